@@ -1,4 +1,4 @@
-//! Groups: whose share an I/O is, and how large that share is. Linux calls one a cgroup, a server a tenant.
+//! Groups: of which share an I/O is, and how large that share is. Linux calls one a cgroup, a server a tenant.
 //!
 //! Groups form a tree below the root, [`GroupId::ROOT`]. Siblings share by `weight`; what a group's own submitters get
 //! beside its child groups goes by `leaf_weight`. The block queue owns the table and tells the elevator of every group

@@ -2,7 +2,7 @@
 //!
 //! All of them are intrusive in spirit: links live in tables beside the arena, indexed by
 //! [`RequestId`](crate::request::RequestId), so that nothing is allocated once the tables have grown, and a request's
-//! place is found in one step. Searches report how many nodes they looked at, for whoever asks
+//! place is found in one step. Searches report how many nodes they looked at, for those who ask
 //! ([`Reason::Searched`](crate::Reason::Searched)).
 
 mod forest;

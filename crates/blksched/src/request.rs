@@ -1,4 +1,4 @@
-//! What moves through the system: a bio that somebody submits, and the request that it becomes or joins.
+//! What moves through the system: a bio as it is submitted, and the request that it becomes or joins.
 //!
 //! A *bio* is one piece of I/O as submitted. A *request* is what the disk is asked to do: one bio, or several
 //! adjacent ones merged. Requests live in the queue's arena ([`Requests`]); elevators hold [`RequestId`]s and only

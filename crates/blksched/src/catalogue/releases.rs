@@ -1,7 +1,7 @@
 //! Releases between those that there is a preset of, and as which of them they decide.
 //!
-//! A release is only named here if somebody looked: at recordings of it, at its changes, or at what its documentation
-//! says. Of the others nobody knows, and their names are refused.
+//! A release is only named here if it was looked at: recordings of it, its changes, or what its documentation says. Of
+//! the others nothing is known, and their names are refused.
 
 use crate::kernel::{Kernel, Kernels, V6_12, V6_18};
 

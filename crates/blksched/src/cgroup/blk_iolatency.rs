@@ -1,7 +1,7 @@
 //! io.latency: a group that misses its target makes its siblings with longer targets, or none, send less.
 //!
-//! **Rule** Each group may have this many bios on their way. Siblings share a *cookie*: whoever misses its target
-//! lowers it, and whoever then sends with another cookie than it last saw halves its depth (or raises it by a
+//! **Rule** Each group may have this many bios on their way. Siblings share a *cookie*: a group that misses its target
+//! lowers it, and a group that then sends with another cookie than it last saw halves its depth (or raises it by a
 //! sixteenth, when the cookie has risen). At a depth of one, tasks are delayed besides.
 //! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
 //! **In the kernel** `blkcg_iolatency_throttle`, `iolatency_check_latencies`, `scale_change`,

@@ -6,12 +6,13 @@
 //! the bios of its children and its own take turns.
 //! **Origin** docs/behaviour/cgroup-io.md#x: read, not recorded. Of 6.18's two queues per direction, one for bytes and
 //! one for I/Os, there is one here; a bio at its head has its bytes charged while it waits for its I/O.
-//! **In the kernel** `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`.
+//! **In the kernel** `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`, `tg_dispatch_time`.
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "tg_may_dispatch")]
 #![doc(alias = "throtl_grp")]
 #![doc(alias = "throtl_pending_timer_fn")]
+#![doc(alias = "tg_dispatch_time")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | says what is known of a process, and which queues it uses? | `state/context`, `steps/prepare`, `steps/release` |
 //! | says what a queue is? | `state/{queue,sharing}` |
-//! | ranks classes and levels? | `elevators/ioprio`, `priority` |
+//! | orders classes and levels? | `elevators/ioprio`, `priority` |
 //! | orders queues, and lets virtual time pass? | `hierarchy/{entity,service_tree,wf2q}` |
 //! | lets groups share? | `hierarchy/{groups,path,pending}`, `steps/moving` |
 //! | says how much a turn may serve, and what that costs? | `device/budgets`, `decide/feedback`, `steps/budget` |

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | says what is known of a process, and which queues it uses? | `state/process`, `steps/prepare`, `steps/release` |
 //! | says what a queue is, and where it is in its turn? | `state/queue`, `state/slice` |
-//! | ranks classes and levels, and lifts what must not be waited for? | `elevators/ioprio`, `decide/boost` |
+//! | orders classes and levels, and lifts what must not be waited for? | `elevators/ioprio`, `decide/boost` |
 //! | orders queues? | `state/service_trees`, `steps/service_tree` |
 //! | shares time between kinds of load? | `state/workload`, `steps/workload` |
 //! | says what a group is, and shares the disk? | `state/{groups,group_tree,vdisktime}`, `steps/{groups,isolation}` |

@@ -18,6 +18,12 @@ pub(crate) enum IoprioClass {
 impl IoprioClass {
     pub(crate) const ALL: [IoprioClass; 3] = [IoprioClass::RealTime, IoprioClass::BestEffort, IoprioClass::Idle];
 
+    /// A request's class; best effort if its process never set one.
+    pub(crate) fn of(priority: Priority) -> IoprioClass {
+        Ioprio::of(priority).class
+    }
+
+    /// In ionice's words.
     pub(crate) fn class(self) -> Class {
         match self {
             IoprioClass::RealTime => Class::RealTime,
@@ -30,7 +36,7 @@ impl IoprioClass {
 /// A class and a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ioprio {
-    pub(crate) rank: IoprioClass,
+    pub(crate) class: IoprioClass,
     /// 0 (most) to 7.
     pub(crate) level: u8,
 }
@@ -39,10 +45,10 @@ impl Ioprio {
     pub(crate) fn of(priority: Priority) -> Ioprio {
         let level = priority.level.min(7);
         match priority.class {
-            Class::None => Ioprio { rank: IoprioClass::BestEffort, level: 4 },
-            Class::RealTime => Ioprio { rank: IoprioClass::RealTime, level },
-            Class::BestEffort => Ioprio { rank: IoprioClass::BestEffort, level },
-            Class::Idle => Ioprio { rank: IoprioClass::Idle, level: 7 },
+            Class::None => Ioprio { class: IoprioClass::BestEffort, level: 4 },
+            Class::RealTime => Ioprio { class: IoprioClass::RealTime, level },
+            Class::BestEffort => Ioprio { class: IoprioClass::BestEffort, level },
+            Class::Idle => Ioprio { class: IoprioClass::Idle, level: 7 },
         }
     }
 }
@@ -57,5 +63,13 @@ mod tests {
         let idle = Ioprio::of(Priority { class: Class::Idle, level: 0 });
         let real_time = Ioprio::of(Priority { class: Class::RealTime, level: 7 });
         assert!(real_time < Ioprio::of(Priority::NORMAL) && Ioprio::of(Priority::NORMAL) < idle);
+    }
+
+    #[test]
+    fn a_process_without_a_class_counts_as_best_effort_whatever_its_level() {
+        let of = |class, level| IoprioClass::of(Priority { class, level });
+        assert_eq!(of(Class::None, 0), of(Class::BestEffort, 7));
+        assert_eq!(of(Class::RealTime, 7), IoprioClass::RealTime);
+        assert_eq!(IoprioClass::ALL.map(|class| of(class.class(), 0)), IoprioClass::ALL);
     }
 }

@@ -1,6 +1,6 @@
 //! Which request of a queue goes next, in CFQ and BFQ: the nearest ahead, unless one a little behind is nearer still.
 //!
-//! **Rule** A request somebody waits for before one nobody does; in CFQ metadata before data; then the nearer, by
+//! **Rule** A synchronous request before an asynchronous one; in CFQ metadata before data; then the nearer, by
 //! `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3, docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `cfq_choose_req`, `bfq_choose_req`.

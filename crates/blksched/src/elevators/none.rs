@@ -1,8 +1,8 @@
 //! none: what a present kernel does without a scheduler.
 //!
 //! **Rule** First in, first out per software queue. A bio joins one of the newest eight requests that still wait there
-//! (back or front), if operation and priority are the same; nothing coalesces, nothing is sorted. Whoever submits a
-//! burst collects it first (the plug), and most merging happens there.
+//! (back or front), if operation and priority are the same; nothing coalesces, nothing is sorted. A process that
+//! submits a burst collects it first (the plug), and most merging happens there.
 //! **Origin** kernel documentation of blk-mq ("multi-queue block IO queueing mechanism"). One software queue, as in a
 //! machine with one processor.
 //! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.

@@ -1,9 +1,9 @@
 //! Taking queued I/O back: its submitter has gone, or wants it no more.
 //!
-//! **Rule** A bio is taken back if its request is with the elevator and nobody else has a part in it; nothing is heard
-//! of it then. Every other bio stays and ends as ever: the device has it or will have it with somebody else's, it was
-//! split, or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request,
-//! so the elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
+//! **Rule** A bio is taken back if its request is with the elevator and no other bio has a part in it; nothing is heard
+//! of it then. Every other bio stays and ends as ever: the device has it or will have it with another's, it was split,
+//! or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request, so the
+//! elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
 
 use alloc::vec::Vec;
 

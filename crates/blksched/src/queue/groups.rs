@@ -1,6 +1,6 @@
 //! The queue's groups: made, changed and removed while it runs.
 //!
-//! **Rule** An elevator hears of a group before the first bio of it. A bio of a group that nobody announced makes it,
+//! **Rule** An elevator hears of a group before the first bio of it. A bio of a group that was not announced makes it,
 //! with the default weight, below the root. A new elevator hears of all of them, parents first, right after `attach`.
 //! **In the kernel** `blkcg_gq`, `blkg_create`.
 

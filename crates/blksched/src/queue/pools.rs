@@ -4,12 +4,13 @@
 //! it wakes is the era's own.
 //! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
 //! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
-//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`.
+//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`.
 
 #![doc(alias = "get_request")]
 #![doc(alias = "request_list")]
 #![doc(alias = "freed_request")]
 #![doc(alias = "ioc_batching")]
+#![doc(alias = "blk_set_queue_full")]
 
 use alloc::collections::VecDeque;
 

@@ -2,9 +2,9 @@
 //! *rq-qos*).
 //!
 //! **Rule** A bio that did not merge passes every policy, the one that was switched on last first, and only then takes
-//! a slot; at each its task may be put to sleep. A policy says who wakes; a woken task goes on behind the policy that
-//! held it. Policies hear of everything that becomes of the request, its end before its slot is returned. They exist
-//! since blk-mq here; a kernel has had them since 4.10.
+//! a slot; at each its task may be put to sleep. A policy says which task wakes; a woken task goes on behind the policy
+//! that held it. Policies hear of everything that becomes of the request, its end before its slot is returned. They
+//! exist since blk-mq here; a kernel has had them since 4.10.
 //! **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`, `rq_qos_ops`.
 
 #![doc(alias = "rq_qos_throttle")]

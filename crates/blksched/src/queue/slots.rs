@@ -1,5 +1,5 @@
-//! Request slots: how many requests may exist, by era. Who sleeps when there are none, and who wakes first: until
-//! blk-mq in [`pools`](super::pools), since in [`mq`](super::mq).
+//! Request slots: how many requests may exist, by era. Which submitter sleeps when there are none, and which wakes
+//! first: until blk-mq in [`pools`](super::pools), since in [`mq`](super::mq).
 //!
 //! **In the kernel** `nr_requests`, `blk_mq_update_nr_requests`, `async_depth`.
 

@@ -1,9 +1,11 @@
 //! Splitting: a bio longer than the device takes becomes several requests, and completes with the last of them.
 //!
-//! **In the kernel** `bio_split`, `blk_queue_split`.
+//! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`.
 
 #![doc(alias = "bio_split")]
 #![doc(alias = "blk_queue_split")]
+#![doc(alias = "bio_split_rw")]
+#![doc(alias = "bio_split_to_limits")]
 
 use crate::request::{Bio, SplitId};
 

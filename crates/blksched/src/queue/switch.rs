@@ -1,8 +1,8 @@
 //! Switching the elevator under load: nothing is lost, and nothing crosses a flush that did not before.
 //!
 //! **Rule** What the old elevator holds is handed to the new one in order of age; a request that absorbed an older one
-//! has the older one's. The plug stays as it is. What the device has stays there; its completion is news to nobody but
-//! its submitter. Flushes belong to the queue and go on.
+//! has the older one's. The plug stays as it is. What the device has stays there; its completion is news to its
+//! submitter alone. Flushes belong to the queue and go on.
 //! **In the kernel** `elevator_switch`, `elv_iosched_store`.
 
 #![doc(alias = "elevator_switch")]

@@ -2,7 +2,7 @@
 //!
 //! **Rule** One token, one end. [`BlockQueue::next`](crate::BlockQueue::next) makes it; `complete` or `requeue`
 //! consumes it. It cannot be copied, so no I/O ends twice: a second answer of the device for a slot that was used again
-//! would acknowledge somebody else's I/O.
+//! would acknowledge another submitter's I/O.
 
 use core::ops::Deref;
 

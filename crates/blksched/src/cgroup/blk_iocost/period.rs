@@ -4,10 +4,11 @@
 //! next period begins if anybody is left.
 //! **Origin** docs/behaviour/cgroup-io.md#k7. Shares change at two commits only: once idle groups have left, and once
 //! donors have given.
-//! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`.
+//! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`.
 
 #![doc(alias = "ioc_timer_fn")]
 #![doc(alias = "ioc_check_iocgs")]
+#![doc(alias = "ioc_lat_stat")]
 
 use alloc::vec::Vec;
 

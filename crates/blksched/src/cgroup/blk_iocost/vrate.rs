@@ -1,6 +1,6 @@
 //! The device's clock: how much virtual time it gives out, and when that is more or less.
 //!
-//! **Rule** Slower while too many requests miss their latency or wait for slots; faster while nobody does and somebody
+//! **Rule** Slower while too many requests miss their latency or wait for slots; faster while none does and some group
 //! is short. The longer it has been one of them, the bigger the step. Time given out by mistake is taken back within
 //! the next period.
 //! **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9.

@@ -3,12 +3,15 @@
 //! **Rule** A bio passes if what has been sent since the slice began, it included, is no more than what the time since
 //! then, rounded up to whole slices, allows. After each charge whole slices that are over are taken off both sides.
 //! **Origin** docs/behaviour/cgroup-io.md#x.
-//! **In the kernel** `throtl_slice`, `tg_within_bps_limit`, `tg_within_iops_limit`, `throtl_trim_slice`.
+//! **In the kernel** `throtl_slice`, `tg_within_bps_limit`, `tg_within_iops_limit`, `throtl_trim_slice`,
+//! `throtl_charge_bio`, `throtl_start_new_slice`.
 
 #![doc(alias = "throtl_slice")]
 #![doc(alias = "tg_within_bps_limit")]
 #![doc(alias = "tg_within_iops_limit")]
 #![doc(alias = "throtl_trim_slice")]
+#![doc(alias = "throtl_charge_bio")]
+#![doc(alias = "throtl_start_new_slice")]
 
 use crate::time::{Jiffies, Tick};
 

@@ -2,7 +2,7 @@
 //!
 //! **What for** A process that reads one thing after the other has nothing queued at the moment its read completes. A
 //! disk that goes elsewhere at once seeks twice for each such read.
-//! **Rule** Whoever's read was taken last is the one to wait for, until something that nobody waits for is taken. The
+//! **Rule** The process whose read was taken last is the one to wait for, until an asynchronous request is taken. The
 //! wait counts from the completion of one of its requests: before it, no timer runs; from it, the timer is set to
 //! `antic_expire` later. Its end, by time or by a request that makes waiting pointless, is final until the next request
 //! is taken.

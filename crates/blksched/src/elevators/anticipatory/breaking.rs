@@ -2,8 +2,8 @@
 //!
 //! **Rule** Do not wait, or no longer, if: the request at hand is the process's own; it was waited for long enough; it
 //! has requests on their way already; the request at hand is close ([`close`](super::close)); it has exited, and those
-//! who exited before it left nobody to go on; it is new, and new ones think longer than `antic_expire`, or leave; it
-//! thinks longer than `antic_expire` itself.
+//! those that exited before it left none to go on; it is new, and new ones think longer than `antic_expire`, or leave;
+//! it thinks longer than `antic_expire` itself.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
 //! **In the kernel** `as_can_break_anticipation`, `as_can_anticipate`.
 

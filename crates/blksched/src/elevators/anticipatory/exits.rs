@@ -2,8 +2,8 @@
 //!
 //! **Rule** Two moving averages, 256 being always: `leave`, that a process leaves after its first read (fed when one
 //! that has no think time yet is waited for in vain or has exited; lowered by each second read of a process), and
-//! `alone`, that nobody reads close by where a process that exited left off (a cooperator, such as the next program of
-//! a shell script, lowers it).
+//! `alone`, that no other process reads close to where a process that exited left off (a cooperator, such as the next
+//! program of a shell script, lowers it).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8.
 //! **In the kernel** `exit_prob`, `exit_no_coop`.
 

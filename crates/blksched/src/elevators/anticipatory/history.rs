@@ -5,13 +5,15 @@
 //! is on its way, else it is 0; at most a tick less than 20 ms. A seek is cut to four times the mean plus 1 GiB (64 MiB
 //! once there are three samples). The first sample of each process also moves the averages over new processes.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5.
-//! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`.
+//! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`,
+//! `as_update_iohist`.
 
 #![doc(alias = "as_update_thinktime")]
 #![doc(alias = "as_update_seekdist")]
 #![doc(alias = "new_ttime_mean")]
 #![doc(alias = "ttime_mean")]
 #![doc(alias = "seek_mean")]
+#![doc(alias = "as_update_iohist")]
 
 use crate::request::Sector;
 use crate::time::Tick;

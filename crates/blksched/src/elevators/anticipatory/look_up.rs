@@ -1,9 +1,9 @@
 //! The rule that looks for a queued request that a bio ends at.
 //!
 //! **Rule** An exact look-up by first sector, in the wrong tree: trees are kept for what is waited for and what is not,
-//! but the look-up counts reads and writes. A read is looked up among the writes that nobody waits for, which it may
-//! not join; any write among the requests that somebody waits for. So only writes ever join in front this way, and
-//! only writes that are waited for. (A request merged last is found before, by the queue, whatever it is.)
+//! but the look-up counts reads and writes. A read is looked up among the asynchronous writes, which it may not join;
+//! any write among the synchronous requests. So only writes ever join in front this way, and only writes that are
+//! waited for. (A request merged last is found before, by the queue, whatever it is.)
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1: an old slip of the kernel's, kept because decisions hang on it.
 //! **Costs when wrong** A process reading backwards gets no front merges but those with its own last request.
 //! **In the kernel** `as_merge`.

@@ -1,7 +1,7 @@
 //! Processes, as far as waiting for them needs to know them.
 //!
 //! **Rule** A process is made by its first request, and forgotten once it has exited and nothing of it is left: no live
-//! request, and nobody waits for it.
+//! request, and no process waits for it.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.4.
 //! **In the kernel** `as_io_context`, `aic`.
 

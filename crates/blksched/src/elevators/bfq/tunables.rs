@@ -38,8 +38,8 @@ tunables! {
             sweep [50 * MS, 124 * MS, 300 * MS];
         /// One request at a time, and always idle: exact shares, at any price in throughput.
         strict_guarantees: bool [Switch] = false, 0..=1, Kernels::since(V6_1), sweep [0, 1];
-        /// Whoever starts something, or needs little but in time, goes first: interactive and soft real-time queues
-        /// have their weights raised.
+        /// A process that starts something, or needs little but in time, goes first: interactive and soft real-time
+        /// queues have their weights raised.
         low_latency: bool [Switch] = true, 0..=1, Kernels::since(V6_1), sweep [0, 1];
     }
 }

@@ -1,6 +1,6 @@
 //! The invariants of the state.
 //!
-//! **Rule** Whoever counts is counted again, after every call of a test.
+//! **Rule** What is kept as a count is counted again, after every call of a test.
 //! **In the kernel** `cfq_data`.
 
 #![doc(alias = "cfq_data")]

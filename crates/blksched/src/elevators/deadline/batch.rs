@@ -1,6 +1,6 @@
 //! The rule that ends a batch.
 //!
-//! **What for** A disk that goes on in sector order is fast; whoever is elsewhere waits for the end of the batch.
+//! **What for** A disk that goes on in sector order is fast; a request elsewhere waits for the end of the batch.
 //! **Rule, 2.5** A batch has `fifo_batch` points. A request that continues the one before it costs 1 (2.5.38) or 1 per
 //! 256 sectors begun (2.5.45); any other costs `seek_cost`. The batch stops when its points are used up, or at the
 //! last request of the order. So the default 64 at 16 a seek are four seeks, or 64 contiguous requests.

@@ -1,8 +1,7 @@
 //! Kyber: what is told to whom.
 //!
 //! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
-//! do not join a request). Writes that nobody waits for may use three quarters of each word of the tag map, or of all
-//! tags.
+//! do not join a request). Asynchronous writes may use three quarters of each word of the tag map, or of all tags.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber.
 //! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`.
 

@@ -1,7 +1,7 @@
-//! Whose turn it is.
+//! Which domain has its turn.
 //!
 //! **Rule** The domain whose turn it is goes on for a batch. Then, or when it has nothing to send, the others are asked
-//! in a ring, and it again at the end; whoever answers has the turn. If nobody does, the turn stays.
+//! in a ring, and it again at the end; the first that answers has the turn. If none does, the turn stays.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
 //! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`.
 

@@ -3,7 +3,7 @@
 //! **Rule** From the last request to the first, each pays 1 for being looked at; beyond a wall only a partner is looked
 //! for. Requests pay for being passed as in 2.4.20. A read that neither joined nor met a read then goes behind the
 //! first few writes of the list instead, as many as cost `max_bomb_segments` (1, and 1 per 32 KiB), unless its place is
-//! nearer still; nobody pays for that.
+//! nearer still; no request is charged for that.
 //! **Origin** docs/behaviour/elevator-linus.md#r2 to #r4.
 //! **In the kernel** `elevator_linus_merge`, `max_bomb_segments`.
 

@@ -2,7 +2,7 @@
 //!
 //! **Rule** From the last request towards the first. A write stops at the first read; a read goes on past the writes,
 //! and its place is before each that it passes. Among its own direction its place is before each that starts above it;
-//! the foremost place counts. Nobody is charged, so writes starve.
+//! the foremost place counts. No request is charged, so writes starve.
 //! **Origin** docs/behaviour/elevator-linus.md#w2 to #w4.
 //! **In the kernel** `elevator_linus_merge`.
 

@@ -1,8 +1,9 @@
 //! The list, and what searches decide applied to it.
 //!
 //! **Rule** The disk takes the head; nothing moves once it has its place. The elevator searches the list itself,
-//! charges whoever is passed, and tells the queue whom to join, or behind whom to stand. A partner that is too large
-//! takes nothing: the new request stands right beside it, and in 2.5 nothing joins that partner any more.
+//! charges the requests that are passed, and tells the queue which one to join, or behind which to stand. A partner
+//! that is too large takes nothing: the new request stands right beside it, and in 2.5 nothing joins that partner any
+//! more.
 //! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1, #w5, #b1 and #b3.
 //! **In the kernel** `elevator_linus_merge_req`, `elevator_linus_add_request`.
 

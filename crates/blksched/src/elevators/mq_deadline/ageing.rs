@@ -12,7 +12,8 @@
 #![doc(alias = "dd_dispatch_prio_aged_requests")]
 #![doc(alias = "prio_aging_expire")]
 
-use super::class::{ClassQueue, IoprioClass, PerRank};
+use super::class::{ClassQueue, PerClass};
+use crate::elevators::ioprio::IoprioClass;
 use crate::time::{Jiffies, Span, Tick};
 
 /// Who may go ahead by age, in this order.
@@ -45,7 +46,7 @@ impl Age {
 }
 
 /// Is there a lower class that a higher one could keep waiting?
-pub(super) fn is_looked_at(classes: &PerRank<ClassQueue>) -> bool {
+pub(super) fn is_looked_at(classes: &PerClass<ClassQueue>) -> bool {
     classes.iter().filter(|class| class.is_busy()).count() > 1
 }
 

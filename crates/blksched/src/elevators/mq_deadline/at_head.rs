@@ -11,7 +11,8 @@
 use alloc::collections::VecDeque;
 
 use super::ageing::Age;
-use super::class::{IoprioClass, PerRank};
+use super::class::PerClass;
+use crate::elevators::ioprio::IoprioClass;
 use crate::mechanism;
 use crate::request::RequestId;
 
@@ -30,18 +31,18 @@ mechanism! {
 pub(super) struct HandedBack {
     rule: AtHead,
     /// Each with the tick at which it counts as queued.
-    of_class: PerRank<VecDeque<(RequestId, i64)>>,
+    of_class: PerClass<VecDeque<(RequestId, i64)>>,
     of_all: VecDeque<RequestId>,
 }
 
 impl HandedBack {
     pub(super) fn new(rule: AtHead) -> HandedBack {
-        HandedBack { rule, of_class: PerRank::from_fn(VecDeque::new), of_all: VecDeque::new() }
+        HandedBack { rule, of_class: PerClass::from_fn(VecDeque::new), of_all: VecDeque::new() }
     }
 
-    pub(super) fn push(&mut self, rank: IoprioClass, rq: RequestId, queued: i64) {
+    pub(super) fn push(&mut self, class: IoprioClass, rq: RequestId, queued: i64) {
         match self.rule {
-            AtHead::Class => self.of_class[rank].push_front((rq, queued)),
+            AtHead::Class => self.of_class[class].push_front((rq, queued)),
             AtHead::Queue => self.of_all.push_front(rq),
         }
     }
@@ -52,9 +53,9 @@ impl HandedBack {
     }
 
     /// Has this class one? Then that, or nothing.
-    pub(super) fn pop_of_class(&mut self, rank: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
-        let &(_, queued) = self.of_class[rank].front()?;
-        Some(if age.admits(queued) { self.of_class[rank].pop_front() } else { None })
+    pub(super) fn pop_of_class(&mut self, class: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
+        let &(_, queued) = self.of_class[class].front()?;
+        Some(if age.admits(queued) { self.of_class[class].pop_front() } else { None })
     }
 
     /// How many there are.

@@ -1,61 +1,34 @@
 //! The priority classes: which one a request belongs to, and what is kept for each.
 //!
-//! **Rule** Real time, best effort and idle. Whoever never set a class counts as best effort (but does not merge with
-//! it). The level within a class does nothing. A class is *busy* from the moment a request of it comes until the last
-//! one is back from the device: requests in flight count.
+//! **Rule** Real time, best effort and idle. A process that never set a class counts as best effort (but does not merge
+//! with it). The level within a class does nothing. A class is *busy* from the moment a request of it comes until the
+//! last one is back from the device: requests in flight count.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State".
 //! **Costs when wrong** Counting queued requests only would let a lower class in whenever the higher one waits for the
 //! device.
-//! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`.
+//! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`, `deadline_fifo_request`.
 
 #![doc(alias = "dd_per_prio")]
 #![doc(alias = "ioprio_class_to_prio")]
 #![doc(alias = "io_stats_per_prio")]
 #![doc(alias = "dd_queued")]
+#![doc(alias = "deadline_fifo_request")]
 
 use core::ops::{Index, IndexMut};
 
 use super::position::Position;
 use crate::elevators::deadline::Fifo;
+use crate::elevators::ioprio::IoprioClass;
 use crate::index::Tree;
-use crate::request::{Class, Dir, PerDir, Priority, RequestId, Sector};
-
-/// A class as mq-deadline serves it, the first before the second before the third.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IoprioClass {
-    RealTime,
-    BestEffort,
-    Idle,
-}
-
-impl IoprioClass {
-    pub(super) const ALL: [IoprioClass; 3] = [IoprioClass::RealTime, IoprioClass::BestEffort, IoprioClass::Idle];
-
-    pub(super) fn of(priority: Priority) -> IoprioClass {
-        match priority.class {
-            Class::RealTime => IoprioClass::RealTime,
-            Class::None | Class::BestEffort => IoprioClass::BestEffort,
-            Class::Idle => IoprioClass::Idle,
-        }
-    }
-
-    /// In ionice's words.
-    pub(super) fn class(self) -> Class {
-        match self {
-            IoprioClass::RealTime => Class::RealTime,
-            IoprioClass::BestEffort => Class::BestEffort,
-            IoprioClass::Idle => Class::Idle,
-        }
-    }
-}
+use crate::request::{Dir, PerDir, RequestId, Sector};
 
 /// One `T` per class.
 #[derive(Debug)]
-pub(super) struct PerRank<T>([T; 3]);
+pub(super) struct PerClass<T>([T; 3]);
 
-impl<T> PerRank<T> {
-    pub(super) fn from_fn(make: impl Fn() -> T) -> PerRank<T> {
-        PerRank(core::array::from_fn(|_| make()))
+impl<T> PerClass<T> {
+    pub(super) fn from_fn(make: impl Fn() -> T) -> PerClass<T> {
+        PerClass(core::array::from_fn(|_| make()))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -63,16 +36,16 @@ impl<T> PerRank<T> {
     }
 }
 
-impl<T> Index<IoprioClass> for PerRank<T> {
+impl<T> Index<IoprioClass> for PerClass<T> {
     type Output = T;
-    fn index(&self, rank: IoprioClass) -> &T {
-        &self.0[rank as usize]
+    fn index(&self, class: IoprioClass) -> &T {
+        &self.0[class as usize]
     }
 }
 
-impl<T> IndexMut<IoprioClass> for PerRank<T> {
-    fn index_mut(&mut self, rank: IoprioClass) -> &mut T {
-        &mut self.0[rank as usize]
+impl<T> IndexMut<IoprioClass> for PerClass<T> {
+    fn index_mut(&mut self, class: IoprioClass) -> &mut T {
+        &mut self.0[class as usize]
     }
 }
 
@@ -183,21 +156,5 @@ impl ClassQueue {
             }
         }
         assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whoever_never_set_a_class_counts_as_best_effort_and_levels_do_nothing() {
-        let rank = |class, level| IoprioClass::of(Priority { class, level });
-        assert_eq!(rank(Class::None, 0), rank(Class::BestEffort, 7));
-        assert_eq!(rank(Class::RealTime, 7), IoprioClass::RealTime);
-        assert_eq!(
-            IoprioClass::ALL.map(|rank| IoprioClass::of(Priority { class: rank.class(), level: 0 })),
-            IoprioClass::ALL
-        );
     }
 }

@@ -1,8 +1,7 @@
 //! How many tags anything but a read may use.
 //!
-//! **Rule** Reads: all. Everything else, writes that somebody waits for included: `async_depth`; until 6.6 that many in
-//! proportion, of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of
-//! them too.
+//! **Rule** Reads: all. Everything else, synchronous writes included: `async_depth`; until 6.6 that many in proportion,
+//! of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of them too.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth"; docs/behaviour/elevators-6.12-6.18.md#m5.
 //! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`.
 

@@ -10,9 +10,10 @@
 #![doc(alias = "dd_bio_merge")]
 #![doc(alias = "dd_merged_requests")]
 
-use super::class::{ClassQueue, First, IoprioClass};
+use super::class::{ClassQueue, First};
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};
+use crate::elevators::ioprio::IoprioClass;
 use crate::explain::{Index, Reason};
 use crate::index::Tree;
 use crate::request::{Bio, Dir, RequestId, Sector};

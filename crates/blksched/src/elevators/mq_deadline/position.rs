@@ -5,8 +5,8 @@
 //! one, is not left for the next sweep. The place is kept while there is nothing behind it, and is 0 at first.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1.
 //! The change came between 6.1 and 6.6.
-//! **Costs when wrong** Whoever had nothing queued behind its last request starts again with the oldest one instead of
-//! going on.
+//! **Costs when wrong** A direction that had nothing queued behind its last request starts again with the oldest one
+//! instead of going on.
 //! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`.
 
 #![doc(alias = "next_rq")]

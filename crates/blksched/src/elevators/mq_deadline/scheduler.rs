@@ -1,8 +1,8 @@
-//! mq-deadline: who is asked in which order, and what is told to whom.
+//! mq-deadline: which class is asked when, and what is told to which part.
 //!
-//! **Rule** First what the device handed back (`at_head`). Then, while two classes are busy, whoever has waited too
-//! long (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is
-//! busy gets nothing, even if all that is in flight of the higher one is its last request. Nobody gets anything whose
+//! **Rule** First what the device handed back (`at_head`). Then, while two classes are busy, what has waited too long
+//! (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is busy
+//! gets nothing, even if all that is in flight of the higher one is its last request. Nobody gets anything whose
 //! request seems to have been queued in the future, because its expire was lowered since: then the disk is left alone.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
 //! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`.
@@ -14,7 +14,7 @@
 use super::ageing::{self, Age, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
-use super::class::{ClassQueue, IoprioClass, PerRank};
+use super::class::{ClassQueue, PerClass};
 use super::depth;
 use super::position::Position;
 use super::tunables::MqDeadlineTunables;
@@ -22,6 +22,7 @@ use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
     Neighbours, Run, Tuned,
 };
+use crate::elevators::ioprio::IoprioClass;
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
 use crate::queue::merge::Merging;
@@ -43,7 +44,7 @@ pub struct MqDeadline {
     pub(super) tunables: MqDeadlineTunables,
     jiffies: Jiffies,
     tags: Tags,
-    pub(super) classes: PerRank<ClassQueue>,
+    pub(super) classes: PerClass<ClassQueue>,
     batch: Batch,
     handed_back: HandedBack,
     /// Requests in all orders, and those handed back.
@@ -58,7 +59,7 @@ impl MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
             tags: rules.tags,
-            classes: PerRank::from_fn(|| ClassQueue::new(rules.position)),
+            classes: PerClass::from_fn(|| ClassQueue::new(rules.position)),
             batch: Batch::default(),
             handed_back: HandedBack::new(rules.at_head),
             queued: 0,
@@ -78,22 +79,22 @@ impl MqDeadline {
 
     #[inline(always)]
     fn choose_highest(&mut self, cx: &mut Cx<'_>, any: Age, several: bool) -> Option<RequestId> {
-        for rank in IoprioClass::ALL {
+        for class in IoprioClass::ALL {
             // A class with nothing queued or in flight has no answer, and asking changes nothing.
-            if !self.classes[rank].is_busy() {
+            if !self.classes[class].is_busy() {
                 continue;
             }
-            match self.pick(cx, rank, any) {
+            match self.pick(cx, class, any) {
                 Pick::Taken { rq, .. } => {
                     if several {
-                        cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Highest });
+                        cx.explain(Reason::ClassServed { class: class.class(), why: ClassTurn::Highest });
                     }
                     return Some(rq);
                 }
                 Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
                 Pick::Nothing => {}
             }
-            cx.explain(Reason::ClassBlocks { class: rank.class() });
+            cx.explain(Reason::ClassBlocks { class: class.class() });
             return None;
         }
         None
@@ -103,10 +104,10 @@ impl MqDeadline {
     fn choose_aged(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let now = self.jiffies.tick(cx.now);
         let age = Age::aged(now, self.tunables.prio_aging_expire, self.jiffies);
-        for rank in MAY_AGE {
-            if let Pick::Taken { rq, queued } = self.pick(cx, rank, age) {
+        for class in MAY_AGE {
+            if let Pick::Taken { rq, queued } = self.pick(cx, class, age) {
                 let waited = self.jiffies.span(now - queued.max(0) as Tick);
-                cx.explain(Reason::ClassServed { class: rank.class(), why: ClassTurn::Aged { waited } });
+                cx.explain(Reason::ClassServed { class: class.class(), why: ClassTurn::Aged { waited } });
                 return Some(rq);
             }
         }
@@ -115,19 +116,19 @@ impl MqDeadline {
 
     /// The next request of a class, if it is old enough.
     #[inline(always)]
-    fn pick(&mut self, cx: &mut Cx<'_>, rank: IoprioClass, age: Age) -> Pick {
-        if let Some(handed_back) = self.handed_back.pop_of_class(rank, age) {
+    fn pick(&mut self, cx: &mut Cx<'_>, class: IoprioClass, age: Age) -> Pick {
+        if let Some(handed_back) = self.handed_back.pop_of_class(class, age) {
             return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
         }
-        let candidate = self.batch.candidate(cx, &mut self.classes[rank], &self.tunables, self.jiffies);
+        let candidate = self.batch.candidate(cx, &mut self.classes[class], &self.tunables, self.jiffies);
         let Some(candidate) = candidate else { return Pick::Nothing };
         let (dir, rq) = (candidate.dir, candidate.rq);
-        let queued = self.classes[rank].aged[dir].expires(rq) as i64 - self.expire(dir) as i64;
+        let queued = self.classes[class].aged[dir].expires(rq) as i64 - self.expire(dir) as i64;
         if !age.admits(queued) {
             return Pick::TooYoung { queued };
         }
         self.batch.took(cx, candidate);
-        self.classes[rank].take(dir, rq);
+        self.classes[class].take(dir, rq);
         Pick::Taken { rq, queued }
     }
 
@@ -191,10 +192,10 @@ impl Elevator for MqDeadline {
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let (dir, start, rank) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
+        let (dir, start, class) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
         let expires = self.jiffies.tick(cx.now) + self.expire(dir);
         self.queued += 1;
-        let class = &mut self.classes[rank];
+        let class = &mut self.classes[class];
         class.unfinished += 1;
         if at == Insert::First {
             self.hand_back(cx, rq);

@@ -1,11 +1,12 @@
 //! Where a candidate is found: the request merged last, the hash, the elevator's own look-up; or the newest few.
 //!
-//! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`.
+//! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`, `blk_try_merge`.
 
 #![doc(alias = "elv_merge")]
 #![doc(alias = "elv_rqhash_find")]
 #![doc(alias = "blk_mq_sched_try_merge")]
 #![doc(alias = "blk_bio_list_merge")]
+#![doc(alias = "blk_try_merge")]
 
 use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
 use crate::elevator::{Elevator, Hook, Insert, Lookup};

@@ -1,4 +1,4 @@
-//! The short way through the queue, for when nothing rare is going on: no plug, no limit, no policy, nobody asleep, no
+//! The short way through the queue, for when nothing rare is going on: no plug, no limit, no policy, no task asleep, no
 //! flush, nothing on the dispatch list, nothing cancelled.
 //!
 //! **Rule** It does what the long way (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they

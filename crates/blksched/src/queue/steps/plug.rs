@@ -1,4 +1,4 @@
-//! Plugs on their way out: who ends them, and what they held. The state is in `queue/plug.rs`.
+//! Plugs on their way out: what ends them, and what they held. The state is in `queue/plug.rs`.
 //!
 //! **In the kernel** `blk_finish_plug`, `blk_flush_plug_list`, `blk_unplug_timeout`, `blk_unplug_work`.
 

@@ -1,10 +1,13 @@
 //! How many writes may be under way.
 //!
-//! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`.
+//! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`, `rq_depth_scale_down`,
+//! `rq_depth_scale_up`.
 
 #![doc(alias = "calc_wb_limits")]
 #![doc(alias = "rq_depth_calc_max_depth")]
 #![doc(alias = "get_limit")]
+#![doc(alias = "rq_depth_scale_down")]
+#![doc(alias = "rq_depth_scale_up")]
 
 use crate::time::Span;
 

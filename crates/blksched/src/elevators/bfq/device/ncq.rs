@@ -1,7 +1,7 @@
 //! Does the device queue by itself? Then the order in which requests go to it decides less.
 //!
 //! **Rule** After 33 completions with more than three requests queued or in flight it does if it has had more than
-//! three at once; until the answer is yes it is asked again. As long as nobody knows, it counts as yes. A device
+//! three at once; until the answer is yes it is asked again. As long as that is not known, it counts as yes. A device
 //! without an arm that queues needs no merging of queues by position.
 //! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
 //! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.

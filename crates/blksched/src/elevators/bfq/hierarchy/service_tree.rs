@@ -1,14 +1,14 @@
-//! The service trees of B-WF2Q+: who of a class is served next.
+//! The service trees of B-WF2Q+: which entity of a class is served next.
 //!
 //! **What for** Each entity gets its share of the service, whatever the others do, and never waits for more than one
 //! budget of each of them.
 //! **Rule** Of the entities whose start has come (`S ≤ V`) the one that finishes first. The search goes down a
-//! red-black tree by finish, which keeps the earliest start of each subtree: left if somebody there has started, else
+//! red-black tree by finish, which keeps the earliest start of each subtree: left if an entity there has started, else
 //! it stops at the last started one that it met.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5; Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996;
 //! the augmented tree: Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005. **Costs when wrong** The
-//! search does not always find the earliest finish: with nobody started in a left child's left subtree, it does not
-//! look into its right one. The result then depends on the tree's shape.
+//! search does not always find the earliest finish: with none started in a left child's left subtree, it does not look
+//! into its right one. The result then depends on the tree's shape.
 //! **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
 //! `bfq_lookup_next_entity`.
 

@@ -1,13 +1,13 @@
 //! B-WF2Q+: entities enter and leave service trees, virtual time passes as they are served.
 //!
 //! **Rule** Who comes to an idle tree starts now (`S = V`), unless it left with a finish still to come, which it then
-//! starts from; who is served again starts where its last service ended. One who ran empty for a moment and was waited
-//! for may start in the past, by as much as its weight was raised. Virtual time passes by `2²²·sectors/weights`, and
-//! jumps to the earliest start when nobody else could go. When nobody is left, it falls back to the last finish of
-//! those that are remembered.
+//! starts from; an entity that is served again starts where its last service ended. One that ran empty for a moment and
+//! was waited for may start in the past, by as much as its weight was raised. Virtual time passes by
+//! `2²²·sectors/weights`, and jumps to the earliest start when no other entity could go. When none is left, it falls
+//! back to the last finish of those that are remembered.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
-//! counts as the last; when that one leaves, the one before it does, or nobody, though others are remembered still:
-//! then virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
+//! counts as the last; when that one leaves, the one before it does, or none, though others are remembered still: then
+//! virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
 //! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
 //! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
 

@@ -1,7 +1,7 @@
 //! Who wakes a queue, and whom it wakes.
 //!
-//! **Rule** Whose request came back right before a request of this one came, three times within 128 idle times, wakes
-//! it.
+//! **Rule** A process whose request came back right before a request of this one came, three times within 128 idle
+//! times, wakes it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `waker_bfqq`, `woken_list`, `tentative_waker_bfqq`, `num_waker_detections`.
 

@@ -1,18 +1,19 @@
 //! Budgets: how much a queue may be served in one slice, what a request costs, and the feedback after a slice.
 //!
-//! **Rule** A request costs its sectors; write-back costs three times that while everybody has the same weight and
-//! nobody is raised. After a slice: used up → four times as much next time; out of time → twice; idled in vain → less
-//! by four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
+//! **Rule** A request costs its sectors; write-back costs three times that while all queues have the same weight and
+//! none is raised. After a slice: used up → four times as much next time; out of time → twice; idled in vain → less by
+//! four least budgets; nothing left → what it used. Never more than the greatest budget: what the disk moves in
 //! `timeout_sync`, or the knob's.
 //! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
-//! `bfq_calc_max_budget`.
+//! `bfq_calc_max_budget`, `bfq_async_charge_factor`.
 
 #![doc(alias = "bfq_updated_next_req")]
 #![doc(alias = "__bfq_bfqq_recalc_budget")]
 #![doc(alias = "bfq_serv_to_charge")]
 #![doc(alias = "max_budget")]
 #![doc(alias = "bfq_calc_max_budget")]
+#![doc(alias = "bfq_async_charge_factor")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::feedback;

@@ -3,8 +3,8 @@
 //! **What for** Readers of one file from several processes (QEMU's I/O threads, dump, NFS servers) are one stream.
 //! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
 //! whose next request begins within 8192 sectors of its own. Both must be of one class and group, somebody must wait
-//! for both, neither may seek, and neither may have been served for more than 100 ms since it became busy.
-//! Not on a disk without an arm that queues.
+//! for both, neither may seek, and neither may have been served for more than 100 ms since it became busy. Not on a
+//! disk without an arm that queues.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9. **Costs when wrong** of two close queues on either side the shape of
 //! the tree of positions decides. It compares where queues are *now*, though a queue moves only when it is put in
 //! again.

@@ -2,8 +2,8 @@
 //!
 //! **Rule** A queue that comes back within three idle times keeps what was left of its budget and may preempt; else it
 //! begins with the budget that feedback assigned. One that begins something new, or came in time, is raised
-//! (`decide/raising`). It preempts the queue in service if it was waited for, is of a higher class or weight, or if
-//! nobody would idle for that one.
+//! (`decide/raising`). It preempts the queue in service if it was waited for, is of a higher class or weight, or if the
+//! disk would not be left idle for that one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
 //! that changes in between makes them wrap.
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.

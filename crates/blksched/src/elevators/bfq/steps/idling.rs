@@ -4,7 +4,7 @@
 //! the disk away at that moment costs a seek there and back, and, worse, costs the process the share that its weight
 //! says.
 //! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or one that reads in order and thinks
-//! shortly; nobody raised is busy), or if guarantees need it (it is raised and others are there, weights or classes
+//! shortly; no raised queue is busy), or if guarantees need it (it is raised and others are there, weights or classes
 //! differ, or it is alone). 8 ms (`slice_idle`); 2 ms for a queue that seeks while all are alike; 20 ms for one that is
 //! raised.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and

@@ -1,9 +1,9 @@
 //! How many tags a process may use.
 //!
-//! **Rule** Reads that somebody waits for: all. Others: write-back a half, writes that somebody waits for three
-//! quarters, and while anybody raised is busy three and six sixteenths; of each word of the tag map until 6.6, of all
-//! tags since. With groups the share of those that a queue may have goes down from the top by weights: who has that
-//! many requests on their way, or whose group has, may use one.
+//! **Rule** Synchronous reads: all. Others: write-back a half, synchronous writes three quarters, and while a raised
+//! queue is busy three and six sixteenths; of each word of the tag map until 6.6, of all tags since. With groups the
+//! share of those that a queue may have goes down from the top by weights: a queue that has that many requests on their
+//! way, or whose group has, may use one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
 //! **Costs when wrong** A process that fills the tags makes the shares of everybody else worthless: they have nothing
 //! queued that could be chosen.

@@ -70,7 +70,7 @@ impl Bfq {
         if self.rules.newcomer == Newcomer::IsNew {
             self.queues[q].injection.decreased = call.now;
         }
-        self.hierarchy.entities.set(Node::queue(q), Entity::new(level, ioprio.rank, weight(ioprio)));
+        self.hierarchy.entities.set(Node::queue(q), Entity::new(level, ioprio.class, weight(ioprio)));
         q
     }
 
@@ -111,7 +111,7 @@ impl Bfq {
             let ioprio = Ioprio::of(priority);
             self.queues[q].level = ioprio.level;
             let entity = self.entity_mut(q);
-            (entity.wanted_class, entity.wanted_weight) = (ioprio.rank, weight(ioprio));
+            (entity.wanted_class, entity.wanted_weight) = (ioprio.class, weight(ioprio));
             entity.is_changing = true;
         }
     }

@@ -3,12 +3,14 @@
 //! **Rule** `decide/select.rs` only looks; here slices end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
 //! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
-//! `bfq_set_in_service_queue`.
+//! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`.
 
 #![doc(alias = "bfq_dispatch_request")]
 #![doc(alias = "__bfq_dispatch_request")]
 #![doc(alias = "bfq_bfqq_must_idle")]
 #![doc(alias = "bfq_set_in_service_queue")]
+#![doc(alias = "bfq_dispatch_rq_from_bfqq")]
+#![doc(alias = "bfq_select_queue")]
 
 use crate::elevator::{Dispatch, IdleFor};
 use crate::elevators::bfq::data::Bfq;

@@ -1,13 +1,16 @@
-//! The doors to the hierarchy: who wants service, who wants none, who is next; and queues that left it are let go.
+//! The doors to the hierarchy: which queue wants service, which wants none, which is next; and queues that left it are
+//! let go.
 //!
 //! **Rule** A queue whose past the hierarchy forgets may have been on no more than that: whatever else held it decides
 //! (`release`).
-//! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`.
+//! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
+//! `bfq_bfqq_served`.
 
 #![doc(alias = "bfq_activate_bfqq")]
 #![doc(alias = "bfq_deactivate_bfqq")]
 #![doc(alias = "bfq_requeue_bfqq")]
 #![doc(alias = "bfq_get_next_queue")]
+#![doc(alias = "bfq_bfqq_served")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};

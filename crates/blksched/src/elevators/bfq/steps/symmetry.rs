@@ -5,8 +5,8 @@
 //! two or more, the root included, are busy or have requests in the device. So a group that is alone counts in 6.1, and
 //! later not.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9. **Costs when wrong**
-//! idling for shares that nobody competes for, and write-back that costs three times its size where it should cost
-//! once.
+//! idling for shares for which no other queue competes, and write-back that costs three times its size where it should
+//! cost once.
 //! **In the kernel** `bfq_asymmetric_scenario`, `num_groups_with_pending_reqs`.
 
 #![doc(alias = "bfq_asymmetric_scenario")]

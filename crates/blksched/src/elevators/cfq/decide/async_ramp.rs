@@ -1,4 +1,4 @@
-//! How deep write-back may go: few requests in flight while somebody's reads may come, more once they stay away.
+//! How deep write-back may go: few requests in flight while reads may come, more once they stay away.
 //!
 //! **What for** A disk that has 31 requests of write-back is lost to readers until it has done them: up to
 //! 40 ms of slice + 16 × 8 ms = 168 ms (the mail of 2009-11-27). With one in flight it is 40 + 8 = 48 ms.

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Since 4.20 a request marked as worth a preference (metadata, [`Hints::meta`](crate::Hints)) lifts its
 //! process's queue to best effort, level 4, until the process's next request without the mark.
-//! **What for** Nobody should wait for a journal that the idle class holds.
+//! **What for** No process should wait for a journal that the idle class holds.
 //! **Origin** docs/behaviour/elevators-4.20.md#p.3.
 //! **In the kernel** `cfq_prio_boost`, `REQ_PRIO`, `org_ioprio`.
 
@@ -23,7 +23,7 @@ impl Boost {
         if self == Boost::Off || !prefers {
             return own;
         }
-        Ioprio { rank: own.rank.min(IoprioClass::BestEffort), level: own.level.min(4) }
+        Ioprio { class: own.class.min(IoprioClass::BestEffort), level: own.level.min(4) }
     }
 }
 

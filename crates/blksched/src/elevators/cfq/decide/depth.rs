@@ -1,8 +1,7 @@
 //! How many requests of the queue being served may be in flight.
 //!
 //! **Rule** None while the disk has write-back and the disk is to idle for this queue; no write-back while the disk has
-//! requests that somebody waits for; else `quantum`, more if nobody else waits; and for write-back what `async_ramp`
-//! says.
+//! synchronous requests; else `quantum`, more if no other queue waits; and for write-back what `async_ramp` says.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
 //! what differs.
 //! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.

@@ -8,7 +8,7 @@
 //! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]). **Shown by** shares of readers of different
 //! priorities. **Costs when wrong** fairness.
 //! **In the kernel** `cfq_prio_slice`, `cfq_set_prio_slice`, `cfq_scaled_cfqq_slice`, `slice_end`, `slice_resid`,
-//! `cfq_slice_used`.
+//! `cfq_slice_used`, `cfq_prio_to_slice`.
 
 #![doc(alias = "cfq_prio_slice")]
 #![doc(alias = "cfq_set_prio_slice")]
@@ -16,6 +16,7 @@
 #![doc(alias = "slice_end")]
 #![doc(alias = "slice_resid")]
 #![doc(alias = "cfq_slice_used")]
+#![doc(alias = "cfq_prio_to_slice")]
 
 use crate::elevators::cfq::tunables::Ticks;
 use crate::request::Waiter;

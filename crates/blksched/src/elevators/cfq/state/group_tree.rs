@@ -1,4 +1,4 @@
-//! Groups in the order of their virtual disk time: who has had least of what it is due is next.
+//! Groups in the order of their virtual disk time: the one that has had least of its due is next.
 //!
 //! **Rule** A group that is charged `c` moves on by `c·2²⁴ / fraction`, where `fraction` (of 4096) is its share of the
 //! disk among those that are active now: `4096 · leaf_weight/Σ` in its own group, times `weight/Σ` at each level above.

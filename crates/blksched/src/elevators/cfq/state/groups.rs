@@ -1,8 +1,8 @@
 //! Groups: cgroups or tenants, each with service trees, write-back queues and a share of its own.
 //!
-//! **Rule** Bios say whose share they are ([`GroupId`]). A process whose bios move to another group leaves its queues
-//! behind (`steps/prepare`). Cooperation and merging stay inside a group; how deep the disk may be used, and whether it
-//! queues, are asked for the whole disk.
+//! **Rule** Bios say to which group they belong ([`GroupId`]). A process whose bios move to another group leaves its
+//! queues behind (`steps/prepare`). Cooperation and merging stay inside a group; how deep the disk may be used, and
+//! whether it queues, are asked for the whole disk.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
 //! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
 
@@ -52,7 +52,7 @@ pub(crate) struct CfqGroup {
 }
 
 fn level(ioprio: Ioprio) -> usize {
-    match ioprio.rank {
+    match ioprio.class {
         IoprioClass::RealTime => usize::from(ioprio.level),
         IoprioClass::BestEffort => 8 + usize::from(ioprio.level),
         IoprioClass::Idle => LEVELS - 1,
@@ -195,8 +195,8 @@ impl core::ops::IndexMut<Gid> for Groups {
 
 impl CfqGroup {
     /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
-    pub(crate) fn averaged(&mut self, rank: IoprioClass, busy: u64) -> u64 {
-        let average = &mut self.average[usize::from(rank == IoprioClass::RealTime)];
+    pub(crate) fn averaged(&mut self, class: IoprioClass, busy: u64) -> u64 {
+        let average = &mut self.average[usize::from(class == IoprioClass::RealTime)];
         *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;
         *average
     }
@@ -221,9 +221,9 @@ mod tests {
 
     #[test]
     fn each_class_and_level_has_a_write_back_queue_of_its_own() {
-        let all = |rank| (0..8).map(move |n| level(Ioprio { rank, level: n }));
+        let all = |class| (0..8).map(move |n| level(Ioprio { class, level: n }));
         let mut seen: Vec<usize> = all(IoprioClass::RealTime).chain(all(IoprioClass::BestEffort)).collect();
-        seen.push(level(Ioprio { rank: IoprioClass::Idle, level: 7 }));
+        seen.push(level(Ioprio { class: IoprioClass::Idle, level: 7 }));
         assert!(seen.into_iter().eq(0..LEVELS));
     }
 }

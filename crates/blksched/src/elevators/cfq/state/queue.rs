@@ -122,11 +122,11 @@ impl CfqQueue {
     }
 
     pub(crate) fn is_idle_class(&self) -> bool {
-        self.ioprio.rank == IoprioClass::Idle
+        self.ioprio.class == IoprioClass::Idle
     }
 
     pub(crate) fn is_real_time(&self) -> bool {
-        self.ioprio.rank == IoprioClass::RealTime
+        self.ioprio.class == IoprioClass::RealTime
     }
 
     pub(crate) fn is_sync(&self) -> bool {

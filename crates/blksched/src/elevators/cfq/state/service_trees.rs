@@ -37,8 +37,8 @@ impl TreeAt {
     }
 
     /// A group's tree of a class and a kind of load; the idle class has one.
-    pub(crate) fn of(group: Gid, rank: IoprioClass, kind: ServiceType) -> TreeAt {
-        let nth = match rank {
+    pub(crate) fn of(group: Gid, class: IoprioClass, kind: ServiceType) -> TreeAt {
+        let nth = match class {
             IoprioClass::RealTime => kind as u8,
             IoprioClass::BestEffort => 3 + kind as u8,
             IoprioClass::Idle => 6,
@@ -104,16 +104,16 @@ impl ServiceTrees {
     }
 
     /// Of one class (by workload).
-    pub(crate) fn busy_of(&self, g: Gid, rank: IoprioClass) -> u32 {
-        match rank {
-            IoprioClass::Idle => self.count(TreeAt::of(g, rank, ServiceType::Async)),
-            _ => TYPES.iter().map(|&kind| self.count(TreeAt::of(g, rank, kind))).sum(),
+    pub(crate) fn busy_of(&self, g: Gid, class: IoprioClass) -> u32 {
+        match class {
+            IoprioClass::Idle => self.count(TreeAt::of(g, class, ServiceType::Async)),
+            _ => TYPES.iter().map(|&kind| self.count(TreeAt::of(g, class, kind))).sum(),
         }
     }
 
     /// The group has queues that are neither write-back nor of the idle class (by workload).
     pub(crate) fn has_sync(&self, g: Gid) -> bool {
-        let none = |rank| self.count(TreeAt::of(g, rank, ServiceType::Async));
+        let none = |class| self.count(TreeAt::of(g, class, ServiceType::Async));
         self.in_group(g) > none(IoprioClass::RealTime) + none(IoprioClass::BestEffort) + none(IoprioClass::Idle)
     }
 
@@ -143,8 +143,8 @@ impl ServiceTrees {
         self.forest.last(self.root(tree))
     }
 
-    pub(crate) fn insert(&mut self, tree: TreeAt, q: Qid, rank: IoprioClass, key: i64) {
-        self.forest.insert(&mut self.branches[tree.group as usize].roots[tree.nth()], q, (rank, key));
+    pub(crate) fn insert(&mut self, tree: TreeAt, q: Qid, class: IoprioClass, key: i64) {
+        self.forest.insert(&mut self.branches[tree.group as usize].roots[tree.nth()], q, (class, key));
     }
 
     pub(crate) fn remove(&mut self, tree: TreeAt, q: Qid) {

@@ -16,7 +16,7 @@ use crate::time::Tick;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saved {
     left: Tick,
-    pub(crate) rank: IoprioClass,
+    pub(crate) class: IoprioClass,
     kind: ServiceType,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Saved {
 pub(crate) struct Workload {
     /// Whose.
     pub(crate) group: Gid,
-    pub(crate) rank: IoprioClass,
+    pub(crate) class: IoprioClass,
     pub(crate) kind: ServiceType,
     pub(crate) expires: Tick,
     /// Somebody in this slice sent a request after which more is to come.
@@ -36,7 +36,7 @@ impl Default for Workload {
     fn default() -> Workload {
         Workload {
             group: ROOT,
-            rank: IoprioClass::BestEffort,
+            class: IoprioClass::BestEffort,
             kind: ServiceType::Async,
             expires: 0,
             idled_for_all: false,
@@ -48,14 +48,14 @@ impl Workload {
     /// What is left of its slice now.
     pub(crate) fn rest(&self, now: Tick) -> Option<Saved> {
         let left = self.expires.wrapping_sub(now);
-        let Workload { rank, kind, .. } = *self;
-        ((left as i64) > 0).then_some(Saved { left, rank, kind })
+        let Workload { class, kind, .. } = *self;
+        ((left as i64) > 0).then_some(Saved { left, class, kind })
     }
 
     pub(crate) fn resume(&mut self, now: Tick, saved: Option<Saved>) {
         match saved {
-            Some(Saved { left, rank, kind }) => {
-                (self.expires, self.rank, self.kind) = (now.wrapping_add(left), rank, kind);
+            Some(Saved { left, class, kind }) => {
+                (self.expires, self.class, self.kind) = (now.wrapping_add(left), class, kind);
             }
             None => self.expires = now.wrapping_sub(1),
         }

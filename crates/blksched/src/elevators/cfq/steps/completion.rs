@@ -71,7 +71,7 @@ impl Cfq {
         }
         let queue = &self.queues[q];
         if sync {
-            let tree = queue.served_in.unwrap_or(TreeAt::of(queue.group, queue.ioprio.rank, queue.kind()));
+            let tree = queue.served_in.unwrap_or(TreeAt::of(queue.group, queue.ioprio.class, queue.kind()));
             self.groups.pauses_of(tree).begin(now);
         }
         if self.rules.groups == Grouping::On {

@@ -1,4 +1,4 @@
-//! The end of requests, processes and queues: whoever is held by nobody any more goes.
+//! The end of requests, processes and queues: what nothing refers to any more goes.
 //!
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A
 //! process that exits ends the slice of its queue at once, for nothing more will come of it.

@@ -51,7 +51,7 @@ impl Cfq {
             should_idle: self.should_idle(cx, a),
             group_waits: self.group_waits(a),
             yields_to_real_time: self.rules.preemption == Preemption::Close
-                && queue.ioprio.rank != IoprioClass::RealTime
+                && queue.ioprio.class != IoprioClass::RealTime
                 && real_time_waits,
         }
     }

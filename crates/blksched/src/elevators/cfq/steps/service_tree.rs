@@ -38,7 +38,7 @@ impl Cfq {
         let queue = &self.queues[q];
         match self.rules.trees {
             Trees::Single => TreeAt::single(queue.group),
-            _ => TreeAt::of(queue.group, queue.ioprio.rank, queue.kind()),
+            _ => TreeAt::of(queue.group, queue.ioprio.class, queue.kind()),
         }
     }
 
@@ -97,7 +97,7 @@ impl Cfq {
             }
             self.service.remove(present, q);
         }
-        self.service.insert(tree, q, self.queues[q].ioprio.rank, key);
+        self.service.insert(tree, q, self.queues[q].ioprio.class, key);
         self.queues[q].served_in = Some(tree);
     }
 

@@ -75,10 +75,10 @@ impl Cfq {
             return slice;
         }
         // The idle class counts among best effort here.
-        let rank = if queue.is_real_time() { IoprioClass::RealTime } else { IoprioClass::BestEffort };
-        let busy = u64::from(self.service.busy_of(group, rank));
+        let class = if queue.is_real_time() { IoprioClass::RealTime } else { IoprioClass::BestEffort };
+        let busy = u64::from(self.service.busy_of(group, class));
         let target = self.group_target(group);
-        shortened(slice, self.groups[group].averaged(rank, busy), target, &ticks)
+        shortened(slice, self.groups[group].averaged(class, busy), target, &ticks)
     }
 
     pub(super) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {

@@ -56,15 +56,15 @@ impl Cfq {
             self.workload.group = g;
         }
         self.workload.resume(now, self.groups[g].saved);
-        let before = self.workload.rank;
-        let ranks = [IoprioClass::RealTime, IoprioClass::BestEffort].into_iter();
-        let rank = ranks.into_iter().find(|&rank| self.service.busy_of(g, rank) > 0).unwrap_or(IoprioClass::Idle);
-        self.workload.rank = rank;
-        let tree = TreeAt::of(g, rank, self.workload.kind);
-        let goes_on = (rank == before || self.rules.trees == Trees::ByWorkload)
+        let before = self.workload.class;
+        let classes = [IoprioClass::RealTime, IoprioClass::BestEffort].into_iter();
+        let class = classes.into_iter().find(|&class| self.service.busy_of(g, class) > 0).unwrap_or(IoprioClass::Idle);
+        self.workload.class = class;
+        let tree = TreeAt::of(g, class, self.workload.kind);
+        let goes_on = (class == before || self.rules.trees == Trees::ByWorkload)
             && self.service.count(tree) > 0
             && !self.workload.is_over(now);
-        if rank == IoprioClass::Idle {
+        if class == IoprioClass::Idle {
             // The idle class has one tree, and a tick of it at a time: whoever else comes goes first at once.
             self.workload.expires = now.wrapping_add(self.jiffy);
         } else if !goes_on {
@@ -73,34 +73,34 @@ impl Cfq {
         if self.queued == 0 {
             return None;
         }
-        self.service.first_of(TreeAt::of(g, rank, self.workload.kind))
+        self.service.first_of(TreeAt::of(g, class, self.workload.kind))
     }
 
     fn next_kind(&mut self, cx: &mut Cx<'_>, now: Tick) {
-        let Workload { group, rank, .. } = self.workload;
+        let Workload { group, class, .. } = self.workload;
         let mut best: Option<(i64, ServiceType)> = None;
         for kind in [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync] {
-            let first = self.service.first_of(TreeAt::of(group, rank, kind)).map(|first| self.service.key(first));
+            let first = self.service.first_of(TreeAt::of(group, class, kind)).map(|first| self.service.key(first));
             if let Some(key) = first.filter(|&key| best.is_none_or(|(least, _)| key < least)) {
                 best = Some((key, kind));
             }
         }
         let kind = best.map_or(ServiceType::SyncNoIdle, |(_, kind)| kind);
-        let length = self.kind_length(group, rank, kind);
+        let length = self.kind_length(group, class, kind);
         self.workload.kind = kind;
         self.workload.expires = now.wrapping_add(length);
         self.workload.idled_for_all = false;
         let length = self.unit.span(length);
-        cx.explain(Reason::WorkloadBegan { class: rank.class(), kind, length });
+        cx.explain(Reason::WorkloadBegan { class: class.class(), kind, length });
     }
 
     /// How long a kind of load has the disk.
-    fn kind_length(&self, g: Gid, rank: IoprioClass, kind: ServiceType) -> Tick {
+    fn kind_length(&self, g: Gid, class: IoprioClass, kind: ServiceType) -> Tick {
         let (target, ticks) = (self.group_target(g), self.ticks);
-        let count = |rank, kind| u64::from(self.service.count(TreeAt::of(g, rank, kind)));
-        let average = self.groups[g].average[usize::from(rank == IoprioClass::RealTime)];
-        let class = average.max(u64::from(self.service.busy_of(g, rank)));
-        let share = target.saturating_mul(count(rank, kind)) / class.max(1);
+        let count = |class, kind| u64::from(self.service.count(TreeAt::of(g, class, kind)));
+        let average = self.groups[g].average[usize::from(class == IoprioClass::RealTime)];
+        let of_class = average.max(u64::from(self.service.busy_of(g, class)));
+        let share = target.saturating_mul(count(class, kind)) / of_class.max(1);
         let length = match kind {
             ServiceType::Async => {
                 let writers = count(IoprioClass::RealTime, kind) + count(IoprioClass::BestEffort, kind);
