@@ -1,4 +1,4 @@
-//! A block queue that writes down every call and its answer, if somebody wants to know; else just a block queue.
+//! A block queue that writes down every call and its answer, if that is wanted; else just a block queue.
 
 use blksched::reasons::NoListener;
 use blksched::surroundings::GroupFileError;

@@ -1,4 +1,4 @@
-//! Makes the calls of a log again for somebody who looks on: what its queue said, and why, which the log does not tell.
+//! Makes the calls of a log again, for an onlooker: what its queue said, and why, which the log does not tell.
 
 use std::collections::BTreeMap;
 

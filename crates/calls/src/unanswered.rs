@@ -1,4 +1,4 @@
-//! Calls of a log that can always be made again, and whose answers nobody who makes them needs.
+//! Calls of a log that can always be made again, and whose answers their caller does not need.
 
 use blksched::{Group, GroupId, Instant, Listener, SubmitterId};
 use blksched_traces::call_log::Call;

@@ -1,4 +1,4 @@
-//! `blksched experiment`: what somebody published, beside ours, and why.
+//! `blksched experiment`: published tables beside ours, and why.
 
 mod csv;
 mod json;

@@ -1,7 +1,7 @@
 //! `blksched validate`: a job by the real fio on a real disk under each of its schedulers, beside what is predicted.
 //!
 //! Nothing is written without `--destroy`, nothing that is mounted is touched, a scheduler is only changed where that
-//! is asked for or nobody else can be on the disk, and what was changed is put back however this ends.
+//! is asked for or nothing else can use the disk, and what was changed is put back however this ends.
 
 mod arguments;
 mod disk;

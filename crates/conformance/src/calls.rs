@@ -1,7 +1,7 @@
 //! Makes the calls of a call log again, at their moments, and compares every answer.
 //!
-//! The queue is deterministic, so every answer must come again; where one differs, somebody changed a decision. Logs
-//! are written by [`blksched_calls::LoggedQueue`].
+//! The queue is deterministic, so every answer must come again; where one differs, a decision was changed. Logs are
+//! written by [`blksched_calls::LoggedQueue`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -3,8 +3,8 @@
 //! **Rule** A *stint* is a stretch of time in which one part of a disk (the head, a die, a channel, a member's part)
 //! works for one command, or for what a submitter has had cached, or for the disk itself. A part does one thing at a
 //! time, so that the lengths of its stints add up to the time that it was busy. What a command waits inside the disk
-//! while the medium works for others is no stint of its, nor is what is read ahead for nobody yet, nor what the wire
-//! carries beside. Destaging is for whoever wrote, also when a flush asks for it.
+//! while the medium works for others is no stint of its, nor is what is read ahead before a process asks for it, nor
+//! what the wire carries beside. Destaging is for the process that wrote, also when a flush asks for it.
 //!
 //! A flash die that suspends a program for a read is told as if the program had run on: the lengths are right, the
 //! place is off by the read's time.

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Groups share by weight; those in no group count together as one of weight 100. Within a group real time
 //! goes before best effort before idle, each class getting what those before it leave; within a class by weight, 8 less
-//! the level. Nobody gets more than it asked for; what it does not take goes to the others. A job that never set a
+//! the level. No job gets more than it asked for; what it does not take goes to the others. A job that never set a
 //! priority counts as best effort, level 4.
 //! **Origin** `ioprio_set(2)` for the classes; for the weights kernel documentation of BFQ, which makes
 //! (8 − level) × 10 of a level.

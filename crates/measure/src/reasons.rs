@@ -1,9 +1,9 @@
 //! What the reasons amount to: where waiting went, what batches were like, what the disk did all the time.
 //!
-//! [`Reasons`] listens to the queue. It keeps two running integrals of time per [`Cause`]: what the disk was doing,
-//! and what whoever is queued waits behind. A request's waiting splits over the causes as the differences of the
-//! latter between the moments at which it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates
-//! once as many requests as ever wait at a time have waited, and every submitter has come by. Whoever knows what the
+//! [`Reasons`] listens to the queue. It keeps two running integrals of time per [`Cause`]: what the disk was doing, and
+//! what each queued request waits behind. A request's waiting splits over the causes as the differences of the latter
+//! between the moments at which it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as
+//! many requests as ever wait at a time have waited, and every submitter has come by. A caller that knows what the
 //! disk's medium does, and for whom, says so by [`Reasons::works`]; for a disk of which nothing is known, a moment
 //! belongs to what is in flight.
 

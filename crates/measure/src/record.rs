@@ -1,4 +1,4 @@
-//! What a run was for those who submitted: per job and direction, as fio reports it.
+//! What a run was for its submitters: per job and direction, as fio reports it.
 //!
 //! The driver tells a [`Recorder`] of every submission and completion; what comes out is one [`JobRecord`] per job.
 

@@ -1,4 +1,4 @@
-//! The NBD protocol, both sides, without I/O: bytes go in, values and bytes come out, and whoever owns the socket moves
+//! The NBD protocol, both sides, without I/O: bytes go in, values and bytes come out, and the socket's owner moves
 //! them. From the public protocol document (`doc/proto.md` of the NBD project) and its `EXTENDED_HEADERS` extension.
 //!
 //! A server feeds what it receives to a [`Handshake`] until that says [`Step::Enter`], and from then on to a

@@ -1,4 +1,4 @@
-//! A search's objective and its check, for Optuna or whoever chooses what is tried.
+//! A search's objective and its check, for Optuna or another program that chooses what is tried.
 
 use std::sync::Mutex;
 

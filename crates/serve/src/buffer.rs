@@ -2,7 +2,7 @@
 //!
 //! **Rule** Sizes are powers of two from one page to [`LARGEST`]. What is given back is kept for the next taker of that
 //! size; when the ceiling is reached, kept buffers of other sizes are let go first, and when that does not help the
-//! pool has nothing to give: whoever asks must wait until something comes back.
+//! pool has nothing to give: the asker must wait until something comes back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,8 +3,8 @@
 //! only known once the device has done it.
 //!
 //! **Rule** Each tenant has a virtual time: the device's time that it got, over its weight. What a tenant asks waits
-//! here; whoever is behind goes next, and what it has under way counts as what its requests usually cost. A tenant that
-//! comes back from doing nothing is at most a [`CREDIT`] behind the others.
+//! here; the one that is behind goes next, and what it has under way counts as what its requests usually cost. A tenant
+//! that comes back from doing nothing is at most a [`CREDIT`] behind the others.
 //!
 //! On a disk that seeks, one that asks for neighbouring sectors goes on until it is a turn ahead: as long as twice what
 //! it keeps under way takes, from [`TURN`] to [`LONGEST`]. The disk waits for it for at most [`THINK`] if it has

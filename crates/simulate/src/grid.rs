@@ -1,4 +1,4 @@
-//! Many runs at once: every elevator with every seed, on all cores, in the same order whoever finishes first.
+//! Many runs at once: every elevator with every seed, on all cores, in the same order whichever finishes first.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! A search's objective and its check, for a search that somebody else drives: those of `--tune`.
+//! A search's objective and its check, for a search that another program drives: those of `--tune`.
 
 use blksched::{Catalogue, Span};
 use blksched_measure::Paired;

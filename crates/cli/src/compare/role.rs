@@ -1,7 +1,7 @@
 //! What a job is for, inferred from how it works: what is better for it follows from that.
 //!
 //! **Rule** Background: of the idle class, of low weight or priority, or named like a backup. Latency-bound: of the
-//! real-time class, of high weight or priority, paced (a rate, think time), or somebody waits for each read or sync
+//! real-time class, of high weight or priority, paced (a rate, think time), or its process waits for each read or sync
 //! (depth 1, at random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts.
 //! A weight says something beside the siblings' alone: it is low at a quarter of the greatest of them or less, and high
 //! if it is the greatest, and another at most half of it; what is in no group counts as one of weight 100.

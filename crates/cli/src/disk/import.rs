@@ -1,4 +1,4 @@
-//! `blksched disk import`: a drive that somebody else's files describe, as a TOML file of ours.
+//! `blksched disk import`: a drive that another simulator's files describe, as a TOML file of ours.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A search whose steps somebody else chooses (Optuna, say): the same objective, and the same check on seeds that the
+//! A search whose steps another program chooses (Optuna, say): the same objective, and the same check on seeds that the
 //! search has not seen, as `compare --tune`.
 
 use blksched::Catalogue;

@@ -1,4 +1,4 @@
-//! What lies beneath a path: disks, their queues, and who else is there.
+//! What lies beneath a path: disks, their queues, and what else uses them.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

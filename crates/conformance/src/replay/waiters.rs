@@ -1,7 +1,7 @@
-//! 2.4: who waits for a request, and what recordings say of the list and of the pool.
+//! 2.4: which tasks wait for a request, and what recordings say of the list and of the pool.
 //!
-//! **Rule** A `retry` is the run of somebody who was woken. Those woken before it have run by then too, and in vain:
-//! nothing was free for them. The same holds of all that are woken once somebody else goes on.
+//! **Rule** A `retry` is the run of a task that was woken. Those woken before it have run by then too, and in vain:
+//! nothing was free for them. The same holds of all that are woken once another goes on.
 
 use std::collections::{BTreeMap, VecDeque};
 

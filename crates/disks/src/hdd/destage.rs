@@ -1,4 +1,4 @@
-//! **What for**: cached writes must reach the medium some time, and whoever reads waits: who goes first.
+//! **What for**: cached writes must reach the medium some time, and readers wait meanwhile: which goes first.
 //!
 //! **Rule**: reads go first, and what is dirty is destaged once no read has come for `idle` and the look-ahead's
 //! hold is over; the hold counts whenever no command is queued. Destaging becomes *urgent* when a write waits for

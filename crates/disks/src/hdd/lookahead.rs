@@ -1,8 +1,8 @@
 //! **What for**: after a read the drive reads on, because the host probably will.
 //!
 //! **Rule**: what was read stays in a segment (a ring of `segment` bytes; `segments` of them, the longest unused one is
-//! reused). While nobody else wants the head it follows the spiral into that segment, up to `segment` bytes beyond what
-//! the host has read. A read that lies in a segment costs no positioning; one that goes on where the head is just
+//! reused). While nothing else wants the head it follows the spiral into that segment, up to `segment` bytes beyond
+//! what the host has read. A read that lies in a segment costs no positioning; one that goes on where the head is just
 //! reading, or less than a revolution ahead, waits for the head and no more. A look-ahead that had filled its segment
 //! starts again when the host has used up half. Cached writes are not drained before `hold` bytes have been read ahead;
 //! a queued command does not wait for that.

@@ -3,7 +3,7 @@
 //! **Rule**: reads go before programs that have not begun, `patience` of them at most, so that writes end too. A read
 //! that finds a program running waits for its end (`wait`), or interrupts it for `cost` (`suspend`, also `patience`
 //! times at most), or passes it (`off`). A program takes several pending pieces at once. It begins when there is enough
-//! for it, or at once if somebody waits for it.
+//! for it, or at once if a command waits for it.
 //!
 //! **Costs when wrong**: without interference, reads beside writes are as fast as alone, which no such disk is.
 

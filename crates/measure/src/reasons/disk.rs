@@ -1,8 +1,8 @@
 //! What the disk does with its time, as running integrals per cause.
 //!
-//! **Rule** A moment belongs to those for whom the medium works: the command under the head, or whoever wrote what is
-//! being destaged. If the medium works for nobody, as far as one is told, it belongs to the requests in flight. Of
-//! several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to it.
+//! **Rule** A moment belongs to those for whom the medium works: the command under the head, or the process that wrote
+//! what is being destaged. If the medium works for nobody, as far as one is told, it belongs to the requests in flight.
+//! Of several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to it.
 //!
 //! What a queued request waits behind is another question: while commands are in flight they keep the disk from it,
 //! whatever the medium is about meanwhile. It waits behind the command that the medium works for, if there is one, and

@@ -1,4 +1,4 @@
-//! What the disk's medium does from when to when, as whoever drives the disk tells it.
+//! What the disk's medium does from when to when, as the disk's driver tells it.
 
 use std::collections::VecDeque;
 

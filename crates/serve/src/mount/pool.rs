@@ -1,4 +1,4 @@
-//! Connections to one export, each with one request at a time: whoever asks takes a free one, or opens another.
+//! Connections to one export, each with one request at a time: a request takes a free one, or opens another.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

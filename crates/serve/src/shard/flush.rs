@@ -2,7 +2,7 @@
 //!
 //! **Rule** A flush goes ahead of everything the elevator holds, and keeps the disk from all others while it lasts. So
 //! after one that took so long, the tenant's next waits `took × weights of the others that want the disk / own weight`.
-//! Whoever is alone waits for nothing. Flushes that wait together are one.
+//! A flush that is alone waits for nothing. Flushes that wait together are one.
 
 use blksched::Span;
 

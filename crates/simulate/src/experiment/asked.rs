@@ -2,7 +2,7 @@
 //!
 //! A run need not go on once nothing that is asked of it can change any more: the processes have exited whose `finish`
 //! is asked, and the windows are over of which a rate is. And reasons need not be kept where no row reads them. What is
-//! printed is the same to the byte; whoever wants more of a run than its rows takes [`Asked::everything`].
+//! printed is the same to the byte; a caller that wants more of a run than its rows takes [`Asked::everything`].
 
 use blksched::{Instant, Span};
 

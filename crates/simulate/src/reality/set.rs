@@ -1,6 +1,6 @@
 //! A recorded set: which disks with how many tags, on which kernel, and what was switched for which job.
 //!
-//! `settings.toml` says it. Whoever reads it hands in the files that it names.
+//! `settings.toml` says it. Its reader is handed the files that it names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

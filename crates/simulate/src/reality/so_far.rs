@@ -1,4 +1,4 @@
-//! What the recorded predictions came to, by kind of disk: for whoever reads the next one. `tests/reality.rs` writes
+//! What the recorded predictions came to, by kind of disk: for the reader of the next one. `tests/reality.rs` writes
 //! `so_far.tsv` beside `docs/reality.md`, from the same cells, and holds it current.
 
 use blksched_disks::Model;

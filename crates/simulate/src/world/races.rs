@@ -3,8 +3,8 @@
 //! **Rule** A process hears of its I/O a moment after the completion, and a woken task asks for its tag a moment after
 //! that. If one completion wakes both, they race for one processor: with a probability of 0.6 the owner of the
 //! completed request runs first and, if it asks at once, has the tag. Perfect lockstep would always let the same one
-//! win, and whoever loses would starve. The worker who runs the queue (kblockd) is in the same race: with a probability
-//! of 0.76 it asks the elevator before anybody whom the completion woke runs, else behind all of them, and what they
+//! win, and the other would starve. The worker that runs the queue (kblockd) is in the same race: with a probability of
+//! 0.76 it asks the elevator before anybody whom the completion woke runs, else behind all of them, and what they
 //! submit at once is there when the elevator is asked.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on 6.18 (loop device): the owner was told 10 to 12 µs after the
 //! completion, the sleeper 20 to 22 µs, both on one processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75

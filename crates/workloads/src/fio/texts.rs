@@ -1,7 +1,7 @@
 //! The texts that a run's jobs come from: job files, and what they include.
 //!
 //! **Rule** `include NAME` stands for the lines of that file, whose name counts from the folder of the file that
-//! includes it (tried). Whoever reads job files hands in how a file is read, so nothing here touches a disk.
+//! includes it (tried). The caller hands in how a file is read, so nothing here touches a disk.
 
 use std::collections::BTreeMap;
 

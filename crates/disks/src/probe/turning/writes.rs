@@ -1,4 +1,4 @@
-//! **What for**: the write cache: how much it takes, how fast it drains, and what it costs whoever reads.
+//! **What for**: the write cache: how much it takes, how fast it drains, and what it costs readers.
 //!
 //! **Rule**: a write that ends sooner than the medium could is cached. A burst of small writes ends quickly until the
 //! drive runs out of extents, one of large writes until it runs out of room; what was drained meanwhile, at the rate

@@ -1,5 +1,5 @@
 //! Clients that do anything at any time, with limits so small that each is met all the time: everything is answered
-//! once, nobody hangs, and nothing of whoever has gone stays.
+//! once, no client hangs, and nothing of a client that has gone stays.
 
 use std::os::fd::AsRawFd;
 
