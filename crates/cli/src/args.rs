@@ -51,7 +51,7 @@ pub(crate) enum Verb {
     /// Run a job on a real disk under each of its schedulers, beside what is predicted, and say how far that was right.
     #[cfg(target_os = "linux")]
     Validate(crate::validate::ValidateArguments),
-    /// Run experiments: tables that somebody published, beside ours, and why; without a name, list them.
+    /// Run experiments: published tables beside ours, and why they differ; without a name, list them.
     Experiment(ExperimentArguments),
     /// Make every run of a plan (loads, disks, schedulers, knobs, seeds) as Parquet files; go on where it was left.
     #[cfg(feature = "sweep")]

@@ -36,7 +36,7 @@ impl Failure {
                 anstream::adapter::strip_str(text).to_string()
             }
             Failure::Command(code) => format!("a command ended with {code}"),
-            Failure::NobodyReads => "nobody reads the output".to_owned(),
+            Failure::NobodyReads => "the reader of the output has gone".to_owned(),
         }
     }
 

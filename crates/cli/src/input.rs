@@ -228,7 +228,7 @@ pub(crate) fn bytes_of(input: impl Read) -> io::Result<Vec<u8>> {
 fn bounded(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     match bytes.len() as u64 {
         0..=MOST_BYTES => Ok(bytes),
-        _ => Err(io::Error::other("longer than 16 MiB: expected a text that somebody wrote")),
+        _ => Err(io::Error::other("longer than 16 MiB: expected a text file")),
     }
 }
 

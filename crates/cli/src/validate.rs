@@ -108,7 +108,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<Plan, Failure> {
     let target = Target::look(&arguments.on)?;
     if job.writes && !arguments.destroy {
         let what = format!("{} writes, and what lies on {} would be lost", job.name, arguments.on.display());
-        return Err(Failure::Input(format!("{what}: say --destroy if nobody needs it, or use a job that only reads")));
+        return Err(Failure::Input(format!("{what}: say --destroy if its data may go, or use a job that only reads")));
     }
     target.refuse(arguments)?;
     let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;

@@ -115,7 +115,7 @@ fn lock(file: &File, access: Access) -> Result<(), String> {
             Ok(_) => {}
             Err(Errno::EAGAIN | Errno::EACCES) => return Err(taken(access)),
             Err(error) => {
-                tracing::warn!(%error, "no locks here: nobody is kept from this file");
+                tracing::warn!(%error, "no locks here: other programs are not kept from this file");
                 return Ok(());
             }
         }

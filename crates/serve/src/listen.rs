@@ -158,7 +158,7 @@ pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if is_socket {
         match UnixStream::connect(path) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path)?,
-            _ => return Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there already")),
+            _ => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there already")),
         }
     }
     let listener = UnixListener::bind(path)?;

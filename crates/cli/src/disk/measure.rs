@@ -140,7 +140,7 @@ fn report(outcome: &Outcome) {
         eprintln!("the model's error, on average over what was held back: {:.1}%", 100.0 * error);
         if error > TOO_FAR {
             eprintln!(
-                "this model is not the disk: somebody else used the disk or the machine meanwhile (measure it at \
+                "this model is not the disk: another program used the disk or the machine meanwhile (measure it at \
                  rest, or before all others: chrt -f 40), or the disk does what no model here does"
             );
         }

@@ -46,7 +46,7 @@ impl Names {
         match whose {
             Whose::Process(submitter) => self.process(submitter),
             Whose::Flush => "a flush of the disk's cache".to_owned(),
-            Whose::Nobody => "somebody whose command has not come back".to_owned(),
+            Whose::Nobody => "a process whose command has not come back".to_owned(),
         }
     }
 

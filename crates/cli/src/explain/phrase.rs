@@ -163,7 +163,7 @@ fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> Strin
 fn held(why: HeldBack) -> &'static str {
     match why {
         HeldBack::AsyncInFlight => "write-back was still in the drive",
-        HeldBack::SyncInFlight => "it is write-back, and the drive had requests that somebody waits for",
+        HeldBack::SyncInFlight => "it is write-back, and the drive had synchronous requests",
         HeldBack::Quantum => "it had as many requests in the drive as it may (quantum)",
         HeldBack::AsyncDepth => "as much write-back was in the drive as may be",
         HeldBack::SliceShort => "what was in the drive would take the rest of its slice",

@@ -94,7 +94,7 @@ fn wait_end(why: WaitEnd) -> &'static str {
         WaitEnd::Arrived => "its request has come",
         WaitEnd::TimeIsUp => "it was waited for long enough",
         WaitEnd::HasMore => "it has other requests on their way",
-        WaitEnd::CloseEnough => "somebody else's is as near",
+        WaitEnd::CloseEnough => "another process's request is as near",
         WaitEnd::Gone => "it is gone",
         WaitEnd::LikelyGone => "it is new, and new ones mostly leave",
         WaitEnd::ThinksLonger => "it thinks longer than is waited",

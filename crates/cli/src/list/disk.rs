@@ -91,5 +91,5 @@ fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
         Some(((*name).to_owned(), trial))
     };
     let trials: Vec<(String, Trial)> = PRESENT.iter().filter_map(trial).collect();
-    (!trials.is_empty()).then(|| format!("{} Nobody asked for anything else.", used::line(&trials, host.cpu_name())))
+    (!trials.is_empty()).then(|| format!("{} Nothing else was running.", used::line(&trials, host.cpu_name())))
 }

@@ -158,7 +158,7 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     let answer = Answer {
         title: format!("Published and simulated: {}", names.join(", ")),
         heading: match bound {
-            0 => "no row has a bound: nobody published what could be held against ours".to_owned(),
+            0 => "no row has a bound: nothing published can be held against ours".to_owned(),
             _ => format!("{inside} of {bound} rows that have a bound lie inside of it"),
         },
         sentences: published.iter().flat_map(|one| one.why.iter().map(|why| format!("{}: {why}", one.name))).collect(),

@@ -38,7 +38,7 @@ fn pages(host: &HostReport) -> Table {
     let mut table = Table::new("the page cache", columns);
     let rows = [
         ("read by processes, of it from memory", host.from_memory(), None),
-        ("from the disk, because somebody asked", host.asked, None),
+        ("from the disk, because it was asked for", host.asked, None),
         ("from the disk, ahead", host.read_ahead, None),
         ("written to memory", host.dirtied, None),
         ("written to memory over what was dirty", host.overwritten, None),
