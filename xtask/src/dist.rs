@@ -172,12 +172,14 @@ fn packaged(staged: &Path) -> Result<Option<PathBuf>> {
     if !has_cargo_deb() {
         return Ok(None);
     }
-    let current = staged.with_file_name("current");
+    // Where the manifest says, wherever cargo builds.
+    let current = shell::root().join("target/dist/current");
+    fs::create_dir_all(current.parent().context("the folder above")?)?;
     if current.symlink_metadata().is_ok() {
         fs::remove_file(&current)?;
     }
     #[cfg(unix)]
-    std::os::unix::fs::symlink(staged.file_name().context("the folder's name")?, &current)?;
+    std::os::unix::fs::symlink(staged, &current)?;
     let output = staged.with_file_name("deb");
     if output.exists() {
         fs::remove_dir_all(&output)?;

@@ -5,7 +5,7 @@
 //! [`LoopDevice`]: crate::loop_device::LoopDevice
 
 mod clock;
-mod file;
+pub mod file;
 mod thread;
 
 use std::fs;

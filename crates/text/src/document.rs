@@ -1,5 +1,5 @@
-//! TOML that people write (disks, experiments, machines, sweeps), read key by key ([`Section`]), so that every complaint
-//! knows its file, line and column, and the word that was probably meant.
+//! TOML that people write (disks, experiments, machines, sweeps), read key by key ([`Section`]), so that every
+//! complaint knows its file, line and column, and the word that was probably meant.
 
 use core::fmt;
 use core::ops::Range;

@@ -4,13 +4,15 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
-    LockOwner, MountOption, OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, ReplyWrite, Request, WriteFlags,
+    BackgroundSession, Config, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, MountOption,
+    OpenFlags, ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, ReplyWrite, Request, WriteFlags,
 };
+
+use crate::timed_disk::file::{FILE, attributes};
 
 /// What it is, for people.
 pub const DESCRIPTION: &str = "a file of 256 MiB that takes 1 ms for each request, four at a time";
@@ -18,7 +20,6 @@ const SIZE: u64 = 256 << 20;
 const TIME: Duration = Duration::from_millis(1);
 const AT_A_TIME: usize = 4;
 const NAME: &str = "disk";
-const FILE: INodeNo = INodeNo(2);
 const FOREVER: Duration = Duration::from_secs(3600);
 
 /// The mounted file; unmounted when dropped.
