@@ -1,7 +1,7 @@
 //! **What for**: a trace's commands on a model, to see how near it comes.
 //!
-//! **Rule**: whoever issued a command had been waiting for the last completion before it: it is issued as long after
-//! that command's end on the model as it was in the trace. At recorded moments instead, a model that is slower by a
+//! **Rule**: a command's process had been waiting for the last completion before it: it is issued as long after that
+//! command's end on the model as it was in the trace. At recorded moments instead, a model that is slower by a
 //! thousandth would have an ever longer queue, and one that is faster none. What was under way when the counted part
 //! began is there from the beginning, and is not counted.
 
