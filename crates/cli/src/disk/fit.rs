@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use blksched::{Instant, Op};
 use blksched_disks::probe::{Traced, fit_trace};
-use blksched_traces::{blkparse, blktrace, tracefs};
+use blksched_traces::{blkparse, blktrace, tracefs, unpack};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::output;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FitArguments {
     /// Traces of one disk with dispatches and completions: blktrace's files, blkparse's text, or tracefs's with
-    /// block_rq_issue and block_rq_complete
+    /// block_rq_issue and block_rq_complete; gzip, zstd and bzip2 are read as they are
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
     /// The disk, if the traces have several
@@ -108,20 +108,22 @@ fn pairs(events: impl Iterator<Item = Event>) -> Vec<Traced> {
 /// Reads a file by what its beginning is.
 fn read(path: &Path, events: &mut Vec<Event>) -> Result<(), Failure> {
     let named = |error: String| Failure::Input(format!("{}: {error}", path.display()));
-    let open = || File::open(path).map_err(|error| named(error.to_string()));
+    let open = || -> Result<Box<dyn BufRead + Send>, Failure> {
+        File::open(path).and_then(unpack::unpacked).map_err(|error| named(error.to_string()))
+    };
     let mut beginning = Vec::new();
     open()?.take(64 << 10).read_to_end(&mut beginning).map_err(|error| named(error.to_string()))?;
     if blktrace::is_trace(&beginning) {
-        let all = blktrace::read(BufReader::new(open()?)).map_err(|error| named(error.to_string()))?;
+        let all = blktrace::read(open()?).map_err(|error| named(error.to_string()))?;
         events.extend(all.iter().filter_map(of_blktrace));
         return Ok(());
     }
     let text = String::from_utf8_lossy(&beginning);
     if text.lines().any(tracefs::is_event) {
-        let all = tracefs::read(BufReader::new(open()?), path).map_err(|error| Failure::Input(error.to_string()))?;
+        let all = tracefs::read(open()?, path).map_err(|error| Failure::Input(error.to_string()))?;
         events.extend(all.iter().filter_map(of_tracefs));
     } else if text.lines().any(blkparse::is_event) {
-        let all = blkparse::read(BufReader::new(open()?), path).map_err(|error| Failure::Input(error.to_string()))?;
+        let all = blkparse::read(open()?, path).map_err(|error| Failure::Input(error.to_string()))?;
         events.extend(all.iter().filter_map(of_blkparse));
     } else {
         let expected = "expected blktrace's file, blkparse's text or tracefs's text";

@@ -138,11 +138,15 @@ fn report(outcome: &Outcome) {
     }
     if let Some(error) = outcome.error() {
         eprintln!("the model's error, on average over what was held back: {:.1}%", 100.0 * error);
-        if error > TOO_FAR {
-            eprintln!(
+        match &outcome.stopped {
+            _ if error <= TOO_FAR => {}
+            Some(_) => eprintln!(
+                "this is no model of the disk yet: what was not reached has a class's values; give it more time"
+            ),
+            None => eprintln!(
                 "this model is not the disk: another program used the disk or the machine meanwhile (measure it at \
                  rest, or before all others: chrt -f 40), or the disk does what no model here does"
-            );
+            ),
         }
     }
     eprintln!("took {:.0}s", outcome.took.as_secs_f64());

@@ -93,7 +93,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
     if !is_device && kind.blocks() * 512 < bytes / 10 * 9 && !destroy {
         return Err(Failure::Input(format!(
             "{path}: {} of its {bytes} bytes are on a disk, the rest are holes, which no disk reads: expected a file \
-             that was written, as by `dd if=/dev/zero`",
+             that was written, as by `dd if=/dev/urandom`",
             kind.blocks() * 512
         )));
     }
@@ -107,6 +107,9 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         access,
         clock: ProbeClock::Wall,
     };
+    if !is_device && !destroy {
+        asks_a_disk(path, &file, bytes)?;
+    }
     let (report, done) = channel();
     Ok(RealPath {
         file: Arc::new(file),
@@ -119,6 +122,31 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         report,
         buffer: Aligned::new(),
     })
+}
+
+/// A read that takes less has asked no device \[ns\]: the way through the kernel to one takes longer.
+const NO_DEVICE_NS: u128 = 2_000;
+
+/// What was allocated and never written looks like data, and is made up by the file system without a disk.
+fn asks_a_disk(path: &str, file: &File, bytes: u64) -> Result<(), Failure> {
+    const READS: u64 = 64;
+    let mut memory = Aligned::new();
+    let mut times = Vec::new();
+    for nth in 0..READS {
+        let job = Job { slot: 0, op: Op::Read, start: bytes / 512 / READS * nth / 8 * 8, sectors: 8 };
+        let begun = std::time::Instant::now();
+        transfer(file, job, &mut memory).map_err(|error| Failure::Outside(format!("{path}: {error}")))?;
+        times.push(begun.elapsed().as_nanos());
+    }
+    times.sort_unstable();
+    let usual = times[times.len() / 2];
+    if usual >= NO_DEVICE_NS {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{path}: a read past the page cache takes {usual}ns, so no disk is asked: most of it was allocated and never \
+         written, or it is kept in memory; expected a file that was written, as by `dd if=/dev/urandom`"
+    )))
 }
 
 /// A mounted device is refused if it is to be destroyed; else it is said that others read and write it meanwhile.
