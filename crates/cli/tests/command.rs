@@ -303,8 +303,8 @@ fn a_verdict_that_hangs_on_a_fitted_value_says_so() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let hangs = text(&arguments);
-    assert!(hangs.contains("That hangs on fitted values of"), "{hangs}");
-    assert!(hangs.contains("with service = 40ms (here 2ms, plausible 1ms to 40ms) use bfq"), "{hangs}");
+    assert!(hangs.contains("The verdict hangs on fitted values of"), "{hangs}");
+    assert!(hangs.contains("with service = 40ms (here 2ms, plausible 1ms to 40ms) it is: use bfq"), "{hangs}");
     assert!(hangs.contains("no published figures; no response-time trace."), "{hangs}");
     let plain = job_file("plain.toml", HANGS.split("[fit]").next().expect("a head"));
     let says_nothing = text(&[&["compare", &load, "--disk", &plain][..], &goal[..]].concat());
@@ -897,6 +897,11 @@ fn a_trace_becomes_a_disk_that_says_what_it_does_not_know() {
         said.contains("held back: the trace's last third") && stdout(&output).contains("fitted to a trace"),
         "{said}"
     );
+    let packed = trace(0).replace("blktrace.0", "blkparse.txt.gz");
+    let from_text = blksched(&["disk", "fit", &packed]);
+    assert!(from_text.status.success(), "{}", String::from_utf8_lossy(&from_text.stderr));
+    let without_name = |output| stdout(output).lines().filter(|line| !line.contains("description")).collect::<String>();
+    assert_eq!(without_name(&from_text), without_name(&output));
     assert!(refused(&["disk", "fit", &trace(0), "--device", "1:2"]).contains("no device 1:2: expected one of "));
     let jobs = job_file("no-trace.fio", "[a]\nrw=read\n");
     assert!(refused(&["disk", "fit", &jobs]).contains("expected blktrace's file"));

@@ -77,6 +77,8 @@ enum How {
 struct Said {
     verdict: String,
     ratio: Option<f64>,
+    /// Who scores best though it is not proposed, and why not.
+    passed_over: Option<(String, String)>,
 }
 
 /// The verdict with some values moved.
@@ -208,10 +210,19 @@ fn present(base: &Base<'_>) -> Vec<usize> {
 fn said(action: &Action<'_>) -> Said {
     let best = action.chosen().or(action.candidates.first());
     let ratio = best.map(|best| best.score.ratio).filter(|ratio| ratio.is_finite());
-    match action.chosen() {
-        Some(chosen) => Said { verdict: format!("use {}", chosen.scheduler.label()), ratio },
-        None => Said { verdict: format!("keep {}", action.default.label()), ratio },
-    }
+    let Some(chosen) = action.chosen() else {
+        let verdict = format!("keep {}", action.default.label());
+        let passed_over = best.map(|best| {
+            let why = match best.forbidden.first() {
+                Some(why) => why.clone(),
+                None if best.score.ratio < WORTH_IT => "that is too little".to_owned(),
+                None => "that may be chance".to_owned(),
+            };
+            (best.scheduler.label(), why)
+        });
+        return Said { verdict, ratio, passed_over };
+    };
+    Said { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
 }
 
 /// What a run takes us, in requests: four pages of the page cache as long as one.
@@ -414,7 +425,7 @@ impl Sensitivity {
     pub(super) fn sentence(&self) -> String {
         let (disk, of) = (&self.disk, self.fits.len());
         let takes_long =
-            |values: String| format!("Whether that hangs on {disk}'s {values} takes long; --sensitivity tries.");
+            |values: String| format!("Whether the verdict hangs on {disk}'s {values} takes long; --sensitivity tries.");
         let (many, way) = (format!("{of} fitted values"), self.way());
         let tried = match (self.tried, of) {
             (0, 1) => return takes_long("one fitted value".to_owned()),
@@ -434,11 +445,14 @@ impl Sensitivity {
             said.join("; ")
         };
         match (alone.is_empty(), together.is_empty()) {
-            (true, true) => format!("At both ends of {tried}, it stays{rest}."),
+            (true, true) => format!("The verdict stays at both ends of {tried}{rest}."),
             (true, false) => {
-                format!("At both ends of {tried}, it stays, but for several at once: {}{rest}.", say(&together))
+                format!(
+                    "The verdict stays at both ends of {tried}, but with several at once: {}{rest}.",
+                    say(&together)
+                )
             }
-            (false, _) => format!("That hangs on fitted values of {disk}: {}{rest}.", say(&alone)),
+            (false, _) => format!("The verdict hangs on fitted values of {disk}: {}{rest}.", say(&alone)),
         }
     }
 
@@ -466,7 +480,7 @@ impl Sensitivity {
             true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
             false => moved.changes.iter().map(one).collect(),
         };
-        format!("with {} {}", with.join(" and "), moved.said.as_ref().map_or_else(String::new, Said::in_words))
+        format!("with {} it is: {}", with.join(" and "), moved.said.as_ref().map_or_else(String::new, Said::in_words))
     }
 
     /// A row for each value and end.
@@ -528,9 +542,11 @@ const SAID: usize = 3;
 
 impl Said {
     fn in_words(&self) -> String {
-        match self.ratio {
-            Some(ratio) if self.verdict.starts_with("use ") => format!("{} ({} better)", self.verdict, times(ratio)),
-            Some(ratio) if ratio > 1.0 => format!("{} (the best of the rest: {} better)", self.verdict, times(ratio)),
+        match (self.ratio, &self.passed_over) {
+            (Some(ratio), None) => format!("{} ({} better)", self.verdict, times(ratio)),
+            (Some(ratio), Some((best, why))) if ratio > 1.0 => {
+                format!("{} ({best} is {} better, but {why})", self.verdict, times(ratio))
+            }
             _ => self.verdict.clone(),
         }
     }
