@@ -1,5 +1,5 @@
 //! The elevators' cases for `cargo xtask bench --gate`: `--list` names them, `CASE N` makes N steps of one, anything
-//! else does nothing.
+//! else does nothing. `--heaps` names what is weighed: what one of it is called, and twice a case and how many it has.
 
 mod load;
 
@@ -7,6 +7,9 @@ use load::{Keys, Load, elevators};
 
 /// Queue lengths of the random cases.
 const QUEUED: [u32; 2] = [128, 4096];
+
+/// Whose queues are weighed.
+const HEAPS: [&str; 4] = ["noop@2.6.33", "mq-deadline", "cfq@4.20", "bfq"];
 
 /// How many processes there are in CFQ's other cases.
 const PROCESSES: [u32; 2] = [8, 128];
@@ -23,6 +26,10 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--list"] => cases().iter().for_each(|case| println!("{}", case.name)),
+        ["--heaps"] => HEAPS.iter().for_each(|elevator| {
+            let [few, many] = QUEUED.map(|queued| format!("{elevator}/random/{queued}\t{queued}"));
+            println!("a queued request of {elevator}\t{few}\t{many}");
+        }),
         [name, times] => {
             let found = cases().into_iter().find(|case| case.name == name);
             if let (Some(case), Ok(times)) = (found, times.parse()) {

@@ -1,12 +1,16 @@
-//! Instruction counts: machines are noisy, instructions are not.
+//! Instruction counts: machines are noisy, instructions are not. Beside them mispredicted branches, by cachegrind's
+//! model, and bytes, by massif.
 //!
 //! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a
 //! line; `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the
 //! difference, by N, is what one time costs, without start and set-up. Without such arguments it does nothing.
+//! `gate --heaps` names what is weighed ([`heaps`]).
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.
 
-use std::collections::BTreeMap;
+mod counts;
+mod heaps;
+
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +22,7 @@ use serde_json::Value;
 use super::list;
 use crate::Verdict;
 use crate::shell;
+use counts::{Accepted, Counts, Table};
 
 /// The name of the benchmarks that are counted.
 pub const TARGET: &str = "gate";
@@ -38,18 +43,9 @@ pub enum Baseline {
 
 /// Counts by case, and what was accepted.
 pub struct Gate {
-    counted: BTreeMap<String, f64>,
+    counted: Counts,
     accepted: Accepted,
     compiler: String,
-}
-
-/// `xtask/gate.toml`
-#[derive(Debug, Default, PartialEq)]
-struct Accepted {
-    /// The compiler and the machine's kind: counts differ between them.
-    compiler: String,
-    /// Instructions a time.
-    instructions: BTreeMap<String, f64>,
 }
 
 /// # Errors
@@ -64,7 +60,7 @@ pub fn run(baseline: Baseline) -> Result<Verdict> {
     if baseline == Baseline::Compare {
         return Ok(gate.verdict());
     }
-    let accepted = Accepted { compiler: gate.compiler, instructions: gate.counted };
+    let accepted = Accepted { compiler: gate.compiler, counts: gate.counted };
     fs::write(shell::root().join(ACCEPTED), accepted.written()).with_context(|| format!("writing {ACCEPTED}"))?;
     println!("{ACCEPTED} written");
     Ok(Verdict::Good)
@@ -75,12 +71,16 @@ pub fn run(baseline: Baseline) -> Result<Verdict> {
 /// # Errors
 /// As [`run`].
 pub fn measure() -> Result<Gate> {
-    let mut counted = BTreeMap::new();
+    let mut counted = Counts::default();
     for program in programs()? {
-        for case in cases(&program)? {
-            let (once, twice) = (count(&program, &case, TIMES)?, count(&program, &case, 2 * TIMES)?);
-            counted.insert(case, (twice as f64 - once as f64) / TIMES as f64);
+        for case in &cases(&program)? {
+            let times = |times: u64| Run::of(&program, &[case, &times.to_string()]);
+            let (once, twice) = (times(TIMES)?, times(2 * TIMES)?);
+            let one = |once: u64, twice: u64| (twice as f64 - once as f64) / TIMES as f64;
+            counted.put(Table::Instructions, case, one(once.instructions, twice.instructions));
+            counted.put(Table::Mispredicted, case, one(once.mispredicted, twice.mispredicted));
         }
+        heaps::weigh(&program, &mut counted)?;
     }
     if counted.is_empty() {
         bail!("no benchmark called `{TARGET}` has a case");
@@ -112,22 +112,35 @@ fn cases(program: &Path) -> Result<Vec<String>> {
     Ok(finished.output.lines().map(str::to_owned).collect())
 }
 
-/// Instructions of a whole run.
-fn count(program: &Path, case: &str, times: u64) -> Result<u64> {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
-    valgrind.arg(program).arg(case).arg(times.to_string());
-    let finished = shell::capture(valgrind)?;
-    if !finished.good {
-        bail!("{case} failed under valgrind:\n{}", finished.output);
-    }
-    instructions(&finished.output).with_context(|| format!("no count in what valgrind says:\n{}", finished.output))
+/// What a whole run of a program counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    instructions: u64,
+    mispredicted: u64,
 }
 
-/// From the line `==123== I   refs:      1,234,567`.
-fn instructions(output: &str) -> Option<u64> {
-    let line = output.lines().find(|line| line.contains(" I ") && line.contains("refs:"))?;
-    line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
+impl Run {
+    fn of(program: &Path, arguments: &[&str]) -> Result<Run> {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=yes", "--cachegrind-out-file=/dev/null"]);
+        valgrind.arg(program).args(arguments);
+        let shown = arguments.join(" ");
+        let finished = shell::capture(valgrind)?;
+        if !finished.good {
+            bail!("{shown} failed under valgrind:\n{}", finished.output);
+        }
+        Run::read(&finished.output).with_context(|| format!("no count in what valgrind says of {shown}"))
+    }
+
+    /// From the lines `==123== I   refs:      1,234,567` and `==123== Mispredicts:      1,234  (1,000 cond + 234 ind)`.
+    fn read(output: &str) -> Option<Run> {
+        let count = |is_so: fn(&str) -> bool| {
+            let line = output.lines().find(|line| line.starts_with("==") && is_so(line))?;
+            line.rsplit(':').next()?.split_whitespace().next()?.replace(',', "").parse().ok()
+        };
+        let instructions = count(|line| line.contains(" I ") && line.contains("refs:"))?;
+        Some(Run { instructions, mispredicted: count(|line| line.contains("Mispredicts:"))? })
+    }
 }
 
 /// `1.95.0 x86_64`
@@ -137,66 +150,43 @@ fn compiler() -> Result<String> {
     Ok(format!("{} {}", version.trim(), std::env::consts::ARCH))
 }
 
-impl Accepted {
-    fn read(text: &str) -> Result<Accepted> {
-        let table: toml::Table = text.parse().with_context(|| format!("reading {ACCEPTED}"))?;
-        let compiler = table.get("compiler").and_then(toml::Value::as_str);
-        let counts = table.get("instructions").and_then(toml::Value::as_table);
-        let mut instructions = BTreeMap::new();
-        for (case, count) in counts.with_context(|| format!("{ACCEPTED}: no table `instructions`"))? {
-            let count =
-                count.as_float().with_context(|| format!("{ACCEPTED}: `{case}` is not a number with a point"))?;
-            instructions.insert(case.clone(), count);
-        }
-        Ok(Accepted {
-            compiler: compiler.with_context(|| format!("{ACCEPTED}: no `compiler`"))?.to_owned(),
-            instructions,
-        })
-    }
-
-    fn written(&self) -> String {
-        let mut text = String::from("# Instructions a time, written by `cargo xtask bench --gate --bless`.\n\n");
-        text += &format!("compiler = \"{}\"\n\n[instructions]\n", self.compiler);
-        for (case, count) in &self.instructions {
-            text += &format!("\"{case}\" = {count:.1}\n");
-        }
-        text
-    }
-}
-
 impl Gate {
-    /// Bad if a case costs more than was accepted, was never accepted, or is gone; another compiler's counts are told
-    /// and not judged.
+    /// Bad if a case costs more than was accepted, is gone, or its instructions were never accepted; another compiler's
+    /// counts are told and not judged.
     pub fn verdict(&self) -> Verdict {
-        let known =
-            self.counted.iter().all(|(case, &count)| self.change(case, count).is_some_and(|c| c <= TOLERANCE_PERCENT));
-        let gone = self.accepted.instructions.keys().any(|case| !self.counted.contains_key(case));
-        Verdict::when(!self.is_judged() || (known && !gone))
+        let accepted = &self.accepted.counts;
+        let fits = |(table, case, count): (Table, &str, f64)| match accepted.get(table, case) {
+            Some(most) => count <= table.most(most, TOLERANCE_PERCENT),
+            None => table != Table::Instructions,
+        };
+        let gone = accepted.all().any(|(table, case, _)| self.counted.get(table, case).is_none());
+        Verdict::when(!self.is_judged() || (self.counted.all().all(fits) && !gone))
     }
 
     fn is_judged(&self) -> bool {
-        self.accepted.instructions.is_empty() || self.accepted.compiler == self.compiler
-    }
-
-    /// Change against what was accepted [%].
-    fn change(&self, case: &str, count: f64) -> Option<f64> {
-        self.accepted.instructions.get(case).map(|accepted| (count / accepted - 1.0) * 100.0)
+        self.accepted.counts.is_empty() || self.accepted.compiler == self.compiler
     }
 }
 
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.counted.keys().map(|case| case.chars().count()).max().unwrap_or(0).max(4);
-        write!(f, "{:<width$} {:>12} {:>12} {:>8}", "case", "instructions", "accepted", "change")?;
-        for (case, &count) in &self.counted {
+        let width = self.counted.all().map(|(_, case, _)| case.chars().count()).max().unwrap_or(0).max(4);
+        let accepted = &self.accepted.counts;
+        let mut shown = None;
+        for (table, case, count) in self.counted.all() {
+            if shown != Some(table) {
+                let gap = if shown.is_some() { "\n\n" } else { "" };
+                write!(f, "{gap}{:<width$} {:>12} {:>12} {:>8}", "case", table.name(), "accepted", "change")?;
+                shown = Some(table);
+            }
             write!(f, "\n{case:<width$} {count:>12.1}")?;
-            match (self.accepted.instructions.get(case), self.change(case, count)) {
-                (Some(accepted), Some(change)) => write!(f, " {accepted:>12.1} {change:>+7.1}%")?,
-                _ => write!(f, " {:>12}", "none")?,
+            match accepted.get(table, case) {
+                Some(most) => write!(f, " {most:>12.1} {:>+7.1}%", (count / most - 1.0) * 100.0)?,
+                None => write!(f, " {:>12}", "none")?,
             }
         }
-        for case in self.accepted.instructions.keys().filter(|case| !self.counted.contains_key(*case)) {
-            write!(f, "\n{case:<width$} {:>12}", "gone")?;
+        for (table, case, _) in accepted.all().filter(|&(table, case, _)| self.counted.get(table, case).is_none()) {
+            write!(f, "\n{case:<width$} {:>12} ({})", "gone", table.name())?;
         }
         if !self.is_judged() {
             write!(f, "\nnot judged: accepted with {}, counted with {}", self.accepted.compiler, self.compiler)?;
@@ -209,12 +199,13 @@ impl fmt::Display for Gate {
 mod tests {
     use super::*;
 
-    fn counts(counts: &[(&str, f64)]) -> BTreeMap<String, f64> {
-        counts.iter().map(|(case, count)| ((*case).to_owned(), *count)).collect()
-    }
-
     fn gate(counted: &[(&str, f64)], accepted: &[(&str, f64)], compiler: &str) -> Gate {
-        let accepted = Accepted { compiler: "1.95.0 x86_64".to_owned(), instructions: counts(accepted) };
+        let counts = |cases: &[(&str, f64)]| {
+            let mut counts = Counts::default();
+            cases.iter().for_each(|&(case, count)| counts.put(Table::Instructions, case, count));
+            counts
+        };
+        let accepted = Accepted { compiler: "1.95.0 x86_64".to_owned(), counts: counts(accepted) };
         Gate { counted: counts(counted), accepted, compiler: compiler.to_owned() }
     }
 
@@ -241,17 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
-        let accepted =
-            Accepted { compiler: "1.95.0 x86_64".to_owned(), instructions: counts(&[("deadline 128", 512.5)]) };
-        assert_eq!(Accepted::read(&accepted.written()).unwrap(), accepted);
-        assert!(Accepted::read("compiler = \"x\"\n").is_err());
-    }
-
-    #[test]
-    fn valgrinds_count_is_read_in_the_form_of_old_and_new() {
-        assert_eq!(instructions("==1== \n==12== I   refs:      1,234,567\n"), Some(1_234_567));
-        assert_eq!(instructions("==12== I refs:        170\n"), Some(170));
-        assert_eq!(instructions("==12== D refs:        170\n"), None);
+    fn valgrinds_counts_are_read_in_the_form_of_old_and_new() {
+        let run = |instructions, mispredicted| Some(Run { instructions, mispredicted });
+        let old = "==1== \n==12== I   refs:      1,234,567\n==1== Mispredicts:    2,345  (2,000 cond + 345 ind)\n";
+        assert_eq!(Run::read(old), run(1_234_567, 2_345));
+        assert_eq!(Run::read("==12== I refs:        170\n==12== Mispredicts:  3\n"), run(170, 3));
+        assert_eq!(Run::read("==12== D refs:        170\n==12== Mispredicts:  3\n"), None);
     }
 }

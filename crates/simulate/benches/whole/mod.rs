@@ -1,0 +1,65 @@
+//! What takes more than a request: a comparison, a trace that is read, and what many processes take of the heap.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_disks::load;
+use blksched_simulate::recording::{Info, Reading, Stream, in_memory, recording};
+use blksched_simulate::{Grid, Surroundings, Trial};
+use blksched_workloads::fio::JobFile;
+use blksched_workloads::{Plan, builtin};
+
+use crate::events::{RECORDED, events};
+
+/// The cases, and what each does `times` times.
+pub const CASES: [(&str, fn(u64)); 3] = [("compare/100us", compare), ("trace/info", info), ("trace/recording", read)];
+
+/// What is weighed: what one more of it takes, the case with a few of them and the case with many.
+pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320])];
+
+/// So many tenths of a millisecond of a reader beside a writer, under two schedulers and with two seeds.
+fn compare(times: u64) {
+    let text = builtin("reader-and-writer").expect("a built-in workload").text;
+    run(text, "hdd-7200", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
+}
+
+/// This many processes, for 20 ms.
+pub fn processes(count: u32) {
+    let job = format!("[j]\nrw=randread\ndirect=1\nbs=4k\nfilename=/dev/sda\nnumjobs={count}\n");
+    run(&job, "nvme-ssd", &["mq-deadline"], vec![1], Span::from_ms(20));
+}
+
+fn run(job: &str, disk: &str, elevators: &[&str], seeds: Vec<u64>, limit: Span) {
+    let (catalogue, disk) = (Catalogue::builtin(), Arc::new(load(disk).expect("a preset")));
+    let plan: Plan =
+        JobFile::parse(job, "gate").and_then(|file| file.plan(disk.build(1).facts().sectors)).expect("a job file");
+    let plan = Arc::new(plan);
+    let trial = |elevator: &&str| Trial {
+        elevator: catalogue.parse(elevator).expect("a built-in elevator"),
+        knobs: Vec::new(),
+        surroundings: Surroundings::default(),
+        disk: disk.clone(),
+        plan: plan.clone(),
+        seed: 0,
+        limit,
+        beside: Vec::new(),
+    };
+    // One thread: how often others look for work hangs on the moment.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let grid = Grid::new(elevators.iter().map(trial).collect(), seeds);
+    let requests = pool.install(|| grid.run(|run| run.requests, || {}, || false)).expect("time passes");
+    assert!(requests.iter().flatten().all(|&requests| requests > 0), "nothing ran");
+}
+
+/// So many events are looked through. (To make the trace is among what is counted.)
+fn info(times: u64) {
+    let files = vec![in_memory("cpu", events(RECORDED[0], times))];
+    let mut stream = Stream::open(files, Reading::default()).expect("a trace").without_plugs();
+    assert!(Info::of(&mut stream).expect("a whole trace").ios() > 0);
+}
+
+/// So many are read for a replay.
+fn read(times: u64) {
+    let files = vec![in_memory("cpu", events(RECORDED[0], times))];
+    assert!(recording(files, &Reading::default()).expect("a whole trace").recording.ios() > 0);
+}
