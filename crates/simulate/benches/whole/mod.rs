@@ -11,8 +11,11 @@ use blksched_workloads::{Plan, builtin};
 
 use crate::events::{RECORDED, events};
 
-/// The cases, and what each does `times` times.
-pub const CASES: [(&str, fn(u64)); 3] = [("compare/100us", compare), ("trace/info", info), ("trace/recording", read)];
+/// A case's name, and what it does `times` times.
+type Case = (&'static str, fn(u64));
+
+/// The cases.
+pub const CASES: [Case; 3] = [("compare/100us", compare), ("trace/info", info), ("trace/recording", read)];
 
 /// What is weighed: what one more of it takes, the case with a few of them and the case with many.
 pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320])];
