@@ -95,3 +95,33 @@ fn every_iocost_model_does_its_six_figures_within_10_percent_unless_they_contrad
     }
     assert!(contradicting < models.len() / 2, "{contradicting} of {}", models.len());
 }
+
+/// `N % of M` in a table's cell, each time it stands there.
+fn figures_of(cell: &str) -> Vec<(u32, usize)> {
+    let words: Vec<&str> = cell.split([' ', ',', ':', ';']).filter(|word| !word.is_empty()).collect();
+    let figure = |four: &[&str]| match four {
+        [worst, "%", "of", count] => Some((worst.parse().ok()?, count.parse().ok()?)),
+        _ => None,
+    };
+    words.windows(4).filter_map(figure).collect()
+}
+
+#[test]
+fn the_docs_say_of_every_preset_how_far_its_bare_figures_are_from_its_sources() {
+    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/disks.md")).unwrap();
+    let (_, docs) = docs.split_once("### How true each model is").expect("its heading");
+    let rows = || docs.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    for preset in presets() {
+        let name = format!("`{}`", preset.name);
+        let row = rows().find(|row| row.split('|').nth(1).is_some_and(|models| models.contains(&name)));
+        let row = row.unwrap_or_else(|| panic!("{name} has no row"));
+        let cells: Vec<&str> = row.split('|').collect();
+        let place = cells[1].split('`').skip(1).step_by(2).position(|model| model == preset.name).expect("its place");
+        let said = figures_of(cells[2]);
+        let sheet = data_sheet(&preset);
+        let off: Vec<f64> = sheet.iter().filter_map(|line| Some((line.ratio()? - 1.0).abs())).collect();
+        let worst = off.iter().fold(0.0, |worst: f64, off| worst.max(*off));
+        let ours = (!off.is_empty()).then_some(((100.0 * worst).ceil() as u32, off.len()));
+        assert_eq!(said.get(place).or(said.last()).copied(), ours, "{name}: {row}");
+    }
+}
