@@ -95,7 +95,7 @@ impl<'t> Source<'t> {
         self.complain(at, problem).meaning(nearest(word, known.iter().copied()))
     }
 
-    /// Only these keys may stand in this table; `place` says which it is: "in [seek]".
+    /// Only these keys may stand in this table; `place` says which it is: `in [seek]`.
     ///
     /// # Errors
     /// If another does.
