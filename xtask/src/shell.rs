@@ -67,7 +67,8 @@ pub fn capture(command: Command) -> Result<Finished> {
 pub fn capture_within(mut command: Command, limit: Duration) -> Result<Finished> {
     let (path, file) = log_of_its_own()?;
     command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
-    let mut child = command.spawn().with_context(|| format!("starting {}", shown(&command)))?;
+    let spawned = command.spawn().inspect_err(|_| drop(fs::remove_file(&path)));
+    let mut child = spawned.with_context(|| format!("starting {}", shown(&command)))?;
     let begun = Instant::now();
     let status = loop {
         match child.try_wait()? {
