@@ -33,7 +33,8 @@ const ONE_BY_ONE: u32 = 8;
 const MOST_CHANNELS: u32 = 1024;
 
 /// By this factor a drawn delay must be nearer than a queue inside: the queue says what fewer commands at a time take,
-/// too, and a delay that stands for waiting says it wrongly.
+/// too, and a delay that stands for waiting says it wrongly. FIT: chosen with the six recordings of docs/disks.md in
+/// view; on them hangs which of the two kinds a device of many places is written as.
 const HANDICAP: f64 = 1.25;
 
 /// As files, each with what its distance counts, the first as deep as the trace; that only if times differ by no more
