@@ -17,7 +17,7 @@ pub(crate) const STRICT_IDLE: Span = Span::from_ms(8);
 tunables! {
     /// BFQ's knobs.
     pub struct BfqTunables {
-        /// Age at which a request somebody waits for goes first when its queue's slice begins.
+        /// Age at which a synchronous request goes first when its queue's slice begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 125 * MS, 500 * MS];
         /// Age at which write-back goes first when its queue's slice begins.

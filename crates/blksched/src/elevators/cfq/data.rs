@@ -59,7 +59,7 @@ pub struct Cfq {
 
     /// The queue being served.
     pub(super) active: Option<Qid>,
-    /// Whose request was the first of this slice: the process that the disk idles for.
+    /// The process whose request was the first of this slice: the one that the disk idles for.
     pub(super) active_process: Option<Pid>,
     /// Until when the disk idles.
     pub(super) timer: Option<Tick>,
@@ -76,7 +76,7 @@ pub struct Cfq {
     pub(super) ncq: NcqWatch,
     /// Behind the last request that the driver took.
     pub(super) head: Sector,
-    /// When a request that somebody waited for last came back.
+    /// When a synchronous request last came back.
     pub(super) last_sync: Tick,
     /// When one last came back late.
     pub(super) last_delayed_sync: Tick,

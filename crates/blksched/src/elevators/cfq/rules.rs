@@ -12,7 +12,7 @@ use crate::mechanism::mechanisms;
 mechanism! {
     /// what becomes of a queue that goes on close to where the one being served stopped
     pub enum CooperationRule = "cooperation" {
-        /// nobody looks for one
+        /// no search for one
         None = "none",
         /// it is served next, once: 2.6.31, 2.6.32
         Jump = "jump",
@@ -178,7 +178,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// whose think times are averaged
+    /// what think times are averaged over
     pub enum Think = "think" {
         /// each process's, ended by write-back too: 2.6.31 to 2.6.33
         PerProcess = "per_process",
@@ -268,7 +268,7 @@ mechanisms! {
         while_idling: WhileIdling;
         /// What time is counted in.
         clock: Clock;
-        /// Whose think times are averaged.
+        /// What think times are averaged over.
         think: Think;
         /// What becomes of requests with one first sector.
         alias: Alias;

@@ -22,7 +22,7 @@ tunables! {
     pub struct CfqTunables {
         /// How many requests of one queue may be in flight while other queues wait. 4.20: half of it at once.
         quantum: i32 [Requests] = 8, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
-        /// Age at which a request somebody waits for goes first when its queue's slice begins.
+        /// Age at which a synchronous request goes first when its queue's slice begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [50 * MS, 125 * MS, 500 * MS];
         /// Age at which write-back goes first when its queue's slice begins.

@@ -19,7 +19,7 @@ pub(crate) struct Feedback {
     pub(crate) in_device: bool,
 }
 
-/// The next budget of a queue that somebody waits for.
+/// The next budget of a queue of synchronous requests.
 pub(crate) fn after(slice: Why, at: Feedback) -> i64 {
     let Feedback { assigned, served, least, most, in_device } = at;
     match slice {

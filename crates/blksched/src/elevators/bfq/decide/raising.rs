@@ -30,13 +30,17 @@ pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Ra
     let mut new = raising;
     let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (Kind::SoftRealTime, terms.soft_real_time);
     if !raising.is_raised() {
+        // What it was served in an earlier raising does not count against `ENOUGH` in this one.
         if at.deserves && at.interactive {
             new.served = 0;
             new.make_interactive(at.lasts);
         } else if at.deserves {
+            // It was not interactive before, so there is nothing to go back to when it is soft real-time no more.
             new.interactive_since = LONG_AGO;
             soft_real_time(&mut new);
         }
+    // Raised already, and it begins something new: its time begins anew, or a second application would have only what
+    // the first one left.
     } else if at.interactive {
         new.make_interactive(at.lasts);
     } else if at.in_large_burst {

@@ -25,7 +25,7 @@ pub(crate) struct DecisionInputs {
 pub(crate) enum Decision {
     /// Its slice goes on.
     Serve,
-    /// The disk is its own, but somebody else's request may go meanwhile.
+    /// The disk is its own, but a request of another queue may go meanwhile.
     Inject,
     /// Its slice ends.
     Expire(Why),
@@ -35,7 +35,7 @@ pub(crate) fn choose(at: DecisionInputs) -> Decision {
     match at {
         DecisionInputs { has_next: true, fits: true, .. } => Decision::Serve,
         DecisionInputs { has_next: true, fits: false, .. } => Decision::Expire(Why::OutOfBudget),
-        // It keeps the disk, or its share would go to whoever has something queued just now.
+        // It keeps the disk, or its share would go to any queue that has something queued just now.
         DecisionInputs { waits: true, .. } | DecisionInputs { worth_waiting: true, .. } => Decision::Inject,
         _ => Decision::Expire(Why::NothingQueued),
     }

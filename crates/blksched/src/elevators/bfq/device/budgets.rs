@@ -40,7 +40,7 @@ impl Device {
         self.usual_max_budget() / 32
     }
 
-    /// `knob`: what somebody has set \[sectors\], 0 for what the device moves in `timeout_ms`.
+    /// `knob`: what a user has set \[sectors\], 0 for what the device moves in `timeout_ms`.
     pub(crate) fn recompute_max_budget(&mut self, knob: i64, timeout_ms: u64) {
         self.max_budget = if knob == 0 { self.rate.sectors_in_ms(timeout_ms) } else { knob };
     }

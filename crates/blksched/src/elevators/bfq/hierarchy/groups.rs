@@ -2,9 +2,9 @@
 //!
 //! **What for** A tenant gets the share that its weight says, however many processes it has, and its processes share
 //! that among themselves.
-//! **Rule** A group stands on its parent's tree of best effort with its weight, as long as anybody in it wants service.
-//! Classes, raising and levels of ionice count inside a group only; so do positions, write-back and which queue was
-//! made last. The processes of a group compete with its child groups as equals.
+//! **Rule** A group stands on its parent's tree of best effort with its weight, as long as any queue in it wants
+//! service. Classes, raising and levels of ionice count inside a group only; so do positions, write-back and which
+//! queue was made last. The processes of a group compete with its child groups as equals.
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
 //! ioprio and weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 count
 //! as they are (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is not looked at.
@@ -82,7 +82,8 @@ impl Hierarchy {
         self.entity(a).level == self.entity(b).level
     }
 
-    /// A group wants service exactly if somebody in it does; only who is next may be known wrongly (amendment A3).
+    /// A group wants service exactly if a queue or group in it does; only which is next may be known wrongly (amendment
+    /// A3).
     pub(crate) fn check_levels(&self) {
         for (level, at) in self.levels.iter().enumerate() {
             let waits = at.waiting();

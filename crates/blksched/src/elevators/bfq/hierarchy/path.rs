@@ -66,7 +66,7 @@ impl Hierarchy {
         }
     }
 
-    /// From the top down, whoever goes next is being served.
+    /// From the top down, each level's next entity is put in service.
     pub(crate) fn descend(&mut self, now: Jiffy) -> Option<Qid> {
         let mut level = ROOT;
         let q = loop {
@@ -91,7 +91,7 @@ impl Hierarchy {
         q
     }
 
-    /// Nobody is being served any more in this level and those above it.
+    /// No entity is in service any more in this level and those above it.
     pub(crate) fn clear_service(&mut self, level: usize) {
         let mut at = Some(level);
         while let Some(level) = at {

@@ -38,8 +38,8 @@ impl Hierarchy {
         self.woken_groups += u32::from(!woken);
     }
 
-    /// A queue has come to rest: so have the groups above it in which nobody is active. True if
-    /// its weight was counted until now.
+    /// A queue has come to rest: so have the groups above it in which no queue is active. True if its weight was
+    /// counted until now.
     pub(crate) fn come_to_rest(&mut self, q: Qid) -> bool {
         self.stop_pending(q);
         let mut at = self.entity(q).level;

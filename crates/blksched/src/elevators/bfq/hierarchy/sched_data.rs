@@ -38,7 +38,7 @@ pub(crate) struct Hierarchy {
     pub(crate) in_service: Option<Qid>,
     /// The idle class is served at least this often.
     pub(crate) idle_class: Jiffy,
-    /// Queues that are on no tree any more and whose past is forgotten, until somebody asks.
+    /// Queues that are on no tree any more and whose past is forgotten, until the caller takes them.
     pub(crate) left: Vec<Qid>,
 }
 

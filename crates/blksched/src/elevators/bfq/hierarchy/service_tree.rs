@@ -46,9 +46,9 @@ pub(crate) struct ServiceTree {
 pub(crate) struct Level {
     /// By class.
     pub(crate) classes: [ServiceTree; 3],
-    /// Who is being served.
+    /// The entity in service.
     pub(crate) in_service: Option<Node>,
-    /// Who will be, as far as known.
+    /// The entity that will be next, as far as known.
     pub(crate) next: Option<Node>,
     /// When the idle class was last looked at.
     pub(crate) idle_class_at: Jiffy,
@@ -96,7 +96,7 @@ pub(crate) fn earliest(trees: &Trees, tree: Root) -> Option<Virtual> {
     tree.top().map(|top| trees.summary(top).0)
 }
 
-/// Who goes next at virtual time `now`.
+/// The entity that goes next at virtual time `now`.
 pub(crate) fn first_started(trees: &Trees, tree: Root, now: Virtual) -> Option<Node> {
     let (mut at, mut found) = (tree.top(), None);
     while let Some(id) = at {

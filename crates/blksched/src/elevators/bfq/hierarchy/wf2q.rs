@@ -1,8 +1,8 @@
 //! B-WF2Q+: entities enter and leave service trees, virtual time passes as they are served.
 //!
-//! **Rule** Who comes to an idle tree starts now (`S = V`), unless it left with a finish still to come, which it then
-//! starts from; an entity that is served again starts where its last service ended. One that ran empty for a moment and
-//! was waited for may start in the past, by as much as its weight was raised. Virtual time passes by
+//! **Rule** An entity that comes to an idle tree starts now (`S = V`), unless it left with a finish still to come,
+//! which it then starts from; an entity that is served again starts where its last service ended. One that ran empty
+//! for a moment and was waited for may start in the past, by as much as its weight was raised. Virtual time passes by
 //! `2²²·sectors/weights`, and jumps to the earliest start when no other entity could go. When none is left, it falls
 //! back to the last finish of those that are remembered.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
@@ -247,7 +247,7 @@ impl Hierarchy {
         }
     }
 
-    /// Something changed in a level: who is next? The group's budget is that of whoever is.
+    /// Something changed in a level: which entity is next? The group's budget is that entity's.
     pub(crate) fn update_next(&mut self, now: Jiffy, level: usize, new: Option<Node>, service: Service) -> News {
         let old = self.levels[level].next;
         let goes_first = |n: &Node| {
@@ -272,7 +272,7 @@ impl Hierarchy {
         if old.is_none() || shrinks { News::ForParent } else { News::None }
     }
 
-    /// Who of a group goes next: classes in their order, but the idle class now and then.
+    /// Which entity of a group goes next: classes in their order, but the idle class now and then.
     pub(crate) fn look_up_next(&mut self, now: Jiffy, level: usize, service: Service) -> Option<Node> {
         let idle_class = self.idle_class;
         let at = &mut self.levels[level];

@@ -149,5 +149,5 @@ impl core::ops::IndexMut<Cid> for Contexts {
     }
 }
 
-/// Whose write-back a queue is.
+/// What the processes that share a write-back queue have in common.
 pub(crate) type WriteBackOf = (usize, Ioprio);

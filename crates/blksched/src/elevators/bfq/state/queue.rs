@@ -29,7 +29,7 @@ use crate::request::{RequestId, SubmitterId, Waiter};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BfqQueue {
     pub(crate) serial: u64,
-    /// Who made it, for reasons.
+    /// The process that made it, for reasons.
     pub(crate) owner: SubmitterId,
     pub(crate) waiter: Waiter,
     /// The level that its process asks for.

@@ -1,4 +1,4 @@
-//! What a queue has to do with other queues, and with whom it is shared.
+//! What a queue has to do with other queues, and which processes share it.
 //!
 //! **In the kernel** `bfqq_data`, `bfq_put_cooperator`.
 

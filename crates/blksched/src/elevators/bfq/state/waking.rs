@@ -1,4 +1,4 @@
-//! Who wakes a queue, and whom it wakes.
+//! Which queue wakes this one, and which ones it wakes.
 //!
 //! **Rule** A process whose request came back right before a request of this one came, three times within 128 idle
 //! times, wakes it.
@@ -15,16 +15,16 @@ use crate::elevators::bfq::links::Head;
 
 pub(crate) const TIMES: u32 = 3;
 
-/// Who wakes a queue, and whom it wakes.
+/// Which queue wakes this one, and which ones it wakes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waking {
     pub(crate) waker: Option<Qid>,
-    /// Those whose waker it is.
+    /// The queues that it wakes.
     pub(crate) woken: Head,
     pub(crate) suspect: Suspect,
 }
 
-/// Who may be a waker; named by its serial number, because the queue may be gone.
+/// A queue that may be a waker; named by its serial number, because the queue may be gone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Suspect {
     pub(crate) serial: Option<u64>,

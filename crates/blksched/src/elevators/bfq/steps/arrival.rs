@@ -24,6 +24,7 @@ impl Bfq {
     /// A prepared request is inserted.
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let row = self.rows[rq];
+        // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
         if let Some(into) = self.cooperator(call, row.context, row.queue, call.rq(rq).start) {
             self.move_request(call, rq, row.queue, into);
         }
@@ -39,8 +40,8 @@ impl Bfq {
 
     fn add(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         self.queued += 1;
-        // A process with other requests under way did not wait for anybody with this one, and its service time would be
-        // that of several.
+        // A process with other requests under way did not wait for another process with this one, and its service time
+        // would be that of several.
         let sync_requests = self.contexts[self.rows[rq].context].requests;
         if self.queues[q].is_sync() && sync_requests <= 1 {
             self.look_for_waker(call, q);

@@ -63,6 +63,7 @@ impl Bfq {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];
         let raised = queue.is_raised();
+        // It was interrupted, so how much of its budget it used says nothing.
         if queue.is_sync() && !raised && matches!(slice, Why::Preempted(_)) {
             return;
         }
@@ -73,7 +74,7 @@ impl Bfq {
             (true, false) => feedback::after(slice, at),
             // Small budgets, so that its finish times are early and it never waits long.
             (true, true) => assigned,
-            // Nobody waits for write-back, so it may have as much at a time as the disk does best with.
+            // No process waits for write-back, so it may have as much at a time as the disk does best with.
             (false, _) => most,
         };
         if self.device.budgets_are_valid() && self.knobs.max_budget == 0 {
@@ -92,6 +93,8 @@ impl Bfq {
         let Some(next) = self.queues[q].next.filter(|_| self.hierarchy.in_service != Some(q)) else { return };
         let cost = self.cost(call, next, q);
         let entity = self.entity(q);
+        // Never below what a request costs, or the queue could not send it, nor below what it has had already, or what
+        // is left would be negative.
         let budget = self.queues[q].slice.assigned.max(cost).max(entity.service);
         if entity.budget != budget {
             self.entity_mut(q).budget = budget;

@@ -26,9 +26,11 @@ impl Bfq {
             self.rate_changed(call);
         }
         let queue = &self.queues[q];
-        // Whom a shared queue's request wakes cannot be told: it is of one of several processes.
+        // Which process a shared queue's request wakes cannot be told: it is of one of several.
         self.last_completed = (!queue.sharing.is_shared).then_some(q);
         let is_quiet = queue.in_device == 0 && queue.is_empty();
+        // When its slice ended the device had requests of it, so how fast it is could not be told yet. An interactive
+        // queue is left out: while it starts, its rate says nothing about what comes after.
         if queue.raising.soft_is_open && is_quiet && queue.raising.kind != Kind::Interactive {
             self.note_soft_real_time(call.now, q);
         }
@@ -64,6 +66,8 @@ impl Bfq {
     /// A request of the queue in service has come back.
     fn go_on_after(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let nothing_in_device = self.queues[q].in_device == 0;
+        // Asked first: a slice whose time is up is not ended while its queue has to be waited for; `idling_is_over`
+        // ends it.
         if self.must_idle(q) {
             if nothing_in_device {
                 self.begin_idling(call, q);

@@ -2,9 +2,9 @@
 //!
 //! **What for** Readers of one file from several processes (QEMU's I/O threads, dump, NFS servers) are one stream.
 //! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
-//! whose next request begins within 8192 sectors of its own. Both must be of one class and group, somebody must wait
-//! for both, neither may seek, and neither may have been served for more than 100 ms since it became busy. Not on a
-//! disk without an arm that queues.
+//! whose next request begins within 8192 sectors of its own. Both must be of one class and group and synchronous,
+//! neither may seek, and neither may have been served for more than 100 ms since it became busy. Not on a disk without
+//! an arm that queues.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9. **Costs when wrong** of two close queues on either side the shape of
 //! the tree of positions decides. It compares where queues are *now*, though a queue moves only when it is put in
 //! again.
@@ -79,6 +79,7 @@ impl Bfq {
         at: Sector,
     ) -> Option<Qid> {
         if self.queues[q].sharing.target.is_some() {
+            // It is decided already, and looking again could plan a second merge out of the same queue.
             return Some(self.end_of_chain(q));
         }
         let flash = self.device.ncq.is_flash_that_queues();
@@ -88,6 +89,7 @@ impl Bfq {
         {
             return self.join_for_good(call, context, q, target);
         }
+        // With one busy queue there is no other stream to be one with.
         if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {
             return None;
         }
@@ -109,6 +111,7 @@ impl Bfq {
     pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
         self.hold_request(into);
+        // Its first request goes elsewhere; when the next one comes it is no newcomer.
         self.queues[from].birth.is_new = false;
         if self.contexts[context].queues[waiter] == Some(from) {
             self.redirect(call, context, from, into);

@@ -24,6 +24,7 @@ use crate::explain::{NotIdled, Reason};
 impl Bfq {
     fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> Pace {
         let queue = &self.queues[q];
+        // The pace of write-back is not judged: it costs three times as much instead (`cost`).
         if !queue.is_sync() {
             return Pace { is_slow: false, ms: 0 };
         }
@@ -36,6 +37,7 @@ impl Bfq {
     /// A queue that was slow pays for the time.
     fn charge_time(&mut self, call: &mut Call<'_, '_>, q: Qid, ms: i64) {
         let second = self.terms.second;
+        // The default time, whatever the knob says: as in the kernel.
         let whole = second / 8 * 1000 / second;
         let by_time = self.device.max_budget * ms.min(whole) / whole;
         let entity = self.entity(q);
@@ -51,6 +53,7 @@ impl Bfq {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
         let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
+        // By sectors alone, a queue that seeks would have the disk for most of the time at the price of a few sectors.
         if !self.queues[q].is_raised() && (pace.is_slow || much_left) {
             self.charge_time(call, q, pace.ms);
         }
@@ -85,7 +88,7 @@ impl Bfq {
         }
     }
 
-    /// Nobody is in service any more. The queue may be gone afterwards.
+    /// No queue is in service any more. This one may be gone afterwards.
     pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });

@@ -56,7 +56,7 @@ impl Bfq {
     fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
         let queue = &self.queues[q];
         let in_large_burst = queue.birth.in_large_burst;
-        // Whoever set a weight said what the queue is to have, and raising would override that.
+        // A weight that a user set says what the queue is to have, and raising would override that.
         let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
         let settled = !in_large_burst && queue.in_device == 0 && usual;
         let interactive = settled && call.now > queue.slice.expires + self.terms.new_start;
@@ -108,6 +108,7 @@ impl Bfq {
         let new = on_awakening(old, at, &self.terms);
         self.set_raising(q, new);
         if !old.is_raised() && new.is_raised() {
+            // A small budget makes its finish time early, so it is served soon.
             let most = 2 * self.device.min_budget();
             let entity = self.entity_mut(q);
             entity.budget = entity.budget.min(most);
@@ -130,18 +131,21 @@ impl Bfq {
         let Some(served) = self.hierarchy.in_service else { return };
         let (new, old) = (self.entity(q), self.entity(served));
         let times = |q: Qid| self.queues[q].raising.times();
+        // Its budget was kept for just this return. Behind the slice in service it would come too late to have its
+        // share.
         let why = if came == Came::InTime && times(q) >= times(served) {
             Preempt::WaitedFor
         } else if new.class < old.class {
             Preempt::HigherClass
         } else if self.weighs_more(q, served) {
             Preempt::Heavier
+        // The slice in service has no share to protect, so ending it costs nothing but a seek.
         } else if !self.idling_is_better(served) {
             Preempt::NotWorthIdling
         } else {
             return;
         };
-        // A group that was left on its tree may be next again: then nobody preempts what is in it.
+        // A group that was left on its tree may be next again: then no queue preempts what is in it.
         let root = &self.hierarchy.levels[ROOT];
         if root.next != root.in_service {
             self.expire(call, served, Why::Preempted(why), Until::Now);

@@ -34,7 +34,7 @@ const FOR_SEEKERS_NS: u64 = 2_000_000;
 /// The least wait for a queue that is raised.
 const FOR_RAISED_NS: u64 = 20_000_000;
 
-/// This many requests of others in the device, and its queue is no longer this one's.
+/// With this many requests of other queues in it, the device orders more of theirs than of this queue's.
 const OTHERS_IN_DEVICE: u32 = 4;
 
 impl Bfq {
@@ -45,7 +45,7 @@ impl Bfq {
         let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
         queue.held_by.processes > 0
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
-            // While somebody is raised, an idle disk makes just that queue wait.
+            // While a queue is raised, an idle disk makes just that one wait.
             && self.raised_busy == 0
     }
 
@@ -56,7 +56,7 @@ impl Bfq {
         queue.held_by.processes > 0
             && ((queue.is_raised() && (self.raised_busy < self.busy_queues() || others()))
                 || self.is_asymmetric(q)
-                // One busy queue alone makes idling needed, even if it seeks: kept, though nobody competes.
+                // One busy queue alone makes idling needed, even if it seeks: kept, though no other queue competes.
                 || self.busy_queues() == 1)
     }
 
@@ -67,6 +67,7 @@ impl Bfq {
             && (self.knobs.strict_guarantees
                 || (self.slice_idle() > 0
                     && queue.is_sync()
+                    // Neither write-back nor the idle class has a share to keep that a process waits for.
                     && self.entity(q).class != IoprioClass::Idle
                     && (self.idling_is_faster(q) || self.idling_is_needed(q))))
     }
@@ -83,6 +84,7 @@ impl Bfq {
         if queue.seeks.is_seeky() && !queue.is_raised() && !self.is_asymmetric(q) {
             wait = wait.min(FOR_SEEKERS_NS);
         } else if queue.is_raised() {
+            // At least this long, however low a user set `slice_idle`. Why 20 ms, no source says.
             wait = wait.max(FOR_RAISED_NS);
         }
         let until = Instant::from_ns(call.ns + wait);
@@ -110,6 +112,8 @@ impl Bfq {
             if self.is_out_of_time(call, q) {
                 self.expire(call, q, Why::OutOfTime, Until::IdlingBegan);
             } else if self.queues[q].is_empty() {
+                // The time that the disk was left idle is not the queue's: with it, a queue that was fast would look
+                // slow (`pace`).
                 self.expire(call, q, Why::IdledInVain, Until::IdlingBegan);
             }
         }

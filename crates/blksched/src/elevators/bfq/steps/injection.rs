@@ -25,7 +25,7 @@ use crate::explain::{Injected, Reason};
 use crate::request::{RequestId, Waiter};
 
 impl Bfq {
-    /// Somebody else's queue that may send a request while `q` has the disk and is empty.
+    /// Another queue that may send a request while `q` has the disk and is empty.
     pub(super) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let may_go = |other: &Qid| self.queues[*other].busy && self.has_room(call, *other);
@@ -83,6 +83,8 @@ impl Bfq {
     /// What was learnt is forgotten.
     pub(super) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.sample.request = None;
+        // A queue that thinks long leaves the disk idle for long, so one injected request is tried at once; one that
+        // thinks shortly is measured alone first.
         let limit = u32::from(!self.queues[q].habits.thinks_shortly);
         let measures = self.queues[q].injection.measures;
         self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
@@ -95,10 +97,12 @@ impl Bfq {
         }
         let injection = self.queues[q].injection;
         let beside_injected = injection.alone_ns > 0 && self.sample.injected && self.device.in_device > 0;
+        // Right after a decrease the device still has what was injected under the higher limit.
         let settled = call.now >= injection.decreased + self.terms.just_split;
         if self.hierarchy.in_service == Some(q) && (self.device.in_device == 0 || beside_injected) && settled {
             self.sample.from_ns = call.ns;
             self.queues[q].injection.measures = true;
+            // Alone from the start: this one is the measure that those beside injected requests are held against.
             if self.device.in_device == 0 {
                 self.sample.injected = false;
             }
@@ -126,6 +130,7 @@ impl Bfq {
         let at = Measured {
             took_ns: call.ns - self.sample.from_ns,
             injected: self.sample.injected,
+            // Not counted off yet (`completed`), so 1 is this very request.
             was_alone: self.device.in_device == 1,
             most_in_device: self.device.ncq.most_in_device(),
         };

@@ -5,7 +5,7 @@
 //! share of those that a queue may have goes down from the top by weights: a queue that has that many requests on their
 //! way, or whose group has, may use one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
-//! **Costs when wrong** A process that fills the tags makes the shares of everybody else worthless: they have nothing
+//! **Costs when wrong** A process that fills the tags makes the shares of all others worthless: they have nothing
 //! queued that could be chosen.
 //! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
 
@@ -20,7 +20,8 @@ use crate::elevators::bfq::rules::Grouping;
 use crate::elevators::tags::Tags;
 use crate::request::{Bio, Op, Waiter};
 
-/// Sixteenths of the tags that writes may use: write-back and others, while nobody raised is busy, and then.
+/// Sixteenths of the tags that writes may use, write-back's and others': while no raised queue is busy, and while one
+/// is.
 const SHARES: [[u64; 2]; 2] = [[8, 12], [3, 6]];
 
 impl Bfq {

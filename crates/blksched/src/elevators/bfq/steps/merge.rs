@@ -36,6 +36,7 @@ impl Bfq {
         self.save(call, q);
         self.save(call, into);
         self.queues[into].habits.is_io_bound |= self.queues[q].habits.is_io_bound;
+        // Moved, not copied: as in the kernel, for no known reason.
         self.queues[q].habits.is_io_bound = false;
         self.inherit_waker(into, q);
         self.inherit_raising(call, into, q);
@@ -61,6 +62,7 @@ impl Bfq {
         if !self.queues[into].is_raised() {
             let Raising { kind, lasts, since, interactive_since, .. } = raising;
             let there = self.queues[into].raising;
+            // Else a process that is being waited for by a person would lose its raising by reading beside another.
             self.set_raising(into, Raising { kind, lasts, since, interactive_since, ..there });
             self.entity_mut(into).is_changing = true;
             self.say_raised(call, into, Raised::ByMerging);
@@ -105,6 +107,7 @@ impl Bfq {
             self.hierarchy.levels[level].last_made = Some(q);
             return q;
         };
+        // Too long after the last one to be of the same start, too soon to replace it: kept as the kernel has it.
         if self.queues[last].birth.made + self.terms.burst < made {
             return q;
         }
@@ -136,6 +139,8 @@ impl Bfq {
     /// The queue that the process joins for good, unless things have changed.
     pub(super) fn join_for_good(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
+        // Where idling makes it faster, it is a good stream by itself, and joining others would only make it wait for
+        // them.
         let fits = both && !self.idling_is_faster(q);
         let into = if fits { self.plan_merge(call, q, target) } else { None };
         self.drop_stable(target);

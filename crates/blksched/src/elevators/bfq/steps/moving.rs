@@ -51,6 +51,7 @@ impl Bfq {
     /// A process's own queue goes with it; a shared one does not.
     fn follow(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Run {
         let sharing = self.queues[q].sharing;
+        // Moved, a shared queue would take the other processes' requests along into a group that is not theirs.
         if sharing.target.is_none() && !sharing.is_shared {
             return self.move_queue(call, q, level);
         }
@@ -96,7 +97,7 @@ impl Bfq {
         if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
     }
 
-    /// A group is gone: those who have something to do go over to the root.
+    /// A group is gone: its queues that have something to do go over to the root.
     pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
         let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
             return Run::No;
@@ -117,6 +118,7 @@ impl Bfq {
         }
         self.hierarchy.deactivate(Node::group(level), Afterwards::Forgotten);
         self.release_left();
+        // New write-back finds other queues; what is queued goes out by these.
         let of_group = |key: &&WriteBackOf| key.0 == level;
         while let Some(key) = self.write_back.keys().find(of_group).copied() {
             let q = self.write_back.remove(&key).expect("it was just found");

@@ -44,7 +44,7 @@ impl Bfq {
         next != present
     }
 
-    /// The next request leaves: who follows?
+    /// The next request leaves: which one follows?
     fn next_after(&mut self, call: &mut Call<'_, '_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
         if let Some(oldest) = self.oldest_if_late(call, q).filter(|&oldest| oldest != leaving) {
             let late = Span::from_ns(call.ns - self.rows[oldest].expires_ns);
@@ -58,6 +58,7 @@ impl Bfq {
     /// Once a slice: the oldest request, if its time is up.
     fn oldest_if_late(&mut self, call: &Call<'_, '_>, q: Qid) -> Option<RequestId> {
         let queue = &mut self.queues[q];
+        // Once: were it asked for each request, a queue that is behind would be served by age alone, with a seek each.
         if core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
             return None;
         }
@@ -82,6 +83,8 @@ impl Bfq {
         if queue.busy && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
             let entity = self.entity_mut(q);
+            // It ran empty outside of a slice (its last request was injected, or merged into another): nothing is left
+            // to keep for its return.
             (entity.budget, entity.service) = (0, 0);
         }
         self.position_remove(q);

@@ -27,7 +27,7 @@ impl Bfq {
         let context = self.contexts.meet(submitter);
         let level = self.hierarchy.level_of(group);
         self.notice_priority(call, context, priority, level);
-        // Whoever is made to run by that is run behind the insertion that follows.
+        // A run of the queue that this asks for comes after the insertion that follows.
         self.notice_group(call, context, group);
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
@@ -49,10 +49,12 @@ impl Bfq {
         (row.queue, row.context) = (q, context);
         if self.queues[q].sharing.target.is_none() && self.queues[q].held_by.processes == 1 {
             self.queues[q].sharing.sole = Some(submitter);
+            // Only now: what the process was like alone is given back to a queue that is the process's alone.
             if parts.is_some() {
                 self.restore(call, context, q);
             }
         }
+        // Before it has its first request: a burst is known by the queues that are made, not by what they send.
         if self.queues[q].birth.is_new && (self.burst.has_begun() || self.busy_queues() == 0) {
             self.meet_burst(call, q);
         }
@@ -105,6 +107,9 @@ impl Bfq {
         let PerWaiter { sync, async_ } = self.contexts[context].queues;
         if let Some(old) = async_ {
             self.drop_process(call, old);
+            // At once, unlike the synchronous queue's class and weight, which wait until it enters a tree: those are
+            // part of the times that it stands by on its tree, and this only changes which queue the next request goes
+            // into.
             self.join_write_back(call, context, level);
         }
         if let Some(q) = sync {

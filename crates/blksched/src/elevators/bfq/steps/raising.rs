@@ -36,7 +36,7 @@ impl Bfq {
         interactive_lasts(&self.device.rate, &self.terms)
     }
 
-    /// Its raising is another one now: who is busy counts.
+    /// Its raising is another one now; raised queues that are busy are counted.
     pub(super) fn set_raising(&mut self, q: Qid, raising: Raising) {
         let was = self.queues[q].is_raised();
         self.queues[q].raising = raising;
@@ -49,6 +49,7 @@ impl Bfq {
     /// It has its own weight again, from the next time that it enters a service tree.
     fn lower(&mut self, now: Jiffy, q: Qid) {
         let mut raising = self.queues[q].raising;
+        // Interactive raising has ended: from now on it may prove to be soft real-time.
         if !raising.is_soft_real_time() {
             raising.soft_from = now;
         }
@@ -88,11 +89,14 @@ impl Bfq {
                 self.end_raising(call, q, RaisingEnd::TimeUp);
             }
             let raising = self.queues[q].raising;
+            // Without this a backup that begins after a pause has the disk for as long as the longest start may last.
             if raising.kind == Kind::Interactive && raising.served > ENOUGH {
                 self.end_raising(call, q, RaisingEnd::ServedEnough);
             }
         }
         let entity = self.entity(q);
+        // At once, not when it next enters a tree: a queue that never runs empty would keep its raised weight. Its
+        // class stays, since that would need another tree.
         if (entity.weight > entity.own_weight) != self.queues[q].is_raised() {
             self.hierarchy.apply_priority(Node::queue(q), false);
         }

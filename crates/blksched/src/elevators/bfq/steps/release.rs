@@ -27,14 +27,14 @@ impl Bfq {
         self.hierarchy.count_allocated(q, 1);
     }
 
-    /// A request of a queue is no more.
+    /// A request of a queue is over.
     pub(super) fn drop_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests -= 1;
         self.hierarchy.count_allocated(q, -1);
         self.release_if_unused(q);
     }
 
-    /// A request is no more.
+    /// The last step in a request's life: its process and its queue have one less.
     pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
         let row = self.rows[rq];
         self.contexts[row.context].requests -= 1;
@@ -44,6 +44,8 @@ impl Bfq {
 
     /// A process leaves a queue.
     pub(super) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        // Busy and empty it is only if it was preempted while it needed idling (`expire`); nothing will come for it
+        // now.
         if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
@@ -62,7 +64,7 @@ impl Bfq {
         }
     }
 
-    /// The last of those who hold a queue may be gone.
+    /// The last reference to a queue may be gone.
     pub(super) fn release_if_unused(&mut self, q: Qid) {
         let References { processes, requests, stable } = self.queues[q].held_by;
         let held = processes + requests + stable > 0 || self.entity(q).counted.is_some();
@@ -72,6 +74,8 @@ impl Bfq {
         }
         if self.burst.has(q) {
             self.burst.leave(q);
+            // A short-lived queue of one process leaves the burst smaller, so that processes that begin and end one
+            // after the other are no burst. Why not one that was shared, no source says.
             if self.queues[q].sharing.sole.is_some() {
                 self.burst.uncount();
             }

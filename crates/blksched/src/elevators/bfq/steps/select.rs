@@ -1,4 +1,4 @@
-//! Who has the disk: looks by the ladder, ends a slice and begins the next.
+//! Which queue has the disk: looks by the ladder, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs` only looks; here slices end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
@@ -50,7 +50,8 @@ impl Bfq {
                 }
                 Decision::Inject => return self.injected(call, q),
                 // A queue whose first request is larger than its budget was served nothing; its budget counts as used
-                // up, and the search goes on within the same call, or it would have to wait for somebody to ask again.
+                // up, and the search goes on within the same call, or the disk would be left idle until the next
+                // arrival or completion asks again.
                 Decision::Expire(why) => self.expire(call, q, why, Until::Now),
             }
         }
@@ -110,6 +111,7 @@ impl Bfq {
         self.remove(call, rq);
         if in_service {
             self.watch_raising(call, q);
+            // One request at a time: after each, any other queue goes first.
             if self.busy_queues() > 1 && self.is_idle_class(q) {
                 self.expire(call, q, Why::IdleClass, Until::Now);
             }

@@ -30,7 +30,7 @@ impl Bfq {
         self.release_left();
     }
 
-    /// Whoever is next is being served.
+    /// The next queue is put in service.
     pub(super) fn descend(&mut self, call: &Call<'_, '_>) -> Option<Qid> {
         let next = self.hierarchy.descend(call.now);
         self.release_left();

@@ -29,6 +29,7 @@ impl Bfq {
     /// A process parts from a shared queue; the queue that it goes on with.
     /// `level`: the group of its request.
     pub(super) fn split(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Qid {
+        // First of all: what follows may let the shared queue go, and its waker with it.
         let waker = self.lasting_waker(q);
         if self.queues[q].birth.in_large_burst {
             self.contexts[context].saved.in_large_burst = true;
@@ -46,6 +47,7 @@ impl Bfq {
         let Saved { was_in_burst, in_large_burst, .. } = self.contexts[context].saved;
         if (was_in_burst && self.burst.is_large()) || in_large_burst {
             self.queues[own].birth.in_large_burst = true;
+        // The burst that it was part of may still grow large, and then it is part of that.
         } else if was_in_burst {
             self.burst.join_again(own);
         }
@@ -79,6 +81,7 @@ impl Bfq {
         let mut raising = Raising { kind, lasts, since, interactive_since, served, ..present };
         let in_large_burst = self.queues[q].birth.in_large_burst;
         if raising.is_raised() && (in_large_burst || call.now > since + lasts) {
+            // Its raising would have ended while it shared a queue.
             let interactive_lasts = self.interactive_lasts();
             let was_interactive = call.now <= interactive_since + interactive_lasts;
             if raising.is_soft_real_time() && !in_large_burst && was_interactive {

@@ -17,7 +17,7 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::Competition;
 
 impl Bfq {
-    /// Would a share come out wrong if nobody idled?
+    /// Would a share come out wrong without idling?
     pub(super) fn is_asymmetric(&self, q: Qid) -> bool {
         let groups = match self.rules.competition {
             Competition::Woken => self.hierarchy.woken_groups > 0,

@@ -21,10 +21,11 @@ const CLOSE_NS: u64 = 4_000_000;
 const WITHIN_IDLE_TIMES: u64 = 128;
 
 impl Bfq {
-    /// A request of `q` has come: right behind whose?
+    /// A request of `q` has come: right behind a completion of which queue?
     pub(super) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
+        // A queue that sends its next request at once was not waiting for another process.
         if self.queues[q].habits.thinks_shortly || long_ago {
             return;
         }
@@ -63,7 +64,7 @@ impl Bfq {
         }
     }
 
-    /// The queue is gone: nobody is woken by it, and it by nobody.
+    /// The queue is gone: it wakes no other queue, and none wakes it.
     pub(super) fn forget_waking(&mut self, q: Qid) {
         self.set_waker(q, None);
         while let Some(woken) = self.queues[q].waking.woken.first() {

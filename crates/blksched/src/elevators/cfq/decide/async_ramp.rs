@@ -19,7 +19,7 @@ use crate::explain::DepthRule;
 /// What the formulas look at \[ticks\].
 #[derive(Clone, Copy, Debug)]
 pub struct Ramp {
-    /// Since the last request that somebody waited for.
+    /// Since the last synchronous request.
     pub last_sync: u64,
     /// Since the last such request that ended late.
     pub delayed_sync: u64,
@@ -68,12 +68,13 @@ impl AsyncDepth {
 /// ```
 pub fn since_sync(since: u64, slice_sync: u64, dispatched: u32) -> u32 {
     match (since / slice_sync.max(1)) as u32 {
+        // Without this one, write-back beside a steady reader would never go at all.
         0 if dispatched == 0 => 1,
         depth => depth,
     }
 }
 
-/// One, and as many as fit into what is left of the slice, more the longer nobody has waited for anything:
+/// One, and as many as fit into what is left of the slice, the more, the longer the last synchronous request is ago:
 /// `depth = 1 + last_sync·left / (slice_sync·slice_idle)`, in the patch's 32-bit arithmetic.
 ///
 /// A fresh slice of 40 ms, the disk idling 8 ms: 6 requests 100 ms after the last sync request and 8 after 150 ms. The
@@ -103,6 +104,8 @@ pub fn since_sync(since: u64, slice_sync: u64, dispatched: u32) -> u32 {
 /// assert_eq!(worst(1000, 8), 408);
 /// ```
 pub fn remaining_slice(last_sync: u64, left: u64, slice_sync: u64, slice_idle: u64) -> u32 {
+    // 32 bits wide in the patch, so with 40 ms left the depth begins anew at one after 30 hours without a synchronous
+    // request. Kept.
     let boosted = (last_sync as u32).wrapping_mul(left as u32);
     let each = (slice_sync as u32).wrapping_mul(slice_idle as u32).max(1);
     (boosted / each).saturating_add(1)

@@ -18,7 +18,7 @@ impl Boost {
         self == Boost::On
     }
 
-    /// As which a queue is served whose process sends a request.
+    /// The class and level by which a queue is served after its process has sent a request.
     pub(crate) fn ioprio(self, own: Ioprio, prefers: bool) -> Ioprio {
         if self == Boost::Off || !prefers {
             return own;

@@ -16,6 +16,8 @@ use crate::time::Tick;
 /// The time that a slice had.
 pub(crate) fn used(slice: &Slice, now: Tick, jiffy: Tick) -> Tick {
     match slice.started {
+        // No more than it was given: the time that the disk was held beyond the slice's end, in the hope of the group's
+        // next request (`wait_while_alone`), is not the group's debt.
         Some(started) if started != now => (now - started).min(slice.allocated),
         // Nothing came back, or only just now. At least a tick, or a queue that is preempted at once, again and again,
         // would have the disk for nothing.

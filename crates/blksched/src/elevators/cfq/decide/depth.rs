@@ -25,13 +25,13 @@ pub(crate) struct Load {
     pub(crate) contended: bool,
     /// 4.20: a request has to go.
     pub(crate) duty: Duty,
-    /// 4.20: it is the only queue with requests that somebody waits for.
+    /// 4.20: it is the only queue with synchronous requests.
     pub(crate) only_reader: bool,
     /// 4.20: with `slice_idle` for each request in flight, the slice will not last for another.
     pub(crate) slice_short: bool,
     /// The disk would idle for this queue and has write-back.
     pub(crate) must_drain: bool,
-    /// The disk has requests that somebody waits for, or they are chosen.
+    /// Synchronous requests are in the disk or on the dispatch list.
     pub(crate) sync_in_flight: bool,
     /// How much write-back may be in flight.
     pub(crate) async_depth: Option<u32>,
@@ -48,7 +48,7 @@ pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
     if load.must_drain && rule != Depth::Quantum {
         return Err(HeldBack::AsyncInFlight);
     }
-    // Beside a request that somebody waits for, write-back takes the disk's time from just that one.
+    // Beside a synchronous request, write-back takes the disk's time from just the process that is waiting.
     if load.waiter == Waiter::Async && load.sync_in_flight {
         return Err(HeldBack::SyncInFlight);
     }
@@ -63,6 +63,7 @@ pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
 
 /// How many requests of any queue may be in flight.
 pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
+    // 4.20 begins with half of the knob, and goes on to all of it only while the slice has time for what is in flight.
     let quantum = if rule == Depth::WhileSliceLasts { (load.quantum / 2).max(1) } else { load.quantum };
     // One at a time: whatever else comes finds at most one request of the idle class ahead of it.
     if load.idle_class {
@@ -77,7 +78,8 @@ pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
         Depth::WhileSliceLasts if load.slice_short => Err(HeldBack::SliceShort),
         Depth::WhileSliceLasts => Ok(load.quantum),
         _ if load.contended => Ok(quantum),
-        // Nobody else waits, so more harms nobody. Why four times, no source says; 2.6.33 has no limit here.
+        // No other queue waits, so more in flight delays none. Why four times, no source says; 2.6.33 has no limit
+        // here.
         Depth::Quantum | Depth::Drain => Ok(quantum.saturating_mul(4)),
         Depth::DrainOrAlone => Ok(u32::MAX),
     }

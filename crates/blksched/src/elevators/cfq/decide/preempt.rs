@@ -25,7 +25,7 @@ pub(crate) struct Arrival<'a> {
     pub(crate) slice_used: bool,
     /// The new queue's group is neither the active one's nor above it.
     pub(crate) foreign: bool,
-    /// Both queues seek (until 2.6.33: and share their tree with nobody), and the active one is empty.
+    /// Both queues seek (until 2.6.33: and no third queue shares their tree), and the active one is empty.
     pub(crate) fellow_seekers: bool,
     /// The active queue is empty and not worth idling for.
     pub(crate) abandoned: bool,
@@ -63,12 +63,12 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if active.is_idle_class() {
                 return Some(Preempt::IdleClass);
             }
-            // Until 2.6.32 nobody asked this, and any sync request took the disk from real-time write-back.
+            // Until 2.6.32 this is not asked, and any sync request took the disk from real-time write-back.
             if active.is_real_time() && !new.is_real_time() {
                 return None;
             }
-            // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): what came
-            // ends that idling, whoever sent it.
+            // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival
+            // ends that idling, whichever process sent it.
             let fellow = (fellow_seekers, Preempt::FellowSeeker);
             if rule == Preemption::ClassFirst {
                 return first(&[sync, used, fellow, metadata, real_time, close]);

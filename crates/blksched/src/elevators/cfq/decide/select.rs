@@ -14,7 +14,7 @@ use crate::explain::SliceEnd;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionInputs {
     pub(crate) trees: Trees,
-    /// Something is queued, by whomever.
+    /// Something is queued, in this queue or another.
     pub(crate) any_queued: bool,
     /// The queue being served has nothing queued.
     pub(crate) empty: bool,
@@ -49,7 +49,7 @@ pub(crate) enum Decision {
 pub(crate) fn choose(at: DecisionInputs) -> Decision {
     let by_workload = at.trees != Trees::Single;
     // Since 2.6.33 an empty queue stays on its tree until its slice ends. Further down it would be expired for having
-    // nothing queued, and lose what is left of its slice though nobody competes for it.
+    // nothing queued, and lose what is left of its slice though no queue competes for the disk.
     if by_workload && !at.any_queued {
         return Decision::Hold;
     }

@@ -152,7 +152,7 @@ impl Groups {
         self[g].users += 1;
     }
 
-    /// A queue or a child group of it is no more.
+    /// A queue or a child group of it is gone.
     pub(crate) fn unused(&mut self, g: Gid) {
         let group = &mut self[g];
         group.users -= 1;

@@ -22,7 +22,7 @@ use crate::time::Tick;
 pub(crate) struct Process {
     pub(crate) id: SubmitterId,
     pub(crate) ioprio: Ioprio,
-    /// Whose share its last inserted request was.
+    /// The group that its last inserted request counted for.
     pub(crate) group: Gid,
     pub(crate) queues: PerWaiter<Option<Qid>>,
     /// At first since it came.

@@ -27,12 +27,12 @@ use crate::request::{RequestId, SubmitterId, Waiter};
 /// One queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CfqQueue {
-    /// Who made it, for reasons.
+    /// The process that made it, for reasons.
     pub(crate) owner: SubmitterId,
     pub(crate) waiter: Waiter,
-    /// Whose share it has.
+    /// The group that it belongs to.
     pub(crate) own_group: Gid,
-    /// For whom it counts now: mostly that group (`steps/isolation`).
+    /// The group that it counts for now: mostly that one (`steps/isolation`).
     pub(crate) group: Gid,
     /// Effective class and level.
     pub(crate) ioprio: Ioprio,

@@ -10,7 +10,7 @@ use crate::elevators::cfq::rules::FirstSeek;
 use crate::estimate::SeekDistance;
 use crate::request::Sector;
 
-/// Whether somebody seeks.
+/// Whether a process or a queue seeks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seekiness {
     pub(crate) is_seeky: bool,

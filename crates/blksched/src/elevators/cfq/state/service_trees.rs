@@ -93,7 +93,7 @@ impl ServiceTrees {
         self.busy
     }
 
-    /// How many of them hold requests that somebody waits for.
+    /// How many of them hold synchronous requests.
     pub(crate) fn busy_sync(&self) -> u32 {
         self.busy_sync
     }

@@ -19,8 +19,8 @@ pub(crate) enum Progress {
     Unstarted,
     /// It ends then \[ticks\].
     Running(Tick),
-    /// The slice is over, but nobody else waits: the disk idles until then \[ticks\], and the next request begins a new
-    /// slice.
+    /// The slice is over, but no other queue waits: the disk idles until then \[ticks\], and the next request begins a
+    /// new slice.
     WaitingAlone(Tick),
 }
 
@@ -102,7 +102,7 @@ impl Slice {
         *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
     }
 
-    /// The slice is over: nobody is idled for any more.
+    /// The slice is over, and so is idling.
     pub(crate) fn end(&mut self) {
         self.idle = Idle::No;
         if let Progress::WaitingAlone(end) = self.progress {

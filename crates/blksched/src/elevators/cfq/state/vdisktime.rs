@@ -68,7 +68,7 @@ impl Share {
         }
     }
 
-    /// Somebody wrote its weights.
+    /// Its weights were written.
     pub(crate) fn write(&mut self, weight: u32, leaf_weight: u32) {
         (self.new_weight, self.new_leaf_weight) = (Some(u64::from(weight)), Some(u64::from(leaf_weight)));
     }

@@ -28,7 +28,7 @@ pub(crate) struct Workload {
     pub(crate) class: IoprioClass,
     pub(crate) kind: ServiceType,
     pub(crate) expires: Tick,
-    /// Somebody in this slice sent a request after which more is to come.
+    /// A process sent a request in this slice after which more is to come.
     pub(crate) idled_for_all: bool,
 }
 

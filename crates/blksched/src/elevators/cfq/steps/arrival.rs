@@ -54,6 +54,8 @@ impl Cfq {
     pub(in crate::elevators::cfq) fn replaced(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let q = self.rows[victim].queue;
         self.inherit_age(q, into, victim);
+        // Earlier kernels choose anew from where the victim was, and may turn to another request than the one that the
+        // two became.
         if self.rules.next_request == NextRequest::FromTaken && self.queues[q].next == Some(victim) {
             self.set_next(cx, q, Some(into));
         }
@@ -71,6 +73,8 @@ impl Cfq {
         self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
         self.join(cx, q);
         let before = self.queues[q].next;
+        // From where the disk is, since the arm has not moved for this request yet; after a dispatch `find_next` says
+        // from where.
         let next = self.better(cx, before, Some(rq), self.head);
         self.set_next(cx, q, next);
         if next != before {

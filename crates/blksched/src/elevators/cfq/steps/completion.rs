@@ -55,6 +55,8 @@ impl Cfq {
         let now = self.now(cx);
         self.last_sync = now;
         let made = self.unit.tick(cx.rq(rq).queued_at);
+        // Only a read that came late says that write-back is in the way (2.6.33). Until 2.6.32 any read does, and a
+        // steady reader that the disk serves at once keeps write-back at one request.
         if made + self.ticks.fifo_expire.sync <= now {
             self.last_delayed_sync = now;
         }
@@ -88,6 +90,7 @@ impl Cfq {
         }
         let queue = &self.queues[q];
         let empty = queue.is_empty();
+        // One request at a time: after each, any other class goes first.
         if queue.is_idle_class() {
             self.expire(cx, Rest::Kept, SliceEnd::IdleClass);
         } else if queue.slice.is_used(now) {
@@ -110,7 +113,8 @@ impl Cfq {
         self.workload.kind == ServiceType::Sync || self.workload.idled_for_all || self.service.busy() == 1
     }
 
-    /// Nobody else of the group waits and the slice is about over: wait for the next request all the same, beyond it.
+    /// No other queue of the group waits and the slice is about over: wait for the next request all the same, beyond
+    /// it.
     fn wait_while_alone(&mut self, cx: &Cx<'_>, q: Qid) {
         let (now, ticks) = (self.now(cx), self.ticks);
         let queue = &self.queues[q];

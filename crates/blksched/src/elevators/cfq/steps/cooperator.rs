@@ -109,8 +109,8 @@ impl Cfq {
         };
         let reach = match (believed, self.rules.seeks, asking) {
             (None, _, _) => SEEKY,
-            // Until 2.6.32 nothing caps it: whoever seeks far finds cooperators everywhere. 2.6.33 caps it, but not for
-            // preemption; nobody knows why not.
+            // Until 2.6.32 nothing caps it: a process that seeks far finds cooperators everywhere. 2.6.33 caps it, but
+            // not for preemption; no source says why not.
             (Some(mean), Seeks::PerQueue, ClosePurpose::Cooperator) => mean.min(SEEKY),
             (Some(mean), _, _) => mean,
         };

@@ -58,13 +58,15 @@ impl Cfq {
         let rq = late.or_else(|| self.expired(cx, q)).or(self.queues[q].next);
         let rq = rq.expect("a queue that is selected has requests");
         self.move_to_chosen(cx, rq);
+        // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
+        // counts, though another one of it may be the one that sends.
         self.active_process = self.active_process.or(Some(self.rows[rq].process));
         let (contended, per_level) = (self.service.busy() > 1, self.knobs.slice_async_rq);
         let queue = &mut self.queues[q];
         queue.slice.dispatched += 1;
         queue.slice.duty = Duty::None;
         let share = async_share(per_level, queue.ioprio.level);
-        // The idle class has the disk only as long as nobody wants it, and is asked after each request.
+        // The idle class has the disk only as long as no other class wants it, and is asked after each request.
         if contended && queue.is_idle_class() {
             self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
         } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {
@@ -78,6 +80,7 @@ impl Cfq {
         let now = self.now(cx);
         let async_in_flight = match self.rules.depth {
             Depth::WhileSliceLasts => self.in_flight.async_,
+            // Until 2.6.33 write-back on the dispatch list does not count, though the disk has it next.
             _ => self.in_driver.async_,
         };
         let queue = &self.queues[q];

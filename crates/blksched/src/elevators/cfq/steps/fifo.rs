@@ -3,7 +3,7 @@
 //! **Rule** Looked at once per slice, at its first dispatch. The time is `fifo_expire_sync` or `fifo_expire_async`;
 //! [`Fifo`] says from when it counts.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a
-//! request at the far end of a busy queue waits for ever.
+//! request at the far end of a busy queue waits without end.
 //! **In the kernel** `cfq_check_fifo`, `fifo_expire`, `rq_fifo_time`.
 
 #![doc(alias = "cfq_check_fifo")]
@@ -36,6 +36,8 @@ impl Cfq {
     /// `into` takes the place of an older `victim`.
     pub(super) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
         let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
+        // 2.6.31 compares ages that a coalesced request has already made equal, so it never moves one; that a late
+        // request could be hidden behind a younger one was put right in 2.6.32.
         if self.rules.fifo == Fifo::SinceMade || older >= own {
             return;
         }
@@ -58,6 +60,7 @@ impl Cfq {
 
     /// The oldest request, if its time is up and this slice has not looked yet.
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
+        // Once: were it asked for each request, a queue that is behind would be served by age alone, with a seek each.
         if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
             return None;
         }

@@ -26,6 +26,8 @@ impl Cfq {
         if self.service.in_group(queue.group) > 1 {
             return Err(NotIdled::NotAloneInGroup);
         }
+        // The tree's think time is asked for, though it is the group that is idled for: as in the kernel, for no known
+        // reason.
         if queue.served_in.is_some_and(|tree| self.groups.tree_pauses_are_long(tree, idle)) {
             return Err(NotIdled::NotWorthIt);
         }

@@ -79,8 +79,8 @@ impl Cfq {
         if !for_queue && group_idle == 0 {
             return Err(NotIdled::NotWorthIt);
         }
-        // The disk is busy still. Until 2.6.32 with anybody's requests, though only the queue's own ask again when they
-        // come back.
+        // The disk is busy still. Until 2.6.32 requests of any queue count, though only the queue's own ask again when
+        // they come back.
         let in_flight = match self.rules.trees {
             Trees::Single => self.in_driver.sync + self.in_driver.async_,
             _ => queue.dispatched,
@@ -89,6 +89,7 @@ impl Cfq {
             return Err(NotIdled::DiskBusy);
         }
         let pid = self.active_process.ok_or(NotIdled::Gone)?;
+        // The process that idles is the one that began the slice, which need not be the one whose request came back.
         let process = &self.processes[pid];
         if process.gone {
             return Err(NotIdled::Gone);

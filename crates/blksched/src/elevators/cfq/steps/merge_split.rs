@@ -31,6 +31,7 @@ impl Cfq {
         let Some(end) = self.end_of_chain(found, q) else { return };
         let processes = |q: Qid| self.queues[q].held_by.processes;
         let (here, there) = (processes(q), processes(end));
+        // With no process left to send a request, no process would ever change over.
         if here == 0 || there == 0 {
             return;
         }
@@ -41,7 +42,7 @@ impl Cfq {
         cx.explain(Reason::MergePlanned { from: self.queues[from].owner, into: self.queues[into].owner });
     }
 
-    /// Where plans lead from `found`; `None` if nobody holds it or they lead back to `q`.
+    /// Where plans lead from `found`; `None` if no process holds it or they lead back to `q`.
     fn end_of_chain(&self, found: Qid, q: Qid) -> Option<Qid> {
         if self.queues[found].held_by.processes == 0 || found == q {
             return None;
@@ -70,6 +71,7 @@ impl Cfq {
         let submitter = self.processes[pid].id;
         if self.queues[q].cooperation == Cooperation::Splitting {
             cx.explain(Reason::QueueSplit { submitter });
+            // Not the last one: with no other process left in it, the queue is its own again.
             if self.queues[q].held_by.processes > 1 {
                 self.processes[pid].queues[waiter] = None;
                 self.drop_plans(cx, q);

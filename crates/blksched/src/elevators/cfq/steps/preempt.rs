@@ -66,6 +66,7 @@ impl Cfq {
             self.groups[self.queues[n].group].saved = None;
         }
         self.service_add(cx, n, InsertPosition::Front);
+        // What it had of an earlier slice was left in its residual; this one begins with its first completion.
         self.queues[n].slice.progress = Progress::Unstarted;
     }
 }

@@ -18,7 +18,7 @@ use crate::explain::SliceEnd;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Cfq {
-    /// A request is no more.
+    /// The last step in a request's life: its queue and its process have one less.
     pub(in crate::elevators::cfq) fn drop_request(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let (q, pid) = (self.rows[rq].queue, self.rows[rq].process);
         self.queues[q].held_by.requests -= 1;

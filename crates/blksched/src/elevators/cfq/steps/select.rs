@@ -1,4 +1,4 @@
-//! Who has the disk: looks by the ladder, ends a slice and begins the next.
+//! Which queue has the disk: looks by the ladder, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs`. Looking and doing are apart: the ladder only looks; here cooperators are looked for
 //! where it says so, slices end and begin.
@@ -60,6 +60,8 @@ impl Cfq {
         if let Some(found) = self.cooperator(cx, a, Search::Serve) {
             self.plan_merge(cx, a, found);
             self.expire(cx, Rest::Dropped, SliceEnd::Cooperator);
+            // Directly, past trees, kinds of load and groups: the place on the disk is what the two share, and the
+            // search through the trees would find another queue.
             self.activate(cx, found, SliceStart::Cooperator);
             return Some(found);
         }

@@ -1,7 +1,7 @@
-//! Who is next: queues in the order of the moment their slice is due.
+//! Which queue is next: queues in the order of the moment their slice is due.
 //!
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], n the queues that
-//! wait: the shorter its slice, the later its slice. The idle class comes 200 ms after everybody else of it; who
+//! wait: the shorter its slice, the later its slice. The idle class comes 200 ms after all others of it; a queue that
 //! preempts comes first. Equal keys in the order of arrival.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8.
 //! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
@@ -46,6 +46,8 @@ impl Cfq {
         let (clock, second) = (self.rules.clock, self.second() as i64);
         let now = (self.now(cx) as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
+            // 4.20 means to add the last key, too, but never keeps the tree's rightmost pointer, so it always finds
+            // none: the idle class stands at `now + 200 ms` there. Kept.
             let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
             return second / 5 + last.map_or(now, |last| self.service.key(last));
         }
@@ -62,7 +64,7 @@ impl Cfq {
         let key = now.wrapping_add(self.slice_offset(q));
         let residual = core::mem::take(&mut self.queues[q].slice.residual);
         match self.rules.residual {
-            // The wrong sign of 2.6.31: whoever gave time back waits the longer. 2.6.32 put it right.
+            // The wrong sign of 2.6.31: a queue that gave time back waits the longer. 2.6.32 put it right.
             Residual::Added => key.wrapping_add(residual),
             Residual::Subtracted | Residual::Whole => key.wrapping_sub(residual),
         }
@@ -80,7 +82,7 @@ impl Cfq {
                 let others = others + i64::from(queue.served_in.is_none());
                 let jiffy = self.jiffy as i64;
                 // Unsigned and 32 bits wide, as in the kernel: if async slices are longer than sync ones, the negative
-                // offset becomes 2³² ticks less a few, and write-back waits for everybody. 2.6.33 signs it.
+                // offset becomes 2³² ticks less a few, and write-back waits for all others. 2.6.33 signs it.
                 i64::from((others as u32).wrapping_mul((gap / jiffy) as u32)) * jiffy
             }
             _ => others.wrapping_mul(gap),
@@ -131,6 +133,7 @@ impl Cfq {
 
     pub(super) fn leave(&mut self, q: Qid) {
         self.position_remove(q);
+        // Its key is forgotten with its place: what it is owed, or owes, is in the slice's residual.
         let Some(tree) = self.queues[q].served_in.take() else { return };
         self.service.remove(tree, q);
         let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);

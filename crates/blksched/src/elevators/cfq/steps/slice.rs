@@ -82,6 +82,8 @@ impl Cfq {
     }
 
     pub(super) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
+        // From the first completion, not from the dispatch: the seek that brings the arm to the queue's place does not
+        // count against it.
         if self.queues[q].slice.progress == Progress::Unstarted {
             let (now, length) = (self.now(cx), self.slice_length(q));
             let slice = &mut self.queues[q].slice;

@@ -26,13 +26,14 @@ impl Cfq {
         cx.wake_at(None);
         let now = self.now(cx);
         if let Some(a) = self.active
+            // A small request came meanwhile and was left to grow (`arrival`): it goes now, and its slice goes on.
             && self.queues[a].slice.duty == Duty::None
         {
             let queue = &self.queues[a];
             if queue.slice.is_used(now) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Used);
             } else if self.service.busy() == 0 {
-                // Nobody is left to run for. The queue still counts as waiting, as in the kernel.
+                // No queue is left to run for. This one still counts as waiting, as in the kernel.
                 return Run::No;
             } else if queue.is_empty() {
                 self.queues[a].window.depth = QueueDepth::Shallow;

@@ -48,7 +48,7 @@ impl Cfq {
         self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
     }
 
-    /// Whose slice is it, group by group and kind by kind?
+    /// The queue whose slice it is, group by group and kind by kind.
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let (now, g) = (self.now(cx), self.due_group());
         if g != self.workload.group {
@@ -61,15 +61,19 @@ impl Cfq {
         let class = classes.into_iter().find(|&class| self.service.busy_of(g, class) > 0).unwrap_or(IoprioClass::Idle);
         self.workload.class = class;
         let tree = TreeAt::of(g, class, self.workload.kind);
+        // 2.6.33 does not ask whether the class is the one that this time was given to, so a class that has just come
+        // may go on with what another one left. 4.20 does.
         let goes_on = (class == before || self.rules.trees == Trees::ByWorkload)
             && self.service.count(tree) > 0
             && !self.workload.is_over(now);
         if class == IoprioClass::Idle {
-            // The idle class has one tree, and a tick of it at a time: whoever else comes goes first at once.
+            // The idle class has one tree, and a tick of it at a time: any other class that arrives goes first at once.
             self.workload.expires = now.wrapping_add(self.jiffy);
         } else if !goes_on {
             self.next_kind(cx, now);
         }
+        // Queues may stand on trees with nothing queued (since 2.6.33). The kind of load has been chosen all the same,
+        // as in the kernel: its time runs.
         if self.queued == 0 {
             return None;
         }
@@ -104,9 +108,12 @@ impl Cfq {
         let length = match kind {
             ServiceType::Async => {
                 let writers = count(IoprioClass::RealTime, kind) + count(IoprioClass::BestEffort, kind);
+                // Writers are weighed against all queues of the disk, not only against their group's: else the
+                // write-back of a group with little else would hold the disk for most of the group's slice.
                 let of_all = self.target().saturating_mul(writers) / u64::from(self.service.busy()).max(1);
                 share.min(of_all).saturating_mul(ticks.slice_async) / ticks.slice_sync.max(1)
             }
+            // One wait for a next request would use up anything shorter.
             ServiceType::SyncNoIdle | ServiceType::Sync => share.max(2 * ticks.slice_idle),
         };
         length.max(2 * self.jiffy)
