@@ -32,9 +32,9 @@ pub enum IdleFor {
     Submitter(SubmitterId),
     /// The next request of a group.
     Group(GroupId),
-    /// Nobody: the next request seems to come from the future, because a time was lowered since it came (mq-deadline).
+    /// None: the next request seems to come from the future, because a time was lowered since it came (mq-deadline).
     AheadOfTime,
-    /// Nobody: the elevator looks at its statistics then.
+    /// None: the elevator looks at its statistics then.
     Statistics,
     /// Enough requests to make one run worth while (a test's or example's own rule).
     Company,

@@ -152,7 +152,7 @@ pub trait Elevator: Merges + Admits + Grouped + Tuned + Send {
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
 
     /// Which of the optional calls it has; asked once, when a queue takes it on. A call that is not named here is not
-    /// made, so whoever names some names all that it has.
+    /// made, so an elevator that names some must name all that it has.
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }

@@ -182,7 +182,7 @@ impl Choice {
         self.row.iter().any(|(name, _)| *name == mechanism)
     }
 
-    /// What to tell whoever asked for a release that has no preset of its own.
+    /// What to tell a user who asked for a release that has no preset of its own.
     pub fn note(&self) -> Option<String> {
         let StandsFor { release, source } = self.stands_for?;
         Some(format!("{}@{release} decides as {} ({source})", self.entry.name, self.with_kernel()))

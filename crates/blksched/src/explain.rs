@@ -41,7 +41,7 @@ pub enum End {
     Front,
 }
 
-/// Why the disk is not left idle for somebody's next request, or no longer.
+/// Why the disk is not, or no longer, left idle for the next request of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
     /// It has come.
@@ -50,9 +50,9 @@ pub enum WaitEnd {
     TimeIsUp,
     /// Its submitter has other requests on their way.
     HasMore,
-    /// Somebody else's is as near as it would be.
+    /// A request of another process is as near as it would be.
     CloseEnough,
-    /// Its submitter is gone, and such submitters leave nobody to go on.
+    /// Its submitter is gone, and of such submitters no other goes on in their place.
     Gone,
     /// Its submitter is new, and new ones mostly leave.
     LikelyGone,
@@ -308,7 +308,8 @@ pub enum Reason {
         why: WaitEnd,
     },
 
-    // ---- decisions: slices (CFQ). A queue is named by the process that made it, and by whether somebody waits.
+    // ---- decisions: slices (CFQ). A queue is named by the process that made it, and by whether its requests are
+    // synchronous.
     /// A queue is being served.
     SliceBegan {
         /// Whose.

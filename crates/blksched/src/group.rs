@@ -31,7 +31,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The root as it is unless somebody changes it (4.20: twice a group's weight).
+    /// The root as it is unless it is changed (4.20: twice a group's weight).
     pub const ROOT: Group = Group { parent: GroupId::ROOT, weight: 200, leaf_weight: 200 };
 }
 

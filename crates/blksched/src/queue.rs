@@ -97,7 +97,7 @@ pub struct BlockQueue<L: Listener = NoListener> {
     deliveries: Vec<Delivery>,
     /// The task that fell asleep last; further pieces of its bio follow.
     last_asleep: Option<Task>,
-    /// Kept for the next call that wakes anybody.
+    /// Kept for the next call that wakes a submitter.
     woke: Vec<Task>,
 }
 
@@ -521,7 +521,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The elevator's answer, what it wants inserted again and what nobody wants any more being seen to.
+    /// The elevator's answer, after what it wants inserted again and what was cancelled has been seen to.
     #[inline(always)]
     fn choose(&mut self, now: Instant) -> Dispatch {
         loop {

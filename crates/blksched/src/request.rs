@@ -28,7 +28,7 @@ pub struct SubmitterId(pub u32);
 pub struct GroupId(pub u32);
 
 impl GroupId {
-    /// The group of whoever is in no other.
+    /// The group of submitters that are in no other.
     pub const ROOT: GroupId = GroupId(0);
 }
 
@@ -48,7 +48,7 @@ pub struct Bio {
     pub start: Sector,
     /// Length \[512-byte sectors\]; 0 only for [`Op::Flush`].
     pub sectors: u32,
-    /// Does somebody wait for it? True of every read and of direct or fsync writes; not of write-back.
+    /// Whether a process waits for it. True of every read and of direct or fsync writes; not of write-back.
     pub waiter: Waiter,
     /// The submitter's I/O priority at this moment.
     pub priority: Priority,
@@ -79,7 +79,7 @@ impl Bio {
         }
     }
 
-    /// A buffered write (nobody waits for it).
+    /// A buffered write (no process waits for it).
     pub fn write_back(tag: u64, submitter: SubmitterId, start: Sector, sectors: u32) -> Bio {
         Bio { op: Op::Write, waiter: Waiter::Async, ..Bio::read(tag, submitter, start, sectors) }
     }
@@ -203,7 +203,7 @@ pub struct Request {
     pub priority: Priority,
     /// What to do.
     pub op: Op,
-    /// Whether somebody waits for its first bio.
+    /// Whether its first bio is synchronous.
     pub waiter: Waiter,
     /// Hints of its first bio.
     pub hints: Hints,

@@ -32,9 +32,9 @@ const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, its limits counted
      going to their class as in 6.1; the change that remembers a position is of 2023-05-18 (log of its commits), and \
      that 6.5 is the first to have it was not found in words";
 const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, its limits counted per tag \
-     word as in 6.1; between 6.1 and 6.6 nobody looked";
-const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; between them nobody looked";
-const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; between 6.18 and 7.2 nobody looked";
+     word as in 6.1; 6.2 to 6.5 were not examined";
+const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; those between were not examined";
+const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; 6.19 to 7.1 were not examined";
 
 const LINUS_2_4_18: &str = "2.4.18 was recorded; that those before it and 2.4.19 decide alike was found nowhere";
 const LINUS_2_4: &str = "elevator.c of 2.4.37.10 is word for word that of 2.4.20, which was recorded";
@@ -151,8 +151,8 @@ pub const ALIKE: &[Alike] = &[
         releases: Kernels::between(v(6, 19), v(7, 2)),
         preset: V6_18,
         switched: &[],
-        source: "7.2.12 replays the recordings, but limits the depth of writes that somebody waits for too, which is \
-                 not built; between 6.18 and 7.2 nobody looked",
+        source: "7.2.12 replays the recordings, but limits the depth of synchronous writes too, which is \
+                 not built; 6.19 to 7.1 were not examined",
     },
     Alike {
         elevator: "bfq",
@@ -177,7 +177,7 @@ pub const ALIKE: &[Alike] = &[
     },
 ];
 
-/// As what this release of an elevator decides, if it is not a preset and somebody looked.
+/// The preset that this release of an elevator decides as, if it is not a preset itself and was examined.
 pub(super) fn alike(elevator: &str, release: Kernel) -> Option<&'static Alike> {
     ALIKE.iter().find(|alike| alike.elevator == elevator && alike.releases.contain(release))
 }

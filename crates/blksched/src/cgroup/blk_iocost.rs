@@ -6,7 +6,7 @@
 //! | … | file |
 //! |---|---|
 //! | says what a bio costs? | `price` |
-//! | says which model a device has unless somebody says otherwise? | `model` |
+//! | says which model a device has unless a user says otherwise? | `model` |
 //! | says what the device must keep to (`io.cost.qos`)? | `qos` |
 //! | makes shares from weights, along the tree? | `weights` |
 //! | lets a bio go, or puts its task to sleep? | `throttle` |
@@ -68,7 +68,7 @@ pub struct Ended {
 }
 
 impl IoCost {
-    /// Nobody has sent anything yet.
+    /// No group has sent anything yet.
     pub fn new(config: Config) -> IoCost {
         let mut cost = IoCost {
             config,
@@ -125,7 +125,7 @@ impl IoCost {
         self.refresh_parameters();
     }
 
-    /// It is switched off: whoever waits goes on.
+    /// It is switched off: all that wait go on.
     pub fn release_all(&mut self, woken: &mut Vec<Woken>) {
         for account in &mut self.accounts {
             woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));
@@ -133,7 +133,7 @@ impl IoCost {
         }
     }
 
-    /// A group is gone: whoever waits in it goes on.
+    /// A group is gone: all that wait in it go on.
     pub fn remove_group(&mut self, now: Instant, id: GroupId, woken: &mut Vec<Woken>) {
         let account = self.account(id);
         woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));

@@ -36,7 +36,7 @@ const GOOD_SAMPLES: u64 = 5;
 /// A delayed task sleeps no longer.
 const LONGEST_DELAY: Span = Span::from_ms(250);
 
-/// A task's number, whoever numbers them.
+/// A task's number; the caller numbers them.
 pub type Task = u32;
 
 /// What becomes of a bio.
@@ -90,7 +90,7 @@ pub struct IoLatency {
 }
 
 impl IoLatency {
-    /// Nobody has a target yet.
+    /// No group has a target yet.
     pub fn new(rotational: bool, nr_requests: u32) -> IoLatency {
         let kind = if rotational { Kind::Mean } else { Kind::Missed };
         IoLatency { kind, nr_requests: nr_requests.max(1), levels: vec![Level::default()], timer: None }
@@ -106,7 +106,7 @@ impl IoLatency {
         (level.parent, level.seen) = (parent, seen);
     }
 
-    /// A group is gone: whoever waits in it goes on.
+    /// A group is gone: all that wait in it go on.
     pub fn remove_group(&mut self, id: GroupId, woken: &mut Vec<Task>) {
         let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
         let Level { parent, samples, waiting, .. } = core::mem::take(level);
@@ -165,7 +165,7 @@ impl IoLatency {
         self.levels[id.0 as usize].parent
     }
 
-    /// A bio has ended. Whoever is woken holds a place at that group already.
+    /// A bio has ended. A task that is woken holds a place at that group already.
     pub fn done(&mut self, now: Instant, group: GroupId, submitted: Instant, issuer: Issuer, woken: &mut Vec<Task>) {
         let mut at = group;
         while at != GroupId::ROOT {

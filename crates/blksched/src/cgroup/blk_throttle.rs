@@ -63,7 +63,7 @@ struct Source {
 struct Lane {
     limit: Limit,
     slice: Slice,
-    /// Whoever is first gives the next bio, then goes behind the others.
+    /// The first in line gives the next bio, then goes behind the others.
     sources: VecDeque<Source>,
 }
 
@@ -111,7 +111,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Nobody has a limit yet.
+    /// No group has a limit yet.
     pub fn new(jiffies: Jiffies, era: Era) -> Throttle {
         Throttle { jiffies, era, levels: vec![Level::default()] }
     }

@@ -83,7 +83,7 @@ pub struct CostQos {
 pub enum Ctrl {
     /// The kernel, by its guess of the device's class.
     Auto,
-    /// Whoever wrote this: what is not named stays as it was.
+    /// Written to a file that has a value: what is not named stays as it was.
     User(Vec<QosKey>),
 }
 
@@ -101,8 +101,8 @@ pub enum QosKey {
 }
 
 impl CostQos {
-    /// What the device must keep from now on; none: the kernel's own. `present` is what it keeps, `user` whether
-    /// somebody had said so.
+    /// What the device must keep from now on; none: the kernel's own. `present` is what it keeps, `user` whether a user
+    /// had said so.
     pub fn change(&self, present: Qos, user: Option<Qos>) -> Option<Qos> {
         match &self.ctrl {
             None => user,

@@ -52,7 +52,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(Noop::default())
 }
 
-/// Whoever came before goes before.
+/// Requests go in the order in which they came.
 fn bound(_: &Choice) -> Bound {
     let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
     Bound { reads: wait, writes: wait }

@@ -24,13 +24,13 @@ pub enum RaisingEnd {
     TimeUp,
     /// It has been served more than an application's start takes.
     ServedEnough,
-    /// It was made among many others, for which nobody waits one by one.
+    /// It was made among many others, none of which a user waits for by itself.
     LargeBurst,
     /// It does nothing but seek.
     Seeks,
 }
 
-/// Why somebody else's request goes while the disk is the queue's that is being served.
+/// Why a request of another queue goes during the slice of the queue that is being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
     /// It is write-back of the same process.

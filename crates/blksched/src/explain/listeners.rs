@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{Listener, Reason};
 use crate::time::Instant;
 
-/// Nobody listens.
+/// There is no listener.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoListener;
 

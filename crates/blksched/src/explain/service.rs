@@ -24,7 +24,7 @@ pub enum SliceEnd {
     Cooperator,
     /// The disk idled for it, and nothing came.
     IdledInVain,
-    /// The disk idled beyond its slice because nobody else was there, and its request came.
+    /// The disk idled beyond its slice because no other queue was there, and its request came.
     WaitedBusy,
     /// Write-back has had its share of requests while others wait.
     AsyncShare,
@@ -45,13 +45,13 @@ pub enum Preempt {
     SliceUsed,
     /// That queue is of the idle class.
     IdleClass,
-    /// Somebody waits for this one, and that queue is write-back.
+    /// This one is synchronous, and that queue is write-back.
     SyncOverAsync,
     /// It is metadata, and that queue has none.
     Metadata,
     /// It is real time, and that queue is not.
     RealTime,
-    /// Both queues seek, nobody else is in their tree, and that one is empty.
+    /// Both queues seek, no other is in their tree, and that one is empty.
     FellowSeeker,
     /// That queue is empty and not worth idling for (4.20).
     Abandoned,
@@ -65,7 +65,7 @@ pub enum Preempt {
     Heavier,
     /// That queue itself goes over to another group.
     Moved,
-    /// Nobody would idle for that one anyway.
+    /// The disk would not be left idle for that one anyway.
     NotWorthIdling,
 }
 
@@ -91,7 +91,7 @@ pub enum NotIdled {
 pub enum HeldBack {
     /// The disk still has write-back, and this queue is worth a quiet disk.
     AsyncInFlight,
-    /// This is write-back, and the disk has requests that somebody waits for.
+    /// This is write-back, and the disk has synchronous requests.
     SyncInFlight,
     /// `quantum` requests are in flight.
     Quantum,
@@ -113,7 +113,7 @@ pub enum Charged {
 /// Which formula said how much write-back may be in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthRule {
-    /// The time since a request ended that somebody waited for.
+    /// The time since a synchronous request ended.
     SinceLastSync,
     /// The time since such a request ended late.
     SinceDelayedSync,
@@ -127,8 +127,8 @@ pub enum ServiceType {
     /// Write-back.
     #[default]
     Async,
-    /// Somebody waits, and the disk does not idle for any one queue.
+    /// Synchronous, and the disk does not idle for any one queue.
     SyncNoIdle,
-    /// Somebody waits, and the disk idles for each queue.
+    /// Synchronous, and the disk idles for each queue.
     Sync,
 }

@@ -198,7 +198,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         (None, comparisons)
     }
 
-    /// There is such a key, or nobody knows: which one is met first is the shape's to say.
+    /// There is such a key, or it is not known: which one is met first depends on the tree's shape.
     #[inline(never)]
     fn find_again(&mut self, key: K) -> (Option<u32>, u32) {
         self.find_below(self.root, key)
@@ -316,7 +316,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
             _ => (parent, nodes[parent as usize].behind),
         };
         nodes[slot as usize] = Node { before, behind, ..Node::of(key, parent, Colour::Red) };
-        // Who is missing is the sentinel, whose neighbours nobody asks for.
+        // The one that is missing is the sentinel, whose neighbours are never asked for.
         nodes[before as usize].behind = slot;
         nodes[behind as usize].before = slot;
         if before == NIL {

@@ -78,7 +78,7 @@ pub enum Next {
     /// There are requests, but a plug holds them: the queue's (until 2.6.38), or that of submitters who have not said
     /// that they wait.
     Plugged {
-        /// When they go at the latest; `None`: only when somebody waits (2.4).
+        /// When they go at the latest; `None`: only when a process waits (2.4).
         until: Option<Instant>,
     },
 }
@@ -90,7 +90,7 @@ pub enum Cancelled {
     TakenBack,
     /// The device has it: its completion comes.
     InDevice,
-    /// It goes on: merged with somebody else's, cut into pieces, or still in front of the elevator (asleep for a slot,
-    /// in its submitter's plug, behind a flush). Its completion comes, unless it came before this was asked.
+    /// It goes on: merged with another submitter's, cut into pieces, or still in front of the elevator (asleep for a
+    /// slot, in its submitter's plug, behind a flush). Its completion comes, unless it came before this was asked.
     Stays,
 }

@@ -47,7 +47,7 @@ impl<L: Listener> BlockQueue<L> {
         self.tags(rq).any(|tag| tag == bio)
     }
 
-    /// Did the elevator choose a request that nobody wants any more? Then it is over.
+    /// Did the elevator choose a request all of whose bios were cancelled? Then it is over.
     pub(super) fn drops(&mut self, now: Instant, rq: RequestId) -> bool {
         let Some(at) = self.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
         self.cancelled.swap_remove(at);

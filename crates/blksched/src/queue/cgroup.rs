@@ -56,7 +56,7 @@ impl core::error::Error for GroupFileError {}
 #[derive(Debug)]
 pub(super) struct BioGate {
     pub(super) max: Throttle,
-    /// Is any limit written? Without, nobody asks.
+    /// Whether any limit is written; else no policy is asked.
     pub(super) limits: bool,
     pub(super) classes: BTreeMap<GroupId, PrioClass>,
     /// `io.weight`, for an io.cost that is switched on later.

@@ -13,8 +13,8 @@ use crate::request::{Command, FlightKey, InFlight, NotInFlight, Op, Request, Req
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// The token of a command that somebody carried as a number ([`InFlight::key`]). One number is good for one
-    /// answer of the device.
+    /// The token of a command that a driver carried as a number ([`InFlight::key`]). One number is good for one answer
+    /// of the device.
     ///
     /// # Errors
     /// If that command is not in flight, however often its slot was used since.

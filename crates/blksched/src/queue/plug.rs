@@ -37,7 +37,7 @@ pub enum Plugging {
         /// Opens after so long.
         delay: Span,
     },
-    /// Behind the elevator, as in 2.4: closed when a request enters an empty queue, and open again only when somebody
+    /// Behind the elevator, as in 2.4: closed when a request enters an empty queue, and open again only when a process
     /// waits. What a disk that takes one request at a time (IDE) has in service still stands in the queue.
     TaskQueue,
     /// Before the elevator: a submitter's requests wait for its burst to end.
@@ -64,7 +64,7 @@ pub(super) enum Handover {
 }
 
 impl Plugging {
-    /// 2.5: opens when somebody waits, or after 3 ms (MEMORY; the tables of the mail do not depend on it).
+    /// 2.5: opens when a process waits, or after 3 ms (MEMORY; the tables of the mail do not depend on it).
     pub const LINUX_2_5: Plugging = Plugging::Queue { threshold: 32, delay: Span::from_ms(3) };
     /// 2.6 to 2.6.38: four requests or 3 ms.
     pub const LINUX_2_6: Plugging = Plugging::Queue { threshold: 4, delay: Span::from_ms(3) };

@@ -19,7 +19,7 @@ use super::waiters::{Sleeper, Waiters};
 use crate::request::{Bio, Dir, PerDir};
 use crate::time::Instant;
 
-/// Somebody who was woken and may take a batch.
+/// A submitter that was woken and may take a batch.
 #[derive(Clone, Copy, Debug)]
 struct Privilege {
     submitter: crate::SubmitterId,
@@ -36,7 +36,7 @@ pub(super) struct Pools {
     privilege: PerDir<Option<Privilege>>,
     /// 2.4.
     waiters: Waiters,
-    /// How many there may be of each direction, if nobody has a privilege.
+    /// How many there may be of each direction, if no submitter has a privilege.
     limit: u32,
 }
 
@@ -55,7 +55,7 @@ impl Pools {
         }
     }
 
-    /// The usual case of [`Pools::take`]: nobody sleeps, nobody is privileged, and there is one.
+    /// The usual case of [`Pools::take`]: none sleeps, none is privileged, and a slot is free.
     #[inline(always)]
     pub(super) fn take_free(&mut self, dir: Dir) -> bool {
         let free = self.privilege[dir].is_none() && self.used[dir] < self.limit;
@@ -63,18 +63,18 @@ impl Pools {
         free
     }
 
-    /// [`Pools::release`] while nobody waits.
+    /// [`Pools::release`] while no submitter waits.
     #[inline(always)]
     pub(super) fn put_back(&mut self, dir: Dir) {
         self.used[dir] -= 1;
     }
 
-    /// Does nobody sleep, nor wait as in 2.4?
+    /// Whether no submitter sleeps, nor waits as in 2.4.
     pub(super) fn nobody_waits(&self) -> bool {
         self.nobody_sleeps() && self.waiters.waiting.is_empty()
     }
 
-    /// Does whoever sleeps try again as in 2.4?
+    /// Whether sleepers try again as in 2.4.
     pub(super) fn waits_as_2_4(&self) -> bool {
         matches!(self.slots.wake(), WakeRule::One { .. } | WakeRule::All { .. })
     }
@@ -83,7 +83,7 @@ impl Pools {
         &mut self.waiters
     }
 
-    /// A further piece of the bio with which somebody has just fallen asleep.
+    /// A further piece of the bio with which its submitter has just fallen asleep.
     pub(super) fn wait_behind(&mut self, sleeper: Sleeper) {
         self.waiters.behind(sleeper);
     }
@@ -145,7 +145,7 @@ impl Pools {
         }
         let sleeper = self.sleepers[dir].pop_front()?;
         let (left, until) = match self.slots.wake() {
-            // Whoever wakes goes on taking what is free before others do.
+            // A submitter that wakes goes on taking what is free before others do.
             WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => (u32::MAX, Instant::NEVER),
             WakeRule::Batcher { requests, time } => (requests, now + time),
         };
@@ -165,7 +165,7 @@ impl Pools {
         self.free(dir) >= wanted
     }
 
-    /// Is `bio` of somebody who was woken and whose batch is not over?
+    /// Whether `bio` is of a submitter that was woken and whose batch is not over.
     #[inline]
     fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
         self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {

@@ -16,7 +16,7 @@ use crate::time::Instant;
 /// A whole bio.
 const WHOLE: Piece = Piece { of: None, last: true };
 
-/// What became of a bio that is held in somebody else's list unless it merges.
+/// What became of a bio that is held in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It joined a queued request.

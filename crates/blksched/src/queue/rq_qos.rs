@@ -149,7 +149,7 @@ impl Policies {
         (earliest != Instant::NEVER).then_some(earliest)
     }
 
-    /// Whoever changes one changes its deadline, too.
+    /// A change to a policy changes its deadline, too.
     #[inline]
     pub(super) fn all(&mut self) -> &mut Vec<Box<dyn RqQos>> {
         self.earliest.set(None);

@@ -60,7 +60,7 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
-    /// Is nobody anywhere in a sequence?
+    /// Whether no request is anywhere in a sequence.
     pub(super) fn is_idle(&self) -> bool {
         let nobody_waits = self.pending.is_empty() && self.served.is_empty() && self.data_under_way == 0;
         nobody_waits && self.running.is_none() && self.left_to_worker.is_none()

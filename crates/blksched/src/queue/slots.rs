@@ -48,7 +48,7 @@ impl Slots {
     pub const LINUX_2_4_18: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::All { free: 32 } };
     /// 128 per direction, woken at 32 free: 2.5.
     pub const LINUX_2_5: Slots = Slots::PerDirection { nr_requests: 128, wake: WakeRule::AtFree(32) };
-    /// 128 per direction, with a batch of 32 within 20 ms for whoever wakes: 2.6 to 4.20.
+    /// 128 per direction, with a batch of 32 within 20 ms for a submitter that wakes: 2.6 to 4.20.
     pub const LINUX_2_6: Slots =
         Slots::PerDirection { nr_requests: 128, wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) } };
     /// 256 tags for both directions: blk-mq as of 6.1, under an elevator on a device of 128 tags or more.
@@ -56,7 +56,7 @@ impl Slots {
     /// The same as of 6.12.
     pub const LINUX_6_12: Slots = Slots::tags(256, MqEra::Linux6_12, TagOrder::Lowest);
 
-    /// So many tags, in a map made for them.
+    /// This many tags, in a map made for them.
     pub const fn tags(nr_requests: u32, era: MqEra, order: TagOrder) -> Slots {
         Slots::Tags { nr_requests, made_for: nr_requests, era, order }
     }
@@ -147,13 +147,14 @@ impl Slots {
 pub enum WakeRule {
     /// Once this many slots are free (or all of them, if there are fewer).
     AtFree(u32),
-    /// Each slot that comes back while this many are free wakes the next sleeper of its direction. Whoever finds a slot
-    /// takes it, even while others sleep; a sleeper runs the whole search again with its slot in hand (2.4.20).
+    /// Each slot that comes back while this many are free wakes the next sleeper of its direction. A submitter that
+    /// finds a slot takes it, even while others sleep; a sleeper runs the whole search again with its slot in hand
+    /// (2.4.20).
     One {
         /// Of half as many as there are in a direction, if that is less.
         free: u32,
     },
-    /// The same, but it wakes everybody, of either direction (2.4.18).
+    /// The same, but it wakes all sleepers, of either direction (2.4.18).
     All {
         /// As above.
         free: u32,

@@ -68,8 +68,8 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     fn longest_piece(&self) -> u32 {
         let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.config.limits.max_sectors);
-        // Buffers are how 2.4's page cache submits. Whoever drives that elevator in other surroundings (a server whose
-        // bios are its clients' requests) has bios.
+        // Buffers are how 2.4's page cache submits. A driver that has that elevator in other surroundings (a server
+        // whose bios are its clients' requests) has bios.
         if self.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
     }
 
@@ -96,8 +96,8 @@ impl<L: Listener> BlockQueue<L> {
         became
     }
 
-    /// A submission that found no slot is kept here until one is free. Whoever sleeps waits, so plugs open: its own
-    /// requests may hold the slots that it sleeps for.
+    /// A submission that found no slot is kept here until one is free. A submitter that sleeps waits, so plugs open:
+    /// its own requests may hold the slots that it sleeps for.
     #[cold]
     pub(super) fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
         if self.pools().waits_as_2_4() {
@@ -216,7 +216,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Is there nobody whom [`BlockQueue::admit_sleepers`] could let in?
+    /// Whether there is no sleeper that [`BlockQueue::admit_sleepers`] could let in.
     #[inline]
     pub(super) fn nobody_goes_on(&self) -> bool {
         match &self.core.slots {
@@ -258,8 +258,8 @@ impl<L: Listener> BlockQueue<L> {
         true
     }
 
-    /// The data of a bio that was held for a flush. Nobody is there any more to sleep for a slot or to say that the
-    /// burst is over, so it goes straight to the elevator; nor does it merge on its way.
+    /// The data of a bio that was held for a flush. Its submitter is not there any more to sleep for a slot or to say
+    /// that the burst is over, so it goes straight to the elevator; nor does it merge on its way.
     pub(super) fn submit_held(&mut self, now: Instant, bio: Bio) {
         let max_sectors = self.core.config.limits.max_sectors;
         let count = bio.sectors.div_ceil(max_sectors);

@@ -80,7 +80,7 @@ impl Tasks {
         sleeping.pieces.push_back(sleeper);
     }
 
-    /// Another elevator comes. A kernel lets whoever sleeps for a tag through before it changes over; here they are
+    /// Another elevator comes. A kernel lets those that sleep for a tag through before it changes over; here they are
     /// woken and go on without the old elevator's limit. Left asleep, they would wait for a batch of wake-ups that is
     /// sized for the new one and may never fill.
     pub(super) fn change_over(&mut self, shallowest: Option<u32>, woke: &mut Vec<Task>) {

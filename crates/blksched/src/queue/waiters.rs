@@ -2,9 +2,9 @@
 //!
 //! **Rule** A submission that finds no free request of its direction opens the plug and waits, in order. A request that
 //! comes back wakes the next waiter of its direction that is not awake yet, or (2.4.18) all waiters, but only while
-//! enough are free. A woken waiter that finds a request takes it and searches the whole list again, which charges
-//! everybody again; if it joins another now, its request comes back. One that finds none waits on in its old place. A
-//! task that finds a request takes it, even while others wait.
+//! enough are free. A woken waiter that finds a request takes it and searches the whole list again, which charges every
+//! request that it passes once more; if it joins another now, its request comes back. One that finds none waits on in
+//! its old place. A task that finds a request takes it, even while others wait.
 //! **Origin** docs/behaviour/elevator-linus.md#q8, #q9, #amendment-q8 and #amendment-q9. Recordings show every wake-up.
 //! **In the kernel** `__get_request_wait`, `blkdev_release_request`.
 
@@ -50,7 +50,7 @@ impl Waiters {
         task
     }
 
-    /// A further piece for whoever came last.
+    /// A further piece of the bio that came last.
     pub(super) fn behind(&mut self, sleeper: Sleeper) {
         let Some(waiter) = self.waiting.back_mut() else { unreachable!("a piece of it waits") };
         waiter.pieces.push_back(sleeper);

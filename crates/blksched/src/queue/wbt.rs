@@ -64,7 +64,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The target of a disk that nobody tuned: 75 ms if it turns, else 2 ms.
+    /// The target of a disk that was not tuned: 75 ms if it turns, else 2 ms.
     pub fn default_target(rotational: bool) -> Span {
         Span::from_ms(if rotational { 75 } else { 2 })
     }
@@ -359,7 +359,7 @@ impl Throttle {
         Counter::ALL.into_iter().for_each(|counter| self.wake(now, counter, woke));
     }
 
-    /// From the head, as long as there is room; whoever wakes is counted already.
+    /// From the head, as long as there is room; those that wake are counted already.
     fn wake(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
         while let Some(&(task, kind)) = self.lines[counter as usize].sleepers.front() {
             let limit = self.limit(now, kind);

@@ -118,21 +118,21 @@ impl<T> IndexMut<Dir> for PerDir<T> {
     }
 }
 
-/// Does anybody wait for it?
+/// Whether a process waits for it: synchronous or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waiter {
-    /// Somebody waits: reads, direct writes, fsync.
+    /// Synchronous: a process waits. Reads, direct writes, fsync.
     Sync,
-    /// Nobody waits: write-back.
+    /// Asynchronous: no process waits. Write-back.
     Async,
 }
 
-/// One `T` for requests that somebody waits for and one for the others.
+/// One `T` for synchronous requests and one for the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerWaiter<T> {
-    /// Somebody waits.
+    /// For synchronous requests.
     pub sync: T,
-    /// Nobody waits.
+    /// For asynchronous requests.
     pub async_: T,
 }
 
@@ -165,7 +165,7 @@ pub enum Class {
     RealTime,
     /// Best effort (ionice 2).
     BestEffort,
-    /// Only when nobody else wants the disk (ionice 3).
+    /// Only when no other process wants the disk (ionice 3).
     Idle,
 }
 
@@ -203,7 +203,7 @@ pub struct Hints {
     pub meta: bool,
     /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
     pub no_idle: bool,
-    /// The flag REQ_SYNC itself, which Linux sets on writes that somebody waits for (O_DIRECT, O_SYNC, fsync) and not
+    /// The flag REQ_SYNC itself, which Linux sets on writes that a process waits for (O_DIRECT, O_SYNC, fsync) and not
     /// on an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
     pub req_sync: bool,
     /// A write out of the page cache, fsync's included; a sync write without it is direct.

@@ -90,7 +90,7 @@ fn the_option_that_was_used_is_the_one_that_is_named() {
     );
     refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "did you mean `bfq`?"]);
     refused(&["list", "bfq@9"], &["bfq@9:5: unknown kernel version for bfq `9`"]);
-    // One that nobody looked at is not guessed.
+    // One that was not examined is not guessed.
     refused(&["list", "bfq@6.3"], &["bfq@6.3:5: unknown kernel version for bfq `6.3`"]);
     refused(&["list", "cfq@4.20+groups"], &["cfq@4.20+groups:9: `+groups`"]);
 }

@@ -1,4 +1,4 @@
-//! What goes on credit: metadata and swap, which must not wait for anybody.
+//! What goes on credit: metadata and swap, which must not wait for other groups.
 //!
 //! **Rule** A debtor claims nothing of its share until it has paid. While it owes much, its tasks are delayed on their
 //! way back to user space. When the device has been half idle for a while, debts are halved.

@@ -60,7 +60,7 @@ impl Prices {
     }
 }
 
-/// What a device is taken for, where nobody says otherwise.
+/// What a device is taken for, unless a user says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// It turns.

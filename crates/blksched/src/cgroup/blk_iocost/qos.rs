@@ -38,7 +38,7 @@ pub struct Qos {
 }
 
 impl Qos {
-    /// As a kernel has it before somebody says otherwise: no percentile, any rate from 1 % to 10000 %.
+    /// As a kernel has it before a user says otherwise: no percentile, any rate from 1 % to 10000 %.
     pub fn of_latency(latency_us: u64) -> Qos {
         let target = Target { percentile_ppm: 0, latency_us };
         Qos { read: target, write: target, min_ppm: 10_000, max_ppm: 100 * MILLION }

@@ -44,11 +44,11 @@ pub enum Era {
 pub struct Config {
     /// Ticks per second.
     pub jiffies: Jiffies,
-    /// What the device is taken for, where nobody says otherwise.
+    /// What the device is taken for, unless a user says otherwise.
     pub class: Class,
-    /// What somebody wrote to `io.cost.model`.
+    /// What a user wrote to `io.cost.model`.
     pub model: Option<Model>,
-    /// What somebody wrote to `io.cost.qos`.
+    /// What a user wrote to `io.cost.qos`.
     pub qos: Option<Qos>,
     /// As in kernels, or as meant.
     pub overflows: Overflows,
@@ -56,7 +56,7 @@ pub struct Config {
     pub era: Era,
 }
 
-/// A task's number, whoever numbers them.
+/// A task's number; the caller numbers them.
 pub type Task = u32;
 
 /// What becomes of a bio.

@@ -1,4 +1,4 @@
-//! Giving what donors do not need to everybody else, in proportion to the weights.
+//! Giving what donors do not need to all other groups, in proportion to the weights.
 //!
 //! **Rule** Each donor keeps what it needs; the sum of weights in use shrinks so that all others' shares grow alike.
 //! **Origin** docs/behaviour/cgroup-io.md#k7, step d. Inner nodes are the ancestors of donors alone, root included.
@@ -28,7 +28,7 @@ struct Inner {
 }
 
 impl IoCost {
-    /// Donors give; nobody else's claim changes, but what it is worth.
+    /// Donors give; the claims of other groups stay, but are worth more.
     pub(super) fn transfer(&mut self, now: Now, donors: &mut [Donor]) {
         scale_down(donors);
         let mut inner = self.inner_groups(donors);

@@ -10,9 +10,9 @@
 use crate::request::GroupId;
 use crate::time::{Instant, Span};
 
-/// Nobody is throttled.
+/// No group is throttled.
 const HIGHEST: u32 = 1_000_000;
-/// Whoever has at most this much of all samples is not the reason \[%\].
+/// A group that has at most this much of all samples is not the reason \[%\].
 const FEW: u64 = 5;
 
 #[derive(Clone, Copy, Debug)]

@@ -109,7 +109,7 @@ impl Slice {
         Verdict::Wait(wait)
     }
 
-    /// A new slice if the old one is over and nobody waits; else the old one goes on.
+    /// A new slice if the old one is over and no bio waits; else the old one goes on.
     fn renew(&mut self, now: Tick, queued: Queued, jiffies: Jiffies) {
         let slice = length(jiffies);
         if !(self.start..=self.end).contains(&now) && queued == Queued::No {

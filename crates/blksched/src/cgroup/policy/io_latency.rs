@@ -50,7 +50,7 @@ impl IoLatencyPolicy {
         }
     }
 
-    /// Whoever was let on at one group goes on to those above it, and may sleep there.
+    /// A bio that was let on at one group goes on to those above it, and may sleep there.
     fn go_on(&mut self, cx: &mut QosCx<'_>, mut woken: Vec<u32>) {
         while let Some(task) = woken.first().copied().map(Task) {
             woken.remove(0);

@@ -69,7 +69,7 @@ impl Model {
         Model { base: 0, slope: 0, small, large, updated: now, samples: Samples::default() }
     }
 
-    /// A model that somebody loads. One phantom sample stays: a base of 0 is "1 sample of 0 ns" from then on.
+    /// A model that a user loads. One phantom sample stays: a base of 0 is "1 sample of 0 ns" from then on.
     pub(super) fn load(&mut self, base: u64, slope: u64, now: Tick) {
         let small = Sum { latency: base, weight: 1, bytes: 0 };
         let large = Sum { latency: slope, weight: 0, bytes: 1024 };

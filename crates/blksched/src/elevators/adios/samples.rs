@@ -90,8 +90,8 @@ impl Buckets {
     }
 }
 
-/// A division by 32 bits, as the kernel's `div_u64`. (By 0 it would crash; nobody but a user who loads such a model can
-/// bring that about, and is given the dividend.)
+/// A division by 32 bits, as the kernel's `div_u64`. (By 0 it would crash; only a user who loads such a model can bring
+/// that about, and is given the dividend.)
 pub(super) fn divide(by_what: u64, divisor: u64) -> u64 {
     by_what / u64::from((divisor as u32).max(1))
 }

@@ -19,7 +19,7 @@ tunables! {
         /// What takes longer teaches nothing.
         lat_model_latency_limit: Span [Ns] = Span::from_ms(500), 0..=2000 * MS, Kernels::since(V6_18),
             sweep [10 * MS, 500 * MS, 2000 * MS];
-        /// 0: a batch is served by kind, each by deadline; 1, on disks that turn only: what nobody waits for by sector.
+        /// 0: a batch is served by kind, each by deadline; 1, on disks that turn only: asynchronous requests by sector.
         batch_order: u32 [Choice] = 0, 0..=1, Kernels::since(V6_18), sweep [0, 1];
         /// Bit 0: deadlines do not count what a request is predicted to cost.
         compliance_flags: u64 [Choice] = 0, 0..=MAX, Kernels::since(V6_18), sweep [0, 1];
@@ -31,7 +31,7 @@ tunables! {
         batch_limit_discard: u32 [Requests] = 1, 1..=u32::MAX as i64, Kernels::since(V6_18), sweep [1];
         /// When a read is due. Writing it forgets what was learned of reads.
         lat_target_read: Span [Ns] = Span::from_ms(2), 0..=MAX, Kernels::since(V6_18), sweep [MS, 2 * MS, 20 * MS];
-        /// When a write that nobody waits for is due. Writing it forgets what was learned of writes.
+        /// When an asynchronous write is due. Writing it forgets what was learned of writes.
         lat_target_write: Span [Ns] = Span::from_ms(2000), 0..=MAX, Kernels::since(V6_18),
             sweep [20 * MS, 200 * MS, 2000 * MS];
         /// When a discard is due; without effect, because discards are barriers.

@@ -106,7 +106,7 @@ impl Anticipation {
         self.phase = Phase::Finished;
     }
 
-    /// A request was taken: `awaited` is the one to wait for next, if anybody. Returns whom it was before.
+    /// A request was taken: `awaited` is the process to wait for next, if any. Returns the one before it.
     pub(super) fn taken(&mut self, awaited: Option<Awaited>) -> Option<Awaited> {
         self.phase = Phase::Off;
         self.finished_at = None;

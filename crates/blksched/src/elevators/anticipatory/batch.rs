@@ -64,7 +64,7 @@ impl Batch {
         self.stage == Stage::Running && (now > self.expires || is_spent)
     }
 
-    /// A batch of writes that nobody disturbs, or that has run dry, is no measure of how long one takes.
+    /// A batch of writes that no read disturbs, or that has run dry, does not tell how long one takes.
     pub(super) fn look(&mut self, waiting: PerWaiter<bool>) {
         let undisturbed = self.class == Waiter::Async && !waiting.sync;
         if undisturbed && (self.writes.left == 0 || !waiting.async_) {

@@ -21,7 +21,7 @@ pub(super) enum AtHand {
     Nothing,
     /// A request of the process itself.
     ItsOwn,
-    /// Somebody else's read, close by.
+    /// Another process's read, close by.
     Close,
 }
 

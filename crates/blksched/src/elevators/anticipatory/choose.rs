@@ -25,7 +25,7 @@ const TURNING_BACK: TurningBack = TurningBack { reach_sectors: 1024 * 1024, pena
 /// What a batch that goes on does.
 enum Step {
     Take(RequestId),
-    /// Leave the disk idle: somebody is waited for.
+    /// Leave the disk idle: a process's next read is waited for.
     Wait,
     /// It has nothing to go on with.
     Nothing,

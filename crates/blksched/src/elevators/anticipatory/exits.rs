@@ -28,7 +28,7 @@ fn less(average: u32) -> u32 {
 }
 
 impl Exits {
-    /// Nobody was seen to leave.
+    /// No process was seen to exit.
     pub(super) const NONE: Exits = Exits { leave: 0, alone: 0 };
 
     /// A process left, or was waited for in vain, before its second read.
@@ -41,22 +41,22 @@ impl Exits {
         self.leave = less(self.leave);
     }
 
-    /// Nobody went on where a process that exited left off.
+    /// No other process went on where one that exited left off.
     pub(super) fn left_alone(&mut self) {
         self.alone = more(self.alone);
     }
 
-    /// Somebody did.
+    /// Another process did.
     pub(super) fn succeeded(&mut self) {
         self.alone = less(self.alone);
     }
 
-    /// Is it more likely than not that nobody goes on where a process that exited left off?
+    /// Whether it is more likely than not that no other process goes on where one that exited left off.
     pub(super) fn leave_nobody(self) -> bool {
         self.alone > HALF
     }
 
-    /// Is it more likely than not that a new process leaves, and nobody goes on?
+    /// Whether it is more likely than not that a new process exits, and no other goes on.
     pub(super) fn are_likely(self) -> bool {
         self.leave * self.alone > HALF * 256
     }
@@ -85,7 +85,7 @@ mod tests {
         for _ in 0..40 {
             exits.left();
         }
-        assert!(!exits.are_likely(), "they leave, but somebody may go on");
+        assert!(!exits.are_likely(), "they exit, but another process may go on");
         for _ in 0..40 {
             exits.left_alone();
         }

@@ -28,8 +28,8 @@ pub const ENTRY: Entry = Entry {
     build: |choice: &Choice| Box::new(Anticipatory::new(choice.hz())),
 };
 
-/// Nobody starves: at least once per expire time a batch takes its oldest request, and batches take turns. But batches
-/// are bounded in time, and how many requests go in that time is the device's affair.
+/// No request starves: at least once per expire time a batch takes its oldest request, and batches take turns. But
+/// batches are bounded in time, and how many requests go in that time is the device's affair.
 fn bound(_: &Choice) -> Bound {
     let once_per = |expire| Wait::Bounded {
         ahead: Ahead::SameDirection,

@@ -10,7 +10,8 @@ const MS: i64 = 1_000_000;
 const INT_MAX: i64 = i32::MAX as i64;
 
 tunables! {
-    /// The anticipatory scheduler's knobs. "Read" means: somebody waits for it; "write": nobody does.
+    /// The anticipatory scheduler's knobs. "Read" means synchronous: a process waits for it; "write" means
+    /// asynchronous.
     pub struct AnticipatoryTunables {
         /// How long a read may wait before a batch of reads takes it out of turn; also how often, at most, that is
         /// looked at.

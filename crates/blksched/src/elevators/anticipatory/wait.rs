@@ -80,7 +80,7 @@ impl Anticipatory {
         close::is_close(place, cx.rq(rq).start, self.jiffies)
     }
 
-    /// Somebody else's read goes on where `process` left off; it counts as its own.
+    /// Another process's read goes on where `process` left off; it counts as its own.
     fn succeed(&mut self, cx: &Cx<'_>, process: ProcessId, rq: Option<RequestId>) {
         if self.processes[process].life == Life::Exited {
             if self.processes[process].history.is_new() {

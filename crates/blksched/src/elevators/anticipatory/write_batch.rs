@@ -17,7 +17,7 @@ use crate::time::Tick;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     Busy,
-    /// It ran dry or ran on with nobody waiting, so its time says nothing.
+    /// It ran dry, or ran on with no read waiting, so its time says nothing.
     Idled,
 }
 

@@ -38,8 +38,8 @@ impl Bfq {
         }
         assert_eq!((queued, in_device), (self.queued, self.device.in_device));
         assert_eq!((busy, raised), (self.busy_queues(), self.raised_busy));
-        assert!(self.idling.until.is_none() || self.hierarchy.in_service.is_some(), "the disk idles for nobody");
-        assert!(self.hierarchy.left.is_empty(), "somebody left and was not let go");
+        assert!(self.idling.until.is_none() || self.hierarchy.in_service.is_some(), "the disk idles for no queue");
+        assert!(self.hierarchy.left.is_empty(), "a queue left and was not let go");
         self.hierarchy.check_levels();
     }
 }

@@ -229,7 +229,7 @@ impl Merges for Moving {
                 let list = Dir::BOTH.iter().map(|&dir| &lists[dir]).find(|list| list.contains(rq));
                 list.map(beside).unwrap_or_default()
             }
-            // In the patch's tree nobody knew their neighbours.
+            // In the patch's tree a request did not know its neighbours.
             Sorted::Tree(_) => Neighbours::default(),
         }
     }

@@ -35,7 +35,7 @@ impl Counters {
         self.left[rq] = self.left[rq].saturating_sub(by);
     }
 
-    /// Everybody behind `rq`.
+    /// Every request behind `rq`.
     pub(super) fn lower_behind(&mut self, list: &List, rq: RequestId, by: i32) {
         let mut at = list.behind(rq);
         while let Some(behind) = at {
@@ -44,7 +44,7 @@ impl Counters {
         }
     }
 
-    /// Everybody from the last up to `rq`.
+    /// Every request from the last up to `rq`.
     pub(super) fn lower_from_tail(&mut self, list: &List, rq: RequestId, by: i32) {
         self.lower(rq, by);
         self.lower_behind(list, rq, by);

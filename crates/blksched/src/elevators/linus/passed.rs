@@ -1,7 +1,7 @@
 //! 2.4.20 to 2.4.37: a request pays for what is put before it.
 //!
 //! **Rule** From the last request towards the first, up to a wall: remember the first place, and go on looking for a
-//! request to join. Then everybody behind the partner pays 1, or everybody behind the place 16; a partner that grows at
+//! request to join. Then each request behind the partner pays 1, or each behind the place 16; a partner that grows at
 //! its front pays 1 itself. What goes to the end costs nothing.
 //! **Origin** docs/behaviour/elevator-linus.md#k3 and #k5. **Shown by** a stream beside a lone read: each 64 KiB
 //! request costs the read 31, so 66 of them may pass.

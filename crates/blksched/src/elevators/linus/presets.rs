@@ -106,7 +106,7 @@ fn bound(choice: &Choice) -> Bound {
     Bound { reads: wait(passes_of_a_read), writes: wait(passes_of_a_write) }
 }
 
-/// Whoever passes costs at least 1.
+/// A request that passes costs at least 1.
 fn passes(tunables: &dyn Tunables, knob: &str) -> u64 {
     tunables.get(knob).unwrap_or(0).max(0) as u64 + 1
 }

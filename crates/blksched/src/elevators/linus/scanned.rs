@@ -2,7 +2,7 @@
 //!
 //! **Rule** From the last request towards the first, each pays 1 for being looked at; at a wall, or at a request whose
 //! counter does not reach as far as the new one is long, the search ends. A partner that grows at its front pays the
-//! new one's length, and everybody behind a partner that grows pays it too.
+//! new one's length, and each request behind a partner that grows pays it too.
 //! **Origin** docs/behaviour/elevator-linus.md#a2, #a3 and, of 2.5.38, #b2.
 //! **In the kernel** `elevator_linus_merge`, `elevator_linus_merge_cleanup`.
 

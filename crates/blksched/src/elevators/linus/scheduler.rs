@@ -221,7 +221,7 @@ impl Linus {
         }
     }
 
-    /// Only for somebody who listens: it means a look at every request.
+    /// Only with a listener: it means a look at every request.
     fn explain(&self, cx: &mut Cx<'_>) {
         let counts = !matches!(self.rule, Rule::Arrival | Rule::Rework);
         if counts

@@ -130,7 +130,7 @@ impl ClassQueue {
     /// `rq` is chosen: the direction would go on behind it.
     #[inline(always)]
     pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
-        // Whoever begins at the same sector as the first of all does not stand before it.
+        // A request that begins at the same sector as the first of all does not stand before it.
         let was_first = self.first[dir] == First::Known(Some(rq));
         let behind = self.position[dir].took(&self.sorted[dir], rq);
         self.drop(dir, rq);

@@ -2,7 +2,7 @@
 //!
 //! **Rule** First what the device handed back (`at_head`). Then, while two classes are busy, what has waited too long
 //! (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is busy
-//! gets nothing, even if all that is in flight of the higher one is its last request. Nobody gets anything whose
+//! gets nothing, even if all that is in flight of the higher one is its last request. No class gets anything whose
 //! request seems to have been queued in the future, because its expire was lowered since: then the disk is left alone.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
 //! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`.

@@ -18,7 +18,7 @@ use crate::time::Instant;
 /// A request that the bio adjoins and may join, if the size allows.
 type Hit = (RequestId, End);
 
-/// So many of the newest are asked for at a time: as many as an era looks at.
+/// This many of the newest are asked for at a time: as many as an era looks at.
 const A_FEW: usize = 8;
 
 impl<L: Listener> Core<L> {

@@ -193,7 +193,7 @@ impl TagMap {
         Vec::new()
     }
 
-    /// One is given back; the hint follows with [`TagMap::hint_at`], after whoever waits has been woken.
+    /// One is given back; the hint follows with [`TagMap::hint_at`], after those that wait have been woken.
     ///
     /// # Panics
     /// If it was not taken.

@@ -117,7 +117,7 @@ impl TagSet {
         }
     }
 
-    /// A tag, if one is free: [`TagSet::ask`], for whoever has not decided whether to wait.
+    /// A tag, if one is free: [`TagSet::ask`], for a caller that has not decided whether to wait.
     #[inline(always)]
     pub(in crate::queue) fn take(&mut self, queue: usize, search: Search) -> Option<u32> {
         if self.sharing.is_none()
@@ -139,7 +139,7 @@ impl TagSet {
         self.waits.runs();
     }
 
-    /// Up to `want` tags at once, perhaps none; nobody sleeps for them.
+    /// Up to `want` tags at once, perhaps none; the caller does not sleep for them.
     pub fn ask_many(&mut self, queue: usize, want: u32) -> Vec<u32> {
         let tags = self.map.take_many(want);
         tags.iter().for_each(|&tag| self.own(queue, tag));
@@ -155,7 +155,7 @@ impl TagSet {
         self.map.hint_at(tag);
     }
 
-    /// [`TagSet::free`] while nobody waits.
+    /// [`TagSet::free`] while no task waits.
     #[inline(always)]
     pub(in crate::queue) fn put_back(&mut self, tag: u32) {
         if self.sharing.is_some() {
@@ -315,7 +315,7 @@ mod tests {
         set.free(0, &mut woke);
         assert_eq!(woke, [a]);
         assert_eq!(ask(&mut set, owner), Asked::Tag(0), "the owner was faster");
-        assert_eq!(set.run(0, a, Search::All), Asked::Sleep(2), "behind whoever came after it");
+        assert_eq!(set.run(0, a, Search::All), Asked::Sleep(2), "behind the task that came after it");
         woke.clear();
         set.free(0, &mut woke);
         assert_eq!(woke, [b]);

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use super::MqEra;
 
-/// Somebody who can sleep, in the driver's numbers.
+/// A task that can sleep, in the driver's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task(pub u32);
 
@@ -28,7 +28,7 @@ pub struct WaitQueues {
     queues: [VecDeque<Task>; WAIT_QUEUES],
     /// Asleep, or woken and not yet run.
     waiters: u32,
-    /// Tags returned while anybody waited.
+    /// Tags returned while a task waited.
     done: u64,
     /// Of those, as many as wake-ups were made for.
     credited: u64,
@@ -42,7 +42,7 @@ impl WaitQueues {
         self.waiters
     }
 
-    /// Tags returned while anybody waited, and how many of them wake-ups were made for.
+    /// Tags returned while a task waited, and how many of them wake-ups were made for.
     pub fn counters(&self) -> (u64, u64) {
         (self.done, self.credited)
     }
@@ -66,7 +66,7 @@ impl WaitQueues {
     /// It found a tag after all.
     pub fn leave(&mut self, queue: usize, task: Task) {
         let left = self.queues[queue].pop_back();
-        assert_eq!(left, Some(task), "whoever leaves has just entered");
+        assert_eq!(left, Some(task), "the task that leaves has just entered");
         self.waiters -= 1;
     }
 

@@ -117,9 +117,9 @@ impl<L: Listener> BlockQueue<L> {
         self.submit_released(now, &released);
     }
 
-    /// Nobody waits for these: a worker submits them, in one plug.
+    /// No process waits for these: a worker submits them, in one plug.
     pub(in crate::queue) fn submit_released(&mut self, now: Instant, released: &[u64]) {
-        // Then no plug is opened either: whoever collects in it has not handed over yet.
+        // Then no plug is opened either: the submitter that collects in it has not handed over yet.
         if released.is_empty() {
             return;
         }

@@ -33,7 +33,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Nobody may be there any more to say that this submitter waits: it may have been forgotten while it slept.
+    /// That this submitter waits may never be said: it may have been forgotten while it slept.
     pub(in crate::queue) fn end_burst(&mut self, now: Instant, submitter: SubmitterId) {
         self.flush_plug_of(now, submitter, Handover::Finish);
         if self.plug.kind == Plugging::TaskQueue {
@@ -54,7 +54,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Whoever has collected too long is taken to wait.
+    /// A submitter that has collected too long is taken to wait.
     pub(in crate::queue) fn end_long_bursts(&mut self, now: Instant) {
         while let Some(&(began, submitter)) = self.plug.bursts.front()
             && began + LONGEST_BURST <= now

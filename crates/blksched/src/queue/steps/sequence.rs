@@ -92,8 +92,8 @@ impl<L: Listener> BlockQueue<L> {
         self.sequences.left_to_worker.is_some()
     }
 
-    /// The kernel's worker runs: what was left to it, a flush, goes ahead of everything. Whoever submitted before it
-    /// ran went before the flush.
+    /// The kernel's worker runs: what was left to it, a flush, goes ahead of everything. A task that submitted before
+    /// it ran went before the flush.
     pub fn run_worker(&mut self, now: Instant) {
         self.catch_up(now);
         if let Some(flush) = self.sequences.left_to_worker.take() {
@@ -150,7 +150,7 @@ impl<L: Listener> BlockQueue<L> {
         }
         self.elevator.prepare(&mut self.core.cx(now), rq);
         self.hand_over(now, rq, Insert::First);
-        // Nobody is there any more to say that the burst is over.
+        // No caller is left to say that the burst is over.
         self.open_plug(now, Unplug::Waiting);
     }
 
@@ -165,7 +165,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 }
 
-/// Whoever has waited so long is flushed for, whatever is under way.
+/// A flush that has waited this long is sent, whatever is under way.
 const PATIENCE: Span = Span::from_secs(5);
 
 /// Where on the dispatch list.

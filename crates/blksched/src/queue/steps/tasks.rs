@@ -39,7 +39,8 @@ impl<L: Listener> BlockQueue<L> {
         self.last_asleep
     }
 
-    /// Would whoever does not sleep for a tag find one now, if nothing limits it further? True where there are no tags.
+    /// Whether a submitter that does not sleep for a tag would find one now, if nothing limits it further. True where
+    /// there are no tags.
     pub fn has_free_tag(&self) -> bool {
         match &self.core.slots {
             SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
@@ -86,7 +87,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Whoever sleeps waits, so plugs open; the queue's, too, which no kernel with tags has.
+    /// A submitter that sleeps waits, so plugs open; the queue's, too, which no kernel with tags has.
     fn give_up_plugs(&mut self, now: Instant, submitter: crate::SubmitterId) {
         self.flush_plug_of(now, submitter, Handover::FromSchedule);
         self.open_plug(now, Unplug::Waiting);
@@ -218,7 +219,7 @@ impl<L: Listener> BlockQueue<L> {
         if tag != NONE {
             self.core.tasks().set.free(tag, &mut self.woke);
         }
-        // Mostly nobody sleeps.
+        // Mostly none sleeps.
         if !self.woke.is_empty() {
             let woke = core::mem::take(&mut self.woke);
             self.woken(woke);

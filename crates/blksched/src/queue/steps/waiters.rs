@@ -16,7 +16,7 @@ use crate::time::Instant;
 use alloc::collections::VecDeque;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Somebody finds no request for the first of these pieces of a bio, and sleeps or goes on sleeping.
+    /// A submitter finds no request for the first of these pieces of a bio, and sleeps or goes on sleeping.
     pub(in crate::queue) fn wait_for_request(&mut self, now: Instant, pieces: VecDeque<Sleeper>) {
         let Some(first) = pieces.front() else { unreachable!("it waits with something") };
         let (submitter, dir) = (first.bio.submitter, first.bio.dir());
@@ -41,7 +41,7 @@ impl<L: Listener> BlockQueue<L> {
         any
     }
 
-    /// False if it waits on: somebody else has the request.
+    /// False if it waits on: another submitter has the request.
     pub(in crate::queue) fn run_waiter(&mut self, now: Instant, task: Task) -> bool {
         let pools = self.pools();
         let at = pools.waiters().find(task);

@@ -32,7 +32,7 @@ pub struct Kind {
 pub enum Counter {
     /// Ordinary writes.
     Write,
-    /// Of whoever reclaims memory.
+    /// Of a process that reclaims memory.
     Reclaim,
     /// Discards.
     Discard,

@@ -71,7 +71,7 @@ impl Window {
         }
     }
 
-    /// It has ended. `age`: of the read that the driver has; `busy`: are writes under way, or waited somebody for
+    /// It has ended. `age`: of the read that the driver has; `busy`: are writes under way, or waited a submitter for
     /// memory?
     pub(super) fn judge(&mut self, age: Span, target: Span, busy: bool) -> Verdict {
         let Window { length, reads, fastest_read, writes, .. } = *self;

@@ -88,7 +88,7 @@ impl Hierarchy {
         for (level, at) in self.levels.iter().enumerate() {
             let waits = at.waiting();
             let stale = at.next.is_some() && at.next == at.in_service;
-            assert!(at.next.is_some() == (waits > 0) || stale, "level {level}: somebody is next if somebody waits");
+            assert!(at.next.is_some() == (waits > 0) || stale, "level {level}: an entity is next if one waits");
             assert!(at.classes.iter().all(|tree| tree.weight >= 0), "level {level} weighs less than nothing");
             let Some(above) = self.group_above(level) else { continue };
             let entity = &self.entities[above];
