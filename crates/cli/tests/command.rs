@@ -6,6 +6,8 @@ mod emit;
 #[path = "command/explain.rs"]
 mod explain;
 #[cfg(target_os = "linux")]
+#[path = "command/phases.rs"]
+mod phases;
 #[path = "command/record.rs"]
 mod record;
 #[path = "schemas/mod.rs"]

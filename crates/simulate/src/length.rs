@@ -7,6 +7,9 @@
 //! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
 //! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
 //!
+//! Jobs that wait for others, which only their `runtime` ends, make phases ([`Plan::phases`]): what a disk needs is
+//! needed by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
+//!
 //! A run that is not repeated may cost more, so jobs that all end by themselves are not cut in it: only two minutes, or
 //! twenty times that cost, end them.
 
@@ -77,6 +80,8 @@ impl Length {
 
     fn by_pilots(trial: &Trial, ends: Ends) -> Result<Length, TrialError> {
         let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
+        let least = least * u64::from(trial.plan.phases());
+        let longest = LONGEST.max(least);
         let mut limit = least / 8;
         loop {
             let length = Length::of(limit);
@@ -85,23 +90,31 @@ impl Length {
                 Ends::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
                 Ends::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
             };
-            if enough || pilot.finished || limit >= LONGEST {
+            if enough || pilot.finished || limit >= longest {
                 // Where jobs end before, their time is what counts; under another scheduler they may take longer.
                 return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, ..length });
             }
-            limit = (limit * 2).min(LONGEST);
+            limit = (limit * 2).min(longest);
         }
     }
 
-    /// The plan with the warm-up cut off, as fio's `ramp_time` would; who has a ramp of his own keeps it.
+    /// How long the warm-up of each phase of this plan is.
+    pub fn warm_up_of_phase(&self, plan: &Plan) -> Span {
+        self.warm_up / u64::from(plan.phases())
+    }
+
+    /// The plan with its phases as long as the run has time for, and the warm-up of each cut off, as fio's `ramp_time`
+    /// would; a job with a ramp of its own keeps it.
     pub fn cut(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
+        let warm_up = self.warm_up_of_phase(&plan);
         for job in &mut plan.jobs {
             let endless = job.manner.order.is_some() && job.manner.amount.is_none();
             if endless && job.report.ramp.is_zero() {
-                job.report.ramp = self.warm_up;
+                job.report.ramp = warm_up;
             }
         }
+        plan.shorten_phases(self.limit / u64::from(plan.phases()));
         plan
     }
 }

@@ -11,6 +11,7 @@ pub mod builtin;
 mod cpus;
 pub mod fio;
 pub mod host;
+mod phases;
 mod plan;
 pub mod programs;
 pub mod replay;

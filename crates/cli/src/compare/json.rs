@@ -3,7 +3,7 @@
 
 use blksched::Span;
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};
-use blksched_simulate::{Length, Trial};
+use blksched_simulate::Trial;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -92,12 +92,13 @@ pub(crate) struct Run<'a> {
 
 pub(super) fn text(comparison: &Comparison<'_>) -> String {
     let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
-    let Length { limit, warm_up } = *length;
+    let limit = length.limit;
     let seeds = measured[0].jain.values().len();
     let run = Run { stage, scene: &arguments.scene, seed: comparison.first, seeds, limit };
     let contrasts = measured.iter().skip(1).zip(*contrasts);
     let rest = json!({
-        "warm_up_ns": warm_up.as_ns(),
+        "phases": stage.plan.phases(),
+        "warm_up_ns": length.warm_up_of_phase(&stage.plan).as_ns(),
         "hangs_on_cpu_costs": cpu::note(measured, arguments.scene.host.cpu_name()).is_some(),
         "schedulers": measured.iter().zip(&comparison.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
         "contrasts": contrasts.flat_map(|(here, all)| {

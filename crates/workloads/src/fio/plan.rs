@@ -41,6 +41,26 @@ impl Scripted {
         &self.script
     }
 
+    /// Begins only when others have ended.
+    pub(crate) fn waits(&self) -> bool {
+        self.script.awaited() > 0
+    }
+
+    /// Begins only when this one has ended.
+    pub(crate) fn waits_for(&self, other: SubmitterId) -> bool {
+        self.script.awaits(other)
+    }
+
+    /// It ends after that much time, if nothing ends it before.
+    pub(crate) fn runtime(&self) -> Span {
+        self.script.runtime
+    }
+
+    /// Ends it after that much time, unless it ends before.
+    pub(crate) fn shorten(&mut self, runtime: Span) {
+        self.script.runtime = self.script.runtime.min(runtime);
+    }
+
     /// The state machine, for one run with this seed, begun this much later.
     pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
         let (from, to) = self.script.startdelay;

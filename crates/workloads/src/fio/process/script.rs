@@ -66,12 +66,12 @@ pub(crate) struct Script {
 
 impl Script {
     /// How many submitters must have exited before it begins.
-    pub(super) fn awaited(&self) -> u32 {
+    pub(crate) fn awaited(&self) -> u32 {
         let others = self.wait_for.end.saturating_sub(self.wait_for.start.max(self.behind));
         self.behind + others
     }
 
-    pub(super) fn awaits(&self, other: SubmitterId) -> bool {
+    pub(crate) fn awaits(&self, other: SubmitterId) -> bool {
         other.0 < self.behind || self.wait_for.contains(&other.0)
     }
 }

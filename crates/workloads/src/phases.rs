@@ -1,0 +1,60 @@
+//! A job file's phases: jobs behind a `stonewall` or a `wait_for` begin when those before them have ended.
+//!
+//! A job that only its `runtime` ends keeps those behind it waiting for all of it. A run that is shorter than the file
+//! asks for would never come to them, so its time is shared among the phases, and each such job ends with its own.
+
+use blksched::Span;
+
+use crate::plan::{Origin, Plan};
+
+impl Plan {
+    /// How many phases follow each other, of those that only a `runtime` ends; at least 1.
+    ///
+    /// ```
+    /// let text = "[a]\nrw=read\nsize=1g\ntime_based\nruntime=20\n[b]\nstonewall\nrw=read\nsize=1g\n";
+    /// let plan = blksched_workloads::fio::JobFile::parse(text, "two.fio").unwrap().plan(1 << 30).unwrap();
+    /// assert_eq!(plan.phases(), 2);
+    /// ```
+    pub fn phases(&self) -> u32 {
+        self.phase_of_each().into_iter().max().unwrap_or(0) + 1
+    }
+
+    /// Ends each job that others wait for, and that only its `runtime` ends, so long after it began.
+    pub fn shorten_phases(&mut self, length: Span) {
+        let awaited: Vec<bool> = (0..self.jobs.len()).map(|job| self.is_timed(job) && self.is_awaited(job)).collect();
+        for (job, _) in awaited.into_iter().enumerate().filter(|(_, awaited)| *awaited) {
+            // A ramp comes before the runtime; one that is longer than the phase leaves half a phase behind it.
+            let runtime = length.saturating_sub(self.jobs[job].report.ramp).max(length / 2);
+            if let Origin::Job(scripted) = &mut self.origins[job] {
+                scripted.shorten(runtime);
+            }
+        }
+    }
+
+    /// How many such phases come before each process begins.
+    fn phase_of_each(&self) -> Vec<u32> {
+        let mut phases: Vec<u32> = Vec::with_capacity(self.jobs.len());
+        for job in 0..self.jobs.len() {
+            let behind = |&before: &usize| phases[before] + u32::from(self.is_timed(before));
+            let before = (0..job).filter(|before| self.waits_for(job, *before));
+            phases.push(before.map(|before| behind(&before)).max().unwrap_or(0));
+        }
+        phases
+    }
+
+    fn is_awaited(&self, job: usize) -> bool {
+        (job + 1..self.jobs.len()).any(|later| self.waits_for(later, job))
+    }
+
+    fn waits_for(&self, job: usize, before: usize) -> bool {
+        let origin = self.origins.get(job);
+        matches!(origin, Some(Origin::Job(scripted)) if scripted.waits() && scripted.waits_for(self.jobs[before].submitter))
+    }
+
+    /// Only its `runtime` ends it.
+    fn is_timed(&self, job: usize) -> bool {
+        let endless = self.jobs[job].manner.order.is_some() && self.jobs[job].manner.amount.is_none();
+        let origin = self.origins.get(job);
+        endless && matches!(origin, Some(Origin::Job(scripted)) if scripted.runtime() < Span::MAX)
+    }
+}
