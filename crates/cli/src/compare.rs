@@ -288,7 +288,7 @@ fn painted(sentence: &str) -> String {
     }
 }
 
-/// What is compared unless somebody says otherwise: what a present kernel offers, its default for such a disk first,
+/// What is compared unless the user says otherwise: what a present kernel offers, its default for such a disk first,
 /// then what was worth knowing before. (Only those that the catalogue has.)
 fn usual(catalogue: &Catalogue, default: &str) -> Vec<String> {
     let is_known = |name: &&str| catalogue.entries().iter().any(|entry| entry.name == *name);

@@ -40,7 +40,7 @@ struct Explained<'a> {
     disk: Option<String>,
     elapsed: Span,
     names: Names,
-    /// None: nobody knows what processes are for.
+    /// None: it is not known what processes are for.
     plan: Option<&'a Plan>,
     teller: &'a Storyteller,
     notes: Vec<String>,
@@ -146,7 +146,7 @@ pub(crate) fn one_contender(
     Ok(contenders.remove(0))
 }
 
-/// This many are told of one moment, unless somebody says how many.
+/// This many are told of one moment, unless the user says how many.
 const AT_A_MOMENT: usize = 20;
 
 fn asked(arguments: &ExplainArguments, names: &Names) -> Result<Asked, Failure> {

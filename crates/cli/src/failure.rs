@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     /// A command that was run for the user ended with this code; it has said why itself.
     #[cfg_attr(not(all(feature = "serve", target_os = "linux")), allow(dead_code))]
     Command(u8),
-    /// Whoever read our output has gone: nobody is left to tell.
+    /// The reader of our output has gone: there is none left to tell.
     NobodyReads,
 }
 

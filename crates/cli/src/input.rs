@@ -135,7 +135,7 @@ impl Stage {
         lacks.map(say).collect()
     }
 
-    /// For runs of which nobody would know which one's logs are left.
+    /// For several runs, of which it could not be told whose logs are left.
     pub(crate) fn without_logs(mut self) -> (Stage, Option<String>) {
         let mut any = false;
         for job in &mut Arc::make_mut(&mut self.plan).jobs {
@@ -207,9 +207,9 @@ impl Stage {
 /// The schedulers of a present kernel.
 pub(crate) const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// A kernel's choice where nobody chooses: `none` for a disk with more than one hardware queue, else `mq-deadline`.
-/// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is taken for NVMe,
-/// which has one per CPU. (Distributions' udev rules may choose otherwise.)
+/// A kernel's choice where the user makes none: `none` for a disk with more than one hardware queue, else
+/// `mq-deadline`. SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is
+/// taken for NVMe, which has one per CPU. (Distributions' udev rules may choose otherwise.)
 pub(crate) fn kernel_default(facts: &Facts) -> &'static str {
     const ONE_QUEUE: u32 = 32;
     if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }
@@ -239,7 +239,7 @@ pub(crate) fn text_of(name: &str, read: io::Result<Vec<u8>>) -> Result<String, F
     utf8(bytes).map_err(|error| Failure::Input(format!("{name}:{error}")))
 }
 
-/// All of a file that another one names: whoever reads that one says where.
+/// All of a file that another one names; the reader of that one says where.
 pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
     let bytes = File::open(path).and_then(bytes_of).and_then(bounded).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())

@@ -8,7 +8,7 @@ thread_local! {
     static SAID: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Work of this thread is interrupted by whoever called us, and not by a signal.
+/// Work of this thread is interrupted by its caller, and not by a signal.
 #[cfg(feature = "sweep")]
 pub(crate) fn by_caller(stop: Arc<AtomicBool>) {
     SAID.set(Some(stop));

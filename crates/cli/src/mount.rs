@@ -36,7 +36,7 @@ Examples:
 /// Until it is unmounted.
 pub(crate) fn run(arguments: &MountArguments) -> Result<(), Failure> {
     let mut say = |line: &str| {
-        // Nobody to tell is no reason not to go on.
+        // That nothing can be told is no reason not to go on.
         let _ = output::print(&format!("{line}\n"));
     };
     let MountArguments { directory, uris, depth } = arguments;

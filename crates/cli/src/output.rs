@@ -88,7 +88,7 @@ pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, Kept) {
     (result, KEPT.take().unwrap_or_default())
 }
 
-/// Does somebody keep what is printed? Then JSON and HTML are wanted, too.
+/// Whether what is printed is kept. Then JSON and HTML are wanted, too.
 pub(crate) fn is_kept() -> bool {
     KEPT.with_borrow(Option::is_some)
 }
@@ -98,7 +98,7 @@ pub(crate) fn keep(json: String, html: String) {
     KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| (kept.json, kept.html) = (json.clone(), html.clone())));
 }
 
-/// Print `text`, without its colours where nobody wants them.
+/// Print `text`, without its colours where they are not wanted.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let text = &shown_name(text);
     if is_kept() {

@@ -96,7 +96,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Until the time is up, the trace is as long as it may be, or somebody presses Ctrl-C; how many bytes it has.
+/// Until the time is up, the trace is as long as it may be, or the user presses Ctrl-C; how many bytes it has.
 fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write) -> Result<u64, Failure> {
     let stop = interrupt::noticed();
     let mut pipe = instance.pipe().map_err(Failure::Outside)?;

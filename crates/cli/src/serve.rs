@@ -56,7 +56,7 @@ fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalog
     log::begin(arguments)?;
     let mut say = |line: &str| {
         if !quiet {
-            // Nobody to tell is no reason not to serve.
+            // That nothing can be told is no reason not to serve.
             let _ = output::print(&format!("{line}\n"));
         }
     };
@@ -173,7 +173,7 @@ fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
     Ok(Some(files))
 }
 
-/// Figures are for this machine: whoever is elsewhere asks through a proxy that says who may.
+/// Figures are for this machine: clients elsewhere ask through a proxy, which decides whom it lets in.
 fn metrics(text: &str) -> Result<Listen, Failure> {
     match text.parse::<std::net::SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => Ok(Listen::Tcp(address)),

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
             break;
         }
     }
-    // Put back before anything is printed: whoever reads may be slow.
+    // Put back before anything is printed: the reader may be slow.
     if let Some(settings) = settings {
         settings.restore()?;
     }

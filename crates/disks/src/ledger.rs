@@ -21,7 +21,7 @@ pub struct Activity {
     pub transfer: Span,
     /// Moving data between disk and host where the medium was not the slower part.
     pub interface: Span,
-    /// Reading ahead for nobody yet; charged, when it ends, to whoever's read began it.
+    /// Reading ahead for no process yet; charged, when it ends, to the process whose read began it.
     pub look_ahead: Span,
 }
 
@@ -62,7 +62,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// For everybody: the sum of the accounts.
+    /// For all: the sum of the accounts.
     pub fn total(&self) -> Activity {
         let mut total = Activity::default();
         self.accounts.iter().for_each(|(_, account)| total += account);

@@ -29,7 +29,7 @@ impl SheetLine {
     }
 }
 
-/// A figure as somebody published it.
+/// A figure as it was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
     /// Of what.

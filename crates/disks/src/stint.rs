@@ -19,11 +19,11 @@ pub enum Work {
     Command(RequestId),
     /// Writes that this submitter was told are done: on their way from the buffer to the medium.
     Cached(SubmitterId),
-    /// Nobody's command: the disk's own upkeep, such as a rebuild.
+    /// No command: the disk's own upkeep, such as a rebuild.
     Upkeep,
 }
 
-/// A part of a disk works for somebody, from when until when.
+/// A part of a disk works for a command, from when until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
     /// Which part, below [`Disk::parts`](crate::Disk::parts).
@@ -36,7 +36,7 @@ pub struct Stint {
     pub until: Instant,
 }
 
-/// The stints of a disk that somebody watches; nothing otherwise.
+/// The stints of a disk that is watched; nothing otherwise.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stints {
     kept: Option<Vec<Stint>>,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use blksched::{Class, Group, GroupId, Priority};
 
-/// What somebody asks of a disk.
+/// What a process asks of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// Its I/O priority.
@@ -82,14 +82,14 @@ pub fn misplaced(due: &[f64], given: &[f64]) -> f64 {
     if total > 0.0 { (too_much / total).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Somebody with a weight.
+/// A process or group with a weight.
 #[derive(Clone, Copy)]
 struct Want {
     weight: f64,
     asked: f64,
 }
 
-/// Split `total` by weight, nobody above what it asked.
+/// Split `total` by weight, none above what it asked.
 fn fill(wants: &[Want], total: f64) -> Vec<f64> {
     let mut parts = vec![0.0; wants.len()];
     let mut open: Vec<usize> = (0..wants.len()).collect();

@@ -4,8 +4,8 @@ use blksched::Span;
 
 /// Jain's index of what takers get: (Σx)² / (n·Σx²). 1 if all get the same, 1/n if one gets everything.
 ///
-/// Source: Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984. Nobody, or
-/// nobody getting anything, counts as fair (1). Negative and non-finite amounts count as nothing.
+/// Source: Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984. No one at all,
+/// or no one getting anything, counts as fair (1). Negative and non-finite amounts count as nothing.
 ///
 /// ```
 /// assert_eq!(blksched_measure::jain(&[3.0, 3.0, 3.0]), 1.0);
@@ -23,7 +23,7 @@ pub fn jain(amounts: &[f64]) -> f64 {
     sum * sum / (amounts.len() as f64 * squares)
 }
 
-/// Disk time that somebody asked for and was given.
+/// Disk time that a process asked for and was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// How long it wanted the disk.
@@ -33,7 +33,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Given over asked: 1 for somebody who never waited; `None` for somebody who asked for nothing.
+    /// Given over asked: 1 for a process that never waited; `None` for one that asked for nothing.
     pub fn satisfaction(&self) -> Option<f64> {
         (!self.asked.is_zero()).then(|| self.given.as_ns() as f64 / self.asked.as_ns() as f64)
     }

@@ -76,7 +76,7 @@ impl Histogram {
         Span::from_ns(self.moments.max())
     }
 
-    /// Exact sums, for whoever needs no percentiles.
+    /// Exact sums, where no percentiles are needed.
     pub fn moments(&self) -> &Moments {
         &self.moments
     }

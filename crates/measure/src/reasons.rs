@@ -137,7 +137,7 @@ impl Reasons {
     }
 
     /// One that keeps what is counted, [`Reasons::entered`], [`Reasons::effort`] and [`Reasons::turns`], and no time of
-    /// the disk or of anybody: for runs that never change their elevator.
+    /// the disk or of a process: for runs that never change their elevator.
     pub fn of_counts() -> Reasons {
         Reasons { kept: Kept::Counts, ..Reasons::default() }
     }
@@ -282,7 +282,7 @@ impl Reasons {
         self.credit();
     }
 
-    /// Whoever the medium has worked for is given that.
+    /// The process that the medium has worked for is given that.
     fn credit(&mut self) {
         while let Some((asker, given)) = self.disk.worked() {
             asker.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
@@ -339,7 +339,7 @@ impl Reasons {
         }
     }
 
-    /// The queue's own flush is nobody's request; anything else that no elevator saw is asked for from now on.
+    /// The queue's own flush belongs to no process; anything else that no elevator saw is asked for from now on.
     fn never_queued(&mut self, at: Instant, subject: Subject) {
         let asker = (subject.sectors > 0).then(|| self.submitters.of(subject.submitter));
         asker.into_iter().for_each(|asker| self.submitters.asks(at, asker));

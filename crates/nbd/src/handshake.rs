@@ -4,7 +4,7 @@
 //! answer is sent. An export that this client may not open does not exist for it. What cannot be answered (a wrong
 //! magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection. Where TLS is required nothing is
 //! answered before it; once it begins, all that was agreed on is forgotten, and what a client has sent in plain behind
-//! its wish for it closes the connection (it could be anybody's).
+//! its wish for it closes the connection (it could be from any client).
 //! **Bounds** An option of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close
 //! the connection too.
 

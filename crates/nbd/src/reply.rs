@@ -87,7 +87,7 @@ pub fn hole(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     assert!(framing != Framing::Simple);
     header(framing, request, chunk::OFFSET_HOLE, 12, out);
     out.put64(request.offset);
-    // Nobody reads more than one payload at a time.
+    // No caller reads more than one payload at a time.
     out.put32(request.length as u32);
 }
 

@@ -143,7 +143,7 @@ pub enum Violation {
         /// What should have come.
         expected: u32,
     },
-    /// More data than anybody may send.
+    /// More data than any client may send.
     #[error("a request brings {length} bytes of data, and {most} are the most")]
     TooLong {
         /// What came.
@@ -313,7 +313,7 @@ impl Request {
         out.put64(self.offset);
         match framing {
             Framing::Extended => out.put64(self.length),
-            // A longer request has no compact form; whoever asks for one has not looked at the framing.
+            // A longer request has no compact form; a caller that asks for one has not looked at the framing.
             Framing::Simple | Framing::Structured => out.put32(u32::try_from(self.length).unwrap_or(u32::MAX)),
         }
     }

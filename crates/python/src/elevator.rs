@@ -55,7 +55,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(PyElevator { object: raise(made), queued: BTreeMap::new(), gone: Vec::new(), until: None })
 }
 
-/// What Python raised ends the simulation, and is raised by whoever began it.
+/// What Python raised ends the simulation, and is raised by the call that began it.
 fn raise<T>(result: PyResult<T>) -> T {
     result.unwrap_or_else(|error| std::panic::resume_unwind(Box::new(Raised(error))))
 }

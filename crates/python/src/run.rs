@@ -28,7 +28,7 @@ pub(crate) fn detached<T: Send>(
         let flag = stop.clone();
         scope.spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-            // Whoever waits is still there: the scope ends behind this thread.
+            // The thread that waits is still there: the scope ends behind this thread.
             let _ = done.send(result);
         });
         let (mut interrupted, mut ended) = (None, ended);

@@ -53,7 +53,7 @@ impl Search {
 
 impl Search {
     fn locked(&self, py: Python<'_>) -> PyResult<std::sync::MutexGuard<'_, Tuning>> {
-        // Not to be waited for with the interpreter held: whoever has it needs the interpreter to give it back.
+        // Not to be waited for with the interpreter held: the thread that has it needs the interpreter to give it back.
         self.0.try_lock().map_err(|_| errors::of(py, "Error", "another thread searches with this one"))
     }
 }

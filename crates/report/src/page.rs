@@ -54,7 +54,7 @@ pub struct Html {
     pub detail: Detail,
 }
 
-/// The report as one file of at most `most` bytes ([`MOST_BYTES`], unless somebody tries out more).
+/// The report as one file of at most `most` bytes ([`MOST_BYTES`], unless the caller tries out more).
 ///
 /// # Errors
 /// If memory cannot be written to.

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::recorded::{Blame, Io, Sent, Stretch, StretchKind, Way};
 
-    /// Somebody who writes in order, and somebody who reads anywhere.
+    /// A process that writes in order, and one that reads anywhere.
     pub(super) fn two() -> Run {
         let mut run = Run {
             name: "planted".to_owned(),

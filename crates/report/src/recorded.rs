@@ -156,7 +156,7 @@ pub struct Part {
     pub leg: u8,
     /// Why.
     pub rule: String,
-    /// Whom it blames; empty: nobody.
+    /// The process it blames; empty: none.
     pub whom: String,
 }
 
@@ -178,7 +178,7 @@ pub struct Stretch {
 /// What lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StretchKind {
-    /// A slice, a budget: somebody's turn.
+    /// A slice, a budget: the turn of a process.
     Turn,
     /// A batch.
     Batch,
@@ -223,7 +223,7 @@ pub enum MarkKind {
     Preempted,
     /// Queues became one, or two again.
     Merged,
-    /// Another's request went in somebody's turn.
+    /// Another's request went in a process's turn.
     Injected,
     /// A request's time was up.
     Expired,
@@ -252,7 +252,7 @@ impl MarkKind {
 pub struct Blame {
     /// The job that waited.
     pub who: String,
-    /// For which job; empty: nobody.
+    /// For which job; empty: none.
     pub whom: String,
     /// Why.
     pub rule: String,
@@ -310,7 +310,7 @@ pub struct Run {
 /// What ours is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// What somebody published.
+    /// What was published.
     Published,
     /// What was measured on a disk just now.
     Measured,

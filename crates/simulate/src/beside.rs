@@ -23,7 +23,7 @@ pub struct Beside {
     pub plan: Arc<Plan>,
 }
 
-/// A world that nobody looks at.
+/// A world without an onlooker.
 pub(crate) type Quiet = World<NoListener, ()>;
 
 /// All of them until `end`, or until nothing more happens in `main`.

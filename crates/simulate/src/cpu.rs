@@ -26,7 +26,7 @@ pub struct HostCpus {
 }
 
 impl HostCpus {
-    /// As many as `$ncpus` says in job files unless somebody says otherwise.
+    /// As many as `$ncpus` says in job files unless the user says otherwise.
     pub const USUAL: u32 = 4;
     /// No host has more here.
     pub const MOST: u32 = 64;

@@ -1,4 +1,4 @@
-//! Experiments: a table that somebody published beside ours, from one file, `experiment.toml`.
+//! Experiments: a published table beside ours, from one file, `experiment.toml`.
 //!
 //! * [`Experiment::parse`] reads and checks everything before anything runs.
 //! * [`Experiment::simulations`] says what has to be simulated, [`Run::simulate`] does one of them (or no more of it

@@ -9,7 +9,7 @@ use blksched_workloads::{GroupPlan, in_figures};
 const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 
 /// The kernel's own demands on the device (any rate up to 10000 %, no latency) let the clock run away as long as no
-/// slot is short, and then nobody is throttled. The model is the disk's own, so its rate is what the disk can do.
+/// slot is short, and then no group is throttled. The model is the disk's own, so its rate is what the disk can do.
 const COST_QOS: &str = "enable=1 ctrl=user rlat=25000 wlat=25000 min=50.00 max=100.00";
 
 /// Make a plan's groups and write their files.
@@ -38,7 +38,7 @@ fn write<L: Listener>(queue: &mut BlockQueue<L>, id: GroupId, file: &str, text: 
     written.unwrap_or_else(|error| unreachable!("it was checked when the job file was read: {error}"));
 }
 
-/// A file's text whose percentages are of what the bare disk does, as somebody would compute it who had measured that.
+/// A file's text whose percentages are of what the bare disk does, as a user who had measured that would compute it.
 fn of_disk(text: &str, disk: &DiskSpec) -> String {
     let part = |key: &str, percent: u64| {
         let whole = match key {
@@ -59,7 +59,7 @@ fn of_disk(text: &str, disk: &DiskSpec) -> String {
 /// No disk does this much a second.
 const ENDLESS: f64 = 1e12;
 
-/// The disk's own six figures, as `io.cost.model` takes them: what somebody would find who measured it.
+/// The disk's own six figures, as `io.cost.model` takes them: what a user who measured it would find.
 fn cost_model(disk: &DiskSpec) -> String {
     let figures = SixFigures::NAMES.iter().zip(six_figures(disk).to_array());
     // A model without a figure has 0 there; io.cost takes a missing one for free.

@@ -71,7 +71,7 @@ pub fn content(name: &str, file: impl Read + Send) -> std::io::Result<Content> {
     })
 }
 
-/// A section or an option alone on a line, or nothing but comments: whoever wrote that meant a job file.
+/// A section or an option alone on a line, or nothing but comments: that is meant as a job file.
 fn looks_like_jobs(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let text_alone = !text.contains('\0');
@@ -88,7 +88,7 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 /// the way, and whether a verdict may hang on it.
 ///
 /// # Errors
-/// If one is no trace or broken, nobody submitted anything, or it has several devices and none is chosen.
+/// If one is no trace or broken, nothing was submitted, or it has several devices and none is chosen.
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
@@ -133,10 +133,10 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name, each })
 }
 
-/// A trace of more devices is no world of disks that anybody could look at.
+/// A trace of more devices makes a world of more disks than can be looked at.
 const MOST_DISKS: usize = 16;
 
-/// A recording, and what whoever replays it should know.
+/// A recording, and what a user who replays it should know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// The first file's name.

@@ -3,7 +3,7 @@
 //! The world and the queue only say what happens ([`Happening`], in order); an [`Onlooker`] folds that stream into what
 //! it is after. [`Storyteller`] keeps a timeline of what disk and scheduler were about for as long as the oldest I/O
 //! under way may need it, cuts an I/O's time into [`Piece`]s the moment it lands, adds them to the [`Blame`], and keeps
-//! the stories that were asked for. Nothing is made when nobody looks on.
+//! the stories that were asked for. Nothing is made without an onlooker.
 //!
 //! **The rules of attribution**
 //! * A moment in which the disk has commands belongs to whom the head works for, if the disk has but one and tells;

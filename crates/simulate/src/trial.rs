@@ -372,7 +372,7 @@ pub(crate) fn queue_config(
     };
     let attached = surroundings.attached.unwrap_or(attached);
     let depth = surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth);
-    // Whoever says how deep means the host's tags, too.
+    // A user who says how deep means the host's tags, too.
     let tags = surroundings.depth.map_or(attached.tags(facts.depth), |depth| attached.tags(facts.depth).min(depth));
     let pool = if built.elevator.schedules() { Pool::Scheduler } else { Pool::Device };
     let slots = built.slots.on_device(surroundings.driver_tags.unwrap_or(tags), attached.tag_order(), pool);

@@ -19,7 +19,7 @@ pub(crate) struct TrialObserver {
     submitters: Vec<SubmitterId>,
     /// What the disk was given; none unless it is asked for.
     pub(crate) issued: Option<Vec<Command>>,
-    /// Who looks on, if anybody does.
+    /// The onlooker, if there is one.
     pub(crate) onlooker: Option<Shared>,
 }
 
@@ -43,7 +43,7 @@ impl TrialObserver {
         }
     }
 
-    /// The same, and somebody looks on.
+    /// The same, with an onlooker.
     pub(crate) fn before(self, onlooker: Option<Shared>) -> TrialObserver {
         TrialObserver { onlooker, ..self }
     }

@@ -94,7 +94,7 @@ pub struct World<L: Listener, O: Observer> {
     labour: Option<Box<Labour>>,
     /// When each source hears of its I/O at the earliest: not before what it heard of last.
     heard: Vec<Instant>,
-    /// Direct writes do not say that somebody waits for them.
+    /// Direct writes do not say that a process waits for them.
     direct_in_background: bool,
     /// What has happened at the present moment.
     steps: u64,
@@ -195,14 +195,14 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
-    /// The same under a kernel that takes processes' own writes for write-back: nothing says that somebody waits.
+    /// The same under a kernel that takes processes' own writes for write-back: nothing says that a process waits.
     pub fn with_direct_writes_in_background(mut self, yes: bool) -> World<L, O> {
         self.direct_in_background = yes;
         self
     }
 
     /// Go on until every source has exited and has its last completion, or nothing more happens, or `end` has come.
-    /// The world then stands at that moment; what the disk still has to write out of its cache is nobody's wait.
+    /// The world then stands at that moment; no process waits for what the disk still has to write out of its cache.
     ///
     /// # Errors
     /// If time stands still: things go on happening and none of them takes any.
@@ -287,7 +287,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.in_disk
     }
 
-    /// Whoever looked on.
+    /// The onlookers.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
@@ -362,7 +362,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.hand_out(None);
             let is_left = self.queue.needs_worker() && self.workers_called == 0;
             if is_left {
-                // Nobody comes between whoever left it and the worker.
+                // No task comes between the one that left it and the worker.
                 self.queue.run_worker(self.now);
             }
             if !self.obey_host() && !is_left {
@@ -388,7 +388,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.tell_work();
     }
 
-    /// What the disk has let known of its medium's work goes to whoever keeps the reasons.
+    /// What the disk has let known of its medium's work goes to the listener that keeps the reasons.
     fn tell_work(&mut self) {
         let Some(tell) = self.tells_work else { return };
         self.disk.stints(&mut self.stints);

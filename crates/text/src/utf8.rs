@@ -14,13 +14,13 @@ pub struct NotUtf8 {
 }
 
 impl NotUtf8 {
-    /// What is wrong, for whoever says the place in a way of their own.
+    /// What is wrong, for callers that say the place in a way of their own.
     pub fn problem(&self) -> String {
         format!("the byte 0x{:02x} is not UTF-8: expected a text", self.byte)
     }
 }
 
-/// `line:column: …`; whoever knows the file puts its name and a colon before it.
+/// `line:column: …`; a caller that knows the file puts its name and a colon before it.
 impl fmt::Display for NotUtf8 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.problem())

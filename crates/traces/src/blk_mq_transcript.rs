@@ -50,7 +50,7 @@ pub struct Common {
 pub struct Recorded<E> {
     /// What happened.
     pub event: E,
-    /// Its text, for whoever is told of a difference.
+    /// Its text, for messages about a difference.
     pub text: String,
 }
 

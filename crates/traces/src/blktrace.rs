@@ -146,7 +146,7 @@ impl Kind {
     pub const WRITE: u16 = 1 << 1;
     /// A flush, or a write behind one.
     pub const FLUSH: u16 = 1 << 2;
-    /// Somebody waits.
+    /// Synchronous: a process waits.
     pub const SYNC: u16 = 1 << 3;
     const QUEUE: u16 = 1 << 4;
     const REQUEUE: u16 = 1 << 5;

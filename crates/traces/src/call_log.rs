@@ -66,7 +66,7 @@ pub enum Plugging {
         /// Opens after so long \[ns\].
         delay: u64,
     },
-    /// Behind the elevator, and opens only when somebody waits.
+    /// Behind the elevator, and opens only when a process waits.
     TaskQueue,
     /// Before the elevator.
     Submitter {
@@ -274,7 +274,7 @@ pub struct Bio {
     pub start: u64,
     /// Length \[sectors\].
     pub sectors: u32,
-    /// Does somebody wait?
+    /// Whether a process waits.
     pub sync: bool,
     /// ionice's class, 0 to 3.
     pub class: u8,
@@ -427,7 +427,7 @@ impl CallLog {
         CallLog::read(BufReader::new(elevator_transcript::open(path)?), path)
     }
 
-    /// Read a log; `path` is for errors. A last line without its end is left out: whoever wrote it was killed.
+    /// Read a log; `path` is for errors. A last line without its end is left out: its writer was killed.
     ///
     /// # Errors
     /// If `input` cannot be read, or a line is no record.

@@ -144,7 +144,7 @@ pub enum What {
     },
     /// The driver asked for a request.
     Dispatch(Got),
-    /// Somebody who waited got a request, and searches again (2.4).
+    /// A task that waited got a request, and searches again (2.4).
     Retry {
         /// What it waited with.
         id: u64,
@@ -205,7 +205,7 @@ pub enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         leaf_weight: Option<u32>,
     },
-    /// A group is removed; nobody runs in it any more.
+    /// A group is removed; no process runs in it any more.
     Rmgroup {
         /// Which.
         group: u32,
@@ -240,7 +240,7 @@ pub struct Add {
     pub pid: u32,
     /// `R`, `W`, `D` or `Z`.
     pub op: OpLetter,
-    /// Does somebody wait?
+    /// Whether a process waits.
     pub sync: bool,
     /// First sector.
     pub sector: u64,

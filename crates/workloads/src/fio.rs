@@ -202,7 +202,8 @@ impl JobFile {
         !self.jobs.iter().all(reads)
     }
 
-    /// The traces that its jobs replay (`read_iolog`), by name. Whoever reads files gives each before the plan.
+    /// The traces that its jobs replay (`read_iolog`), by name. The caller reads the files and gives each before the
+    /// plan.
     pub fn traces(&self) -> Vec<String> {
         let of = |job: &JobSection| {
             let replay = job.settings.files.replay.clone();

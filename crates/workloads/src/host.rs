@@ -142,7 +142,7 @@ impl Host {
         }
     }
 
-    /// Is there anything to be done, unless whoever wishes it sleeps?
+    /// Whether there is anything to be done, other than for a submitter that sleeps.
     #[inline]
     pub fn has_wishes(&self) -> bool {
         !self.out.is_empty()

@@ -59,7 +59,7 @@ pub struct Manner {
     pub syncs: bool,
     /// It does this much a second, or pauses, and no more if it could.
     pub paced: bool,
-    /// How much it transfers \[bytes\]; none: only time ends it, or nobody knows.
+    /// How much it transfers \[bytes\]; none: only time ends it, or it is not known.
     pub amount: Option<u64>,
 }
 
@@ -235,7 +235,7 @@ impl Plan {
         }
     }
 
-    /// Is any of it a program or a replay, which somebody waits for to end?
+    /// Whether any of it is a program or a replay, whose end is waited for.
     pub fn has_programs(&self) -> bool {
         self.origins.iter().any(|origin| !matches!(origin, Origin::Job(_)))
     }

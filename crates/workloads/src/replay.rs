@@ -188,7 +188,7 @@ impl Replay {
         place(sector, self.settings.count("scale"), self.sectors_per_step())
     }
 
-    /// What was and what was not in the recording, for whoever reads the result.
+    /// What was and what was not in the recording, for the reader of the result.
     pub fn notes(&self) -> Vec<String> {
         let when = match self.timing() {
             Timing::Recorded => "submitted at their recorded moments, however slow the disk is",

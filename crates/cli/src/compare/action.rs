@@ -24,7 +24,7 @@ pub(super) const WORTH_IT: f64 = 1.05;
 pub(super) const KEPT: f64 = 0.10;
 /// At most this many gains and costs are said.
 const SAID: usize = 3;
-/// Nobody is to stand still longer \[ns\].
+/// No job is to stand still longer \[ns\].
 const LONGEST_STALL: f64 = 1e9;
 /// A ratio beyond that counts as that.
 const FARTHEST: f64 = 1e3;

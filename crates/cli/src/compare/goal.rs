@@ -20,7 +20,7 @@ pub(super) enum Goal {
     Roles,
     /// One figure of all jobs together.
     Named(Named),
-    /// As somebody said.
+    /// As the user said.
     Said(Vec<Clause>),
 }
 
@@ -121,8 +121,8 @@ fn word(named: Named) -> String {
     named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Latency-bound jobs by how long reads and syncs take (writes, if nobody reads or syncs), bulk jobs by how much they
-/// get done; background jobs not, unless there is nobody else.
+/// Latency-bound jobs by how long reads and syncs take (writes, if none reads or syncs), bulk jobs by how much they get
+/// done; background jobs not, unless there are no others.
 fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
     let counts = |role: Role| base.jobs.iter().any(|job| job.role.0 == role);
     let nobody_else = !counts(Role::Latency) && !counts(Role::Bulk);

@@ -18,7 +18,7 @@ pub(crate) enum Standing {
     Present,
     /// A kernel with a patch.
     OutOfTree,
-    /// Nobody: later kernels do not have it.
+    /// None: later kernels do not have it.
     Historical,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct JobMeasure {
     pub(crate) asked: Sample,
     /// Part of the run in which it had it.
     pub(crate) given: Sample,
-    /// Its I/O priority, and the part of the run that it should have had for it; none: nobody asks for another.
+    /// Its I/O priority, and the part of the run that it should have had for it; none: no job asks for another.
     pub(crate) priority: Option<(String, Sample)>,
     /// Directions in which it did anything.
     pub(crate) work: Vec<(Work, WorkMeasure)>,
@@ -172,7 +172,7 @@ impl Measured {
         }
     }
 
-    /// Does anybody wait for a sync?
+    /// Whether a process waits for a sync.
     pub(crate) fn syncs(&self) -> bool {
         self.jobs.iter().any(|job| job.work(Work::Sync).is_some())
     }
@@ -252,7 +252,7 @@ fn controls(contender: &Contender) -> Vec<Control> {
     contender.knobs.iter().map(control).chain(around).collect()
 }
 
-/// Does anybody ask for another priority or weight than the others?
+/// Whether any job asks for another priority or weight than the others.
 fn asks_for_priorities(plan: &Plan) -> bool {
     // A job that asks for nothing gets the normal one.
     let asked = |job: &JobPlan| if job.priority.class == Class::None { Priority::NORMAL } else { job.priority };
@@ -264,7 +264,7 @@ fn givens(run: &Outcome) -> Vec<f64> {
     run.jobs.iter().map(|job| part_of_run(run, job.share.given)).collect()
 }
 
-/// The parts of the run that each process should have had the disk, of the time that anybody had it.
+/// The parts of the run that each process should have had the disk, of the time that any process had it.
 fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
     let claim = |(job, outcome): (&JobPlan, &Process)| {
         let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
@@ -301,7 +301,7 @@ fn priority(plan: &Plan, members: &[usize], dues: &[Vec<f64>]) -> (String, Sampl
 }
 
 impl WorkMeasure {
-    /// `None` if nobody did anything in this direction in any run.
+    /// `None` if no job did anything in this direction in any run.
     fn of(work: Work, row: usize, runs: &[Outcome]) -> Option<WorkMeasure> {
         let done: Vec<&Done> = runs.iter().map(|run| run.rows[row].work(work)).collect();
         done.iter().any(|done| done.ios > 0).then(|| WorkMeasure {

@@ -12,7 +12,7 @@ use super::sample::sample;
 pub(crate) struct MemoryMeasure {
     /// The part of the pages read that cost no disk I/O.
     pub(super) hits: Sample,
-    /// Read from the disk before anybody asked \[bytes\].
+    /// Read from the disk before it was asked for \[bytes\].
     pub(super) read_ahead: Sample,
     /// Written to memory, and of it to the disk \[bytes\].
     pub(super) dirtied: Sample,

@@ -36,7 +36,7 @@ pub(super) fn table(measured: &[Measured]) -> Option<Table> {
     Some(table)
 }
 
-/// Memory hides the disk: said if, whoever schedules, nearly every call of a direction is done without it.
+/// Memory hides the disk: said if, under any scheduler, nearly every call of a direction is done without it.
 pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const LEAST: f64 = 0.95;
     let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.spread().mean);

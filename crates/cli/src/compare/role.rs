@@ -24,9 +24,9 @@ pub(crate) enum Role {
 /// A background job below this part of what it has under the default counts after all.
 pub(crate) const FLOOR: f64 = 0.1;
 
-/// Names of what nobody waits for.
+/// Names of jobs that no user waits for.
 const BACKGROUND: [&str; 8] = ["backup", "scrub", "batch", "background", "archive", "rsync", "resync", "rebuild"];
-/// A level that nobody said.
+/// A level that was not set.
 const USUAL_LEVEL: u8 = 4;
 
 /// What a group's weight says of who is in it.
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(roles(&[("web", 1000), ("db", 1000), ("build", 400), ("restore", 100)]), [high, high, usual, low]);
         assert_eq!(roles(&[("a", 500), ("b", 500)]), [usual, usual], "fio's own default for both");
         assert_eq!(roles(&[("a", 300), ("b", 100)]), [high, usual]);
-        assert_eq!(roles(&[("a", 1000)]), [usual], "nobody to be held against");
+        assert_eq!(roles(&[("a", 1000)]), [usual], "no other to be held against");
         assert_eq!(roles(&[("a", 10), ("", 0)]), [low, usual], "in no group: one of weight 100");
         // A group within a group that counts for little counts for little.
         assert_eq!(roles(&[("a/b", 800), ("a", 20), ("c", 100)]), [low, low, high]);

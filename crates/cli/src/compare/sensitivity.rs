@@ -60,7 +60,7 @@ fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
 /// What a fitted value, set to that, moves of the bare disk, in words.
 type Moves<'a> = &'a dyn Fn(&Fit, &str) -> String;
 
-/// Requests that are simulated at most unless somebody asks for the whole: some seconds' worth.
+/// Requests that are simulated at most unless the user asks for the whole: some seconds' worth.
 const MOST_REQUESTS: u64 = 1_500_000;
 
 /// What is looked at.
@@ -338,12 +338,12 @@ impl Search<'_> {
         self.base.runs.interrupted.load(Ordering::Relaxed)
     }
 
-    /// What one seed of everybody costs \[requests\], as it did before.
+    /// What one seed of all schedulers costs \[requests\], as it did before.
     fn cost_of_a_glance(&self) -> u64 {
         self.present.iter().map(|&nth| cost(&self.base.runs.done[nth][0])).sum()
     }
 
-    /// With one seed: is everybody clearly on the side on which the verdict has it?
+    /// With one seed: whether each scheduler is clearly on the side on which the verdict has it.
     fn stands_at_a_glance(
         &mut self,
         changes: &[(String, String)],

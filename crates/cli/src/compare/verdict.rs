@@ -30,8 +30,8 @@ pub(super) fn sentences(measured: &[Measured], contrasts: &[Vec<Contrast>]) -> V
     sentences
 }
 
-/// Depth left inside the device defeats every scheduler. Said if, whoever schedules, a request spends most of its time
-/// inside the disk although the disk had others to choose from.
+/// Depth left inside the device defeats every scheduler. Said if, under any scheduler, a request spends most of its
+/// time inside the disk although the disk had others to choose from.
 fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const MOST: f64 = 0.75;
     let parts: Vec<f64> = measured.iter().map(|m| total(m, dir)).map(|t| t.service / t.mean.mean()).collect();
@@ -142,7 +142,7 @@ fn reason(difference: &Contrast, dir: Dir, here: &Total, base: &Total) -> String
     }
 }
 
-/// What an I/O waited for, here and there. Nobody waits for the requests that writes to memory become.
+/// What an I/O waited for, here and there. No process waits for the requests that writes to memory become.
 fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
     let mut parts: Vec<(String, f64, f64)> = Vec::new();
     if let (Some(here), Some(base)) = (&here.in_memory, &base.in_memory) {

@@ -21,7 +21,7 @@ struct Report<'a> {
     seed: u64,
     seeds: u32,
     rows: Vec<Row<'a>>,
-    /// Values that were chosen because they fit, that the source gives, that nobody says.
+    /// Values that were chosen because they fit, that the source gives, that no source says.
     fitted: Vec<Reason<'a>>,
     given: Vec<Reason<'a>>,
     assumed: Vec<Reason<'a>>,

@@ -16,7 +16,7 @@ use crate::compare::Role;
 pub(crate) struct Key {
     pub(crate) who: String,
     pub(crate) leg: Leg,
-    /// None: nobody is to blame.
+    /// None: no job is to blame.
     pub(crate) whom: Option<String>,
     pub(crate) rule: &'static str,
 }
@@ -130,7 +130,7 @@ impl Rows {
     }
 }
 
-/// Jobs that nobody waits for, by name.
+/// Jobs that no user waits for, by name.
 fn background(plan: &Plan) -> BTreeSet<&str> {
     let rows = (0..plan.rows()).map(|row| plan.members(row));
     let background = rows.filter(|members| Role::of(plan, members).0 == Role::Background);

@@ -87,7 +87,7 @@ pub(super) fn explain(
     })
 }
 
-/// Whoever writes back is the server's client. Nothing is known of the device's inside.
+/// The one that writes back is the server's client. Nothing is known of the device's inside.
 pub(crate) fn unknown_disk(asked: Asked) -> Storyteller {
     Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX)
 }

@@ -105,7 +105,7 @@ fn shared<T>(onlooker: T) -> Rc<RefCell<T>> {
     Rc::new(RefCell::new(onlooker))
 }
 
-/// The run is over: nobody else has it.
+/// The run is over: there is no other owner.
 fn whole<T>(onlooker: Rc<RefCell<T>>) -> T {
     Rc::into_inner(onlooker).expect("the run is over").into_inner()
 }

@@ -18,7 +18,7 @@ pub(crate) struct Contender {
     pub(crate) around: Around,
 }
 
-/// What whoever named these should know: a release may have no preset of its own.
+/// What a user who named these should know: a release may have no preset of its own.
 pub(crate) fn notes_on(contenders: &[Contender]) -> impl Iterator<Item = String> {
     contenders.iter().filter_map(|contender| contender.choice.note())
 }

@@ -77,7 +77,7 @@ fn unescaped(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok().map(|text| name_of_path(text.as_ref()))
 }
 
-/// Can this program read from there? The sooner somebody hears of a mistake the better.
+/// Whether this program can read from there: the sooner the user hears of a mistake the better.
 ///
 /// # Errors
 /// If the scheme is not known, or there is no bucket or no key.
@@ -109,7 +109,7 @@ pub(super) fn open(uri: &str) -> Result<Opened, String> {
     unreachable!("{bucket}/{key} has no address")
 }
 
-/// How large an object is \[bytes\]; 0 if nobody knows.
+/// How large an object is \[bytes\]; 0 if unknown.
 pub(super) fn size(uri: &str) -> u64 {
     #[cfg(feature = "uri")]
     return address(uri).map_or(0, |(bucket, key)| s3::size(uri, bucket, key));

@@ -216,7 +216,7 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     Trace::parse(name).map(Word::Trace).map_err(|_| unknown(name, typed))
 }
 
-/// What somebody who named a directory may have meant.
+/// What a user who named a directory may have meant.
 fn job_files_in(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "fio")).collect();
@@ -236,7 +236,8 @@ pub(crate) fn recorded(name: &str) -> Option<Trace> {
     }
 }
 
-/// Job files, programs and names that nobody knows are wrong before anything runs; what is in a trace is seen then.
+/// Faults of job files, of programs' options and of names are found before anything runs; what is in a trace is seen
+/// then.
 #[cfg(feature = "sweep")]
 pub(crate) fn check_load(scene: &Scene) -> Result<(), Failure> {
     for name in &scene.jobs {

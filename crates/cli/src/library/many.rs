@@ -23,7 +23,7 @@ pub struct Spec {
 }
 
 /// Every one of `specs`, on all cores; `options` are those of `blksched simulate`. The rows in the order of `specs`,
-/// whoever finishes first.
+/// whichever finishes first.
 ///
 /// # Errors
 /// If the input is not understood, or `stop` came true.
@@ -70,7 +70,7 @@ pub fn many(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(cells.len());
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        // What an elevator of somebody else's panics with is his to hear.
+        // What an elevator of the caller's panics with is the caller's to hear.
         for thread in all {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);

@@ -113,7 +113,7 @@ impl Simulation {
         Ok(self.trial.simulate_with_decisions().map_err(Failure::input)?)
     }
 
-    /// Write-back is nobody's.
+    /// Write-back belongs to no process.
     fn job(&self, row: &Decision) -> &str {
         let job = self.stage.plan.jobs.iter().find(|job| job.submitter == row.submitter);
         job.map_or("kernel", |job| job.name.as_str())

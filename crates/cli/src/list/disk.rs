@@ -70,7 +70,7 @@ pub(super) fn data_sheet(disk: &DiskSpec, catalogue: &Catalogue) -> Table {
     table
 }
 
-/// Tags, hardware queues and limits that such a disk has on the host that is taken if nobody says another.
+/// Tags, hardware queues and limits that such a disk has on the host that is assumed unless another is named.
 fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
     let host = HostSettings::default();
     let (disk, plan) = (Arc::new(disk.clone()), Arc::new(Plan::default()));

@@ -90,7 +90,7 @@ impl Decisions {
                 let lane = match why {
                     IdleFor::Submitter(owner) => self.queue(owner, Waiter::Sync),
                     IdleFor::Group(_) => self.lane("a group"),
-                    // A look at the time, or at statistics: nobody is waited for.
+                    // A look at the time, or at statistics: no process is waited for.
                     _ => return,
                 };
                 let why =
@@ -156,7 +156,7 @@ impl Decisions {
 
     fn push(&mut self, open: Open, to: Instant, kind: StretchKind) {
         let Open { lane, from, why } = open;
-        // What ends at the moment at which it begins took nobody's time.
+        // What ends at the moment at which it begins took no time.
         if to <= from {
             return;
         }

@@ -23,7 +23,7 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
         })?,
     };
     let lines = layer().with_writer(std::io::stderr).with_target(false).with_ansi(false).log_internal_errors(false);
-    // Somebody who embeds this may have a log already.
+    // A program that embeds this may have a log already.
     let registry = tracing_subscriber::registry();
     let _ = match arguments.log_format {
         LogFormat::Text => registry.with(lines.with_filter(filter)).try_init(),
@@ -32,7 +32,7 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A bare word is a level: a target that is called like a misspelt level is nobody's wish.
+/// A bare word is a level: a target that is called like a misspelt level is not meant.
 fn filter(text: &str) -> Option<Targets> {
     let says_a_level = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
     text.split(',').all(says_a_level).then(|| text.parse().ok())?

@@ -19,7 +19,7 @@ pub(super) fn write(file: &Path, stage: &Stage, findings: &Findings) -> Result<(
     let mut text = HEADER.to_owned();
     for (nth, (row, command)) in rows.iter().zip(&findings.issued).enumerate() {
         let job = stage.plan.jobs.iter().find(|job| job.submitter == row.submitter);
-        // Write-back is nobody's.
+        // Write-back belongs to no process.
         let name = job.map_or_else(|| "kernel".to_owned(), |job| quoted(&job.name));
         let (queued, completed) = (row.queued_at.map(|at| at.as_ns()), row.completed_at.map(|at| at.as_ns()));
         let issued = row.issued_at.as_ns();

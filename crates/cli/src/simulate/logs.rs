@@ -55,7 +55,7 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let beside = PathBuf::from(format!("{}.{}.tmp", path.display(), std::process::id()));
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| {
-        // What is left of a log that could not be written helps nobody.
+        // What is left of a log that could not be written is of no use.
         let _ = fs::remove_file(&beside);
         Failure::Outside(format!("{}: {error}", path.display()))
     })

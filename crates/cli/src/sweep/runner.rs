@@ -79,7 +79,7 @@ pub(super) fn run(
         }
         drop(results);
         let mut outcome = Ok(());
-        // Whoever is on the way when writing fails must still be able to hand over.
+        // Workers that are under way when writing fails must still be able to hand over.
         for result in arrive {
             if outcome.is_ok() {
                 outcome = take(result);

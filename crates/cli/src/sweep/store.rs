@@ -40,7 +40,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens or makes it; what others left in journals that nobody writes any more becomes a file.
+    /// Opens or makes it; what others left in journals that no process writes any more becomes a file.
     pub(super) fn open(folder: &Path, shard: &str, columns: Columns) -> Result<Store, Failure> {
         fs::create_dir_all(folder).map_err(|error| outside(folder, &error))?;
         let path = folder.join(format!(".{shard}.{JOURNAL}"));
@@ -94,7 +94,7 @@ impl Store {
     }
 
     fn write(&mut self, runs: &mut [RunRows]) -> Result<(), Failure> {
-        // Rows that are alike stand together, whoever finished first.
+        // Rows that are alike stand together, whichever finished first.
         runs.sort_by_cached_key(RunRows::place);
         let name = format!("runs-{}-{:05}", self.shard, self.next_file);
         let (temporary, path) =
@@ -129,7 +129,7 @@ impl Store {
         Ok(())
     }
 
-    /// The lines of our own journal, and those of others that nobody writes any more.
+    /// The lines of our own journal, and those of others that no process writes any more.
     fn adopt(&mut self, own: &Path) -> Result<(), Failure> {
         let (runs, length) = lines(own, &mut self.journal)?;
         self.journal.set_len(length).map_err(|error| outside(own, &error))?;

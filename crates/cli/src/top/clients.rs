@@ -83,7 +83,7 @@ fn percentile(before: &Client, after: &Client, part: f64) -> Cell {
     }
 }
 
-/// What each client did in so many seconds.
+/// What each client did in that many seconds.
 pub(super) fn table(before: &BTreeMap<u64, Client>, after: &BTreeMap<u64, Client>, seconds: f64) -> Table {
     let who = [Column::words("client", "client"), Column::words("export", "export")];
     let columns = who.into_iter().chain(super::figures()).chain([Column::words("peer", "peer")]);

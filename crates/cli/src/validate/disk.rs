@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// Who else may be on the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A device that nobody has mounted, and none of its partitions.
+    /// A device that is not mounted, and neither are its partitions.
     Alone,
     /// A file system, or a partition beside others.
     Shared,
@@ -163,7 +163,7 @@ fn own_sys(number: u64) -> Option<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()
 }
 
-/// Who uses a device or a part of it, if anybody does.
+/// What uses a device or a part of it, if anything does.
 fn in_use(number: u64) -> Option<String> {
     let own = own_sys(number)?;
     let parts = entries(&own).into_iter().filter(|entry| entry.join("partition").exists());

@@ -21,7 +21,7 @@ pub(super) struct Run<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Becomes true when somebody wants this to end; what was changed is put back then.
+/// Becomes true when the user wants this to end; what was changed is put back then.
 pub(super) fn stop() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]

@@ -297,7 +297,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.over()
     }
 
-    /// Whoever is awake waits, the device works, time passes: everything must come back.
+    /// Submitters that are awake wait, the device works, time passes: everything must come back.
     fn drain(&mut self) -> Result<(), Violation> {
         let patience = 64 * (self.script.steps.len() + 16);
         for _ in 0..patience {

@@ -89,7 +89,7 @@ pub enum Step {
     Group(GroupId, Group),
     /// A group goes, whatever it still has queued.
     Ungroup(GroupId),
-    /// Time passes, and nobody tells the queue until the next step.
+    /// Time passes, and the queue is not told until the next step.
     Pass(Pass),
     /// Another elevator takes over.
     Switch(Successor),
@@ -119,11 +119,11 @@ pub struct Plan {
 pub enum What {
     /// A read.
     Read,
-    /// A read that nobody waits for.
+    /// A read that no process waits for.
     ReadAhead,
-    /// A write that nobody waits for.
+    /// A write that no process waits for.
     WriteBack,
-    /// A write that somebody waits for.
+    /// A write that a process waits for.
     Write,
     /// A discard.
     Discard,
@@ -137,7 +137,7 @@ pub enum What {
     PreflushFua,
 }
 
-/// Where a bio lies, compared with the last one submitted by anybody.
+/// Where a bio lies, compared with the last one submitted by any process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At this sector.

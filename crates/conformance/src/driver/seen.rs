@@ -57,7 +57,7 @@ pub struct View {
     pub elevator_deadline: Option<Instant>,
 }
 
-/// Whoever watches a run.
+/// The onlooker of a run.
 pub trait RunObserver {
     /// `seen` happened at `now`.
     ///

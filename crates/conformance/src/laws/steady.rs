@@ -31,8 +31,8 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, count: &dyn Fn(&mut dyn FnMut
     Ok(())
 }
 
-/// Eight streams: four that merge behind, two that merge in front, two that jump about. Whoever sleeps for a slot
-/// submits nothing, so the bios in the queue are bounded even if its elevator leaves the device idle.
+/// Eight streams: four that merge behind, two that merge in front, two that jump about. A submitter that sleeps for a
+/// slot submits nothing, so the bios in the queue are bounded even if its elevator leaves the device idle.
 struct Load {
     queue: BlockQueue,
     now: Instant,

@@ -34,7 +34,7 @@ struct Claim {
     waited: u64,
 }
 
-/// Everybody who waits for one elevator.
+/// All requests that wait for one elevator.
 pub(super) struct Waiting {
     bound: Bound,
     /// The most generous `batches × batch` so far.
@@ -119,7 +119,7 @@ impl Waiting {
         self.claims.remove(&rq);
     }
 
-    /// `rq` goes; everybody else whose time is up has waited for one more.
+    /// `rq` goes; every other whose time is up has waited for one more.
     pub(super) fn issued(&mut self, now: Instant, rq: RequestId) -> Result<(), String> {
         let turn = self.claims.remove(&rq).map(|claim| claim.turn);
         if turn != Some(Turn::InTurn) {

@@ -51,7 +51,7 @@ pub(super) enum Outputs {
 /// What a recording's `sync` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sync {
-    /// Somebody waits: true of every read.
+    /// Synchronous, as every read is.
     Waits,
     /// The flag REQ_SYNC, of reads as of writes (ADIOS).
     Flag,

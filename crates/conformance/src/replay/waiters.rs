@@ -41,7 +41,7 @@ impl Waiters {
 }
 
 impl Replayer {
-    /// Whoever must have run before this event has run, and found nothing.
+    /// All that must have run before this event have run, and found nothing.
     pub(super) fn run_in_vain(&mut self, now: Instant, event: &Event) -> Result<(), String> {
         let until = match &event.what {
             What::Retry { id, .. } => Some(*id),
@@ -71,7 +71,7 @@ impl Replayer {
         }
     }
 
-    /// Somebody who waited has a request and searches again.
+    /// A task that waited has a request and searches again.
     pub(super) fn retry(&mut self, now: Instant, id: u64, result: &AddResult) -> Result<Said, String> {
         let Some(task) = self.waiters.woken.pop_front() else { unreachable!("the one to run is the next") };
         self.queue.run_task(now, task);

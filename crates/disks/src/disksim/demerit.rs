@@ -32,7 +32,7 @@ pub struct Demerit {
     pub requests: usize,
 }
 
-/// `R|W Hit|Miss LBN SECTORS RESPONSE_us THINK_us`, line by line; the second word is somebody's note and not used.
+/// `R|W Hit|Miss LBN SECTORS RESPONSE_us THINK_us`, line by line; the second word is an annotation and not used.
 ///
 /// # Errors
 /// What is wrong, with its line.

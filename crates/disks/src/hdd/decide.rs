@@ -109,7 +109,7 @@ impl Hdd {
         !self.waiting.is_empty() || self.cache.as_mut().is_some_and(|cache| cache.is_overdue(at, limit))
     }
 
-    /// Is it destaging's turn, whoever waits?
+    /// Whether it is destaging's turn, whatever waits.
     pub(super) fn destaging_goes_first(&mut self, at: Instant) -> bool {
         self.has_dirty() && self.is_urgent(at) && self.destage.goes_first(at, !self.queue.is_empty())
     }

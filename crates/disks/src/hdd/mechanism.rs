@@ -76,7 +76,7 @@ impl Mechanism {
         self.spiral.locate(sector)
     }
 
-    /// So many sectors take no less than this to pass \[ns\], wherever they lie.
+    /// That many sectors take no less than this to pass \[ns\], wherever they lie.
     #[inline]
     pub(super) fn least_ns(&self, sectors: u64) -> u64 {
         // Half of what they take, so that no rounding matters; more sectors than can be counted so take longer.

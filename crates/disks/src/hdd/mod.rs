@@ -54,7 +54,7 @@ const HEAD: u32 = 0;
 /// What the medium is doing.
 #[derive(Clone, Copy, Debug)]
 enum Medium {
-    /// Nothing for anybody; perhaps reading ahead.
+    /// Nothing for any command; perhaps reading ahead.
     Idle,
     /// Reading for a command; afterwards the head reads on.
     Reading { range: (u64, u64), segment: Option<usize>, unrolled: u64, owner: SubmitterId },

@@ -1,4 +1,4 @@
-//! **What for**: the platters turn whether anybody reads or not; the angle is a function of the time alone.
+//! **What for**: the platters turn whether there are reads or not; the angle is a function of the time alone.
 //!
 //! **Rule**: `angle(t) = (t + phase) mod revolution`, in nanoseconds of a revolution. The phase is the only thing the
 //! seed decides.

@@ -48,7 +48,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// `count` empty ones of a disk of so many sectors.
+    /// `count` empty ones of a disk of that many sectors.
     pub(super) fn new(count: u32, disk_sectors: u64) -> Segments {
         let all = vec![Segment::EMPTY; count as usize];
         let coarse = vec![NOWHERE; all.len().next_multiple_of(8)];

@@ -117,7 +117,7 @@ fn in_a_line(spec: &HddSpec) -> Vec<Zone> {
     zones
 }
 
-/// As somebody has measured them.
+/// As they were measured.
 fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
     let (revolution_ns, heads) = (revolution.as_ns(), u64::from(layout.heads));
     let (mut first, mut end) = (0, 0);

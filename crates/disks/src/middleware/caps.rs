@@ -43,7 +43,7 @@ impl Caps {
 #[derive(Clone, Debug)]
 struct Bucket {
     spec: CapSpec,
-    /// Tokens times 10^9, as of `at`; negative while somebody waits for them.
+    /// Tokens times 10^9, as of `at`; negative while a command waits for them.
     tokens: i128,
     at: Instant,
     /// When the burst rate lets the next through.

@@ -16,7 +16,7 @@ use super::text::NOT_SEEN;
 use super::value::demerit;
 use crate::spec::{DiskSpec, parse_changed};
 
-/// A load whose outcome is compared with the model's; the same places for everybody who runs it.
+/// A load whose outcome is compared with the model's; the same places for all that run it.
 pub(super) trait Mixture: Copy + PartialEq + 'static {
     fn run(self, session: &mut Session<'_>) -> Result<Took, ProbeError>;
 }

@@ -31,7 +31,7 @@ use crate::DiskSpec;
 /// Why there is no model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeError {
-    /// Whoever watches wants no more.
+    /// The onlooker wants no more.
     Interrupted,
     /// It has taken as long as it may.
     TimeIsUp,
@@ -91,7 +91,8 @@ pub fn measure(
 ) -> Result<Outcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
     let (mut found, mut stopped) = probe(&mut session)?;
-    // Time was kept for it; whoever interrupts wants no more. Before the model is made: that takes a processor's time.
+    // Time was kept for it; a user who interrupts wants no more. Before the model is made: that takes a processor's
+    // time.
     let why = stopped.clone();
     let mut parts = Vec::new();
     if matches!(stopped, None | Some(ProbeError::TimeIsUp)) {

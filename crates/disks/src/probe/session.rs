@@ -7,7 +7,7 @@ use blksched::{Instant, Op, Span};
 use super::ProbeError;
 use super::target::{ProbeAccess, Target, TargetFacts};
 
-/// A target, a source of random places, and whoever wants to know how far it is.
+/// A target, a source of random places, and the onlooker that is told how far it is.
 pub struct Session<'t> {
     target: &'t mut dyn Target,
     facts: TargetFacts,

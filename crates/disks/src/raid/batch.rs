@@ -10,7 +10,7 @@ use super::stripes::Full;
 use super::{Due, Job, Raid, end};
 use crate::{Activity, Finished, Outcome};
 
-/// Whose commands a rebuild's are: nobody's.
+/// The number that a rebuild's commands belong to: none.
 const REBUILD: SubmitterId = SubmitterId(u32::MAX);
 
 /// Neighbouring pages that are read, or written, together.

@@ -172,7 +172,7 @@ impl Figure {
         facts.rotational || !turns
     }
 
-    /// Measured only where somebody has published it: the figures of `io.cost`.
+    /// Measured only where it has been published: the figures of `io.cost`.
     pub(super) fn only_if_published(self) -> bool {
         matches!(
             self,

@@ -130,7 +130,7 @@ pub struct WriteCacheSpec {
     pub flush: FlushMode,
 }
 
-/// When dirty data goes to the medium, and what it may cost whoever reads.
+/// When dirty data goes to the medium, and what it may cost readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DestageSpec {
     /// Without a read for so long the drive drains by itself.

@@ -76,7 +76,7 @@ impl LayoutSpec {
         self.zones.iter().map(|zone| zone.sectors(self.heads)).sum()
     }
 
-    /// The same in the words of a disk that is not known zone by zone: for whoever wants no more.
+    /// The same in the words of a disk that is not known zone by zone: for callers that want no more.
     pub(super) fn sum_up(&self, rpm: u32) -> (ZonesSpec, GeometrySpec) {
         let rate =
             |zone: &ZoneSpec| Rate::from_bytes_per_s((u64::from(zone.per_track) * 512 * u64::from(rpm) / 60).max(1));

@@ -82,7 +82,7 @@ impl Collection {
         self.copy * copies + self.erase * erases
     }
 
-    /// Nobody needs `sectors` any more.
+    /// `sectors` are not needed any more.
     pub(super) fn discarded(&mut self, sectors: u32) {
         self.clean_sectors = (self.clean_sectors + u64::from(sectors)).min(self.after_sectors);
     }

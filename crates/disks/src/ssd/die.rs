@@ -99,7 +99,7 @@ impl Die {
         self.pending.push_back(piece);
     }
 
-    /// Is there a program that should begin, given that it takes `enough` sectors, or any if somebody waits?
+    /// Is there a program that should begin, given that it takes `enough` sectors, or any if a command waits?
     #[inline]
     pub(super) fn is_due(&self, enough: u64, urgent: bool) -> bool {
         let some = self.waited_for > 0 || urgent;

@@ -6,7 +6,7 @@
 
 use blksched::{Instant, Span};
 
-/// Nobody's number.
+/// The number of no command.
 const NOBODY: u32 = u32::MAX;
 
 /// A command on its way: which, and how long it has waited for others.
@@ -49,7 +49,7 @@ impl Lane {
         (begin, self.last)
     }
 
-    /// Keeps it closed until `until`, for nobody's command.
+    /// Keeps it closed until `until`, for no command.
     pub(super) fn close(&mut self, until: Instant) {
         if until > self.free {
             *self = Lane { free: until, ..Lane::default() };

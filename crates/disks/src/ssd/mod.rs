@@ -234,12 +234,12 @@ impl Ssd {
         self.urge(was_urgent, now);
     }
 
-    /// Does somebody wait for the buffer to drain?
+    /// Whether a command waits for the buffer to drain.
     fn is_urgent(&self) -> bool {
         !self.waiting.is_empty() || !self.barriers.is_empty()
     }
 
-    /// Somebody has begun to wait: programs that would have waited for company begin.
+    /// A command has begun to wait: programs that would have waited for company begin.
     fn urge(&mut self, was_urgent: bool, now: Instant) {
         if !was_urgent {
             (0..self.layout.dies()).for_each(|die| self.pump(die, now));
@@ -300,7 +300,7 @@ impl Ssd {
         spans.fold(Span::ZERO, |sum, span| sum + span)
     }
 
-    /// Nobody needs these sectors any more.
+    /// These sectors are not needed any more.
     fn discard(&mut self, command: &Command) {
         if let Some(collection) = &mut self.collection {
             collection.discarded(command.sectors);

@@ -128,7 +128,7 @@ impl PageMap {
         self.shape.copy * programs + self.shape.erase * u64::from(erases)
     }
 
-    /// Nobody needs what lies wholly within these sectors of a page of `die`.
+    /// What lies wholly within these sectors of a page of `die` is not needed any more.
     pub(super) fn discarded(&mut self, die: usize, start: u64, sectors: u32) {
         let end = start + u64::from(sectors);
         let (unit, within) = (self.shape.unit_sectors, |start: u64| start.div_ceil(self.shape.unit_sectors));

@@ -40,7 +40,7 @@ pub enum IdleKind {
 }
 
 impl IdleKind {
-    /// `None` for a timer that only looks at statistics: nobody is waited for.
+    /// `None` for a timer that only looks at statistics: no process is waited for.
     pub(crate) fn of(why: IdleFor) -> Option<IdleKind> {
         match why {
             IdleFor::Submitter(_) => Some(IdleKind::Submitter),

@@ -1,8 +1,9 @@
 //! What the disk does with its time, as running integrals per cause.
 //!
 //! **Rule** A moment belongs to those for whom the medium works: the command under the head, or the process that wrote
-//! what is being destaged. If the medium works for nobody, as far as one is told, it belongs to the requests in flight.
-//! Of several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to it.
+//! what is being destaged. If the medium works for no process, as far as one is told, it belongs to the requests in
+//! flight. Of several at once each has an even part, to the nanosecond: the parts of a stretch of time always add up to
+//! it.
 //!
 //! What a queued request waits behind is another question: while commands are in flight they keep the disk from it,
 //! whatever the medium is about meanwhile. It waits behind the command that the medium works for, if there is one, and
@@ -46,7 +47,7 @@ impl DiskTime {
         self.busy
     }
 
-    /// How long at least one request was in flight or the medium worked: what everybody was given adds up to it.
+    /// How long at least one request was in flight or the medium worked: what all processes were given adds up to it.
     pub fn worked(&self) -> Span {
         self.worked
     }
@@ -71,12 +72,12 @@ impl DiskTime {
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     time: DiskTime,
-    /// What whoever waited in the queue all the time would have waited behind.
+    /// What a request that waited in the queue all the time would have waited behind.
     behind: Integrals,
     in_flight: Shared,
     working: Shared,
     pending: Pending,
-    /// What was worked, and for whom; `None`: for nobody.
+    /// What was worked, and for which process; `None`: for none.
     worked: Vec<(Option<Asker>, Span)>,
     pub(super) kept: Kept,
 }
@@ -166,7 +167,7 @@ impl Disk {
     }
 
     /// The request that started with `mark` is done: how much of the disk's time it was given while the medium worked
-    /// for nobody, as far as one was told.
+    /// for no process, as far as one was told.
     pub(super) fn stop(&mut self, serving: Serving, mark: u64) -> Span {
         self.in_flight.stop(serving, mark)
     }

@@ -44,7 +44,7 @@ pub(super) struct Shared {
     /// A bit for each that is not 0.
     some: u32,
     total: u32,
-    /// What somebody who shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
+    /// What a process that shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
     given: u64,
 }
 
@@ -68,17 +68,17 @@ impl Shared {
         commands > 0
     }
 
-    /// Nobody shares.
+    /// No process shares.
     pub(super) fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Does somebody share for this?
+    /// Whether a process shares for this.
     pub(super) fn any(&self, serving: Serving) -> bool {
         self.count[serving.index()] > 0
     }
 
-    /// How far what is given has come: the mark of whoever starts now.
+    /// How far what is given has come: the mark of one that starts now.
     pub(super) fn mark(&self) -> u64 {
         self.given
     }

@@ -14,7 +14,7 @@ pub struct SubmitterTime {
     pub submitter: SubmitterId,
     /// `asked`: how long it had a request queued or in flight, waited for a flush, or slept for a slot. `given`: the
     /// time that the disk's medium worked for it, its requests and what of its writes was cached; a moment for several
-    /// is split evenly, and one in which the medium worked for nobody among those in flight (a flush: among who asked
+    /// is split evenly, and one in which the medium worked for none, among those in flight (a flush: among who asked
     /// for it). A merged request is its first bio's.
     pub share: Share,
     /// Requests served.

@@ -57,12 +57,12 @@ impl Waiting {
         Span::from_ns(self.ns[cause.index()])
     }
 
-    /// [`Waiting::on`] as a part of [`Waiting::total`]; 0 if nobody waited.
+    /// [`Waiting::on`] as a part of [`Waiting::total`]; 0 if none waited.
     pub fn share(&self, cause: Cause) -> f64 {
         if self.total().is_zero() { 0.0 } else { self.on(cause).as_ns() as f64 / self.total().as_ns() as f64 }
     }
 
-    /// Every cause that anybody waited for, the costliest first (of equals the first in [`Cause::all`]).
+    /// Every cause that a request waited for, the costliest first (of equals the first in [`Cause::all`]).
     pub fn causes(&self) -> Vec<(Cause, Span)> {
         let mut causes: Vec<_> = Cause::all().map(|c| (c, self.on(c))).filter(|(_, span)| !span.is_zero()).collect();
         causes.sort_by_key(|&(_, span)| core::cmp::Reverse(span));
@@ -105,7 +105,7 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) dir: Dir,
-    /// Whose it is; the queue's own flush is nobody's.
+    /// The process it belongs to; the queue's own flush has none.
     pub(super) submitter: Option<Asker>,
     pub(super) place: Place,
     /// What it was issued for before the disk handed it back.

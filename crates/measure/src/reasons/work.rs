@@ -15,11 +15,11 @@ pub enum WorksFor {
     Request(RequestId),
     /// What this submitter was told is written: it goes to the medium.
     Cached(SubmitterId),
-    /// Nobody: the disk looks after itself.
+    /// No process: the disk's own upkeep.
     Upkeep,
 }
 
-/// Somebody the medium works for.
+/// A process that the medium works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Working {
     pub(super) serving: Serving,

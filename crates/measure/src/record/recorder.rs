@@ -73,7 +73,8 @@ impl Recorder {
         JobId(self.jobs.len() - 1)
     }
 
-    /// What `submitter` does belongs to `job`'s record. Whose submitter nobody owns (write-back, say) is not recorded.
+    /// What `submitter` does belongs to `job`'s record. What a submitter does that belongs to no job (write-back, say)
+    /// is not recorded.
     ///
     /// # Panics
     /// If there is no such job.

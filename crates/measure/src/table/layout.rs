@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// A column whose longest word comes this close to the share is as wide as that word.
 const CLOSE: usize = 2;
-/// So many blanks are worth a narrower column.
+/// This many blanks are worth a narrower column.
 const WORTH: usize = 3;
 
 /// What is known of a column before it is laid out.

@@ -11,7 +11,7 @@ use crate::recorded::{Run, StretchKind};
 const ACROSS: usize = 230;
 const DOWN: usize = 110;
 
-/// Commands by place and time; what nobody uses of the disk is cut short.
+/// Commands by place and time; what no process uses of the disk is cut short.
 pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region]) -> Result<(), Trouble> {
     let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
     let mut chart = framed(area, &run.name, 62).build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
@@ -35,7 +35,7 @@ pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region])
             area.draw(&Text::new(label, (x - left - 6, y - top), right.clone()))?;
         }
     }
-    // A cell is whoever's has most commands in it; equal neighbours are one rectangle.
+    // A cell belongs to the process with the most commands in it; equal neighbours are one rectangle.
     let mut counts = vec![0_u32; ACROSS * DOWN * names.len().max(1)];
     let part = |value: f64, cells: usize| ((value * cells as f64) as usize).min(cells - 1);
     for sent in run.sent.iter().filter(|sent| sent.sectors > 0) {

@@ -38,7 +38,7 @@ pub struct SchedulerCosts {
     pub schedules: Schedules,
 }
 
-/// Whether requests are sent by whoever submits them, or through a scheduler.
+/// Whether requests are sent by the task that submits them, or through a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedules {
     /// `none`.
@@ -51,7 +51,7 @@ pub enum Schedules {
 /// Who waits for whom at a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockScope {
-    /// Nobody for anybody.
+    /// No task for any other.
     #[default]
     None,
     /// Processors that share a hardware queue (Kyber keeps its queues per hardware queue).

@@ -9,7 +9,7 @@
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
 //! | `host.memory`, `host.dirty_ratio`, … | its memory: the parameters of `--host` |
-//! | `host.direct_writes` | whether they say that somebody waits for them |
+//! | `host.direct_writes` | whether they say that a process waits for them |
 //! | `host.owner_first`, `host.worker_first` | who runs first after a completion, of 100 |
 //! | `time` | after this much simulated time the run ends |
 //! | `WORKLOAD.start` | when that program begins |
@@ -79,7 +79,7 @@ pub struct Scene {
     pub disk: Arc<DiskSpec>,
     /// The run ends after this much simulated time.
     pub time: Span,
-    /// Processes' own writes do not say that somebody waits for them, as in kernels before 2.6.11.
+    /// Processes' own writes do not say that a process waits for them, as in kernels before 2.6.11.
     pub direct_in_background: bool,
     workloads: Vec<Workload>,
     disk_sectors: u64,
@@ -303,7 +303,7 @@ impl Director<'_> {
         Ok(knobs)
     }
 
-    /// Do processes' own writes say that somebody waits for them?
+    /// Whether processes' own writes say that a process waits for them.
     fn direct_in_background(&self, settings: &[Setting]) -> Result<bool, ExperimentError> {
         let Some(setting) = settings.iter().find(|setting| setting.address == DIRECT_WRITES) else { return Ok(false) };
         match setting.value.as_str() {
@@ -317,7 +317,7 @@ impl Director<'_> {
         }
     }
 
-    /// Who runs first: the worker always unless it is set, as nobody knows it of a host that was not traced.
+    /// Which runs first: the worker always unless it is set, as it is not known of a host that was not traced.
     fn odds(&self, settings: &[Setting]) -> Result<RaceOdds, ExperimentError> {
         let mut odds = RaceOdds { worker_first: 100, ..RaceOdds::default() };
         for setting in settings {

@@ -1,4 +1,4 @@
-//! An experiment: what is run, what is measured, what somebody published, and what is claimed.
+//! An experiment: what is run, what is measured, what was published, and what is claimed.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub struct Experiment {
     pub fits: Vec<Fit>,
     /// Values that the source says.
     pub given: Vec<Fit>,
-    /// Values that nobody says, chosen before a result had been seen or without regard to it.
+    /// Values that no source says, chosen before a result had been seen or without regard to it.
     pub assumed: Vec<Fit>,
     /// What is run.
     pub runs: Vec<Run>,

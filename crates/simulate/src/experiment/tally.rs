@@ -1,4 +1,4 @@
-//! Counts of decisions that measures ask for and that nobody else keeps.
+//! Counts of decisions that measures ask for and that are kept nowhere else.
 
 use blksched::author::PerDir;
 use blksched::{Dir, Instant, Reason};

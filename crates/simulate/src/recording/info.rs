@@ -11,7 +11,7 @@ use super::events::Device;
 use super::stream::{Met, Stream};
 use super::{Begins, Format};
 
-/// I/Os whose completion is looked for at most: whoever completes nothing does not fill the memory.
+/// I/Os whose completion is looked for at most: a trace that completes nothing does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// Can a verdict about queueing hang on a trace?
@@ -171,7 +171,7 @@ impl Info {
         if self.resolution != 1 {
             self.resolution = gcd(self.resolution, event.time);
         }
-        // Where nothing ever completes, nobody need be waited for.
+        // Where nothing ever completes, there is nothing to wait for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
             self.open.add(event, event.time);

@@ -180,7 +180,7 @@ impl Stream {
         name_of(&self.devices, device)
     }
 
-    /// The same without plugs, for whoever does not ask which I/Os were submitted together.
+    /// The same without plugs, for callers that do not ask which I/Os were submitted together.
     pub fn without_plugs(mut self) -> Stream {
         for file in &mut self.files {
             if let Kind::Blktrace(_, plugs) = &mut file.kind {

@@ -16,7 +16,7 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// One more, the last so far to land. One that began no later and ended earlier kept nobody longer.
+    /// One more, the last so far to land. One that began no later and ended earlier kept no call longer.
     pub(super) fn landed(&mut self, by: SubmitterId, pieces: Landed) {
         let Some(began) = pieces.first().map(|first| first.from) else { return };
         let landed = self.by.entry(by).or_default();

@@ -10,7 +10,7 @@ pub enum Whose {
     Process(SubmitterId),
     /// The block queue: a flush of the disk's cache.
     Flush,
-    /// For nobody that is known.
+    /// For no process that is known.
     Nobody,
 }
 
@@ -27,7 +27,7 @@ pub enum Batched {
     Moved,
 }
 
-/// Under which rule an I/O with the elevator waits while the disk works for somebody.
+/// Under which rule an I/O with the elevator waits while the disk works for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// The disk had that command already when the I/O came, or has it from before the present turn.
@@ -121,7 +121,7 @@ pub enum Leg {
 }
 
 impl Part {
-    /// Whom it blames, if anybody.
+    /// The process it blames, if any.
     pub fn whose(self) -> Whose {
         match self {
             Part::Slot(whose)

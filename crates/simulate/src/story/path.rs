@@ -260,7 +260,7 @@ fn whole(pieces: &mut Vec<Piece>, (from, to): (Instant, Instant), part: Part) {
     }
 }
 
-/// What the disk works on; what it has not completed yet is nobody's that is known.
+/// What the disk works on; whose it has not completed yet is not known.
 fn worker(moment: &Moment) -> Option<Done> {
     match moment.work {
         Work::Done(done) => Some(done),

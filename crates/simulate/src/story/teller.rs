@@ -25,7 +25,7 @@ pub struct Asked {
     pub nth: Option<u64>,
     /// Only those that were under way at this moment.
     pub at: Option<Instant>,
-    /// Only these processes' ones; empty: everybody's.
+    /// Only these processes' ones; empty: all.
     pub by: BTreeSet<SubmitterId>,
 }
 
@@ -113,12 +113,12 @@ pub struct Storyteller {
     stories: Vec<Story>,
     matched: u64,
     next_forget: usize,
-    /// The one told last, if somebody takes each.
+    /// The one told last, if each is taken as it comes.
     latest: Option<Story>,
     keeps_latest: bool,
 }
 
-/// The timeline is looked through for what nobody needs whenever it is twice as long as after the last look.
+/// The timeline is looked through for what is not needed any more whenever it is twice as long as after the last look.
 const FIRST_LOOK: usize = 4096;
 
 impl Storyteller {
@@ -260,7 +260,7 @@ impl Storyteller {
         self.timeline.hear(at, reason);
     }
 
-    /// The disk is done with it; whoever handles the interrupt has yet to.
+    /// The disk is done with it; the processor that handles the interrupt is not.
     fn served(&mut self, at: Instant, rq: RequestId, service: Activity) {
         let track = self.track(rq);
         track.served = Some((at, service));
@@ -294,7 +294,7 @@ impl Storyteller {
         }
     }
 
-    /// What a disk's only part works for is what anybody waits for; of several parts nothing follows.
+    /// What a disk's only part works for is what all wait for; of several parts nothing follows.
     fn works(&mut self, stint: &Stint) {
         if self.parts > 1 {
             return;

@@ -1,4 +1,4 @@
-//! What disk and scheduler were about, moment by moment, as far back as anybody may still ask.
+//! What disk and scheduler were about, moment by moment, as far back as may still be asked for.
 
 use std::collections::VecDeque;
 
@@ -146,7 +146,7 @@ impl Timeline {
         self.segments.len()
     }
 
-    /// Nobody asks for what was before `oldest` any more.
+    /// What was before `oldest` is not asked for any more.
     pub(super) fn forget(&mut self, oldest: Instant) {
         let unneeded = self.segments.partition_point(|segment| segment.from <= oldest).saturating_sub(1);
         let unneeded = unneeded.min(self.segments.len() - self.pending.max(1));

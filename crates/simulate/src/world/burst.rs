@@ -72,7 +72,8 @@ impl<L: Listener, O: Observer> World<L, O> {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// A burst of one bio enters the queue in one step, if nobody wants to see it in two and nothing comes between.
+    /// A burst of one bio enters the queue in one step, if no onlooker wants to see it in two and nothing comes
+    /// between.
     fn enters_alone(&mut self, index: usize, bio: &Bio) -> bool {
         let seen = self.observer.is_watching() || self.labour.is_some();
         let between = self.host.has_wishes() || self.host.concerns(bio);
@@ -86,7 +87,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 }
 
-/// The bio, if it is a write, as one that nobody waits for.
+/// The bio, if it is a write, as one that no process waits for.
 fn in_background(bio: Bio) -> Bio {
     match bio.op {
         Op::Write => {

@@ -1,6 +1,6 @@
 //! The kernel's worker (kblockd) that runs the queue after a completion, and the delays of all that a completion wakes.
 //!
-//! **Rule** A completion of a queue that has anything calls the worker. That one runs at once, before anybody who was
+//! **Rule** A completion of a queue that has anything calls the worker. That one runs at once, before any task that was
 //! woken, or, as often as the host's odds say, behind all of them: what they submit until then is with the elevator
 //! when it is asked, and ahead of a flush that is left to the worker. A submitter runs the queue by itself.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#d and #f; how often, traced on 6.18: `races.rs`.
@@ -12,7 +12,7 @@ use super::races::{Lap, Races};
 use super::{Observer, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// A completion leaves it to the kernel's worker to run the queue. False if that one runs before anybody whom the
+    /// A completion leaves it to the kernel's worker to run the queue. False if that one runs before any task that the
     /// completion woke, which is at once.
     pub(super) fn calls_worker(&mut self) -> bool {
         let is_idle = self.queue.queued() == 0 && !self.queue.needs_worker();

@@ -32,7 +32,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Wish::Return { tag, failed, issued_at, .. } => {
                     let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
-                    // Nobody kept it from the disk before its first transfer, so it queued from the beginning.
+                    // Nothing kept it from the disk before its first transfer, so it queued from the beginning.
                     let submitted_at = self.in_flight[tag.0 as usize].submitted_at;
                     let issued_at = issued_at.unwrap_or(self.now).max(submitted_at);
                     self.end_io(tag, outcome, submitted_at, issued_at);

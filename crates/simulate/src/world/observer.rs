@@ -24,7 +24,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody looks.
+/// No onlooker.
 impl Observer for () {
     fn submitted(&mut self, _: Instant, _: usize, _: Op, _: u64) {}
     fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
@@ -32,7 +32,7 @@ impl Observer for () {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// Says what happens, if anybody watches.
+    /// Says what happens, if there is an onlooker.
     pub(super) fn tells(&mut self, what: impl FnOnce() -> Happening) {
         if self.observer.is_watching() {
             self.observer.happens(self.now, what());

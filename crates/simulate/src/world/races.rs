@@ -4,7 +4,7 @@
 //! that. If one completion wakes both, they race for one processor: with a probability of 0.6 the owner of the
 //! completed request runs first and, if it asks at once, has the tag. Perfect lockstep would always let the same one
 //! win, and the other would starve. The worker that runs the queue (kblockd) is in the same race: with a probability of
-//! 0.76 it asks the elevator before anybody whom the completion woke runs, else behind all of them, and what they
+//! 0.76 it asks the elevator before any task that the completion woke runs, else behind all of them, and what they
 //! submit at once is there when the elevator is asked.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on 6.18 (loop device): the owner was told 10 to 12 µs after the
 //! completion, the sleeper 20 to 22 µs, both on one processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75
@@ -51,15 +51,15 @@ impl RaceOdds {
 }
 
 impl Default for RaceOdds {
-    /// A host that nobody described, its processes of ordinary priority.
+    /// A host that was not described, its processes of ordinary priority.
     fn default() -> RaceOdds {
         RaceOdds { owner_first: 60, worker_first: 76 }
     }
 }
 
-/// Whoever runs first does so within this.
+/// A task that runs first does so within this.
 const SOON: core::ops::Range<u64> = 200..2_000;
-/// Whoever runs behind does so within this.
+/// A task that runs behind does so within this.
 const LATER: core::ops::Range<u64> = 4_000..8_000;
 /// A worker that runs behind all of them does so within this.
 const LAST: core::ops::Range<u64> = 9_000..13_000;
@@ -89,7 +89,7 @@ impl Races {
         Races { random, odds }
     }
 
-    /// How long the worker takes that a completion calls, if not everybody else is to run first.
+    /// How long the worker takes that a completion calls, if not all others are to run first.
     pub(super) fn worker(&mut self) -> Option<Span> {
         // Where it always is, nothing is drawn.
         let first = self.odds.worker_first;

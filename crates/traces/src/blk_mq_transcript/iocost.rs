@@ -20,9 +20,9 @@ pub struct Header {
     pub queue_depth: u32,
     /// What it is taken for at first.
     pub auto: Class,
-    /// `io.cost.qos`, if somebody wrote it.
+    /// `io.cost.qos`, if it was written.
     pub qos: Option<Qos>,
-    /// `io.cost.model`, if somebody wrote it.
+    /// `io.cost.model`, if it was written.
     pub model: Option<Model>,
     /// What follows from it, in virtual time.
     pub coef: Coefficients,

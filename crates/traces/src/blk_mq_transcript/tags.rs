@@ -45,7 +45,7 @@ pub struct Event {
 pub struct State {
     /// Where the next search begins.
     pub hint: u32,
-    /// Tags returned while anybody waited.
+    /// Tags returned while a task waited.
     pub done: u64,
     /// Of those, as many as wake-ups were made for.
     pub credited: u64,

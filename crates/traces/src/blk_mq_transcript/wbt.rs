@@ -85,7 +85,7 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// Somebody waits for it.
+    /// Synchronous: a process waits for it.
     Sync,
     /// More may come soon.
     Idle,

@@ -64,7 +64,7 @@ pub(super) enum Kinds {
 pub enum Told {
     /// Disk to memory.
     Read,
-    /// Memory to disk; somebody may wait for it.
+    /// Memory to disk; a process may wait for it.
     Write,
     /// What is no longer needed.
     Discard,

@@ -19,7 +19,7 @@ pub(crate) enum Need {
     Bytes(u64),
     /// This \[bytes\]; it ends there.
     Exactly(u64),
-    /// It exists; nobody says how long it is.
+    /// It exists; how long it is, is not said.
     Existing,
 }
 

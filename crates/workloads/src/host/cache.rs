@@ -85,7 +85,7 @@ impl Cache {
         }
     }
 
-    /// Whoever reads this page has the next window read.
+    /// A process that reads this page has the next window read.
     pub fn mark(&mut self, page: u64) {
         if let Some(&at) = self.places.get(&page) {
             self.entries[at as usize].marked = true;

@@ -92,7 +92,7 @@ impl<W> DirtyPool<W> {
         if wakes { core::mem::take(&mut self.sleepers) } else { Vec::new() }
     }
 
-    /// Should dirty memory be written although nobody asked for it?
+    /// Whether dirty memory should be written although no process asked for it.
     pub fn wants_writeback(&self) -> bool {
         self.dirty > self.limits.background || (!self.sleepers.is_empty() && self.dirty > 0)
     }

@@ -1,4 +1,5 @@
-//! The flusher: who writes dirty memory to the disk when nobody waits for it, in which order, how much at a time.
+//! The flusher: which thread writes dirty memory to the disk when no process waits for it, in which order, how much at
+//! a time.
 //!
 //! **Rule** ascending from where it stopped, from the beginning again at the end; at most `requests` under way, and
 //! once it had that many, no more until `batch` of them are done. It takes up to 4 MiB of one file before it looks at

@@ -16,7 +16,8 @@ pub enum Wish {
     Waits(SubmitterId),
     /// A bio that was handed in by [`Host::bypass`](super::Host::bypass) may go to the queue now, as it was.
     GoOn(Bio),
-    /// A writer of this submitter sleeps because too much memory is dirty; whoever throttles write-back wants to know.
+    /// A writer of this submitter sleeps because too much memory is dirty; the policy that throttles write-back wants
+    /// to know.
     WaitedForMemory(SubmitterId),
     /// A call returns.
     Return {
@@ -61,7 +62,7 @@ impl Outbox {
         self.wishes.is_empty()
     }
 
-    /// The next wish of somebody who is awake.
+    /// The next wish of a submitter that is awake.
     pub fn next(&mut self) -> Option<Wish> {
         while let Some(wish) = self.wishes.pop_front() {
             match self.asleep.get_mut(&wish.whose()) {

@@ -61,7 +61,7 @@ impl Host {
         self.ops[id].asked = self.ops[id].asked.max(asked.end);
     }
 
-    /// The reader came upon the marker: the next window is read, and nobody waits for it.
+    /// The reader came upon the marker: the next window is read, and no process waits for it.
     fn read_ahead(&mut self, id: OpId, file: &OpenFile, page: u64) {
         let (who, end, first) = (self.ops[id].who(), self.ops[id].end, file.first_page());
         let missing = self.first_missing(page + 1..file.pages().end);

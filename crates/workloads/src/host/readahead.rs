@@ -64,7 +64,7 @@ pub struct Readahead {
 struct Window {
     start: u64,
     pages: u64,
-    /// The part of it, at its end, that nobody has asked for.
+    /// The part of it, at its end, that was not asked for.
     ahead: u64,
 }
 
@@ -106,8 +106,8 @@ impl Readahead {
         self.open(Window { start: page, pages, ahead: pages - wanted.min(pages) })
     }
 
-    /// A reader that wants `wanted` pages from `page` on came upon the marker at `page`. Nobody waits for the answer.
-    /// `first_missing` is the first page behind it that is not in memory, nor being read.
+    /// A reader that wants `wanted` pages from `page` on came upon the marker at `page`. No process waits for the
+    /// answer. `first_missing` is the first page behind it that is not in memory, nor being read.
     pub fn marked(&mut self, page: u64, wanted: u64, first_missing: u64) -> Fetch {
         let goes_on = self.window.filter(|window| page == window.start + window.pages - window.ahead);
         let window = match goes_on {

@@ -72,7 +72,7 @@ pub struct HostReport {
     pub hits: u64,
     /// Pages that a reader found on their way from the disk already.
     pub under_way: u64,
-    /// Pages that were read because somebody waited for them.
+    /// Pages that were read because a process waited for them.
     pub asked: u64,
     /// Pages that were read ahead.
     pub read_ahead: u64,

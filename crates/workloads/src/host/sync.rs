@@ -38,7 +38,7 @@ impl Host {
     pub(super) fn sync_on(&mut self, now: Instant, id: OpId) {
         let again = core::mem::take(&mut self.ops[id].again);
         for pages in again.iter() {
-            // Somebody else may have begun with it.
+            // Another process may have begun with it.
             for (transfer, _) in self.writes_within(&pages) {
                 self.wait_for(now, id, transfer, WaitsFor::Writing);
             }

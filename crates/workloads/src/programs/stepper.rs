@@ -41,7 +41,7 @@ pub enum Step {
     Think(Span),
     /// Say something to another process, and go on.
     Tell(SubmitterId, u64),
-    /// Wait until anything is heard: a word, an I/O done, somebody's exit.
+    /// Wait until anything is heard: a word, an I/O done, a process's exit.
     Listen,
     /// The same, but not beyond this moment.
     ListenUntil(Instant),
@@ -57,16 +57,16 @@ pub trait Steps: Send {
     /// Something came back or was said; the next [`Steps::step`] may be later, or at once.
     fn hear(&mut self, _what: Delivered) {}
 
-    /// Whether anybody waits for its writes; reads are always waited for.
+    /// Whether a process waits for its writes; reads are always waited for.
     fn writes(&self) -> WriteKind {
         WriteKind::Back
     }
 }
 
-/// Whether anybody waits for a write.
+/// Whether a process waits for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
-    /// Write-back: nobody.
+    /// Write-back: none.
     Back,
     /// Direct: its submitter.
     Direct,
@@ -202,7 +202,7 @@ impl<S: Steps> Source for Stepper<S> {
 
     fn asleep(&mut self) {
         self.state = State::Asleep;
-        // Whoever falls asleep has opened its plug.
+        // A process that falls asleep has opened its plug.
         self.open = false;
     }
 

@@ -24,7 +24,7 @@ pub struct Event {
     pub start: u64,
     /// Length \[512-byte sectors\].
     pub sectors: u32,
-    /// Does somebody wait for it?
+    /// Whether a process waits for it.
     pub waiter: Waiter,
     /// What the submitter knew.
     pub hints: Hints,
@@ -47,7 +47,7 @@ pub enum What {
     Unplug,
 }
 
-/// What somebody did, process by process.
+/// What was done, process by process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub(super) processes: Vec<Recorded>,
@@ -111,7 +111,7 @@ impl Disk {
 /// Where an I/O stands: process, and place among its I/Os.
 type Place = (u32, u32);
 
-/// More devices than this count as one: nobody simulates this many disks.
+/// More devices than this count as one: a simulation of this many disks is not meant.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
 /// What a process is at while the trace is read.
@@ -376,7 +376,7 @@ impl Builder {
 }
 
 impl Recorded {
-    /// Is it a kernel's worker that only writes? It does so for whoever dirtied memory.
+    /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
     fn writes_back(&self, name: &str) -> bool {
         let writes = |io: &Io| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)

@@ -101,7 +101,7 @@ fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none(
     let (chosen, said) = verdict(both("a", 1.0, 0.9e9), both("b", 0.2, 1.1e9), None);
     assert_eq!(chosen, None, "{said}");
     assert!(said.contains("other stands still for 1.10s (under a for 900ms at most)"), "{said}");
-    // A job that stood still before may go on doing so; and below a second nobody calls it a standstill.
+    // A job that stood still before may go on doing so; and below a second it is not called a standstill.
     assert_eq!(verdict(both("a", 1.0, 1.2e9), both("b", 0.2, 3.0e9), None).0.as_deref(), Some("b"));
     assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 0.9e9), None).0.as_deref(), Some("b"));
     // A goal that names the other job only makes it a price.

@@ -9,7 +9,7 @@ use crate::input::Stage;
 /// How the disk is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// Nobody said: whoever installs the file fills it in.
+    /// Not said: to be filled in where the file is installed.
     NotSaid,
     /// By its model, as `/sys/block/NAME/device/model` has it.
     Model(String),

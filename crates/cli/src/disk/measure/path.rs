@@ -35,7 +35,7 @@ pub(super) struct RealPath {
     file: Arc<File>,
     facts: TargetFacts,
     began: std::time::Instant,
-    /// A command that was handed over while none was under way: whoever waits does it.
+    /// A command that was handed over while none was under way: the waiting thread does it.
     pending: Option<Job>,
     under_way: u32,
     workers: Vec<Sender<Job>>,

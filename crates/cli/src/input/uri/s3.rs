@@ -54,7 +54,7 @@ fn store(bucket: &str) -> Result<Arc<AmazonS3>, String> {
     if let Some(store) = known(|known| known.stores.get(bucket).cloned()) {
         return Ok(store);
     }
-    // Of two libraries that could encrypt, the one that the server uses; somebody else may have chosen already.
+    // Of two libraries that could encrypt, the one that the server uses; the embedding program may have chosen already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let retry = RetryConfig { max_retries: ATTEMPTS, retry_timeout: PATIENCE, ..RetryConfig::default() };
     let built = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build();

@@ -1,7 +1,7 @@
 //! **What for**: a trace of something that takes as long for every command, wherever it lies: a loop device, a volume.
 //!
 //! **Rule**: a number of commands at a time, each the same time and its data's. Of the numbers up to the trace's depth
-//! each is tried: a command is served from when one of so many places was free, in the order of dispatches, until it
+//! each is tried: a command is served from when one of that many places was free, in the order of dispatches, until it
 //! ended. If the places are as many as the commands under way, none waited inside, and what they take may be drawn
 //! evenly from the shortest on, so that the mean is the trace's. The replay of the trace's own commands says which is
 //! the nearest. A delay that is drawn may not make up for what an arm or a buffer does: it is less than half of the
@@ -27,7 +27,7 @@ const DRAWN: f64 = 0.02;
 const MOST: f64 = 0.5;
 /// Near and far are the same if their means differ by less than that part.
 const SAME: f64 = 0.1;
-/// So many numbers are tried one by one, then every power of two.
+/// This many numbers are tried one by one, then every power of two.
 const ONE_BY_ONE: u32 = 8;
 /// No model serves more at a time.
 const MOST_CHANNELS: u32 = 1024;
@@ -91,7 +91,7 @@ fn constant(name: &str, seen: &Seen, commands: &[Traced], channels: u32) -> Opti
     Some((out, if drawn > 0.0 { HANDICAP } else { 1.0 }))
 }
 
-/// How long each was served, if so many are at a time, in the order of dispatches \[ns\].
+/// How long each was served, if that many are at a time, in the order of dispatches \[ns\].
 fn served(commands: &[Traced], channels: u32) -> Vec<f64> {
     let mut free: BinaryHeap<Reverse<Instant>> = (0..channels).map(|_| Reverse(Instant::ZERO)).collect();
     let one = |command: &Traced| {

@@ -43,7 +43,7 @@ impl<'a> Plan<'a> {
             while ended < ends.len() && plan.commands[ends[ended]].completed <= issued {
                 ended += 1;
             }
-            // One that took no time ends when it is issued: it waits for nobody who comes with it.
+            // One that took no time ends when it is issued: it waits for none that comes with it.
             match ended.checked_sub(1).map(|last| ends[last]).filter(|&last| last < nth) {
                 Some(last) => plan.behind[last].push((nth, issued.since(plan.commands[last].completed))),
                 None => plan.due.push(Reverse((Instant::ZERO + issued.since(begin), nth))),

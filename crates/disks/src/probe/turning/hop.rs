@@ -165,7 +165,7 @@ impl Platters {
         self.zeros.push(fraction(angle - time / self.period));
     }
 
-    /// The angle at `time` \[ns\], when somebody asks; the read before ended at `ended`.
+    /// The angle at `time` \[ns\], when asked for; the read before ended at `ended`.
     fn asked(&mut self, time: f64, ended: f64) -> f64 {
         let recent = &self.zeros[self.zeros.len().saturating_sub(Platters::RECENT)..];
         let angle = fraction(time / self.period + usual(recent));
@@ -173,7 +173,7 @@ impl Platters {
         angle
     }
 
-    /// How long after an end somebody asks again \[ns\].
+    /// How long after an end the next read is asked for \[ns\].
     fn lag(&self) -> f64 {
         median(&mut self.lags[self.lags.len().saturating_sub(Platters::RECENT)..].to_vec())
     }

@@ -61,7 +61,7 @@ fn depth(session: &mut Session<'_>, commands: u64) -> Result<u32, ProbeError> {
     Ok(if alone > 1.05 * many { 1 } else { DEPTH })
 }
 
-/// Bytes per second from `start` on; a stretch whose halves differ is read again, for then somebody was late.
+/// Bytes per second from `start` on; a stretch whose halves differ is read again, for then a command was late.
 fn rate(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> Result<Measured, ProbeError> {
     let mut best = stretch(session, start, commands, depth)?;
     for _ in 1..TRIES {

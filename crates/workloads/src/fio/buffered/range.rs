@@ -14,7 +14,7 @@ pub(super) const RANGE_TAG: Tag = Tag(u64::MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RangePlan {
     pub what: RangeSync,
-    /// After so many writes.
+    /// After this many writes.
     pub every: u64,
 }
 

@@ -17,7 +17,7 @@ use blksched::Sector;
 pub(crate) struct ReadBackPlan {
     /// How much a pass writes and reads in its own right \[bytes\].
     pub pass: u64,
-    /// At least so many passes.
+    /// At least this many passes.
     pub loops: u64,
     /// And so much in all, with what is read back \[bytes\].
     pub bytes: u64,
@@ -78,7 +78,7 @@ impl ReadBack {
         Some(place)
     }
 
-    /// Nothing is left of what it does at the moment, with so many bytes transferred in their own right.
+    /// Nothing is left of what it does at the moment, with that many bytes transferred in their own right.
     pub fn is_through(&self, bytes: u64) -> bool {
         match &self.left {
             Some(left) => left.is_empty(),

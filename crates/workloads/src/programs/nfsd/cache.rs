@@ -32,7 +32,7 @@ pub(super) struct Cache {
     copies: Vec<Option<Readahead>>,
 }
 
-/// Nobody looks further back from a page that is missing.
+/// No search goes further back from a page that is missing.
 const MOST_BEHIND: usize = 1024;
 
 /// How far a read has come.

@@ -188,7 +188,7 @@ impl Machine {
         self.to_tell.extend(reads.into_iter().map(|read| (to, piece(read).word())));
     }
 
-    /// Pages have come: whoever waits for one of them looks on.
+    /// Pages have come: those that wait for one of them look on.
     fn arrive(&mut self, now: Instant, piece: Piece) {
         let pages = piece.page - self.at..piece.page - self.at + piece.pages;
         self.cache.arrived(pages.clone());
