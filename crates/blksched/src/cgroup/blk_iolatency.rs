@@ -11,6 +11,7 @@
 #![doc(alias = "iolatency_check_latencies")]
 #![doc(alias = "scale_change")]
 #![doc(alias = "blkcg_iolatency_done_bio")]
+#![doc(alias = "blkiolatency_timer_fn")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -7,6 +7,7 @@
 
 #![doc(alias = "blkcg_set_ioprio")]
 #![doc(alias = "ioprio_set_prio_policy")]
+#![doc(alias = "blkcg_ioprio")]
 
 use crate::request::{Class, Priority};
 

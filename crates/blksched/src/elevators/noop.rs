@@ -3,6 +3,9 @@
 //! **Origin** 2.6: `noop-iosched.c` as its documentation describes it; no recording exists, so not decision-checked.
 //! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
 
+#![doc(alias = "noop_dispatch")]
+#![doc(alias = "noop_add_request")]
+
 use alloc::boxed::Box;
 
 use super::linus::{Linus, LinusTunables, Rule};

@@ -9,6 +9,7 @@
 
 #![doc(alias = "elv_dispatch_sort")]
 #![doc(alias = "elv_dispatch_add_tail")]
+#![doc(alias = "elv_next_request")]
 
 use crate::elevator::Cx;
 use crate::index::List;

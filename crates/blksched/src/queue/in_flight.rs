@@ -6,6 +6,7 @@
 
 #![doc(alias = "blk_mq_start_request")]
 #![doc(alias = "blk_mq_requeue_request")]
+#![doc(alias = "blk_mq_free_request")]
 
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;

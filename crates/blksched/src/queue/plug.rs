@@ -17,6 +17,9 @@
 #![doc(alias = "blk_plug_device")]
 #![doc(alias = "generic_unplug_device")]
 #![doc(alias = "unplug_thresh")]
+#![doc(alias = "blk_add_rq_to_plug")]
+#![doc(alias = "blk_unplug")]
+#![doc(alias = "blk_mq_bio_list_merge")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -4,6 +4,8 @@
 
 #![doc(alias = "get_request")]
 #![doc(alias = "__blk_mq_alloc_requests")]
+#![doc(alias = "blk_queue_congested")]
+#![doc(alias = "elv_may_queue")]
 
 use alloc::boxed::Box;
 

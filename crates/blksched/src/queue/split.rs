@@ -6,6 +6,8 @@
 #![doc(alias = "blk_queue_split")]
 #![doc(alias = "bio_split_rw")]
 #![doc(alias = "bio_split_to_limits")]
+#![doc(alias = "__blk_queue_split")]
+#![doc(alias = "blk_bio_segment_split")]
 
 use crate::request::{Bio, SplitId};
 

@@ -6,6 +6,9 @@
 #![doc(alias = "blk_mq_submit_bio")]
 #![doc(alias = "__make_request")]
 #![doc(alias = "blk_queue_bio")]
+#![doc(alias = "elv_insert")]
+#![doc(alias = "__elv_add_request")]
+#![doc(alias = "blk_mq_sched_insert_request")]
 
 use alloc::collections::VecDeque;
 

@@ -7,6 +7,8 @@
 
 #![doc(alias = "elevator_switch")]
 #![doc(alias = "elv_iosched_store")]
+#![doc(alias = "elevator_init_mq")]
+#![doc(alias = "elv_quiesce_start")]
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -9,6 +9,7 @@
 #![doc(alias = "current_hweight")]
 #![doc(alias = "propagate_weights")]
 #![doc(alias = "hweight_inuse")]
+#![doc(alias = "iocg_activate")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -13,6 +13,7 @@
 #![doc(alias = "as_antic_waitnext")]
 #![doc(alias = "as_antic_stop")]
 #![doc(alias = "antic_status")]
+#![doc(alias = "as_antic_expired")]
 
 use super::process::ProcessId;
 use crate::elevator::{Cx, IdleFor, Run};

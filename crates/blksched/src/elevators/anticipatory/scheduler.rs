@@ -9,6 +9,9 @@
 
 #![doc(alias = "as_data")]
 #![doc(alias = "iosched_as")]
+#![doc(alias = "as_add_request")]
+#![doc(alias = "as_completed_request")]
+#![doc(alias = "as_merged_request")]
 
 use super::anticipate::{Anticipation, Awaited, Phase};
 use super::batch::{Batch, Lengths, Stage};

@@ -3,6 +3,10 @@
 //! **In the kernel** `iosched_bfq_mq`.
 
 #![doc(alias = "iosched_bfq_mq")]
+#![doc(alias = "bfq_allow_bio_merge")]
+#![doc(alias = "bfq_bio_merge")]
+#![doc(alias = "bfq_request_merged")]
+#![doc(alias = "bfq_requests_merged")]
 
 use alloc::vec::Vec;
 

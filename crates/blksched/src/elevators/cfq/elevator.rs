@@ -4,6 +4,11 @@
 
 #![doc(alias = "iosched_cfq")]
 #![doc(alias = "cfq_forced_dispatch")]
+#![doc(alias = "cfq_merge")]
+#![doc(alias = "cfq_allow_merge")]
+#![doc(alias = "cfq_allow_bio_merge")]
+#![doc(alias = "cfq_activate_request")]
+#![doc(alias = "cfq_deactivate_request")]
 
 use alloc::vec::Vec;
 

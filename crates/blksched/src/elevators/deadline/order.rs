@@ -11,6 +11,9 @@
 #![doc(alias = "sort_list")]
 #![doc(alias = "deadline_add_drq_rb")]
 #![doc(alias = "deadline_find_drq_rb")]
+#![doc(alias = "deadline_add_request")]
+#![doc(alias = "deadline_latter_request")]
+#![doc(alias = "deadline_merged_request")]
 
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};

@@ -11,6 +11,7 @@
 #![doc(alias = "kyber_timer_fn")]
 #![doc(alias = "kyber_resize_domain")]
 #![doc(alias = "calculate_percentile")]
+#![doc(alias = "kyber_depth")]
 
 use super::domain::most_tokens;
 use super::latency::Judged;

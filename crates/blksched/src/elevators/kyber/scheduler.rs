@@ -9,6 +9,11 @@
 #![doc(alias = "kyber_insert_requests")]
 #![doc(alias = "kyber_dispatch_request")]
 #![doc(alias = "kyber_completed_request")]
+#![doc(alias = "kyber_bio_merge")]
+#![doc(alias = "kyber_finish_request")]
+#![doc(alias = "kyber_has_work")]
+#![doc(alias = "kyber_depth_updated")]
+#![doc(alias = "kyber_limit_depth")]
 
 use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;

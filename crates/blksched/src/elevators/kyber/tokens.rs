@@ -13,6 +13,7 @@
 #![doc(alias = "domain_tokens")]
 #![doc(alias = "kyber_get_domain_token")]
 #![doc(alias = "sbitmap_queue")]
+#![doc(alias = "kyber_domain_wake")]
 
 use alloc::vec;
 use alloc::vec::Vec;

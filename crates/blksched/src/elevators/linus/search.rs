@@ -2,6 +2,7 @@
 //! **In the kernel** `elevator_linus_merge`.
 
 #![doc(alias = "elevator_linus_merge")]
+#![doc(alias = "elevator_linus_merge_req")]
 
 use super::between::lies_between;
 use super::counters::Counters;

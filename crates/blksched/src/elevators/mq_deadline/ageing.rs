@@ -11,6 +11,7 @@
 
 #![doc(alias = "dd_dispatch_prio_aged_requests")]
 #![doc(alias = "prio_aging_expire")]
+#![doc(alias = "started_after")]
 
 use super::class::{ClassQueue, PerClass};
 use crate::elevators::ioprio::IoprioClass;

@@ -10,6 +10,9 @@
 #![doc(alias = "deadline_data")]
 #![doc(alias = "dd_dispatch_request")]
 #![doc(alias = "dd_insert_requests")]
+#![doc(alias = "dd_insert_request")]
+#![doc(alias = "dd_finish_request")]
+#![doc(alias = "dd_has_work")]
 
 use super::ageing::{self, Age, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};

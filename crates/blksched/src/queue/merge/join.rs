@@ -5,6 +5,12 @@
 #![doc(alias = "bio_attempt_back_merge")]
 #![doc(alias = "bio_attempt_front_merge")]
 #![doc(alias = "attempt_merge")]
+#![doc(alias = "elv_merged_request")]
+#![doc(alias = "elv_merge_requests")]
+#![doc(alias = "attempt_back_merge")]
+#![doc(alias = "attempt_front_merge")]
+#![doc(alias = "ll_back_merge_fn")]
+#![doc(alias = "ll_merge_requests_fn")]
 
 use super::{Remember, fits};
 use crate::elevator::Elevator;

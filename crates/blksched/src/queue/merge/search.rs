@@ -7,6 +7,7 @@
 #![doc(alias = "blk_mq_sched_try_merge")]
 #![doc(alias = "blk_bio_list_merge")]
 #![doc(alias = "blk_try_merge")]
+#![doc(alias = "blk_mq_sched_bio_merge")]
 
 use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
 use crate::elevator::{Elevator, Hook, Insert, Lookup};

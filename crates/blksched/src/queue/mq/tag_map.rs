@@ -11,6 +11,7 @@
 #![doc(alias = "sbitmap_get_shallow")]
 #![doc(alias = "sbitmap_deferred_clear")]
 #![doc(alias = "alloc_hint")]
+#![doc(alias = "sbitmap_queue_clear")]
 
 use alloc::vec::Vec;
 

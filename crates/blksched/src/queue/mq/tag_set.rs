@@ -16,6 +16,8 @@
 #![doc(alias = "hctx_may_queue")]
 #![doc(alias = "blk_mq_tag_busy")]
 #![doc(alias = "blk_mq_tag_idle")]
+#![doc(alias = "blk_mq_mark_tag_wait")]
+#![doc(alias = "blk_mq_get_driver_tag")]
 
 use alloc::vec;
 use alloc::vec::Vec;

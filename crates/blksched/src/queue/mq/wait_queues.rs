@@ -9,6 +9,7 @@
 #![doc(alias = "sbq_wait_state")]
 #![doc(alias = "sbitmap_queue_wake_up")]
 #![doc(alias = "bt_wait_ptr")]
+#![doc(alias = "sbq_wake_ptr")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

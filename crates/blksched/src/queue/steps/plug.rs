@@ -6,6 +6,7 @@
 #![doc(alias = "blk_flush_plug_list")]
 #![doc(alias = "blk_unplug_timeout")]
 #![doc(alias = "blk_unplug_work")]
+#![doc(alias = "blk_mq_flush_plug_list")]
 
 use alloc::vec::Vec;
 

@@ -8,6 +8,8 @@
 #![doc(alias = "get_limit")]
 #![doc(alias = "rq_depth_scale_down")]
 #![doc(alias = "rq_depth_scale_up")]
+#![doc(alias = "scale_up")]
+#![doc(alias = "scale_down")]
 
 use crate::time::Span;
 

@@ -9,6 +9,7 @@
 #![doc(alias = "bfq_entity")]
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "bfq_bfqq_budget_left")]
+#![doc(alias = "bfq_delta")]
 
 use alloc::vec::Vec;
 

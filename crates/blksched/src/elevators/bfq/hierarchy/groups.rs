@@ -14,6 +14,7 @@
 #![doc(alias = "bfq_bio_bfqg")]
 #![doc(alias = "bfq_pd_init")]
 #![doc(alias = "entity_is_group")]
+#![doc(alias = "bfq_group_set_weight")]
 
 use alloc::vec::Vec;
 

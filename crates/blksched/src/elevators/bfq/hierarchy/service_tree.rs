@@ -17,6 +17,12 @@
 #![doc(alias = "bfq_update_vtime")]
 #![doc(alias = "min_start")]
 #![doc(alias = "bfq_lookup_next_entity")]
+#![doc(alias = "__bfq_lookup_next_entity")]
+#![doc(alias = "bfq_active_insert")]
+#![doc(alias = "bfq_active_extract")]
+#![doc(alias = "bfq_idle_insert")]
+#![doc(alias = "bfq_idle_extract")]
+#![doc(alias = "bfq_forget_idle")]
 
 use crate::elevators::bfq::hierarchy::entity::{Earliest, Node, Stamps, Virtual};
 use crate::elevators::bfq::ids::Qid;

@@ -7,6 +7,7 @@
 #![doc(alias = "bfq_weights_tree_add")]
 #![doc(alias = "bfq_weight_counter")]
 #![doc(alias = "queue_weights_tree")]
+#![doc(alias = "bfq_weights_tree_remove")]
 
 use alloc::vec::Vec;
 

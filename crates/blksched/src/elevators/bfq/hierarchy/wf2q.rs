@@ -19,6 +19,10 @@
 #![doc(alias = "bfq_forget_entity")]
 #![doc(alias = "bfq_put_idle_entity")]
 #![doc(alias = "vtime")]
+#![doc(alias = "__bfq_activate_entity")]
+#![doc(alias = "__bfq_requeue_entity")]
+#![doc(alias = "bfq_deactivate_entity")]
+#![doc(alias = "bfq_update_fin_time_enqueue")]
 
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{Node, Place};

@@ -9,6 +9,7 @@
 #![doc(alias = "large_burst")]
 #![doc(alias = "last_ins_in_burst")]
 #![doc(alias = "in_large_burst")]
+#![doc(alias = "bfq_reset_burst_list")]
 
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::links::{Head, Links};

@@ -7,6 +7,7 @@
 #![doc(alias = "rq_pos_tree")]
 #![doc(alias = "rq_pos_tree_lookup")]
 #![doc(alias = "bfq_pos_tree_add_move")]
+#![doc(alias = "bfq_rq_pos_tree_lookup")]
 
 use alloc::vec::Vec;
 

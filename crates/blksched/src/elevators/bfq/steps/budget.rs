@@ -14,6 +14,7 @@
 #![doc(alias = "max_budget")]
 #![doc(alias = "bfq_calc_max_budget")]
 #![doc(alias = "bfq_async_charge_factor")]
+#![doc(alias = "service_from_backlogged")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::feedback;

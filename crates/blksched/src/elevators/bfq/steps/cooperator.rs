@@ -16,6 +16,7 @@
 #![doc(alias = "bfq_rq_close_to_sector")]
 #![doc(alias = "rq_pos_tree")]
 #![doc(alias = "bfq_pos_tree_add_move")]
+#![doc(alias = "bfq_may_be_close_cooperator")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::{Cid, Qid};

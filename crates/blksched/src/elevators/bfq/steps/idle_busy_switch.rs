@@ -12,6 +12,8 @@
 #![doc(alias = "bfq_del_bfqq_busy")]
 #![doc(alias = "bfq_bfqq_handle_idle_busy_switch")]
 #![doc(alias = "busy_queues")]
+#![doc(alias = "bfq_bfqq_higher_class_or_weight")]
+#![doc(alias = "bfq_bfqq_update_budg_for_activation")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::raising::{Awakening, on_awakening};

@@ -17,6 +17,7 @@
 #![doc(alias = "bfq_better_to_idle")]
 #![doc(alias = "idling_needed_for_service_guarantees")]
 #![doc(alias = "idling_boosts_thr_without_issues")]
+#![doc(alias = "bfq_idle_slice_timer_body")]
 
 use crate::elevator::{IdleFor, Run};
 use crate::elevators::bfq::data::Bfq;

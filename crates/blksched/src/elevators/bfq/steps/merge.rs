@@ -12,6 +12,8 @@
 #![doc(alias = "new_bfqq")]
 #![doc(alias = "bfq_bfqq_save_state")]
 #![doc(alias = "stably_merged")]
+#![doc(alias = "bfq_do_early_stable_merge")]
+#![doc(alias = "bfq_do_or_sched_stable_merge")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;

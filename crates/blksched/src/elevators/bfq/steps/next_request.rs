@@ -9,6 +9,7 @@
 #![doc(alias = "bfq_find_next_rq")]
 #![doc(alias = "bfq_check_fifo")]
 #![doc(alias = "next_rq")]
+#![doc(alias = "bfq_remove_request")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::Service;

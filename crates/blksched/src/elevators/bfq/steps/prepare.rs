@@ -9,6 +9,7 @@
 #![doc(alias = "bfq_get_bfqq_handle_split")]
 #![doc(alias = "bfq_exit_icq")]
 #![doc(alias = "bic_to_bfqq")]
+#![doc(alias = "bfq_init_rq")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node};

@@ -17,6 +17,8 @@
 #![doc(alias = "bfq_wr_duration")]
 #![doc(alias = "switch_back_to_interactive_wr")]
 #![doc(alias = "bfq_bfqq_end_wr")]
+#![doc(alias = "bfq_end_wr")]
+#![doc(alias = "bfq_update_wr_data")]
 
 use alloc::vec::Vec;
 

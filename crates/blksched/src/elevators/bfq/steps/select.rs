@@ -11,6 +11,9 @@
 #![doc(alias = "bfq_set_in_service_queue")]
 #![doc(alias = "bfq_dispatch_rq_from_bfqq")]
 #![doc(alias = "bfq_select_queue")]
+#![doc(alias = "__bfq_set_in_service_queue")]
+#![doc(alias = "bfq_may_expire_for_budg_timeout")]
+#![doc(alias = "bfq_bfqq_budget_timeout")]
 
 use crate::elevator::{Dispatch, IdleFor};
 use crate::elevators::bfq::data::Bfq;

@@ -17,6 +17,7 @@
 #![doc(alias = "slice_resid")]
 #![doc(alias = "cfq_slice_used")]
 #![doc(alias = "cfq_prio_to_slice")]
+#![doc(alias = "cfq_target_latency")]
 
 use crate::elevators::cfq::tunables::Ticks;
 use crate::request::Waiter;

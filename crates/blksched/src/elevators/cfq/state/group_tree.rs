@@ -11,6 +11,8 @@
 #![doc(alias = "cfq_group_service_tree_add")]
 #![doc(alias = "cfq_choose_cfqg")]
 #![doc(alias = "min_vdisktime")]
+#![doc(alias = "cfq_group_service_tree_del")]
+#![doc(alias = "update_min_vdisktime")]
 
 use crate::elevators::cfq::ids::Gid;
 use crate::elevators::cfq::state::groups::Groups;

@@ -10,6 +10,7 @@
 #![doc(alias = "cfq_get_cfqg")]
 #![doc(alias = "cfq_link_cfqq_cfqg")]
 #![doc(alias = "blkio_cgroup")]
+#![doc(alias = "cfq_update_group_weight")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -7,6 +7,7 @@
 
 #![doc(alias = "prio_trees")]
 #![doc(alias = "cfq_prio_tree_add")]
+#![doc(alias = "cfq_prio_tree_lookup")]
 
 use crate::elevators::cfq::ids::Qid;
 use crate::index::{Forest, Root};

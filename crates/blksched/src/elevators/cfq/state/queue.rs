@@ -10,6 +10,7 @@
 #![doc(alias = "cfq_get_queue")]
 #![doc(alias = "cfq_put_queue")]
 #![doc(alias = "async_cfqq")]
+#![doc(alias = "cfqq_type")]
 
 use alloc::vec::Vec;
 

@@ -12,6 +12,7 @@
 #![doc(alias = "cfq_update_io_thinktime")]
 #![doc(alias = "sample_valid")]
 #![doc(alias = "ttime_mean")]
+#![doc(alias = "cfq_io_thinktime_big")]
 
 use crate::estimate::ThinkTime;
 use crate::time::Tick;

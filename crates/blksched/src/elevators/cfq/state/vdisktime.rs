@@ -6,6 +6,7 @@
 //! **In the kernel** `vdisktime`, `leaf_weight`.
 
 #![doc(alias = "leaf_weight")]
+#![doc(alias = "cfqg_scale_charge")]
 
 use crate::elevators::cfq::ids::Gid;
 use core::cmp::Ordering;

@@ -9,6 +9,9 @@
 #![doc(alias = "cfq_insert_request")]
 #![doc(alias = "cfq_rq_enqueued")]
 #![doc(alias = "cfq_add_rq_rb")]
+#![doc(alias = "cfq_merged_request")]
+#![doc(alias = "cfq_merged_requests")]
+#![doc(alias = "cfq_reposition_rq_rb")]
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::Cfq;

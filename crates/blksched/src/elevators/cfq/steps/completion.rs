@@ -5,6 +5,7 @@
 
 #![doc(alias = "cfq_completed_request")]
 #![doc(alias = "wait_busy")]
+#![doc(alias = "cfq_schedule_dispatch")]
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::Cfq;

@@ -17,6 +17,7 @@
 #![doc(alias = "cfq_rq_close")]
 #![doc(alias = "prio_trees")]
 #![doc(alias = "cfq_prio_tree_add")]
+#![doc(alias = "cfq_dist_from_last")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;

@@ -8,6 +8,8 @@
 #![doc(alias = "cfq_dispatch_requests")]
 #![doc(alias = "cfq_dispatch_request")]
 #![doc(alias = "cfq_dispatch_insert")]
+#![doc(alias = "cfq_find_next_rq")]
+#![doc(alias = "cfq_remove_request")]
 
 use crate::elevator::{Cx, Dispatch};
 use crate::elevators::by_sector;

@@ -13,6 +13,7 @@
 #![doc(alias = "split_cfqq")]
 #![doc(alias = "should_split_cfqq")]
 #![doc(alias = "cfq_mark_cfqq_coop")]
+#![doc(alias = "cfq_put_cooperator")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;

@@ -12,6 +12,11 @@
 #![doc(alias = "cfq_set_request")]
 #![doc(alias = "cfq_put_request")]
 #![doc(alias = "cfq_exit_icq")]
+#![doc(alias = "cfq_init_prio_data")]
+#![doc(alias = "changed_ioprio")]
+#![doc(alias = "cfq_ioc_set_ioprio")]
+#![doc(alias = "cfq_find_alloc_queue")]
+#![doc(alias = "cfq_async_queue_prio")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;

@@ -5,6 +5,7 @@
 
 #![doc(alias = "cfq_idle_slice_timer")]
 #![doc(alias = "cfq_del_timer")]
+#![doc(alias = "cfq_kick_queue")]
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::Cfq;
