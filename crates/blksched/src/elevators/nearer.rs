@@ -10,15 +10,19 @@ use crate::request::Sector;
 
 /// How far back the arm turns, and at what price.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TurningBack {
-    pub(super) reach_sectors: u64,
+pub(crate) struct TurningBack {
+    pub(crate) reach_sectors: u64,
     /// What a sector back costs in sectors ahead.
-    pub(super) penalty: u64,
+    pub(crate) penalty: u64,
 }
 
 impl TurningBack {
     /// Is the first of two requests the one to take? `first` and `second` are where they start.
     pub(super) fn prefers_first(self, arm: Sector, first: Sector, second: Sector) -> bool {
+        // Both ahead, as mostly.
+        if first >= arm && second >= arm {
+            return first <= second;
+        }
         match (self.cost(arm, first), self.cost(arm, second)) {
             (Some(one), Some(other)) if one != other => one < other,
             (Some(_), Some(_)) => first >= second,

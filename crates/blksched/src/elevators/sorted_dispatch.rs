@@ -51,6 +51,12 @@ impl SortedDispatch {
         }
     }
 
+    /// `rq` is chosen while nothing else is: it goes to the device without standing here.
+    pub(super) fn pass_by(&mut self, cx: &Cx<'_>, rq: RequestId) {
+        debug_assert!(self.is_empty(), "{rq:?} would overtake others");
+        self.arm = cx.rq(rq).end();
+    }
+
     /// The device handed `rq` back untried.
     pub(super) fn hand_back(&mut self, rq: RequestId) {
         self.handed_back.push_front(rq);

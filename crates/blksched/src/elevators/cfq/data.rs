@@ -15,6 +15,7 @@ use crate::elevators::cfq::state::queue::Queues;
 use crate::elevators::cfq::state::service_trees::ServiceTrees;
 use crate::elevators::cfq::state::workload::Workload;
 use crate::elevators::cfq::tunables::{CfqTunables, Ticks, V4_20};
+use crate::elevators::next_request::Preference;
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::index::{Forest, Lists};
 use crate::request::{PerWaiter, Sector, SubmitterId, Table};
@@ -36,11 +37,15 @@ pub struct Cfq {
     pub(super) knobs: CfqTunables,
     /// The times among them, in units of the clock.
     pub(super) ticks: Ticks,
+    /// Which of two requests goes first, by them.
+    pub(super) preference: Preference,
     pub(super) rules: Mechanisms,
     /// What time is counted in.
     pub(super) unit: Jiffies,
     /// A jiffy in that unit.
     pub(super) jiffy: Tick,
+    /// The moment of the call under way.
+    pub(super) now: Tick,
     /// Added to service keys (`Clock::head_start`).
     pub(super) head_start: i64,
 
@@ -90,9 +95,11 @@ impl Cfq {
         Cfq {
             knobs,
             ticks: Ticks::of(&knobs, unit),
+            preference: knobs.preference(),
             rules,
             unit,
             jiffy: rules.clock.jiffy(hz),
+            now: 0,
             head_start: 0,
             processes: Processes::default(),
             queues: Queues::default(),
@@ -134,8 +141,10 @@ impl Cfq {
         self.chosen.reserve(requests);
     }
 
-    pub(super) fn now(&self, cx: &Cx<'_>) -> Tick {
-        self.unit.tick(cx.now)
+    /// A call of the contract begins: the moment is turned into ticks once.
+    #[inline]
+    pub(super) fn begin(&mut self, cx: &Cx<'_>) {
+        self.now = self.unit.tick(cx.now);
     }
 
     /// A second in units of the clock.
@@ -145,7 +154,7 @@ impl Cfq {
 
     /// The device is known now, and time begins.
     pub(super) fn meet_device(&mut self, cx: &Cx<'_>) {
-        let now = self.now(cx);
+        let now = self.now;
         self.last_sync = now;
         self.last_delayed_sync = now.wrapping_sub(self.second());
         self.head_start = self.rules.clock.head_start(cx.now);

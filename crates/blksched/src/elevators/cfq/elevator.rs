@@ -31,19 +31,23 @@ impl Elevator for Cfq {
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
+        self.begin(cx);
         self.meet_device(cx);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        self.begin(cx);
         self.settle();
         self.arrived(cx, rq)
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
+        self.begin(cx);
         self.dispatch_next(cx)
     }
 
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+        self.begin(cx);
         self.settle();
         self.completed(cx, rq)
     }
@@ -57,11 +61,13 @@ impl Elevator for Cfq {
     }
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
+        self.begin(cx);
         self.settle();
         self.timer_fired(cx)
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
+        self.begin(cx);
         self.replaced(cx, into, victim);
     }
 
@@ -71,6 +77,7 @@ impl Elevator for Cfq {
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
+        self.begin(cx);
         self.settle();
         self.process_gone(cx, submitter)
     }
@@ -83,12 +90,14 @@ impl Elevator for Cfq {
 
 impl Merges for Cfq {
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.begin(cx);
         self.settle();
         self.prepared(cx, rq);
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.drop_request(cx, rq);
+        self.begin(cx);
+        self.drop_unserved(cx, rq);
     }
 
     fn merging(&self) -> Merging {
@@ -110,6 +119,7 @@ impl Merges for Cfq {
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
+        self.begin(cx);
         if end == End::Front {
             self.begins_earlier(cx, rq);
         }
@@ -120,11 +130,13 @@ impl Admits for Cfq {}
 
 impl Grouped for Cfq {
     fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.begin(cx);
         self.settle();
-        self.announce(cx, id, group);
+        self.announce(id, group);
     }
 
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        self.begin(cx);
         self.settle();
         self.group_gone(cx, id);
         let run = self.take_wish();
@@ -155,6 +167,7 @@ impl Tunables for Cfq {
     fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
         self.knobs.set(name, raw)?;
         self.ticks = Ticks::of(&self.knobs, self.unit);
+        self.preference = self.knobs.preference();
         Ok(())
     }
 }

@@ -4,6 +4,8 @@
 
 #![doc(alias = "iosched")]
 
+use crate::elevators::nearer::TurningBack;
+use crate::elevators::next_request::{Metadata, Preference};
 use crate::kernel::{Kernel, Kernels};
 use crate::request::PerWaiter;
 use crate::time::{Jiffies, Span, Tick};
@@ -13,6 +15,8 @@ pub(crate) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
 pub(crate) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
 pub(crate) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
 pub(crate) const V4_20: Kernel = Kernel::new(4, 20, 0);
+/// A seeky process is worth so long.
+const SEEKY_IDLE: Span = Span::from_ms(2);
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
 const INT_MAX: i64 = i32::MAX as i64;
@@ -73,6 +77,15 @@ tunables! {
 }
 
 impl CfqTunables {
+    /// Which of two requests goes first.
+    pub(crate) fn preference(&self) -> Preference {
+        let turning_back = TurningBack {
+            reach_sectors: 2 * u64::try_from(self.back_seek_max).unwrap_or(0),
+            penalty: self.back_seek_penalty.max(1) as u64,
+        };
+        Preference { turning_back, metadata: Metadata::First }
+    }
+
     /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk
     /// never idles.
     pub(crate) fn defaults(kernel: Kernel, hz: u32) -> CfqTunables {
@@ -98,6 +111,8 @@ pub(crate) struct Ticks {
     pub(crate) slice_sync: Tick,
     pub(crate) slice_async: Tick,
     pub(crate) slice_idle: Tick,
+    /// What a seeky process is worth.
+    pub(crate) seeky_idle: Tick,
     pub(crate) group_idle: Tick,
     pub(crate) target_latency: Tick,
     pub(crate) fifo_expire: PerWaiter<Tick>,
@@ -109,6 +124,7 @@ impl Ticks {
             slice_sync: unit.ticks(knobs.slice_sync),
             slice_async: unit.ticks(knobs.slice_async),
             slice_idle: unit.ticks(knobs.slice_idle),
+            seeky_idle: unit.ticks(SEEKY_IDLE),
             group_idle: unit.ticks(knobs.group_idle),
             target_latency: unit.ticks(knobs.target_latency),
             fifo_expire: PerWaiter {

@@ -12,10 +12,7 @@
 use crate::elevators::cfq::rules::Idling;
 use crate::elevators::cfq::state::idle_window::{QueueDepth, Window};
 use crate::elevators::cfq::state::seeks::Seekiness;
-use crate::time::{Span, Tick};
-
-/// A seeky process is worth so long.
-pub(crate) const SEEKY_IDLE: Span = Span::from_ms(2);
+use crate::time::Tick;
 
 /// What the window looks at \[ticks\].
 #[derive(Clone, Copy, Debug)]

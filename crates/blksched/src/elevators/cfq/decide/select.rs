@@ -6,9 +6,11 @@
 
 #![doc(alias = "cfq_select_queue")]
 
-use crate::elevators::cfq::rules::Trees;
-use crate::elevators::cfq::state::slice::{Progress, Rest};
+use crate::elevators::cfq::rules::{Preemption, Trees};
+use crate::elevators::cfq::state::queue::CfqQueue;
+use crate::elevators::cfq::state::slice::{Duty, Progress, Rest};
 use crate::explain::SliceEnd;
+use crate::time::Tick;
 
 /// What the ladder looks at.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,18 @@ pub(crate) enum Decision {
     Expire(Rest, SliceEnd),
     /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its slice ends.
     Cooperate,
+}
+
+/// Has the queue being served requests, and time? As mostly: then the ladder need not be asked.
+#[inline]
+pub(crate) fn simply_goes_on(rule: Preemption, queue: &CfqQueue, now: Tick) -> bool {
+    let has_time = match queue.slice.progress {
+        Progress::Unstarted => true,
+        Progress::Running(end) => now < end || queue.slice.duty != Duty::None,
+        Progress::WaitingAlone(_) => false,
+    };
+    // 2.6.31 may yield to real time.
+    has_time && !queue.is_empty() && rule != Preemption::Close
 }
 
 pub(crate) fn choose(at: DecisionInputs) -> Decision {

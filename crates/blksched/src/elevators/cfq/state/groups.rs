@@ -16,14 +16,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
+use crate::elevators::cfq::rules::Grouping;
+use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::service_trees::{TREES, TreeAt};
 use crate::elevators::cfq::state::think::Pauses;
 use crate::elevators::cfq::state::vdisktime::{Share, VirtualTime};
 use crate::elevators::cfq::state::workload::Saved;
+use crate::elevators::cfq::tunables::Ticks;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::group::Group;
 use crate::index::Tree;
-use crate::request::GroupId;
+use crate::request::{GroupId, Waiter};
 use crate::time::Tick;
 
 pub(crate) const NOWHERE: Gid = Gid::MAX;
@@ -170,6 +173,30 @@ impl Groups {
     /// Is `g` the group `above`, or below it?
     pub(crate) fn is_within(&self, g: Gid, above: Gid) -> bool {
         core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
+    }
+
+    /// A queue's pause is over: its tree's and its group's are.
+    #[inline]
+    pub(crate) fn pauses_end(&mut self, queue: &CfqQueue, now: Tick, ticks: &Ticks, grouping: Grouping) {
+        if queue.is_sync() {
+            let tree = queue.served_in.expect("a queue with a request waits for a slice");
+            self.pauses_of(tree).end(now, ticks.slice_idle);
+        }
+        if grouping == Grouping::On {
+            self[queue.group].pauses.end(now, ticks.group_idle);
+        }
+    }
+
+    /// A request of a queue came back: pauses begin.
+    #[inline]
+    pub(crate) fn pauses_begin(&mut self, queue: &CfqQueue, waiter: Waiter, now: Tick, grouping: Grouping) {
+        if waiter == Waiter::Sync {
+            let now_in = || TreeAt::of(queue.group, queue.ioprio.class, queue.kind());
+            self.pauses_of(queue.served_in.unwrap_or_else(now_in)).begin(now);
+        }
+        if grouping == Grouping::On {
+            self[queue.group].pauses.begin(now);
+        }
     }
 
     pub(crate) fn pauses_of(&mut self, tree: TreeAt) -> &mut Pauses {

@@ -143,6 +143,11 @@ impl CfqQueue {
         }
     }
 
+    /// Its process neither parts from it nor joins another one.
+    pub(crate) fn goes_on_as_it_is(&self) -> bool {
+        self.cooperation != Cooperation::Splitting && self.joins.is_none()
+    }
+
     /// Nothing of it is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()

@@ -6,7 +6,9 @@
 #![doc(alias = "CFQQ_SEEKY")]
 #![doc(alias = "seek_mean")]
 
-use crate::elevators::cfq::rules::FirstSeek;
+use crate::elevators::cfq::rules::{FirstSeek, Seeks};
+use crate::elevators::cfq::state::process::Process;
+use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::estimate::SeekDistance;
 use crate::request::Sector;
 
@@ -16,6 +18,20 @@ pub(crate) struct Seekiness {
     pub(crate) is_seeky: bool,
     /// And enough is known to believe it.
     pub(crate) is_surely: bool,
+}
+
+/// The seeks that count for a queue, used by this process.
+#[inline]
+pub(crate) fn seekiness(rule: Seeks, queue: &CfqQueue, process: Option<&Process>) -> Seekiness {
+    let mean = match (rule, process) {
+        (Seeks::History, _) => {
+            let is_seeky = queue.history.is_seeky();
+            return Seekiness { is_seeky, is_surely: is_seeky };
+        }
+        (Seeks::PerProcess, Some(process)) => process.seeks,
+        (Seeks::PerProcess, None) | (Seeks::PerQueue, _) => queue.seeks,
+    };
+    Seekiness { is_seeky: mean.is_seeky(), is_surely: mean.is_surely_seeky() }
 }
 
 impl FirstSeek {

@@ -14,12 +14,13 @@
 #![doc(alias = "cfq_reposition_rq_rb")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::decide::idle_window::{Habits, SEEKY_IDLE, window};
+use crate::elevators::cfq::data::{Cfq, Row};
+use crate::elevators::cfq::decide::idle_window::{Habits, window};
 use crate::elevators::cfq::ids::{Pid, Qid};
-use crate::elevators::cfq::rules::{Alias, Grouping, NextRequest, Seeks, Think, WhileIdling};
+use crate::elevators::cfq::rules::{Alias, NextRequest, Seeks, Think, WhileIdling};
 use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth};
 use crate::elevators::cfq::state::queue::Reading;
+use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::state::slice::{Duty, Idle};
 use crate::elevators::ioprio::Ioprio;
 use crate::explain::Reason;
@@ -31,15 +32,15 @@ const SMALL_BYTES: u64 = 4096;
 impl Cfq {
     /// A request enters its queue.
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let (q, ioprio) = (self.rows[rq].queue, Ioprio::of(cx.rq(rq).priority));
-        if self.queues[q].reading == Reading::Stale {
-            self.queues[q].take(ioprio);
+        let Row { queue: q, process: pid, .. } = self.rows[rq];
+        let queue = &mut self.queues[q];
+        if queue.reading == Reading::Stale {
+            queue.take(Ioprio::of(cx.rq(rq).priority));
         }
         self.sort_in(cx, q, rq);
         self.queue_by_age(cx, q, rq);
         self.queued += 1;
-        self.queues[q].meta += u32::from(cx.rq(rq).hints.meta);
-        self.learn(cx, q, rq);
+        self.learn(cx, q, pid, rq);
         let run = self.meet_active(cx, q, rq);
         // The queue that was served may have ended when its last process left it (`prepare`).
         run.max(self.take_wish())
@@ -63,7 +64,7 @@ impl Cfq {
             self.set_next(cx, q, Some(into));
         }
         self.take_out(cx, q, victim);
-        self.drop_request(cx, victim);
+        self.drop_unserved(cx, victim);
     }
 
     /// Into the queue's order by sector.
@@ -73,14 +74,17 @@ impl Cfq {
         if self.rules.alias == Alias::Forced {
             self.force_aliases_out(cx, q, start);
         }
-        self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
-        self.join(cx, q);
+        let queue = &mut self.queues[q];
+        self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
+        if queue.served_in.is_none() {
+            self.join(cx, q);
+        }
         let before = self.queues[q].next;
         // From where the disk is, since the arm has not moved for this request yet; after a dispatch `find_next` says
         // from where.
-        let next = self.better(cx, before, Some(rq), self.head);
-        self.set_next(cx, q, next);
+        let next = self.preference.better(|rq| cx.rq(rq), self.head, before, Some(rq));
         if next != before {
+            self.set_next(cx, q, next);
             self.position_add(cx, q);
         }
     }
@@ -89,62 +93,57 @@ impl Cfq {
         while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
             let alias = RequestId::from_index(alias);
             cx.explain(Reason::AliasForced { rq: alias });
-            self.move_to_chosen(cx, alias);
+            self.move_to_chosen(cx, q, alias);
             cx.seal(alias);
         }
     }
 
     /// What an arrival says about its process and its queue.
-    fn learn(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        self.pauses_end(cx, q, rq);
-        let (pid, request) = (self.rows[rq].process, cx.rq(rq));
+    #[inline(always)]
+    fn learn(&mut self, cx: &Cx<'_>, q: Qid, pid: Pid, rq: RequestId) {
+        let (rules, request) = (&self.rules, cx.rq(rq));
+        let (queue, process) = (&mut self.queues[q], &mut self.processes[pid]);
+        queue.meta += u32::from(request.hints.meta);
+        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to think
+        // less than it does.
+        if queue.is_sync() || rules.think == Think::PerProcess {
+            process.pauses.end(self.now, self.ticks.slice_idle);
+        }
+        if rules.think != Think::PerProcess {
+            self.groups.pauses_end(queue, self.now, &self.ticks, rules.groups);
+        }
+        let seeks = match rules.seeks {
+            Seeks::PerProcess => Some(&mut process.seeks),
+            Seeks::PerQueue => Some(&mut queue.seeks),
+            Seeks::History => None,
+        };
+        match seeks {
+            Some(seeks) => rules.first_seek.add(seeks, request.start),
+            None => queue.history.add(request.start, request.sectors, cx.device().rotational),
+        }
+        if queue.is_sync() && !queue.is_idle_class() {
+            self.queues[q].window = self.habits(cx, q, pid);
+        }
+        let (queue, process) = (&mut self.queues[q], &mut self.processes[pid]);
         match self.rules.seeks {
-            Seeks::PerProcess => self.rules.first_seek.add(&mut self.processes[pid].seeks, request.start),
-            Seeks::PerQueue => self.rules.first_seek.add(&mut self.queues[q].seeks, request.start),
-            Seeks::History => self.queues[q].history.add(request.start, request.sectors, cx.device().rotational),
-        }
-        self.look_at_habits(cx, pid, q);
-        match self.rules.seeks {
-            Seeks::PerProcess => self.processes[pid].seeks.ended(request.end()),
-            Seeks::PerQueue => self.queues[q].seeks.ended(request.end()),
-            Seeks::History => self.queues[q].history.ended(request.end()),
-        }
-    }
-
-    /// A request came in: its pauses are over.
-    fn pauses_end(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        let (now, ticks) = (self.now(cx), self.ticks);
-        let process = self.rows[rq].process;
-        // Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to think less than it does.
-        if self.rules.think == Think::PerProcess {
-            self.processes[process].pauses.end(now, ticks.slice_idle);
-            return;
-        }
-        let queue = &self.queues[q];
-        if queue.is_sync() {
-            self.processes[process].pauses.end(now, ticks.slice_idle);
-            let tree = queue.served_in.expect("a queue with a request waits for a slice");
-            self.groups.pauses_of(tree).end(now, ticks.slice_idle);
-        }
-        if self.rules.groups == Grouping::On {
-            self.groups[queue.group].pauses.end(now, ticks.group_idle);
+            Seeks::PerProcess => process.seeks.ended(request.end()),
+            Seeks::PerQueue => queue.seeks.ended(request.end()),
+            Seeks::History => queue.history.ended(request.end()),
         }
     }
 
     /// A process sent a request into its queue: is it worth idling for now?
-    fn look_at_habits(&mut self, cx: &Cx<'_>, pid: Pid, q: Qid) {
+    #[inline(always)]
+    fn habits(&self, cx: &Cx<'_>, q: Qid, pid: Pid) -> IdleWindow {
         let (process, queue) = (&self.processes[pid], &self.queues[q]);
-        if !queue.is_sync() || queue.is_idle_class() {
-            return;
-        }
         let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
         let is_last = |next: RequestId| cx.rq(next).dir() == Dir::Write && cx.rq(next).hints.no_idle;
         let habits = Habits {
             gone: process.gone,
             idle: self.ticks.slice_idle,
-            seeky_idle: self.unit.ticks(SEEKY_IDLE),
+            seeky_idle: self.ticks.seeky_idle,
             think: process.pauses.believed(),
-            seeks: self.seeks_of(q, Some(pid)),
+            seeks: seekiness(self.rules.seeks, queue, Some(process)),
             ends: queue.next.is_some_and(is_last),
             depth,
             ncq: self.ncq.queues(),
@@ -152,7 +151,7 @@ impl Cfq {
             low_latency: self.knobs.low_latency,
             window: queue.window.window,
         };
-        self.queues[q].window = IdleWindow { window: window(self.rules.idling, habits), depth };
+        IdleWindow { window: window(self.rules.idling, habits), depth }
     }
 
     /// An arrival and the queue being served.

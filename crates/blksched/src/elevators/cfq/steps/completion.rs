@@ -8,19 +8,20 @@
 #![doc(alias = "cfq_schedule_dispatch")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::data::{Cfq, Row};
 use crate::elevators::cfq::ids::Qid;
-use crate::elevators::cfq::rules::{Grouping, Idling, Think, Trees};
+use crate::elevators::cfq::rules::{Idling, Think, Trees};
 use crate::elevators::cfq::state::ncq::Moment;
-use crate::elevators::cfq::state::service_trees::TreeAt;
 use crate::elevators::cfq::state::slice::{Progress, Rest};
 use crate::elevators::cfq::steps::cooperator::Search;
 use crate::explain::{ServiceType, SliceEnd};
-use crate::request::{RequestId, Waiter};
+use crate::request::{Request, RequestId, Waiter};
+use crate::time::Instant;
 
 impl Cfq {
     pub(in crate::elevators::cfq) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let (q, waiter) = (self.rows[rq].queue, cx.rq(rq).waiter);
+        let Row { queue: q, process: pid, .. } = self.rows[rq];
+        let Request { waiter, queued_at, hints, .. } = *cx.rq(rq);
         // Counts this request still: the watch asks how many the disk had at once.
         self.watch_depth();
         self.in_driver[waiter] -= 1;
@@ -28,18 +29,23 @@ impl Cfq {
         queue.dispatched -= 1;
         self.in_flight[queue.waiter] -= 1;
         self.groups[queue.group].in_flight -= 1;
-        self.pauses_begin(cx, q, rq);
         if waiter == Waiter::Sync {
-            self.note_sync_end(cx, rq);
+            self.processes[pid].pauses.begin(self.now);
+        }
+        if self.rules.think != Think::PerProcess {
+            self.groups.pauses_begin(queue, waiter, self.now, self.rules.groups);
+        }
+        if waiter == Waiter::Sync {
+            self.note_sync_end(queued_at);
         }
         if self.active == Some(q) {
-            self.active_completed(cx, q, rq);
+            self.active_completed(cx, q, waiter, hints.no_idle);
         }
         // Without requests in the driver nothing else would call again, though queues may wait.
         if self.in_driver.sync + self.in_driver.async_ == 0 {
             self.wish_run();
         }
-        self.drop_request(cx, rq);
+        self.drop_request(cx, q, pid);
         self.take_wish()
     }
 
@@ -52,42 +58,22 @@ impl Cfq {
         });
     }
 
-    fn note_sync_end(&mut self, cx: &Cx<'_>, rq: RequestId) {
-        let now = self.now(cx);
-        self.last_sync = now;
-        let made = self.unit.tick(cx.rq(rq).queued_at);
+    #[inline]
+    fn note_sync_end(&mut self, queued_at: Instant) {
+        self.last_sync = self.now;
         // Only a read that came late says that write-back is in the way (2.6.33). Until 2.6.32 any read does, and a
         // steady reader that the disk serves at once keeps write-back at one request.
-        if made + self.ticks.fifo_expire.sync <= now {
-            self.last_delayed_sync = now;
+        if self.unit.tick(queued_at) + self.ticks.fifo_expire.sync <= self.now {
+            self.last_delayed_sync = self.now;
         }
     }
 
-    /// A request came back: pauses begin.
-    fn pauses_begin(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        let (now, sync) = (self.now(cx), cx.rq(rq).waiter == Waiter::Sync);
-        if sync {
-            self.processes[self.rows[rq].process].pauses.begin(now);
-        }
-        if self.rules.think == Think::PerProcess {
-            return;
-        }
-        let queue = &self.queues[q];
-        if sync {
-            let tree = queue.served_in.unwrap_or(TreeAt::of(queue.group, queue.ioprio.class, queue.kind()));
-            self.groups.pauses_of(tree).begin(now);
-        }
-        if self.rules.groups == Grouping::On {
-            self.groups[queue.group].pauses.begin(now);
-        }
-    }
-
-    fn active_completed(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
-        let (sync, no_idle) = (cx.rq(rq).waiter == Waiter::Sync, cx.rq(rq).hints.no_idle);
-        let now = self.now(cx);
-        self.start_slice(cx, q);
+    #[inline(always)]
+    fn active_completed(&mut self, cx: &mut Cx<'_>, q: Qid, waiter: Waiter, no_idle: bool) {
+        let now = self.now;
+        self.start_slice(q);
         if self.rules.trees != Trees::Single {
-            self.wait_while_alone(cx, q);
+            self.wait_while_alone(q);
         }
         let queue = &self.queues[q];
         let empty = queue.is_empty();
@@ -97,7 +83,11 @@ impl Cfq {
         } else if queue.slice.is_used(now) {
             self.expire(cx, Rest::Kept, SliceEnd::Used);
         // A close cooperator goes on at this very place, which is worth more than an idle disk.
-        } else if sync && empty && self.cooperator(cx, q, Search::Probe).is_none() && self.is_served_alone(no_idle) {
+        } else if waiter == Waiter::Sync
+            && empty
+            && self.cooperator(cx, q, Search::Probe).is_none()
+            && self.is_served_alone(no_idle)
+        {
             self.try_to_idle(cx, q);
         }
     }
@@ -116,8 +106,8 @@ impl Cfq {
 
     /// No other queue of the group waits and the slice is about over: wait for the next request all the same, beyond
     /// it.
-    fn wait_while_alone(&mut self, cx: &Cx<'_>, q: Qid) {
-        let (now, ticks) = (self.now(cx), self.ticks);
+    fn wait_while_alone(&mut self, q: Qid) {
+        let (now, ticks) = (self.now, &self.ticks);
         let queue = &self.queues[q];
         let for_group = self.rules.idling == Idling::TreeThinks;
         if self.service.in_group(queue.group) != 1

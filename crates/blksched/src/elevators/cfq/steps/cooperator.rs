@@ -21,9 +21,9 @@
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::ids::{Pid, Qid};
+use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{CooperationRule, Seeks};
-use crate::elevators::cfq::state::seeks::Seekiness;
+use crate::elevators::cfq::state::seeks::seekiness;
 use crate::estimate::SEEKY;
 use crate::explain::Reason;
 use crate::request::{RequestId, Sector};
@@ -75,26 +75,12 @@ impl Cfq {
         }
     }
 
-    /// The seeks that count for a queue, used by this process.
-    pub(super) fn seeks_of(&self, q: Qid, process: Option<Pid>) -> Seekiness {
-        let queue = &self.queues[q];
-        let mean = match (self.rules.seeks, process) {
-            (Seeks::History, _) => {
-                let is_seeky = queue.history.is_seeky();
-                return Seekiness { is_seeky, is_surely: is_seeky };
-            }
-            (Seeks::PerProcess, Some(pid)) => self.processes[pid].seeks,
-            (Seeks::PerProcess, None) | (Seeks::PerQueue, _) => queue.seeks,
-        };
-        Seekiness { is_seeky: mean.is_seeky(), is_surely: mean.is_surely_seeky() }
-    }
-
     pub(super) fn is_seeky(&self, q: Qid) -> bool {
         let owner = match self.rules.seeks {
             Seeks::PerProcess => self.processes.of(self.queues[q].owner),
             Seeks::PerQueue | Seeks::History => None,
         };
-        self.seeks_of(q, owner).is_seeky
+        seekiness(self.rules.seeks, &self.queues[q], owner.map(|pid| &self.processes[pid])).is_seeky
     }
 
     /// Is `start` close to the disk's position, for the queue being served?

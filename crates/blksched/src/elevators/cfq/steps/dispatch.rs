@@ -19,23 +19,22 @@ use crate::elevators::cfq::decide::async_share::async_share;
 use crate::elevators::cfq::decide::depth::{Load, allowed};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{AsyncDepth, Depth, NextRequest, Trees};
-use crate::elevators::cfq::state::slice::{Duty, Rest};
+use crate::elevators::cfq::state::slice::{AgeCheck, Duty, Rest};
 use crate::elevators::cfq::tunables::V2_6_32;
-use crate::elevators::nearer::TurningBack;
-use crate::elevators::next_request::{Metadata, Preference};
 use crate::explain::{Reason, SliceEnd};
-use crate::request::{RequestId, Sector};
+use crate::request::RequestId;
 
 impl Cfq {
     /// The next request to the driver, if any may go.
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        while self.chosen.is_empty() && self.dispatch_one(cx) {}
-        let Some(rq) = self.chosen.take(cx) else {
+        let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(cx) };
+        let Some(rq) = rq else {
             self.settle();
             return self.nothing_to_issue();
         };
-        self.in_driver[cx.rq(rq).waiter] += 1;
-        self.head = cx.rq(rq).end();
+        let request = cx.rq(rq);
+        self.in_driver[request.waiter] += 1;
+        self.head = request.end();
         Dispatch::Issue(rq)
     }
 
@@ -47,19 +46,21 @@ impl Cfq {
         }
     }
 
-    /// Choose a request, if one may go.
-    fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> bool {
+    /// Choose a request, if one may go: it goes past the dispatch list, on which nothing else is.
+    fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if self.service.busy() == 0 {
-            return false;
+            return None;
         }
-        let Some(q) = self.select(cx) else { return false };
+        let q = self.select(cx)?;
         let late = self.overdue(cx, q);
         if !self.may_dispatch(cx, q) {
-            return false;
+            return None;
         }
-        let rq = late.or_else(|| self.expired(cx, q)).or(self.queues[q].next);
-        let rq = rq.expect("a queue that is selected has requests");
-        self.move_to_chosen(cx, rq);
+        let queue = &self.queues[q];
+        let late = if late.is_none() && queue.slice.age_check == AgeCheck::Due { self.expired(cx, q) } else { late };
+        let rq = late.or(self.queues[q].next).expect("a queue that is selected has requests");
+        self.choose(cx, q, rq);
+        self.chosen.pass_by(cx, rq);
         // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
         // counts, though another one of it may be the one that sends.
         self.active_process = self.active_process.or(Some(self.rows[rq].process));
@@ -74,44 +75,46 @@ impl Cfq {
         } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {
             self.expire(cx, Rest::Dropped, SliceEnd::AsyncShare);
         }
-        true
+        Some(rq)
     }
 
     fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
-        let async_depth = self.async_depth(cx, q);
-        let now = self.now(cx);
+        let (busy, queue) = (self.service.busy(), &self.queues[q]);
+        let async_depth = if queue.is_sync() { None } else { self.async_depth(cx, q) };
         let async_in_flight = match self.rules.depth {
             Depth::WhileSliceLasts => self.in_flight.async_,
             // Until 2.6.33 write-back on the dispatch list does not count, though the disk has it next.
             _ => self.in_driver.async_,
         };
-        let queue = &self.queues[q];
-        let (owner, waiter) = (queue.owner, queue.waiter);
         let load = Load {
-            waiter,
+            waiter: queue.waiter,
             idle_class: queue.is_idle_class(),
             dispatched: queue.dispatched,
             quantum: self.knobs.quantum as u32,
-            contended: self.service.busy() > 1,
+            contended: busy > 1,
             duty: queue.slice.duty,
             only_reader: queue.is_sync() && self.service.busy_sync() == 1,
-            slice_short: !queue.slice.lasts(now, self.ticks.slice_idle * u64::from(queue.dispatched)),
+            // Nobody asks if no other queue waits.
+            slice_short: busy > 1 && !queue.slice.lasts(self.now, self.ticks.slice_idle * u64::from(queue.dispatched)),
             must_drain: async_in_flight > 0 && self.should_idle(cx, q),
             sync_in_flight: self.in_flight.sync > 0,
             async_depth,
         };
-        let allowed = allowed(self.rules.depth, load);
-        if let Err(why) = allowed {
-            cx.explain(Reason::HeldBack { owner, waiter, why });
+        match allowed(self.rules.depth, load) {
+            Ok(()) => true,
+            Err(why) => {
+                cx.explain(Reason::HeldBack { owner: queue.owner, waiter: queue.waiter, why });
+                false
+            }
         }
-        allowed.is_ok()
     }
 
+    /// How much write-back may be in flight.
     fn async_depth(&self, cx: &mut Cx<'_>, q: Qid) -> Option<u32> {
-        let (queue, ticks, now) = (&self.queues[q], self.ticks, self.now(cx));
+        let (queue, ticks, now) = (&self.queues[q], &self.ticks, self.now);
         // 2.6.31 has no such knob, and so never less than all of this.
         let wanted = self.knobs.low_latency || self.knobs.kernel < V2_6_32;
-        if queue.is_sync() || !wanted {
+        if !wanted {
             return None;
         }
         // The patch's product is 32 bits wide: it counts jiffies.
@@ -130,8 +133,14 @@ impl Cfq {
     }
 
     /// To the dispatch list, by whatever rule.
-    pub(super) fn move_to_chosen(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let q = self.rows[rq].queue;
+    pub(super) fn move_to_chosen(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+        self.choose(cx, q, rq);
+        self.chosen.insert(cx, rq);
+    }
+
+    /// A request leaves its queue for the driver.
+    #[inline(always)]
+    fn choose(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         // In 2.6.31 an overdue request that is taken out of order leaves the queue's next one as it was, so the queue
         // goes back to where it had been.
         if self.rules.next_request != NextRequest::Kept {
@@ -143,31 +152,17 @@ impl Cfq {
         queue.dispatched += 1;
         self.in_flight[queue.waiter] += 1;
         self.groups[queue.group].in_flight += 1;
-        self.chosen.insert(cx, rq);
     }
 
     /// The request behind `rq` or the one before it.
+    #[inline(always)]
     fn find_next(&self, cx: &Cx<'_>, q: Qid, rq: RequestId) -> Option<RequestId> {
         let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, rq);
         let from = match self.rules.next_request {
             NextRequest::FromTaken => cx.rq(rq).start,
             NextRequest::Kept | NextRequest::FromDisk => self.head,
         };
-        self.better(cx, behind, before, from)
-    }
-
-    pub(super) fn better(
-        &self,
-        cx: &Cx<'_>,
-        a: Option<RequestId>,
-        b: Option<RequestId>,
-        from: Sector,
-    ) -> Option<RequestId> {
-        let turning_back = TurningBack {
-            reach_sectors: 2 * u64::try_from(self.knobs.back_seek_max).unwrap_or(0),
-            penalty: self.knobs.back_seek_penalty.max(1) as u64,
-        };
-        Preference { turning_back, metadata: Metadata::First }.better(|rq| cx.rq(rq), from, a, b)
+        self.preference.better(|rq| cx.rq(rq), from, behind, before)
     }
 
     /// A request leaves every order of its queue.
@@ -176,8 +171,8 @@ impl Cfq {
             let next = self.find_next(cx, q, rq);
             self.set_next(cx, q, next);
         }
-        self.forget_age(q, rq);
         let queue = &mut self.queues[q];
+        self.fifos.remove(&mut queue.fifo, rq);
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);
         queue.meta -= u32::from(cx.rq(rq).hints.meta);
         self.queued -= 1;

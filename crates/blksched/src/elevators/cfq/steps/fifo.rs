@@ -21,16 +21,8 @@ use crate::request::RequestId;
 impl Cfq {
     /// Put a new request behind the others.
     pub(super) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        self.rows[rq].expires = self.now(cx) + self.ticks.fifo_expire[cx.rq(rq).waiter];
-        let mut fifo = self.queues[q].fifo;
-        self.fifos.push_back(&mut fifo, rq);
-        self.queues[q].fifo = fifo;
-    }
-
-    pub(super) fn forget_age(&mut self, q: Qid, rq: RequestId) {
-        let mut fifo = self.queues[q].fifo;
-        self.fifos.remove(&mut fifo, rq);
-        self.queues[q].fifo = fifo;
+        self.rows[rq].expires = self.now + self.ticks.fifo_expire[cx.rq(rq).waiter];
+        self.fifos.push_back(&mut self.queues[q].fifo, rq);
     }
 
     /// `into` takes the place of an older `victim`.
@@ -42,15 +34,14 @@ impl Cfq {
             return;
         }
         self.rows[into].expires = older;
-        let mut fifo = self.queues[q].fifo;
-        self.fifos.remove(&mut fifo, into);
-        self.fifos.insert_after(&mut fifo, victim, into);
-        self.queues[q].fifo = fifo;
+        let fifo = &mut self.queues[q].fifo;
+        self.fifos.remove(fifo, into);
+        self.fifos.insert_after(fifo, victim, into);
     }
 
     /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are.
     pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
-        if self.rules.fifo != Fifo::PastLimits {
+        if self.rules.fifo != Fifo::PastLimits || self.queues[q].slice.age_check == AgeCheck::Done {
             return None;
         }
         let rq = self.expired(cx, q)?;
@@ -69,7 +60,7 @@ impl Cfq {
             Fifo::SinceMade => self.unit.tick(cx.rq(rq).queued_at) + self.ticks.fifo_expire[self.queues[q].waiter],
             Fifo::SinceInserted | Fifo::PastLimits => self.rows[rq].expires,
         };
-        let late = self.now(cx).checked_sub(expires)?;
+        let late = self.now.checked_sub(expires)?;
         cx.explain(Reason::TookOldest { rq, late: self.unit.span(late) });
         Some(rq)
     }

@@ -26,9 +26,9 @@ impl Cfq {
         }
     }
 
-    pub(in crate::elevators::cfq) fn announce(&mut self, cx: &Cx<'_>, id: GroupId, group: Group) {
+    pub(in crate::elevators::cfq) fn announce(&mut self, id: GroupId, group: Group) {
         if self.rules.groups == Grouping::On {
-            let now = self.now(cx);
+            let now = self.now;
             self.groups.announce(id, group, now);
             self.service.make_room(self.groups.places());
         }

@@ -19,10 +19,10 @@
 
 use crate::elevator::{Cx, IdleFor};
 use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::decide::idle_window::SEEKY_IDLE;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Idling, Trees};
 use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth, Window};
+use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::state::slice::Idle;
 use crate::explain::{NotIdled, Reason};
 use crate::time::Tick;
@@ -57,7 +57,7 @@ impl Cfq {
     pub(super) fn try_to_idle(&mut self, cx: &mut Cx<'_>, q: Qid) {
         match self.worth_idling(cx, q) {
             Ok((why, length)) => {
-                let until = self.now(cx) + length;
+                let until = self.now + length;
                 self.queues[q].slice.idle = Idle::WaitsForRequest;
                 self.timer = Some(until);
                 self.idles_for = why;
@@ -95,7 +95,7 @@ impl Cfq {
             return Err(NotIdled::Gone);
         }
         // Unsigned, as in the kernel: of a slice that is over so much seems left that the disk idles all the same.
-        let left = queue.slice.left_unsigned(self.now(cx));
+        let left = queue.slice.left_unsigned(self.now);
         // Its next request would come behind the end of its slice. 2.6.31 idles all the same.
         if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);
@@ -104,17 +104,17 @@ impl Cfq {
             return self.worth_idling_for_group(q);
         }
         let short = matches!(self.rules.idling, Idling::UnlessSeeky | Idling::SeekyShortly);
-        let seeky = short && self.seeks_of(q, Some(pid)).is_surely;
-        let length = if seeky { ticks.slice_idle.min(self.unit.ticks(SEEKY_IDLE)) } else { ticks.slice_idle };
+        let seeky = short && seekiness(self.rules.seeks, queue, Some(process)).is_surely;
+        let length = if seeky { ticks.slice_idle.min(ticks.seeky_idle) } else { ticks.slice_idle };
         Ok((IdleFor::Submitter(process.id), length))
     }
 
     /// Half of its slice must be used before a queue that seeks is idled for because it is deep (4.20).
-    pub(super) fn give_up_deep_seeker(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn give_up_deep_seeker(&mut self, q: Qid) {
         if self.rules.idling != Idling::TreeThinks {
             return;
         }
-        let (queue, now) = (&self.queues[q], self.now(cx));
+        let (queue, now) = (&self.queues[q], self.now);
         // Called when it ran empty without a timer: it is not deep after all. Why only in the first half of its slice,
         // no source says.
         if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {

@@ -33,7 +33,7 @@ impl Cfq {
             new,
             waiter: request.waiter,
             meta: request.hints.meta,
-            slice_used: active.slice.is_used(self.now(cx)),
+            slice_used: active.slice.is_used(self.now),
             foreign: !self.groups.is_within(active.group, new.group),
             abandoned: active.is_empty() && !self.should_idle(cx, a),
             fellow_seekers: self.are_fellow_seekers(active, new),
@@ -65,7 +65,7 @@ impl Cfq {
         if self.rules.preemption == Preemption::SameGroup && old_kind != Some(self.queues[n].kind()) {
             self.groups[self.queues[n].group].saved = None;
         }
-        self.service_add(cx, n, InsertPosition::Front);
+        self.service_add(n, InsertPosition::Front);
         // What it had of an earlier slice was left in its residual; this one begins with its first completion.
         self.queues[n].slice.progress = Progress::Unstarted;
     }

@@ -33,32 +33,42 @@ impl Cfq {
         let request = cx.rq(rq);
         let (submitter, waiter, ioprio) = (request.submitter, request.waiter, Ioprio::of(request.priority));
         let (group, prefers) = (self.group_of(request.group), request.hints.meta);
-        let now = self.now(cx);
-        let known = self.processes.of(submitter);
-        let pid = known.unwrap_or_else(|| self.processes.make(submitter, group, ioprio, now));
-        self.processes[pid].requests += 1;
-        self.processes[pid].gone = false;
-        self.boost(pid, waiter, prefers);
+        let pid = match self.processes.of(submitter) {
+            Some(known) => known,
+            None => self.processes.make(submitter, group, ioprio, self.now),
+        };
+        let row = self.rows.row(rq);
+        row.process = pid;
+        let process = &mut self.processes[pid];
+        process.requests += 1;
+        process.gone = false;
+        if let Some(q) = process.queues[waiter] {
+            // Its queue is served as if better, or no longer.
+            let queue = &mut self.queues[q];
+            if self.rules.boost.is_on() && queue.reading == Reading::Stale {
+                queue.take(process.ioprio);
+            }
+            queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
+            // As most requests: nothing is new since the last one.
+            if process.ioprio == ioprio && process.group == group && queue.goes_on_as_it_is() {
+                queue.held_by.requests += 1;
+                row.queue = q;
+                return;
+            }
+        }
+        let q = self.find_queue(cx, pid, waiter, ioprio, group);
+        self.queues[q].held_by.requests += 1;
+        self.rows[rq].queue = q;
+    }
+
+    /// Something is new of a process: its priority, its group, or its queue.
+    #[inline(never)]
+    fn find_queue(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, ioprio: Ioprio, group: Gid) -> Qid {
         self.notice_priority(pid, ioprio, group);
         self.notice_group(cx, pid, group);
         let present = self.processes[pid].queues[waiter];
         let q = present.and_then(|q| self.part_or_join(cx, pid, waiter, q));
-        let q = q.unwrap_or_else(|| self.new_queue(pid, waiter));
-        self.queues[q].held_by.requests += 1;
-        let row = self.rows.row(rq);
-        (row.queue, row.process) = (q, pid);
-    }
-
-    /// A process sends a request: its queue is served as if better, or no longer.
-    fn boost(&mut self, pid: Pid, waiter: Waiter, prefers: bool) {
-        let process = &self.processes[pid];
-        if let Some(q) = process.queues[waiter] {
-            let (queue, ioprio) = (&mut self.queues[q], process.ioprio);
-            if self.rules.boost.is_on() && queue.reading == Reading::Stale {
-                queue.take(ioprio);
-            }
-            queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
-        }
+        q.unwrap_or_else(|| self.new_queue(pid, waiter))
     }
 
     fn notice_priority(&mut self, pid: Pid, ioprio: Ioprio, group: Gid) {

@@ -11,7 +11,7 @@
 #![doc(alias = "cfq_exit_cfqq")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::Cfq;
+use crate::elevators::cfq::data::{Cfq, Row};
 use crate::elevators::cfq::ids::{Pid, Qid};
 use crate::elevators::cfq::state::slice::Rest;
 use crate::explain::SliceEnd;
@@ -19,25 +19,38 @@ use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Cfq {
     /// The last step in a request's life: its queue and its process have one less.
-    pub(in crate::elevators::cfq) fn drop_request(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let (q, pid) = (self.rows[rq].queue, self.rows[rq].process);
-        self.queues[q].held_by.requests -= 1;
-        self.release_if_unused(cx, q);
-        self.processes[pid].requests -= 1;
-        self.forget_if_unused(pid);
+    #[inline]
+    pub(super) fn drop_request(&mut self, cx: &mut Cx<'_>, q: Qid, pid: Pid) {
+        let held_by = &mut self.queues[q].held_by;
+        held_by.requests -= 1;
+        if held_by.processes + held_by.requests == 0 {
+            self.release(cx, q);
+        }
+        let process = &mut self.processes[pid];
+        process.requests -= 1;
+        if process.gone {
+            self.forget_if_unused(pid);
+        }
+    }
+
+    /// The same of one that never was inserted, or is part of another one now.
+    pub(in crate::elevators::cfq) fn drop_unserved(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let Row { queue, process, .. } = self.rows[rq];
+        self.drop_request(cx, queue, process);
     }
 
     /// A process, or a merge planned for one, leaves a queue.
     pub(super) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        self.queues[q].held_by.processes -= 1;
-        self.release_if_unused(cx, q);
+        let held_by = &mut self.queues[q].held_by;
+        held_by.processes -= 1;
+        if held_by.processes + held_by.requests == 0 {
+            self.release(cx, q);
+        }
     }
 
-    fn release_if_unused(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        let held_by = self.queues[q].held_by;
-        if held_by.processes + held_by.requests > 0 {
-            return;
-        }
+    /// Nobody holds a queue any more.
+    #[inline(never)]
+    fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
         if self.active == Some(q) {
             self.expire(cx, Rest::Dropped, SliceEnd::Gone);
             self.wish_run();

@@ -24,6 +24,15 @@ impl Cfq {
     /// The queue that may send a request, if any.
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
+        if select::simply_goes_on(self.rules.preemption, &self.queues[a], self.now) {
+            return Some(a);
+        }
+        self.look(cx, a)
+    }
+
+    /// The whole ladder.
+    #[inline(never)]
+    fn look(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
         match select::choose(self.ladder(cx, a)) {
             Decision::Keep => Some(a),
             Decision::Hold => None,
@@ -45,7 +54,7 @@ impl Cfq {
             any_queued: self.queued > 0,
             empty: queue.is_empty(),
             in_flight: queue.dispatched > 0,
-            used: queue.slice.is_used(self.now(cx)) && queue.slice.duty == Duty::None,
+            used: queue.slice.is_used(self.now) && queue.slice.duty == Duty::None,
             progress: queue.slice.progress,
             alone: self.service.in_group(queue.group) == 1,
             should_idle: self.should_idle(cx, a),
@@ -69,7 +78,7 @@ impl Cfq {
         if self.timer.is_some() {
             return None;
         }
-        self.give_up_deep_seeker(cx, a);
+        self.give_up_deep_seeker(a);
         // The completion of what is in flight decides whether the disk idles.
         if self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
             return None;

@@ -48,9 +48,9 @@ impl Cfq {
         }
     }
 
-    fn service_key(&mut self, cx: &Cx<'_>, q: Qid, tree: TreeAt, entrance: InsertPosition) -> i64 {
+    fn service_key(&mut self, q: Qid, tree: TreeAt, entrance: InsertPosition) -> i64 {
         let (clock, second) = (self.rules.clock, self.second() as i64);
-        let now = (self.now(cx) as i64).wrapping_add(self.head_start);
+        let now = (self.now as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
             // 4.20 means to add the last key, too, but never keeps the tree's rightmost pointer, so it always finds
             // none: the idle class stands at `now + 200 ms` there. Kept.
@@ -95,9 +95,9 @@ impl Cfq {
         }
     }
 
-    pub(super) fn service_add(&mut self, cx: &Cx<'_>, q: Qid, entrance: InsertPosition) {
+    pub(super) fn service_add(&mut self, q: Qid, entrance: InsertPosition) {
         let tree = self.tree_for(q);
-        let key = self.service_key(cx, q, tree, entrance);
+        let key = self.service_key(q, tree, entrance);
         let key = self.rules.clock.stored(key);
         if let Some(present) = self.queues[q].served_in {
             if present == tree && self.service.key(q) == key {
@@ -117,7 +117,7 @@ impl Cfq {
         if self.change_group(q) {
             self.join(cx, q);
         } else {
-            self.service_add(cx, q, InsertPosition::InOrder);
+            self.service_add(q, InsertPosition::InOrder);
             self.position_add(cx, q);
         }
     }
@@ -128,7 +128,7 @@ impl Cfq {
             return;
         }
         self.change_group(q);
-        self.service_add(cx, q, InsertPosition::InOrder);
+        self.service_add(q, InsertPosition::InOrder);
         self.position_add(cx, q);
         let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);
         if self.service.count_in(group, waiter) && self.rules.groups == Grouping::On {

@@ -25,7 +25,7 @@ use crate::time::Tick;
 
 impl Cfq {
     pub(super) fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
-        let now = self.now(cx);
+        let now = self.now;
         let queue = &mut self.queues[q];
         queue.slice.activate(now);
         if self.rules.cooperation == CooperationRule::Jump {
@@ -48,11 +48,11 @@ impl Cfq {
         let queue = &mut self.queues[q];
         queue.slice.end();
         cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
-        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_slice(cx, q)).flatten() {
+        if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_slice(q)).flatten() {
             self.queues[q].slice.residual = left;
         }
         self.pay(cx, q);
-        self.save_workload(cx, q);
+        self.save_workload(q);
         // An empty queue has no place to keep; what it had too much of, or left, is in its residual.
         if self.queues[q].is_empty() {
             self.leave(q);
@@ -81,11 +81,11 @@ impl Cfq {
         shortened(slice, self.groups[group].averaged(class, busy), target, &ticks)
     }
 
-    pub(super) fn start_slice(&mut self, cx: &Cx<'_>, q: Qid) {
+    pub(super) fn start_slice(&mut self, q: Qid) {
         // From the first completion, not from the dispatch: the seek that brings the arm to the queue's place does not
         // count against it.
         if self.queues[q].slice.progress == Progress::Unstarted {
-            let (now, length) = (self.now(cx), self.slice_length(q));
+            let (now, length) = (self.now, self.slice_length(q));
             let slice = &mut self.queues[q].slice;
             slice.progress = Progress::Running(now.wrapping_add_signed(length));
             (slice.started, slice.allocated) = (Some(now), length.max(0) as Tick);
@@ -93,9 +93,9 @@ impl Cfq {
     }
 
     /// What a slice that ends now leaves for the next one; `None`: it counts no more than the last one did.
-    fn rest_of_slice(&mut self, cx: &Cx<'_>, q: Qid) -> Option<i64> {
+    fn rest_of_slice(&mut self, q: Qid) -> Option<i64> {
         match (self.queues[q].slice.progress.end(), self.rules.residual) {
-            (Some(end), _) => Some(end.wrapping_sub(self.now(cx)) as i64),
+            (Some(end), _) => Some(end.wrapping_sub(self.now) as i64),
             // Nothing came back, so nothing of it was used. Earlier kernels count nothing, and a queue that is
             // preempted before its first completion loses its whole slice.
             (None, Residual::Whole) => Some(self.slice_length(q)),
@@ -116,7 +116,7 @@ impl Cfq {
 
     /// The slice of `q` is over: its group pays.
     fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        let (queue, now) = (&self.queues[q], self.now(cx));
+        let (queue, now) = (&self.queues[q], self.now);
         let g = queue.group;
         if self.rules.groups == Grouping::Off || !self.groups.is_waiting(g) {
             return;

@@ -25,7 +25,7 @@ impl Cfq {
     pub(in crate::elevators::cfq) fn timer_fired(&mut self, cx: &mut Cx<'_>) -> Run {
         self.timer = None;
         cx.wake_at(None);
-        let now = self.now(cx);
+        let now = self.now;
         if let Some(a) = self.active
             // A small request came meanwhile and was left to grow (`arrival`): it goes now, and its slice goes on.
             && self.queues[a].slice.duty == Duty::None

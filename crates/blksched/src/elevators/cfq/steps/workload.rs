@@ -44,13 +44,13 @@ impl Cfq {
     }
 
     /// A queue's slice ends: its kind may go on later.
-    pub(super) fn save_workload(&mut self, cx: &Cx<'_>, q: Qid) {
-        self.groups[self.queues[q].group].saved = self.workload.rest(self.now(cx));
+    pub(super) fn save_workload(&mut self, q: Qid) {
+        self.groups[self.queues[q].group].saved = self.workload.rest(self.now);
     }
 
     /// The queue whose slice it is, group by group and kind by kind.
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
-        let (now, g) = (self.now(cx), self.due_group());
+        let (now, g) = (self.now, self.due_group());
         if g != self.workload.group {
             cx.explain(Reason::GroupServed { group: self.groups[g].id });
             self.workload.group = g;
