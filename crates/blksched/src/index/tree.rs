@@ -182,14 +182,17 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
             return (None, gap.comparisons);
         }
         let nodes = &self.nodes[..];
-        let (mut at, mut parent, mut side, mut comparisons) = (self.root, NIL, LEFT, 0);
-        while at != NIL {
-            let node = &nodes[at as usize];
+        let (mut parent, mut side, mut comparisons) = (NIL, LEFT, 0);
+        // Counted from the slot behind the sentinel, a missing child lies beyond the table: one test for both.
+        let (members, mut at) = (&nodes[1..], self.root.wrapping_sub(1));
+        while let Some(node) = members.get(at as usize) {
             comparisons += 1;
             // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
             (parent, side) = (at, usize::from(key > node.key));
-            at = node.child[side];
+            at = node.child[side].wrapping_sub(1);
         }
+        // The sentinel, if nothing was met.
+        let parent = if comparisons == 0 { NIL } else { parent + 1 };
         let behind = if side == LEFT { parent } else { nodes[parent as usize].behind };
         if self.rekeyed || (behind != NIL && nodes[behind as usize].key == key) {
             return self.find_again(key);
