@@ -51,6 +51,7 @@ impl Preference {
     }
 
     /// The one of two requests that goes, with the arm at `from`.
+    #[inline(always)]
     pub(crate) fn better<'r>(
         self,
         request: impl Fn(RequestId) -> &'r Request,

@@ -115,7 +115,8 @@ impl Merges for Bfq {
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
         if let Some(context) = self.contexts.find(bio.submitter) {
-            let run = self.notice_group(&mut call, context, bio.group);
+            let level = self.hierarchy.level_of(bio.group);
+            let run = self.notice_group(&mut call, context, level);
             cx.wish(run);
         }
     }

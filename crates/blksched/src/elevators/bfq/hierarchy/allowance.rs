@@ -19,7 +19,18 @@ fn rounded(a: i64, b: i64) -> i64 {
 
 impl Hierarchy {
     /// A queue, or a group that it is in, has as many requests on their way as its weight allows of `limit`.
+    #[inline]
     pub(crate) fn has_its_share(&self, q: Qid, limit: i64) -> bool {
+        let entity = self.entity(q);
+        match self.group_above(entity.level) {
+            None => entity.place != Place::Out && self.part_of(Node::queue(q), limit).is_none(),
+            Some(_) => self.has_its_share_below(q, limit),
+        }
+    }
+
+    /// The same of a queue in a group.
+    #[inline(never)]
+    fn has_its_share_below(&self, q: Qid, limit: i64) -> bool {
         if self.path(q).any(|n| self.entities[n].place == Place::Out) {
             return false;
         }
@@ -29,11 +40,17 @@ impl Hierarchy {
     /// What of `limit` the groups above leave to `n`, from the top down; `None` if one of them, or `n`, has all of its
     /// part on the way.
     pub(crate) fn left_for(&self, n: Node, limit: i64) -> Option<i64> {
-        let entity = &self.entities[n];
-        let limit = match self.group_above(entity.level) {
+        let limit = match self.group_above(self.entities[n].level) {
             Some(group) => self.left_for(group, limit)?,
             None => limit,
         };
+        self.part_of(n, limit)
+    }
+
+    /// What of `limit`, which is left to its siblings and it, is for `n`; `None` if all of that is on the way.
+    #[inline]
+    fn part_of(&self, n: Node, limit: i64) -> Option<i64> {
+        let entity = &self.entities[n];
         let classes = &self.levels[entity.level].classes;
         let weights = match n.as_queue() {
             // Higher classes weigh eight times as much.

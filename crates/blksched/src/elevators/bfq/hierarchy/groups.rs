@@ -65,6 +65,7 @@ impl Hierarchy {
     }
 
     /// The level whose queues this group's are; the root's, if it is not known here.
+    #[inline]
     pub(crate) fn level_of(&self, group: GroupId) -> usize {
         self.level_by_group.get(group.0 as usize).copied().flatten().unwrap_or(ROOT)
     }

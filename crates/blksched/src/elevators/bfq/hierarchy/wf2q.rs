@@ -238,7 +238,18 @@ impl Hierarchy {
     }
 
     /// Virtual time has moved: one of those that want no service may be forgotten.
+    #[inline]
     pub(crate) fn forget_idle(&mut self, level: usize, class: IoprioClass) {
+        let tree = &mut self.levels[level].classes[class as usize];
+        // As mostly: nobody is remembered (the last to finish is one of them).
+        if tree.idle.is_empty() {
+            return;
+        }
+        self.forget_first_idle(level, class);
+    }
+
+    #[inline(never)]
+    fn forget_first_idle(&mut self, level: usize, class: IoprioClass) {
         let tree = &mut self.levels[level].classes[class as usize];
         if let Some(last) = tree.last_idle.filter(|_| tree.active.is_empty()) {
             tree.time = tree.time.min(self.trees.key(last).finish);

@@ -84,6 +84,7 @@ impl Contexts {
         self.free.reserve(processes);
     }
 
+    #[inline]
     pub(crate) fn find(&self, submitter: SubmitterId) -> Option<Cid> {
         match self.recent {
             Some((recent, context)) if recent == submitter => Some(context),
@@ -92,17 +93,24 @@ impl Contexts {
     }
 
     /// Look for a process that is about to be looked for again.
+    #[inline]
     pub(crate) fn find_often(&mut self, submitter: SubmitterId) -> Option<Cid> {
         let found = self.find(submitter)?;
         self.recent = Some((submitter, found));
         Some(found)
     }
 
+    #[inline]
     pub(crate) fn meet(&mut self, submitter: SubmitterId) -> Cid {
         if let Some(known) = self.find_often(submitter) {
             self.slots[known as usize].is_gone = false;
             return known;
         }
+        self.make(submitter)
+    }
+
+    #[inline(never)]
+    fn make(&mut self, submitter: SubmitterId) -> Cid {
         let context = Context {
             submitter,
             queues: PerWaiter::default(),
@@ -127,9 +135,17 @@ impl Contexts {
     }
 
     /// A process that is gone is remembered only while it has requests.
+    #[inline]
     pub(crate) fn forget_if_unused(&mut self, id: Cid) {
         let Context { is_gone, requests, submitter, .. } = self[id];
-        if is_gone && requests == 0 && self.by_submitter.remove(&submitter).is_some() {
+        if is_gone && requests == 0 {
+            self.forget(id, submitter);
+        }
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, id: Cid, submitter: SubmitterId) {
+        if self.by_submitter.remove(&submitter).is_some() {
             self.recent = None;
             self.free.push(id);
         }

@@ -39,6 +39,20 @@ impl Positions {
         &mut self.roots[level]
     }
 
+    /// Put a queue, which may be in this tree already, where its next request is; where another one is, it is left out.
+    #[inline]
+    pub(crate) fn put(&mut self, level: usize, q: Qid, at: Sector) {
+        if self.forest.contains(q) {
+            // Alone it moves with its node: there is no shape to be kept.
+            if self.root(level).len() == 1 {
+                return self.forest.rekey(q, at);
+            }
+            self.remove(level, q);
+        }
+        self.add(level, q, at);
+    }
+
+    #[inline(never)]
     pub(crate) fn add(&mut self, level: usize, q: Qid, at: Sector) {
         let mut root = *self.root(level);
         if self.forest.find(root, at).0.is_none() {

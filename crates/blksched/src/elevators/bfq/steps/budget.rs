@@ -31,6 +31,7 @@ const WRITE_BACK_COSTS: i64 = 3;
 
 impl Bfq {
     /// What serving a request costs its queue.
+    #[inline]
     pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
         let queue = &self.queues[q];
@@ -90,8 +91,17 @@ impl Bfq {
     }
 
     /// Its next request is another one: can it be paid for?
+    #[inline]
     pub(super) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        let Some(next) = self.queues[q].next.filter(|_| self.hierarchy.in_service != Some(q)) else { return };
+        if self.hierarchy.in_service != Some(q) {
+            self.fit_waiting_budget(call, q);
+        }
+    }
+
+    /// The same of a queue that is not being served.
+    #[inline(never)]
+    fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let Some(next) = self.queues[q].next else { return };
         let cost = self.cost(call, next, q);
         let entity = self.entity(q);
         // Never below what a request costs, or the queue could not send it, nor below what it has had already, or what

@@ -32,11 +32,13 @@ impl Bfq {
         if self.device.ncq.is_flash_that_queues() {
             return;
         }
-        self.position_remove(q);
-        let Some(next) = self.queues[q].next else { return };
-        if !self.was_served_for_long(call, q) && !self.is_idle_class(q) {
-            let level = self.entity(q).level;
-            self.positions.add(level, q, call.rq(next).start);
+        let entity = self.entity(q);
+        let (level, idle_class) = (entity.level, entity.class == IoprioClass::Idle);
+        match self.queues[q].next {
+            Some(next) if !idle_class && !self.was_served_for_long(call, q) => {
+                self.positions.put(level, q, call.rq(next).start);
+            }
+            _ => self.positions.remove(level, q),
         }
     }
 
@@ -53,6 +55,7 @@ impl Bfq {
     }
 
     /// It is too late to merge: a queue served for so long has its own pace.
+    #[inline]
     fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let slice = &self.queues[q].slice;
         slice.served > 0 && call.now > slice.first_served + self.terms.merging
@@ -72,6 +75,7 @@ impl Bfq {
     }
 
     /// The queue that a process's next request, at `at`, belongs to instead of `q`.
+    #[inline]
     pub(in crate::elevators::bfq) fn cooperator(
         &mut self,
         call: &mut Call<'_, '_>,
@@ -79,6 +83,14 @@ impl Bfq {
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
+        // As mostly: no merge is planned, for good or not, and there is nobody to find.
+        let lonely = self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1;
+        let planned = self.queues[q].sharing.target.is_some() || self.contexts[context].stable_target.is_some();
+        if lonely && !planned { None } else { self.look_for_cooperator(call, context, q, at) }
+    }
+
+    #[inline(never)]
+    fn look_for_cooperator(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
         if self.queues[q].sharing.target.is_some() {
             // It is decided already, and looking again could plan a second merge out of the same queue.
             return Some(self.end_of_chain(q));

@@ -27,17 +27,22 @@ use crate::request::GroupId;
 
 impl Bfq {
     /// A bio of a process has come: is it still in the same group?
+    #[inline]
     pub(in crate::elevators::bfq) fn notice_group(
         &mut self,
         call: &mut Call<'_, '_>,
         context: Cid,
-        group: GroupId,
+        level: usize,
     ) -> Run {
-        let level = self.hierarchy.level_of(group);
         let serial = Some(self.hierarchy.levels[level].serial);
         if self.contexts[context].group_serial == serial {
             return Run::No;
         }
+        self.change_group(call, context, level, serial)
+    }
+
+    #[inline(never)]
+    fn change_group(&mut self, call: &mut Call<'_, '_>, context: Cid, level: usize, serial: Option<u64>) -> Run {
         let queues = self.contexts[context].queues;
         if let Some(q) = queues.async_.filter(|&q| self.entity(q).level != level) {
             self.contexts[context].queues.async_ = None;

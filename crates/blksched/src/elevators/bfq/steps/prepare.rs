@@ -29,7 +29,7 @@ impl Bfq {
         let level = self.hierarchy.level_of(group);
         self.notice_priority(call, context, priority, level);
         // A run of the queue that this asks for comes after the insertion that follows.
-        self.notice_group(call, context, group);
+        self.notice_group(call, context, level);
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
             let sharing = &self.queues[q].sharing;

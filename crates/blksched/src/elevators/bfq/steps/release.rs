@@ -11,7 +11,7 @@
 #![doc(alias = "bfq_put_cooperator")]
 
 use crate::elevator::Run;
-use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::data::{Bfq, Row};
 use crate::elevators::bfq::hierarchy::entity::Place;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;
@@ -28,6 +28,7 @@ impl Bfq {
     }
 
     /// A request of a queue is over.
+    #[inline]
     pub(super) fn drop_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests -= 1;
         self.hierarchy.count_allocated(q, -1);
@@ -36,10 +37,10 @@ impl Bfq {
 
     /// The last step in a request's life: its process and its queue have one less.
     pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
-        let row = self.rows[rq];
-        self.contexts[row.context].requests -= 1;
-        self.contexts.forget_if_unused(row.context);
-        self.drop_request(row.queue);
+        let Row { context, queue, .. } = self.rows[rq];
+        self.contexts[context].requests -= 1;
+        self.contexts.forget_if_unused(context);
+        self.drop_request(queue);
     }
 
     /// A process leaves a queue.
@@ -65,9 +66,18 @@ impl Bfq {
     }
 
     /// The last reference to a queue may be gone.
+    #[inline]
     pub(super) fn release_if_unused(&mut self, q: Qid) {
         let References { processes, requests, stable } = self.queues[q].held_by;
-        let held = processes + requests + stable > 0 || self.entity(q).counted.is_some();
+        if processes + requests + stable == 0 {
+            self.release(q);
+        }
+    }
+
+    /// Neither processes nor requests hold a queue any more; its weight and its place may.
+    #[inline(never)]
+    fn release(&mut self, q: Qid) {
+        let held = self.entity(q).counted.is_some();
         let placed = self.entity(q).place != Place::Out || self.hierarchy.in_service == Some(q);
         if held || placed || !self.queues.is_live(q) {
             return;

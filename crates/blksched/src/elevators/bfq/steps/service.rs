@@ -45,7 +45,15 @@ impl Bfq {
     }
 
     /// Queues that the hierarchy has forgotten.
+    #[inline]
     pub(super) fn release_left(&mut self) {
+        if !self.hierarchy.left.is_empty() {
+            self.release_all_left();
+        }
+    }
+
+    #[inline(never)]
+    fn release_all_left(&mut self) {
         for at in 0..self.hierarchy.left.len() {
             self.release_if_unused(self.hierarchy.left[at]);
         }
