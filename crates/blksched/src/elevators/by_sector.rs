@@ -13,12 +13,14 @@ use crate::index::{Forest, Root};
 use crate::request::{Bio, RequestId, Sector};
 
 /// The request of a queue that begins where a bio ends.
+#[inline(always)]
 pub(crate) fn look_up(sorted: &mut Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
     let found = sorted.find(queue, bio.end()).0;
     found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
 }
 
 /// The neighbours of a request in its queue.
+#[inline(always)]
 pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
     let slot = rq.index() as u32;
     Neighbours {
@@ -28,6 +30,7 @@ pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
 }
 
 /// The requests that may be next once one is taken: the one behind it, else the lowest; and the one before it.
+#[inline(always)]
 pub(crate) fn candidates_after(
     sorted: &Forest<Sector>,
     queue: Root,

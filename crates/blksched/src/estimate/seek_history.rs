@@ -23,6 +23,8 @@ const FEW: u32 = 4;
 pub struct SeekHistory {
     /// The newest request is the lowest bit.
     bits: u32,
+    /// How many of them are set.
+    seeks: u32,
     /// Behind its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended there).
     last: Option<Sector>,
 }
@@ -32,6 +34,7 @@ impl SeekHistory {
     pub fn add(&mut self, start: Sector, sectors: u32, rotational: bool) {
         let far = self.last.is_some_and(|last| start.distance(last) > FAR);
         let seek = if rotational { far } else { sectors < SHORT };
+        self.seeks = self.seeks + u32::from(seek) - (self.bits >> 31);
         self.bits = self.bits << 1 | u32::from(seek);
     }
 
@@ -42,7 +45,8 @@ impl SeekHistory {
 
     /// Too many of its last 32 requests were seeks.
     pub fn is_seeky(self) -> bool {
-        self.bits.count_ones() > FEW
+        debug_assert_eq!(self.seeks, self.bits.count_ones());
+        self.seeks > FEW
     }
 }
 

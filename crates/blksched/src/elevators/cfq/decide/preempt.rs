@@ -40,7 +40,6 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
     // Of two queues with metadata neither has the better claim.
     let metadata = (meta && active.meta == 0, Preempt::Metadata);
     let real_time = (new.is_real_time() && !active.is_real_time(), Preempt::RealTime);
-    let first = |rungs: &[(bool, Preempt)]| rungs.iter().find(|(yes, _)| *yes).map(|&(_, why)| why);
     let idle_class = (active.is_idle_class(), Preempt::IdleClass);
     let sync = (sync_over_async, Preempt::SyncOverAsync);
     let used = (slice_used, Preempt::SliceUsed);
@@ -54,7 +53,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if new.is_idle_class() {
                 return None;
             }
-            first(&[idle_class, sync, metadata, real_time, close])
+            first([idle_class, sync, metadata, real_time, close])
         }
         Preemption::ClassFirst | Preemption::SameGroup => {
             if new.is_idle_class() {
@@ -71,7 +70,7 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             // ends that idling, whichever process sent it.
             let fellow = (fellow_seekers, Preempt::FellowSeeker);
             if rule == Preemption::ClassFirst {
-                return first(&[sync, used, fellow, metadata, real_time, close]);
+                return first([sync, used, fellow, metadata, real_time, close]);
             }
             // 4.20: unless that write-back has to go (`must_dispatch`).
             if sync_over_async && active.slice.duty == Duty::None {
@@ -82,7 +81,18 @@ pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
             if foreign {
                 return None;
             }
-            first(&[used, real_time, fellow, metadata, (abandoned, Preempt::Abandoned), close])
+            first([used, real_time, fellow, metadata, (abandoned, Preempt::Abandoned), close])
         }
     }
+}
+
+/// A row of branches, because the compiler knows how many rungs there are.
+#[inline(always)]
+fn first<const N: usize>(rungs: [(bool, Preempt); N]) -> Option<Preempt> {
+    for (yes, why) in rungs {
+        if yes {
+            return Some(why);
+        }
+    }
+    None
 }

@@ -59,6 +59,7 @@ mod tests {
         slice_sync: 100,
         slice_async: 40,
         slice_idle: 8,
+        seeky_idle: 2,
         group_idle: 8,
         target_latency: 300,
         fifo_expire: PerWaiter { sync: 125, async_: 250 },

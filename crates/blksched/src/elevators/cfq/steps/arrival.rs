@@ -17,7 +17,7 @@ use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, Row};
 use crate::elevators::cfq::decide::idle_window::{Habits, window};
 use crate::elevators::cfq::ids::{Pid, Qid};
-use crate::elevators::cfq::rules::{Alias, NextRequest, Seeks, Think, WhileIdling};
+use crate::elevators::cfq::rules::{Alias, Idling, NextRequest, Seeks, Think, WhileIdling};
 use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth};
 use crate::elevators::cfq::state::queue::Reading;
 use crate::elevators::cfq::state::seeks::seekiness;
@@ -101,57 +101,46 @@ impl Cfq {
     /// What an arrival says about its process and its queue.
     #[inline(always)]
     fn learn(&mut self, cx: &Cx<'_>, q: Qid, pid: Pid, rq: RequestId) {
-        let (rules, request) = (&self.rules, cx.rq(rq));
+        let (rules, ticks, request) = (&self.rules, &self.ticks, cx.rq(rq));
         let (queue, process) = (&mut self.queues[q], &mut self.processes[pid]);
         queue.meta += u32::from(request.hints.meta);
-        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to think
-        // less than it does.
+        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to
+        // think less than it does.
         if queue.is_sync() || rules.think == Think::PerProcess {
-            process.pauses.end(self.now, self.ticks.slice_idle);
+            process.pauses.end(self.now, ticks.slice_idle);
         }
         if rules.think != Think::PerProcess {
-            self.groups.pauses_end(queue, self.now, &self.ticks, rules.groups);
+            self.groups.pauses_end(queue, self.now, ticks, rules.groups);
         }
-        let seeks = match rules.seeks {
-            Seeks::PerProcess => Some(&mut process.seeks),
-            Seeks::PerQueue => Some(&mut queue.seeks),
-            Seeks::History => None,
-        };
-        match seeks {
-            Some(seeks) => rules.first_seek.add(seeks, request.start),
-            None => queue.history.add(request.start, request.sectors, cx.device().rotational),
+        match rules.seeks {
+            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, request.start),
+            Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, request.start),
+            Seeks::History => queue.history.add(request.start, request.sectors, cx.device().rotational),
         }
+        // Is it worth idling for now?
         if queue.is_sync() && !queue.is_idle_class() {
-            self.queues[q].window = self.habits(cx, q, pid);
+            let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
+            let is_last = |next: RequestId| cx.rq(next).dir() == Dir::Write && cx.rq(next).hints.no_idle;
+            let habits = Habits {
+                gone: process.gone,
+                idle: ticks.slice_idle,
+                seeky_idle: ticks.seeky_idle,
+                think: process.pauses.believed(),
+                seeks: seekiness(rules.seeks, queue, Some(process)),
+                ends: rules.idling == Idling::TreeThinks && queue.next.is_some_and(is_last),
+                depth,
+                ncq: self.ncq.queues(),
+                fairness: self.knobs.fairness,
+                low_latency: self.knobs.low_latency,
+                window: queue.window.window,
+            };
+            queue.window = IdleWindow { window: window(rules.idling, habits), depth };
         }
-        let (queue, process) = (&mut self.queues[q], &mut self.processes[pid]);
-        match self.rules.seeks {
+        match rules.seeks {
             Seeks::PerProcess => process.seeks.ended(request.end()),
             Seeks::PerQueue => queue.seeks.ended(request.end()),
             Seeks::History => queue.history.ended(request.end()),
         }
-    }
-
-    /// A process sent a request into its queue: is it worth idling for now?
-    #[inline(always)]
-    fn habits(&self, cx: &Cx<'_>, q: Qid, pid: Pid) -> IdleWindow {
-        let (process, queue) = (&self.processes[pid], &self.queues[q]);
-        let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
-        let is_last = |next: RequestId| cx.rq(next).dir() == Dir::Write && cx.rq(next).hints.no_idle;
-        let habits = Habits {
-            gone: process.gone,
-            idle: self.ticks.slice_idle,
-            seeky_idle: self.ticks.seeky_idle,
-            think: process.pauses.believed(),
-            seeks: seekiness(self.rules.seeks, queue, Some(process)),
-            ends: queue.next.is_some_and(is_last),
-            depth,
-            ncq: self.ncq.queues(),
-            fairness: self.knobs.fairness,
-            low_latency: self.knobs.low_latency,
-            window: queue.window.window,
-        };
-        IdleWindow { window: window(self.rules.idling, habits), depth }
     }
 
     /// An arrival and the queue being served.

@@ -63,19 +63,29 @@ impl Cfq {
         self.chosen.pass_by(cx, rq);
         // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
         // counts, though another one of it may be the one that sends.
-        self.active_process = self.active_process.or(Some(self.rows[rq].process));
-        let (contended, per_level) = (self.service.busy() > 1, self.knobs.slice_async_rq);
+        if self.active_process.is_none() {
+            self.active_process = Some(self.rows[rq].process);
+        }
         let queue = &mut self.queues[q];
         queue.slice.dispatched += 1;
         queue.slice.duty = Duty::None;
-        let share = async_share(per_level, queue.ioprio.level);
-        // The idle class has the disk only as long as no other class wants it, and is asked after each request.
-        if contended && queue.is_idle_class() {
-            self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
-        } else if contended && !queue.is_sync() && queue.slice.dispatched >= share {
-            self.expire(cx, Rest::Dropped, SliceEnd::AsyncShare);
+        if self.service.busy() > 1 && (!queue.is_sync() || queue.is_idle_class()) {
+            self.give_way(cx, q);
         }
         Some(rq)
+    }
+
+    /// A request of write-back or of the idle class went, and others wait.
+    #[inline(never)]
+    fn give_way(&mut self, cx: &mut Cx<'_>, q: Qid) {
+        let queue = &self.queues[q];
+        let share = async_share(self.knobs.slice_async_rq, queue.ioprio.level);
+        // The idle class has the disk only as long as no other class wants it, and is asked after each request.
+        if queue.is_idle_class() {
+            self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
+        } else if !queue.is_sync() && queue.slice.dispatched >= share {
+            self.expire(cx, Rest::Dropped, SliceEnd::AsyncShare);
+        }
     }
 
     fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
@@ -141,21 +151,25 @@ impl Cfq {
     /// A request leaves its queue for the driver.
     #[inline(always)]
     fn choose(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        // In 2.6.31 an overdue request that is taken out of order leaves the queue's next one as it was, so the queue
-        // goes back to where it had been.
-        if self.rules.next_request != NextRequest::Kept {
-            let next = self.find_next(cx, q, rq);
-            self.set_next(cx, q, next);
-        }
-        self.take_out(cx, q, rq);
         let queue = &mut self.queues[q];
         queue.dispatched += 1;
         self.in_flight[queue.waiter] += 1;
         self.groups[queue.group].in_flight += 1;
+        // In 2.6.31 an overdue request that is taken out of order leaves the queue's next one as it was, so the queue
+        // goes back to where it had been.
+        if self.rules.next_request == NextRequest::Kept {
+            return self.take_out(cx, q, rq);
+        }
+        let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
+        let from = if self.rules.next_request == NextRequest::FromTaken { cx.rq(rq).start } else { self.head };
+        queue.next = self.preference.better(|rq| cx.rq(rq), from, behind, before);
+        if let (Some(_), Some(next)) = (queue.positioned_in, queue.next) {
+            self.positions.moved(q, cx.rq(next).start);
+        }
+        self.leave_orders(cx, q, rq);
     }
 
     /// The request behind `rq` or the one before it.
-    #[inline(always)]
     fn find_next(&self, cx: &Cx<'_>, q: Qid, rq: RequestId) -> Option<RequestId> {
         let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, rq);
         let from = match self.rules.next_request {
@@ -171,6 +185,12 @@ impl Cfq {
             let next = self.find_next(cx, q, rq);
             self.set_next(cx, q, next);
         }
+        self.leave_orders(cx, q, rq);
+    }
+
+    /// The same of one that is not its queue's next any more.
+    #[inline(always)]
+    fn leave_orders(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let queue = &mut self.queues[q];
         self.fifos.remove(&mut queue.fifo, rq);
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);

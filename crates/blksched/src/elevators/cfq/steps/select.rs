@@ -25,6 +25,7 @@ impl Cfq {
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
         if select::simply_goes_on(self.rules.preemption, &self.queues[a], self.now) {
+            debug_assert_eq!(select::choose(self.ladder(cx, a)), Decision::Keep);
             return Some(a);
         }
         self.look(cx, a)
