@@ -144,7 +144,7 @@ fn programs() -> String {
          What a process plugged together is submitted together; how the recorded requests merged, waited and\n\
          completed is not replayed: that is the simulation's. Offsets are those of the traced disk; if they lie\n\
          beyond the simulated one, the run is refused and the `scale` is named that makes them fit. Directions, FUA,\n\
-         flushes before a write, metadata and whether somebody waits are replayed; data is not.\n\n\
+         flushes before a write, metadata and whether a process waits are replayed; data is not.\n\n\
          With `recorded` a trace is an open loop: a slower scheduler makes a longer queue, never fewer I/Os, so what\n\
          differs is latency. With `closed` a process that waited for its I/Os waits again, so what differs is time\n\
          (`ran`) and bandwidth. `closed` takes what was under way when an I/O was submitted for what it hung on.\n\n\

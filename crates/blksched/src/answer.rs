@@ -12,7 +12,7 @@ pub enum Dispatch {
     Idle {
         /// When the answer may change by itself.
         until: Instant,
-        /// For whom.
+        /// The process, group or purpose that it is left idle for.
         why: IdleFor,
     },
     /// A queued request that the elevator kept out of its order goes through the insertion again, merging included;
@@ -24,7 +24,7 @@ pub enum Dispatch {
     Empty,
 }
 
-/// Whom a disk is left idle for, or what else a deadline is for.
+/// The process or group that a disk is left idle for, or what else a deadline is for.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleFor {

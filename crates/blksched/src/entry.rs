@@ -54,7 +54,7 @@ pub struct Preset {
     pub row: &'static [(&'static str, &'static str)],
     /// How that kernel plugged.
     pub plugging: Plugging,
-    /// How many requests that kernel allowed, and who woke first.
+    /// How many requests that kernel allowed, and which sleeper woke first.
     pub slots: Slots,
     /// The largest request that kernel made by itself (`max_sectors_kb`) \[512-byte sectors\]; the disk may take less.
     pub max_sectors: u32,
@@ -212,7 +212,7 @@ impl Choice {
         text
     }
 
-    /// Is it what one means who names no kernel: the only one, or that of the newest kernel?
+    /// Whether it is meant where no kernel is named: the only one, or that of the newest kernel.
     fn goes_without_saying(&self) -> bool {
         let newest = self.entry.presets.last().is_some_and(|last| last.kernel == self.preset.kernel);
         self.entry.presets.len() == 1 || newest && self.is_in_present_kernels()

@@ -101,7 +101,7 @@ pub enum Reason {
         start: Sector,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// Who made it.
+        /// The submitter that made it.
         submitter: SubmitterId,
     },
     /// A bio joined a request.
@@ -115,7 +115,7 @@ pub enum Reason {
     Coalesced {
         /// The survivor.
         into: RequestId,
-        /// The request that is no more.
+        /// The request that is gone.
         victim: RequestId,
     },
     /// A merge would have exceeded the largest request; this one takes no more.
@@ -135,35 +135,35 @@ pub enum Reason {
     },
     /// A policy (writeback throttling, io.cost) holds a bio back; its submitter sleeps.
     HeldByPolicy {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
         /// The policy.
         by: &'static str,
     },
     /// `io.max` holds a bio back; its submitter goes on.
     HeldByMax {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
         /// Whose limit, or that of a group above.
         group: GroupId,
     },
     /// It has passed.
     PassedMax {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
         /// Whose.
         group: GroupId,
     },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
         /// Waiting for a slot of this kind.
         dir: Dir,
     },
     /// A slot came free and the submitter goes on.
     Woke {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
     },
     /// The elevator chose, and the device has it.
@@ -174,7 +174,7 @@ pub enum Reason {
         dir: Dir,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// Who made it.
+        /// The submitter that made it.
         submitter: SubmitterId,
     },
     /// The device is done with it.
@@ -185,7 +185,7 @@ pub enum Reason {
         dir: Dir,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// Who made it.
+        /// The submitter that made it.
         submitter: SubmitterId,
     },
     /// The device handed it back untried; it will be issued again.
@@ -195,7 +195,7 @@ pub enum Reason {
     },
     /// A bio waits for the next flush of the disk's cache.
     FlushAsked {
-        /// Who made the bio.
+        /// The submitter of the bio.
         submitter: SubmitterId,
     },
     /// A flush of the disk's cache was sent for this many bios: for all that have asked since the last one.
@@ -297,12 +297,12 @@ pub enum Reason {
     // ---- decisions: leaving the disk idle
     /// The disk will be left idle for a submitter's next request, from the completion of its present one.
     WaitsForCompletion {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
     },
     /// The disk is not left idle for a submitter's next request, or no longer.
     WaitEnds {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
         /// Why.
         why: WaitEnd,
@@ -378,14 +378,14 @@ pub enum Reason {
     },
     /// A process changed to the queue it shares from now on.
     QueueMerged {
-        /// Who changed.
+        /// The submitter that changed.
         submitter: SubmitterId,
         /// Whose queue it joined.
         into: SubmitterId,
     },
     /// A shared queue seeks, so this process has one of its own again.
     QueueSplit {
-        /// Who.
+        /// The submitter.
         submitter: SubmitterId,
     },
 
@@ -447,9 +447,9 @@ pub enum Reason {
     },
     /// A process sends its requests whenever one of another's has come back.
     WakerFound {
-        /// Who.
+        /// The submitter.
         owner: SubmitterId,
-        /// Who wakes it.
+        /// The submitter that wakes it.
         waker: SubmitterId,
     },
     /// How fast the device is when it works in order, and what follows for budgets.

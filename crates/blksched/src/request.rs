@@ -19,7 +19,7 @@ pub use arena::{Requests, Table};
 pub use in_flight::{FlightKey, InFlight, NotInFlight};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
 
-/// Who submits: a process, a thread, a connection. Never reused.
+/// A submitter: a process, a thread, a connection. Never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubmitterId(pub u32);
 
@@ -52,7 +52,7 @@ pub struct Bio {
     pub waiter: Waiter,
     /// The submitter's I/O priority at this moment.
     pub priority: Priority,
-    /// Who submits.
+    /// The submitter.
     pub submitter: SubmitterId,
     /// Whose share it is.
     pub group: GroupId,
@@ -189,7 +189,7 @@ pub struct Request {
     pub serial: u64,
     /// Length \[512-byte sectors\].
     pub sectors: u32,
-    /// Who made it (merged bios may have other submitters).
+    /// The submitter that made it (merged bios may have others).
     pub submitter: SubmitterId,
     /// Whose share it is.
     pub group: GroupId,

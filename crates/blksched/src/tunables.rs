@@ -142,7 +142,7 @@ impl Knob {
     /// A value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit counts the knob's own, as in sysfs.
     ///
     /// # Errors
-    /// If it is no number of this knob's kind, or out of its range.
+    /// If it is not a number of this knob's kind, or out of its range.
     pub fn parse(&self, text: &str) -> Result<i64, KnobError> {
         let text = text.trim();
         let plain = text.parse::<i64>().ok().and_then(|n| n.checked_mul(self.unit.scale()));
@@ -262,7 +262,7 @@ pub trait Tunables {
     /// Change a knob, the value as a user writes it.
     ///
     /// # Errors
-    /// As [`Tunables::set`], and if the text is no value.
+    /// As [`Tunables::set`], and if the text is not a value.
     fn set_text(&mut self, name: &str, text: &str) -> Result<(), KnobError> {
         let raw = self.find(name)?.parse(text)?;
         self.set(name, raw)

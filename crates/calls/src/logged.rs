@@ -11,7 +11,7 @@ use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
 use crate::convert;
 
-/// Who writes the records down.
+/// The writer of the records.
 pub type Sink = Box<dyn FnMut(&Record) + Send>;
 
 /// A [`BlockQueue`] with the same calls; each is told to the sink, in order, with its answer.
@@ -42,7 +42,7 @@ impl<L: Listener> LoggedQueue<L> {
         &self.queue
     }
 
-    /// Who listens, to take something from.
+    /// The listener, to take something from.
     pub fn listener_mut(&mut self) -> &mut L {
         self.queue.listener_mut()
     }

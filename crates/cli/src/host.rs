@@ -18,7 +18,7 @@ pub(crate) struct HostSettings {
     pub(crate) cpus: u32,
     /// What I/O costs them; nothing if `None`.
     pub(crate) cpu: Option<CpuPreset>,
-    /// Who runs first of those whom a completion lets run.
+    /// Which task runs first of those that a completion lets run.
     pub(crate) odds: RaceOdds,
 }
 

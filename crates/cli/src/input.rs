@@ -208,8 +208,8 @@ impl Stage {
 pub(crate) const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
 /// A kernel's choice where the user makes none: `none` for a disk with more than one hardware queue, else
-/// `mq-deadline`. SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; who takes more is
-/// taken for NVMe, which has one per CPU. (Distributions' udev rules may choose otherwise.)
+/// `mq-deadline`. SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that takes
+/// more is taken for NVMe, which has one per CPU. (Distributions' udev rules may choose otherwise.)
 pub(crate) fn kernel_default(facts: &Facts) -> &'static str {
     const ONE_QUEUE: u32 = 32;
     if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }

@@ -157,7 +157,7 @@ fn percentile(before: &[(Option<u64>, u64)], after: &[(Option<u64>, u64)], part:
     Cell::Missing
 }
 
-/// What is said of an export or a client, behind who it is.
+/// What is said of an export or a client, behind its name.
 fn figures() -> [Column; 8] {
     [
         Column::numbers("reads", "reads/s", Quantity::Iops),

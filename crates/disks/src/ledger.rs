@@ -1,4 +1,4 @@
-//! Where the mechanism's time went: in total, and for whom.
+//! Where the mechanism's time went: in total, and for each submitter.
 
 use core::ops::AddAssign;
 
@@ -54,7 +54,7 @@ impl AddAssign<&Activity> for Activity {
     }
 }
 
-/// The sums of all [`Activity`]. A cached write's drain is charged to the submitter who wrote it, when it drains.
+/// The sums of all [`Activity`]. A cached write's drain is charged to the submitter that wrote it, when it drains.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     accounts: Vec<(SubmitterId, Activity)>,

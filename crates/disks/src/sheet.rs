@@ -36,7 +36,7 @@ pub struct Published {
     pub figure: Figure,
     /// In the figure's unit.
     pub value: u64,
-    /// Who says so.
+    /// Its source.
     pub source: String,
 }
 

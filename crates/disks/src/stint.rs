@@ -1,4 +1,4 @@
-//! What the medium of a disk does when, and for whom.
+//! What the medium of a disk does when, and for which command.
 //!
 //! **Rule** A *stint* is a stretch of time in which one part of a disk (the head, a die, a channel, a member's part)
 //! works for one command, or for what a submitter has had cached, or for the disk itself. A part does one thing at a
@@ -12,7 +12,7 @@
 use blksched::author::RequestId;
 use blksched::{Instant, SubmitterId};
 
-/// For whom a part of a disk works.
+/// What a part of a disk works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// A command that has not ended.
@@ -28,7 +28,7 @@ pub enum Work {
 pub struct Stint {
     /// Which part, below [`Disk::parts`](crate::Disk::parts).
     pub part: u32,
-    /// For whom.
+    /// What it works for.
     pub work: Work,
     /// When it begins; not before the call that made it known, but perhaps later.
     pub from: Instant,

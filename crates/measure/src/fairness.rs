@@ -39,7 +39,7 @@ impl Share {
     }
 }
 
-/// Jain's index over what each got of what it asked; who asked for nothing is left out.
+/// Jain's index over what each got of what it asked; those that asked for nothing are left out.
 pub fn fairness(shares: &[Share]) -> f64 {
     let satisfied: Vec<f64> = shares.iter().filter_map(Share::satisfaction).collect();
     jain(&satisfied)

@@ -4,7 +4,7 @@
 //! what each queued request waits behind. A request's waiting splits over the causes as the differences of the latter
 //! between the moments at which it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as
 //! many requests as ever wait at a time have waited, and every submitter has come by. A caller that knows what the
-//! disk's medium does, and for whom, says so by [`Reasons::works`]; for a disk of which nothing is known, a moment
+//! disk's medium does, and for whom, is told by [`Reasons::works`]; for a disk of which nothing is known, a moment
 //! belongs to what is in flight.
 
 mod arrivals;
@@ -128,7 +128,7 @@ impl Reasons {
         reasons
     }
 
-    /// One that keeps how busy the disk was, and submitters' times, and nothing else: for those who make runs by the
+    /// One that keeps how busy the disk was, and submitters' times, and nothing else: for callers that make runs by the
     /// thousand.
     pub fn of_shares() -> Reasons {
         let mut reasons = Reasons { kept: Kept::Shares, ..Reasons::default() };
@@ -242,7 +242,7 @@ impl Reasons {
         self.submitters.iter()
     }
 
-    /// What is no matter of every request.
+    /// What does not concern every request.
     fn hear_rarer(&mut self, at: Instant, reason: Reason) {
         match reason {
             Reason::Requeued { rq } => self.requeued(at, rq),

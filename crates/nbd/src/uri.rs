@@ -23,7 +23,7 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
-        /// Whom a client trusts and who it is.
+        /// The authority that a client trusts, and its own identity.
         trust: Trust,
     },
     /// A socket in the file system.
@@ -33,7 +33,7 @@ pub enum Address {
     },
 }
 
-/// Whom a client with TLS trusts, and who it is, as a URI says it.
+/// The authority that a client with TLS trusts, and its own identity, as a URI says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
     /// A folder with `ca-cert.pem`, and `client-cert.pem` and `client-key.pem` if the client has a certificate; none:

@@ -9,7 +9,7 @@ pub const COLUMNS: usize = 2048;
 /// Rows.
 pub const ROWS: usize = 128;
 
-/// Points counted by cell, and for whom most of each cell is.
+/// Points counted by cell, and the process that most of each cell is for.
 #[derive(Clone, Debug)]
 pub struct Density {
     counts: Vec<u32>,

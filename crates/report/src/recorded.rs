@@ -323,7 +323,7 @@ pub struct Published {
     pub against: Against,
     /// The experiment.
     pub name: String,
-    /// Who published it.
+    /// Its source.
     pub source: String,
     /// Its rows.
     pub rows: Vec<PublishedRow>,

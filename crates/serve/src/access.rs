@@ -1,11 +1,11 @@
 //! Who may open what: a list of rules, by the client's user or its certificate.
 //!
-//! **Rule** Without a rule everybody may open everything. With one, whatever no rule allows is denied, and a client
+//! **Rule** Without a rule every client may open everything. With one, whatever no rule allows is denied, and a client
 //! whose user is unknown (TCP) is only allowed what is allowed to `any`, or to a name of its certificate.
 
 use core::str::FromStr;
 
-/// `WHO:EXPORT`: this user, or whoever has a certificate with this name, may open this export.
+/// `WHO:EXPORT`: this user, or a client whose certificate has this name, may open this export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     who: Who,

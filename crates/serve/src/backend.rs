@@ -34,7 +34,7 @@ pub struct Identity(pub u64, pub u64);
 /// What a back end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file, which somebody else may truncate.
+    /// A file, which another program may truncate.
     File,
     /// A block device.
     Device,

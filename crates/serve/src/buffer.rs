@@ -32,11 +32,11 @@ pub struct Registration {
     pub retired: Arc<Retired>,
 }
 
-/// Memory that a ring knew and nobody uses any more, by its index. It must stay until the kernel has let go of it.
+/// Memory that a ring knew and that is not used any more, by its index. It must stay until the kernel has let go of it.
 #[derive(Default)]
 pub struct Retired(Mutex<Vec<(u16, Memory)>>);
 
-/// The memory of a buffer that is no more.
+/// The memory of a buffer that is gone.
 pub struct Memory(#[allow(dead_code, reason = "kept for its address alone")] Box<[Page]>);
 
 impl Retired {

@@ -2,7 +2,7 @@
 //! this server may have open.
 //!
 //! **Rule** Locks are those of QEMU's image locking (man qemu: byte 100 and following say what is used, byte 200 and
-//! following what nobody else may), as locks of an open file (F_OFD_SETLK), so that hard links count as one file.
+//! following what no other program may), as locks of an open file (F_OFD_SETLK), so that hard links count as one file.
 //! Readers share a file with readers. Within a server, ranges of one file belong to one disk, where requests have an
 //! order; files that are only read may be on several.
 
@@ -41,7 +41,7 @@ impl Claims {
     /// This export has that file, on this disk.
     ///
     /// # Errors
-    /// If somebody else has it.
+    /// If another program has it.
     pub fn claim(
         &mut self,
         (export, disk): (&str, &str),
@@ -90,7 +90,7 @@ impl Claims {
     /// It has not taken them, or has let go of them.
     ///
     /// # Errors
-    /// If somebody has one of them.
+    /// If another program has one of them.
     pub fn take_back(&self) -> Result<(), String> {
         let mut held = self.0.iter().filter_map(|claim| Some((claim, claim.file.as_ref()?)));
         held.try_for_each(|(claim, file)| {
@@ -120,7 +120,7 @@ fn lock(file: &File, access: Access) -> Result<(), String> {
             }
         }
     }
-    // Does anybody not share what we use, or use what we do not share?
+    // Whether any program does not share what we use, or uses what we do not share.
     let against = foreign.iter().map(|what| NOT_SHARED + what).chain([WRITE, RESIZE].map(|what| USED + what));
     for byte in against {
         let mut question = at(byte, libc::F_WRLCK);

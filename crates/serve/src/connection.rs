@@ -130,7 +130,7 @@ pub enum Phase {
     Parted,
     /// No more requests are read; those under way are answered, then it ends.
     Leaving,
-    /// Nobody is there any more: answers are dropped.
+    /// The client has gone: answers are dropped.
     Gone,
 }
 

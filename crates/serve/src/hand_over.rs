@@ -1,7 +1,7 @@
-//! One server takes another's place without refusing anybody: the old one hands over the sockets at which it listens,
-//! serves what is under way, and hands over its clients; the new one begins then. Who connects meanwhile waits in the
-//! sockets' queues, and who is connected in plain goes on at the same socket and hears nothing of it. Should the new
-//! one end before it has begun, the old one goes on.
+//! One server takes another's place without refusing any client: the old one hands over the sockets at which it
+//! listens, serves what is under way, and hands over its clients; the new one begins then. A client that connects
+//! meanwhile waits in the sockets' queues, and one that is connected in plain goes on at the same socket and hears
+//! nothing of it. Should the new one end before it has begun, the old one goes on.
 //!
 //! **Rule** The new one asks at the old one's control socket (`hand over`). The answer is a line for each socket, `ROLE
 //! ADDRESS`, and an empty line, with the sockets themselves beside it (SCM_RIGHTS); then, for each client that is quiet
@@ -28,7 +28,7 @@ use rustix::net::{
 
 use crate::ServeError;
 
-/// How long who asked may take to take what it is given.
+/// How long the server that asked may take to take what it is given.
 const TAKES: Duration = Duration::from_secs(10);
 /// What is asked at the control socket.
 pub const QUESTION: &str = "hand over";
@@ -79,7 +79,7 @@ pub struct HandedClient {
     pub allocation: bool,
     /// Where it comes from.
     pub peer: String,
-    /// What it has sent and nobody has looked at.
+    /// What it has sent and was not looked at.
     pub ahead: Vec<u8>,
     /// Its socket.
     pub socket: OwnedFd,
@@ -90,9 +90,9 @@ pub struct HandedClient {
 pub struct Inherited {
     sockets: Vec<Handed>,
     clients: Vec<HandedClient>,
-    /// Who waits for us to begin.
+    /// The server that waits for us to begin.
     from: Option<UnixStream>,
-    /// Was there anybody?
+    /// Whether there was a server.
     of_another: bool,
 }
 
@@ -101,7 +101,7 @@ pub fn of_path(path: &Path) -> String {
     format!("unix:{}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display())
 }
 
-/// Hand these over to who has asked on `socket`.
+/// Hand these over to the server that has asked on `socket`.
 ///
 /// # Errors
 /// If it has gone, or they are too many.
@@ -118,7 +118,7 @@ pub fn give(socket: &OwnedFd, sockets: &[(Role, String, BorrowedFd<'_>)]) -> io:
     send(socket, text.as_bytes(), &fds)
 }
 
-/// Hand this client over to who has asked on `socket`.
+/// Hand this client over to the server that has asked on `socket`.
 ///
 /// # Errors
 /// If it has gone.
@@ -223,7 +223,7 @@ impl Inherited {
         self.find(role, &format!("tcp:{address}")).map(TcpListener::from)
     }
 
-    /// What nobody wanted is closed, and gone from the file system; answers the clients.
+    /// What was not wanted is closed, and gone from the file system; answers the clients.
     pub fn close(self) -> Vec<HandedClient> {
         for Handed { address, socket, .. } in self.sockets {
             tracing::info!(address, "listens there no more");
@@ -320,7 +320,8 @@ impl Hearing {
     }
 }
 
-/// Does who has asked on this socket go on with what it was given? It is told so, and nothing of it is ours then.
+/// Whether the server that asked on this socket goes on with what it was given. It is told so, and nothing of it is
+/// ours then.
 pub fn yours(socket: &OwnedFd) -> bool {
     retry_on_intr(|| rustix::net::send(socket, YOURS.as_bytes(), SendFlags::NOSIGNAL)).is_ok()
 }

@@ -90,7 +90,7 @@ impl HandshakingClient {
         HandshakingClient::of(accepted, by, Role::Control, Vec::new())
     }
 
-    /// Somebody who wants figures.
+    /// A client that wants figures.
     pub fn metrics(accepted: NewClient, by: Instant) -> HandshakingClient {
         HandshakingClient::of(accepted, by, Role::Metrics, Vec::new())
     }

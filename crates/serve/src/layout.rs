@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// An export is no more; its place stays where it is.
+    /// An export is gone; its place stays where it is.
     pub fn remove(&mut self, export: &str) {
         self.stretches.retain(|own| own.export != export);
     }

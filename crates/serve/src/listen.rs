@@ -70,7 +70,7 @@ impl Door {
         }
     }
 
-    /// What of TLS clients at this door get, if the server has it: TCP without it is nobody's wish.
+    /// What of TLS clients at this door get, if the server has it: TCP without it is not wanted.
     pub fn tls(&self, there: bool) -> Tls {
         match self {
             _ if !there => Tls::Absent,
@@ -152,7 +152,7 @@ impl NewClient {
     }
 }
 
-/// A Unix socket at `path`. One that a server which is no more has left is replaced.
+/// A Unix socket at `path`. One that a server which has ended left behind is replaced.
 pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     if is_socket {

@@ -1,4 +1,4 @@
-//! Exports as files of a directory (FUSE): for who has no NBD, as loop devices and Firecracker.
+//! Exports as files of a directory (FUSE): for programs without NBD, as loop devices and Firecracker.
 //!
 //! A file is its export: its requests go to the server one by one, past the page cache, so that a file weighs as its
 //! export does and what is written is the server's when the call returns. Any number of requests are under way, up to
@@ -36,7 +36,7 @@ const FIRST: u64 = 2;
 struct Image {
     pool: Pool,
     name: String,
-    /// Held alone by who changes a part of a block.
+    /// Held alone by the call that changes a part of a block.
     whole_blocks: RwLock<()>,
 }
 
@@ -199,7 +199,7 @@ impl Filesystem for Directory {
         }
     }
 
-    /// An export has its size; everything else of a file's attributes is nobody's to change, and not missed.
+    /// An export has its size; everything else of a file's attributes cannot be changed, and is not missed.
     fn setattr(
         &self,
         _: &Request,

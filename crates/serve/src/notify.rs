@@ -1,4 +1,4 @@
-//! What systemd is told (sd_notify): that the server serves, reloads, stops. Without systemd nobody is told.
+//! What systemd is told (sd_notify): that the server serves, reloads, stops. Without systemd nothing is told.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -16,7 +16,7 @@ pub enum State {
     Stopping,
 }
 
-/// Tell it; whether anybody hears is not our business.
+/// Tell it; whether it listens does not matter.
 pub fn notify(state: State) {
     let Some(address) = std::env::var("NOTIFY_SOCKET").ok().and_then(|path| address(&path)) else { return };
     let Ok(socket) = UnixDatagram::unbound() else { return };

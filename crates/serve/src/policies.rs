@@ -26,7 +26,7 @@ pub struct Files(BTreeMap<String, String>);
 /// What files on a queue can do there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Who keeps the tenants' shares.
+    /// What keeps the tenants' shares.
     pub shares: Shares,
     /// Can submitters be put to sleep?
     pub sleeps: bool,
@@ -53,7 +53,7 @@ impl Files {
         self.0.insert(file.to_owned(), words.join(" "));
     }
 
-    /// What a file says; as the kernel shows one that nobody has written.
+    /// What a file says; as the kernel shows one that was never written.
     pub fn read(&self, file: &str) -> String {
         let unwritten = match file {
             "io.weight" => "default 100",

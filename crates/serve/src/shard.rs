@@ -65,7 +65,7 @@ pub struct Shard {
     connections: Slab<Connection>,
     works: Slab<Work>,
     pieces: Slab<Piece>,
-    /// Who keeps the tenants' shares, and which files can be written.
+    /// What keeps the tenants' shares, and which files can be written.
     setting: Setting,
     /// What was written to the disk's `io.cost.qos` and `io.cost.model`.
     files: Files,
@@ -94,15 +94,15 @@ pub struct Shard {
     starved: Vec<usize>,
     /// Tenants of which something waits for caps, or for its moment.
     held_up: Vec<usize>,
-    /// When clients that have stalled are looked for; none: nobody can have.
+    /// When clients that have stalled are looked for; none: no client can have.
     look: Option<Instant>,
     next_submitter: u32,
     largest_piece: usize,
     /// How much each client may have under way.
     room: Room,
-    /// Who writes down what happens.
+    /// The recorder of what happens.
     trace: Option<Trace>,
-    /// Tenants that leave, and who waits for it.
+    /// Tenants that leave, and the caller that waits for it.
     removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
     wakeup: Arc<OwnedFd>,
@@ -238,7 +238,7 @@ impl Shard {
         knobs.iter().try_for_each(|(knob, raw)| self.queue.set(self.now, knob, *raw).map_err(|e| e.to_string()))
     }
 
-    /// Serve until told to stop and everybody has gone.
+    /// Serve until told to stop and all clients have gone.
     ///
     /// # Errors
     /// If the engine fails.

@@ -106,7 +106,7 @@ pub struct Used {
     pub errors: u64,
     /// The device's time that it got: of the time with several commands in the device, each has its part.
     pub in_device: Span,
-    /// Bios that were taken back, as nobody wanted them any more.
+    /// Bios that were taken back, as they were not wanted any more.
     pub cancelled: u64,
     /// How long its requests took.
     pub latency: Latencies,

@@ -87,7 +87,8 @@ pub fn names(session: &ServerConnection) -> Vec<String> {
     }
 }
 
-/// From now on a thread carries this connection's bytes; answers the socket for the shard, or whoever talks in plain.
+/// From now on a thread carries this connection's bytes; answers the socket for the shard, or for a client that talks
+/// in plain.
 ///
 /// # Errors
 /// If there can be no more sockets or threads.

@@ -8,9 +8,9 @@
 //!
 //! On a disk that seeks, one that asks for neighbouring sectors goes on until it is a turn ahead: as long as twice what
 //! it keeps under way takes, from [`TURN`] to [`LONGEST`]. The disk waits for it for at most [`THINK`] if it has
-//! nothing just then and thinks for no longer than that. Any disk waits for who is behind the others, if it thinks for
-//! much less time than its requests take. The waiting is its own time. A tenant alone on a disk that seeks gives the
-//! scheduler up to [`ALONE`] requests to put in order.
+//! nothing just then and thinks for no longer than that. Any disk waits for the one that is behind the others, if it
+//! thinks for much less time than its requests take. The waiting is its own time. A tenant alone on a disk that seeks
+//! gives the scheduler up to [`ALONE`] requests to put in order.
 //!
 //! **Origin** Start-time fair queueing with charges by measured time, as CFQ's groups charge (4.20); turns and waiting
 //! as CFQ's slices and slice_idle.
@@ -54,14 +54,14 @@ pub enum Kind {
     Flush,
 }
 
-/// Who goes next.
+/// Which tenant goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// This tenant.
     Serve(usize),
-    /// Nobody before this moment: the disk waits for the one whose turn it is.
+    /// None before this moment: the disk waits for the one whose turn it is.
     Wait(Instant),
-    /// Nobody wants anything, or what is under way is enough.
+    /// None wants anything, or what is under way is enough.
     Nobody,
 }
 
@@ -115,7 +115,7 @@ impl Entity {
 pub struct Turns {
     entities: Vec<Entity>,
     current: Option<usize>,
-    /// The virtual time up to which anybody has come that has nothing left: where the others are, if nobody has.
+    /// The virtual time up to which one has come that has nothing left: where the others are, if none has.
     reached: u128,
     seeks: bool,
     /// Since when the disk waits for the current one.
@@ -166,7 +166,7 @@ impl Turns {
         }
     }
 
-    /// Who goes next, if this many requests are under way and the device takes `depth`.
+    /// Which tenant goes next, if this many requests are under way and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, under_way: usize, depth: usize) -> Choice {
         if under_way >= depth && !self.current_sends_more(under_way, depth) {
             return Choice::Nobody;
@@ -352,7 +352,7 @@ mod tests {
             now += MS;
             turns.end(now, 0, Kind::Data, 1, MS);
         }
-        // Nobody wants anything at this moment; then the other one wants much, and has never had anything.
+        // None wants anything at this moment; then the other one wants much, and has never had anything.
         (0..500).for_each(|_| turns.add(now, 1, 0, Kind::Data));
         turns.add(now, 0, 0, Kind::Data);
         let mut before = 0;

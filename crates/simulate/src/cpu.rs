@@ -34,7 +34,7 @@ impl HostCpus {
     /// Reads how many.
     ///
     /// # Errors
-    /// If it is no number that a host may have.
+    /// If a host cannot have that number.
     pub fn count(text: &str) -> Result<u32, String> {
         let number = text.trim().parse().ok().filter(|number| (1..=HostCpus::MOST).contains(number));
         number.ok_or_else(|| format!("`{text}` is not a value of cpus: expected a number from 1 to {}", HostCpus::MOST))

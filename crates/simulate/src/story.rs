@@ -1,4 +1,4 @@
-//! Where each I/O's time went: stories of single I/Os, and who waited for whom over a whole run.
+//! Where each I/O's time went: stories of single I/Os, and which process waited for which over a whole run.
 //!
 //! The world and the queue only say what happens ([`Happening`], in order); an [`Onlooker`] folds that stream into what
 //! it is after. [`Storyteller`] keeps a timeline of what disk and scheduler were about for as long as the oldest I/O

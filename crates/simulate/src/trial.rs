@@ -45,7 +45,7 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None`: they cost nothing. Only since blk-mq.
     pub cpus: Option<HostCpus>,
-    /// Who runs first of those whom a completion lets run.
+    /// Which task runs first of those that a completion lets run.
     pub odds: RaceOdds,
     /// When processes begin.
     pub starts: Starts,

@@ -1,4 +1,4 @@
-//! Sizes and shares as they are written. What `k` means depends on who writes: a data sheet says thousands, fio, dd and
+//! Sizes and shares as they are written. What `k` means depends on the writer: a data sheet says thousands, fio, dd and
 //! cgroup files say 1024; so there are three ways to read a size, and each caller names its own.
 
 /// Units that say themselves whether they count in thousands or in 1024.

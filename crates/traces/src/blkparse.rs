@@ -21,7 +21,7 @@ pub struct Line {
     pub sequence: u32,
     /// When \[ns\], from the trace's first event.
     pub time: u64,
-    /// Who.
+    /// The process.
     pub pid: u32,
     /// What happened, as a letter or two: `Q`, `D`, `C`, `UT`.
     pub action: String,

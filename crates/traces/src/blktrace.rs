@@ -26,7 +26,7 @@ pub struct Event {
     pub action: Action,
     /// Of what kind of I/O.
     pub kind: Kind,
-    /// Who.
+    /// The process.
     pub pid: u32,
     /// The device, as the kernel numbers it: major << 20 | minor.
     pub device: u32,

@@ -212,12 +212,12 @@ pub enum Call {
     },
     /// A submitter waits for what it sent.
     Waits {
-        /// Who.
+        /// The submitter.
         submitter: u32,
     },
     /// A submitter is gone.
     Forget {
-        /// Who.
+        /// The submitter.
         submitter: u32,
     },
     /// A knob is turned.
@@ -280,7 +280,7 @@ pub struct Bio {
     pub class: u8,
     /// ionice's level.
     pub level: u8,
-    /// Who.
+    /// The submitter.
     pub submitter: u32,
     /// Whose share.
     pub group: u32,
@@ -351,7 +351,7 @@ pub enum Answer {
     Idle {
         /// Until when \[ns\].
         until: u64,
-        /// For whom.
+        /// The process, group or purpose.
         why: String,
     },
     /// Something in flight must complete first.

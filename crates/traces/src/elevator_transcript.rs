@@ -236,7 +236,7 @@ pub enum Written {
 pub struct Add {
     /// Its name, and that of the request if it becomes one.
     pub id: u64,
-    /// Who.
+    /// The submitter.
     pub pid: u32,
     /// `R`, `W`, `D` or `Z`.
     pub op: OpLetter,

@@ -22,7 +22,7 @@ pub struct Packet {
     /// When \[ns\].
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// Who writes; never 0.
+    /// The writer's number; never 0.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     /// Something that happens on a track.

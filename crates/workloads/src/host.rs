@@ -191,7 +191,7 @@ impl Host {
         self.stopped = true;
     }
 
-    /// Who writes in the background.
+    /// The submitter of background writes.
     pub fn flusher(&self) -> SubmitterId {
         self.flusher_is.submitter
     }

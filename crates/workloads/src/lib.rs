@@ -1,4 +1,4 @@
-//! Workloads: who submits I/O, when, and where.
+//! Workloads: which processes submit I/O, when, and where.
 //!
 //! A workload is a set of [`Source`]s, one per process. A source is a pure state machine: it is told the time, says
 //! when it wants to be called next, emits bios, and hears of their completion. It holds no reference to a queue, a

@@ -22,7 +22,7 @@ pub struct JobPlan {
     /// The row of the report that its results belong to, from 0: with `group_reporting` one row for all processes of
     /// the group that say so, and one for all of a program; else a row of its own.
     pub row: u32,
-    /// Who it is; processes count from 0 in the order of the plan.
+    /// Its number; processes count from 0 in the order of the plan.
     pub submitter: SubmitterId,
     /// Its I/O priority.
     pub priority: Priority,

@@ -46,7 +46,7 @@ pub struct Program {
     pub name: &'static str,
     /// What it does to a disk, in a line.
     pub about: &'static str,
-    /// Who wrote of it, when, where.
+    /// Its source: author, date, place.
     pub source: &'static str,
     /// What can be said about it.
     pub parameters: &'static [Parameter],
@@ -54,8 +54,8 @@ pub struct Program {
     pub(crate) processes: fn(&Launch<'_>) -> Result<Vec<Process>, String>,
 }
 
-/// Its name is all: where a function lies differs from process to process, and who hashes what a run is made of must
-/// find the same.
+/// Its name is all: where a function lies differs from process to process, and a caller that hashes what a run is made
+/// of must find the same.
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)

@@ -112,7 +112,7 @@ pub enum Emission {
     /// Another source is to hear this at the same moment: a pipe, a semaphore, a message. What the word means is
     /// between the two; one to a source that has exited is lost.
     Tell {
-        /// Whom.
+        /// The source that is told.
         to: SubmitterId,
         /// What.
         word: u64,
@@ -143,7 +143,7 @@ pub enum Delivered {
     Awake,
     /// Another source said something ([`Emission::Tell`]).
     Told {
-        /// Who.
+        /// The submitter.
         from: SubmitterId,
         /// What.
         word: u64,

@@ -1,7 +1,8 @@
-//! `docs/which-kernel.md`: the schedulers of each release, which was the default for which disk, and as which of ours
-//! each decides.
+//! `docs/which-kernel.md`: the schedulers of each release, which was the default for which disk, and which of ours
+//! decides as it does.
 //!
-//! History stands here; as what a release decides, the catalogue says. Neighbours of which all is the same share a row.
+//! History stands here; which preset decides as a release does, the catalogue says. Neighbours of which all is the
+//! same share a row.
 
 use std::fmt::Write;
 
@@ -180,7 +181,7 @@ fn releases() -> Vec<Kernel> {
     two.chain(later).chain((0..=2).map(|minor| v(7, minor))).collect()
 }
 
-/// As which of ours a release's scheduler decides; nothing if it was not examined.
+/// The preset that decides as a release's scheduler does; nothing if it was not examined.
 fn ours(catalogue: &Catalogue, scheduler: &str, release: Kernel) -> Option<String> {
     let entry = catalogue.entries().iter().find(|entry| entry.name == scheduler)?;
     if entry.presets.iter().any(|preset| preset.kernel == release) {

@@ -1,6 +1,6 @@
 //! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
 //! {simulate, serve} ← cli ← python. What stands on one level does not know its neighbours. Dev-dependencies draw no
-//! arrow, as nobody who uses a crate gets them: the library's own tests ask conformance for its laws.
+//! arrow, as users of a crate do not get them: the library's own tests ask conformance for its laws.
 
 use super::Finding;
 use super::tree::{TextFile, Tree};

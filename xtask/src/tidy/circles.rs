@@ -1,8 +1,8 @@
 //! Circles: no file of the library needs, by way of others, a file that needs it. What stands in a circle can only be
 //! understood, tested and changed together.
 //!
-//! Who needs whom is read from imports and written-out paths (`use super::queue::Qid`, `crate::time::Tick`), each
-//! followed through re-exports to the file that defines the name. A module's `pub use` is a door, no need.
+//! Which file needs which is read from imports and written-out paths (`use super::queue::Qid`, `crate::time::Tick`),
+//! each followed through re-exports to the file that defines the name. A module's `pub use` is a door, no need.
 
 use std::collections::{BTreeMap, BTreeSet};
 

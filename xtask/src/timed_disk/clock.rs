@@ -20,7 +20,7 @@ pub struct Asked {
     pub sectors: u32,
 }
 
-/// Somebody who waits for a command.
+/// A thread that waits for a command.
 pub trait Answer: Send + 'static {
     fn done(self, outcome: Outcome);
 }

@@ -22,7 +22,7 @@ const SECTOR: u64 = 512;
 /// The kernel's own limit for a request, unless an administrator raised it.
 const MOST: u32 = 1 << 20;
 
-/// Who waits in the kernel, and for what.
+/// The calls that wait in the kernel, and what for.
 pub enum Reply {
     Read(ReplyData, usize),
     Write(ReplyWrite, u32),

@@ -1,4 +1,4 @@
-//! Releases between those that there is a preset of, and as which of them they decide.
+//! Releases between those that have a preset, and which preset decides as each does.
 //!
 //! A release is only named here if it was looked at: recordings of it, its changes, or what its documentation says. Of
 //! the others nothing is known, and their names are refused.

@@ -64,7 +64,7 @@ fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecE
     })
 }
 
-/// A release without a preset of its own, if it is known as which preset it decides.
+/// A release without a preset of its own, if it is known which preset decides as it does.
 fn between(entry: &Entry, release: Kernel) -> Option<Choice> {
     let alike = releases::alike(entry.name, release)?;
     let preset = entry.presets.iter().find(|preset| preset.kernel == alike.preset)?;

@@ -74,11 +74,11 @@ impl MaxKey {
 pub struct CostQos {
     /// Is io.cost on? None: as it was.
     pub enable: Option<bool>,
-    /// Who says what the device must keep; none: as it was.
+    /// Where what the device must keep comes from; none: as it was.
     pub ctrl: Option<Ctrl>,
 }
 
-/// Who says what the device must keep.
+/// Where what the device must keep comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ctrl {
     /// The kernel, by its guess of the device's class.

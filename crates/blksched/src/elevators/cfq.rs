@@ -26,7 +26,7 @@
 //! | lets a request go, and how many at a time? | `steps/dispatch`, `decide/{depth,async_ramp,async_share}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/fifo` |
 //! | idles? | `decide/idle_window`, `steps/{idle,group_idle,timer}` |
-//! | knows who thinks for how long? | `state/think` |
+//! | knows how long each process thinks? | `state/think` |
 //! | finds cooperators, makes queues one? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
 //! | lets a request go first? | `decide/preempt`, `steps/preempt` |
 //! | meets a new request, or one that comes back? | `steps/arrival`, `steps/completion` |

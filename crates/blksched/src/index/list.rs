@@ -30,7 +30,7 @@ impl Ends {
     }
 }
 
-/// A member's neighbours, or `NONE`; `before` is `OUT` of what is no member.
+/// A member's neighbours, or `NONE`; `before` is `OUT` for an id that is not a member.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     before: u32,
@@ -163,7 +163,7 @@ impl List {
     /// Take the member `id` out.
     ///
     /// # Panics
-    /// If it is no member.
+    /// If it is not a member.
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
         let link = core::mem::take(&mut self.links[id]);

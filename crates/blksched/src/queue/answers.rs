@@ -66,7 +66,7 @@ pub enum Next {
     Idle {
         /// When its answer may change by itself.
         until: Instant,
-        /// For whom.
+        /// The process, group or purpose that it is left alone for.
         why: IdleFor,
     },
     /// The elevator waits for a completion.
@@ -75,7 +75,7 @@ pub enum Next {
     Empty,
     /// The device has as much as it takes.
     Full,
-    /// There are requests, but a plug holds them: the queue's (until 2.6.38), or that of submitters who have not said
+    /// There are requests, but a plug holds them: the queue's (until 2.6.38), or that of submitters that have not said
     /// that they wait.
     Plugged {
         /// When they go at the latest; `None`: only when a process waits (2.4).

@@ -34,7 +34,7 @@ pub enum FlushCommand {
     Alone,
 }
 
-/// What a driver does, as far as it decides who goes when.
+/// What a driver does, as far as it decides which request goes when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
     /// May a request leave the elevator although the device is full?

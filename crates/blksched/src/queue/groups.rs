@@ -28,7 +28,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A group is gone: no bio of it comes any more; what it has queued is still served.
     ///
     /// # Errors
-    /// If there is no such group, or it has child groups, or it is the root.
+    /// If the group does not exist, has child groups, or is the root.
     pub fn remove_group(&mut self, now: Instant, id: GroupId) -> Result<(), GroupError> {
         self.catch_up(now);
         self.groups.remove(id)?;

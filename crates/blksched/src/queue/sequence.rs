@@ -49,9 +49,9 @@ pub(super) enum Way {
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
     pub(super) steps: Table<Step>,
-    /// Who waits for the next flush, and since when.
+    /// The requests that wait for the next flush, and since when.
     pub(super) pending: Vec<(Instant, RequestId)>,
-    /// The flush on its way, and whom it serves.
+    /// The flush on its way, and the requests that it serves.
     pub(super) running: Option<RequestId>,
     pub(super) served: Vec<RequestId>,
     /// The flush, while the kernel's worker has not put it on the dispatch list.

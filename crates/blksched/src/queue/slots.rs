@@ -44,7 +44,7 @@ pub enum Slots {
 impl Slots {
     /// 64 per direction; each that comes back wakes one once 32 are free: 2.4.20 to 2.4.37.
     pub const LINUX_2_4: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::One { free: 32 } };
-    /// The same, but all who sleep wake: 2.4.18.
+    /// The same, but all sleepers wake: 2.4.18.
     pub const LINUX_2_4_18: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::All { free: 32 } };
     /// 128 per direction, woken at 32 free: 2.5.
     pub const LINUX_2_5: Slots = Slots::PerDirection { nr_requests: 128, wake: WakeRule::AtFree(32) };
@@ -109,7 +109,8 @@ impl Slots {
         }
     }
 
-    /// As many for each of several hardware queues, in one set: who may use which queue's is not told apart.
+    /// As many for each of several hardware queues, in one set: which submitter may use which queue's is not told
+    /// apart.
     pub fn with_queues(self, queues: u32) -> Slots {
         match self {
             Slots::Tags { nr_requests, .. } if queues > 1 => self.with_nr_requests(nr_requests.saturating_mul(queues)),

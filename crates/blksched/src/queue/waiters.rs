@@ -1,4 +1,4 @@
-//! Who waits for a request in 2.4.
+//! Submissions that wait for a free request in 2.4.
 //!
 //! **Rule** A submission that finds no free request of its direction opens the plug and waits, in order. A request that
 //! comes back wakes the next waiter of its direction that is not awake yet, or (2.4.18) all waiters, but only while

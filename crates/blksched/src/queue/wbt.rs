@@ -78,7 +78,7 @@ struct Tracked {
     issued: Option<Instant>,
 }
 
-/// One counter and who waits for it.
+/// One counter and the tasks that wait for it.
 #[derive(Clone, Debug, Default)]
 struct Line {
     inflight: u32,
@@ -189,7 +189,7 @@ impl Throttle {
         self.forget_sync_issue(rq);
     }
 
-    /// It has ended: who is woken, in order.
+    /// It has ended: the tasks that are woken, in order.
     pub fn done(&mut self, now: Instant, rq: RequestId, woke: &mut Vec<Task>) {
         let Tracked { counter, is_read, issued } = core::mem::take(self.requests.row(rq));
         if let Some(issued) = issued {

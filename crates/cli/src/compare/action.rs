@@ -75,7 +75,7 @@ pub(super) fn choose<'a>(
     Some(Action { goal, default, candidates, missed })
 }
 
-/// Those of the others who stand so, held against the default, the best first.
+/// Those of the others that stand so, held against the default, the best first.
 pub(super) fn candidates<'a>(
     (default, others): (&'a Measured, &'a [Measured]),
     contrasts: &[Vec<Contrast>],

@@ -36,7 +36,7 @@ pub(super) fn label(jobs: &[JobMeasure], rows: &[usize]) -> String {
 /// What differs of one figure of a job.
 pub(super) struct Told<'a> {
     pub(super) job: String,
-    /// Of whom: the first is the greatest, if they were told so.
+    /// The jobs it is told of: the first is the greatest, if they were told so.
     pub(super) of: Vec<&'a Contrast>,
     /// How many clones there are.
     clones: usize,

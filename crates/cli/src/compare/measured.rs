@@ -215,7 +215,7 @@ impl JobMeasure {
     }
 }
 
-/// The class's: who is of a lower rank goes first.
+/// The class's: a lower rank goes first.
 fn rank(job: &JobPlan) -> u8 {
     match job.priority.class {
         Class::RealTime => 0,

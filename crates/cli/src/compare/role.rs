@@ -29,7 +29,7 @@ const BACKGROUND: [&str; 8] = ["backup", "scrub", "batch", "background", "archiv
 /// A level that was not set.
 const USUAL_LEVEL: u8 = 4;
 
-/// What a group's weight says of who is in it.
+/// What a group's weight says of the jobs in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     Low,

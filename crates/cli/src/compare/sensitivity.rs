@@ -77,7 +77,7 @@ enum How {
 struct Said {
     verdict: String,
     ratio: Option<f64>,
-    /// Who scores best though it is not proposed, and why not.
+    /// The scheduler that scores best though it is not proposed, and why not.
     passed_over: Option<(String, String)>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Of all who waited, or of these alone.
+    /// Of all that waited, or of these alone.
     pub(crate) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
         let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
         let mut rows: BTreeMap<Key, (Span, u64)> = BTreeMap::new();
@@ -95,8 +95,8 @@ impl Rows {
         time.as_ns() as f64 / self.totals.get(&key.who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
     }
 
-    /// For whom others waited longest, and under which rule most; how long background jobs wait counts only where all
-    /// are.
+    /// The job that others waited for longest, and under which rule most; how long background jobs wait counts only
+    /// where all are.
     pub(super) fn culprit(&self, plan: Option<&Plan>) -> Option<String> {
         let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
         let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));

@@ -41,7 +41,7 @@ impl Names {
         self.processes.get(submitter.0 as usize).map_or("write-back".to_owned(), |(name, ..)| name.clone())
     }
 
-    /// For whom the disk worked.
+    /// The process that the disk worked for.
     pub(crate) fn whose(&self, whose: Whose) -> String {
         match whose {
             Whose::Process(submitter) => self.process(submitter),

@@ -1,5 +1,5 @@
-//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: who asks for
-//! them has the run made again, which comes out the same.
+//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: a caller that
+//! asks for them has the run made again, which comes out the same.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ const CHUNK: usize = 256 << 10;
 /// What to ask.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// Whom.
+    /// The job that is called.
     pub uri: Uri,
     /// In which order.
     pub order: Order,

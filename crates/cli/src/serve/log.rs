@@ -1,4 +1,5 @@
-//! What the server notes while it runs, on standard error: time, level, message, and who it is about; a line each.
+//! What the server notes while it runs, on standard error: time, level, message, and the client it is about; a line
+//! each.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;

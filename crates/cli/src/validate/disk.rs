@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::ValidateArguments;
 use crate::failure::Failure;
 
-/// Who else may be on the disks.
+/// What else may use the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// A device that is not mounted, and neither are its partitions.

@@ -98,7 +98,7 @@ pub enum Step {
 /// A bio to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// By whom.
+    /// The submitter.
     pub who: u8,
     /// What.
     pub what: What,
@@ -191,7 +191,7 @@ pub enum Pass {
     PastDeadline(Span),
 }
 
-/// Who takes over.
+/// The elevator that takes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Successor {
     /// A new elevator of the kind under test.

@@ -27,7 +27,7 @@ pub(super) struct Replayer {
     /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
     last: Instant,
-    /// 2.4: who waits for a request.
+    /// 2.4: the tasks that wait for a request.
     pub(super) waiters: Waiters,
 }
 

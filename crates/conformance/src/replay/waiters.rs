@@ -14,7 +14,7 @@ use blksched_traces::elevator_transcript::{Add, AddResult, Event, MergeKind, Wha
 use super::expect::Said;
 use super::inputs::Replayer;
 
-/// Who sleeps, by the recorded name of what it submitted, and who was woken.
+/// The tasks that sleep, by the recorded name of what they submitted, and those that were woken.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     tasks: BTreeMap<Task, (u64, u32)>,

@@ -22,7 +22,7 @@ enum Turn {
     Commands { until: Instant },
 }
 
-/// Who goes first, cached writes or queued commands.
+/// Which goes first, cached writes or queued commands.
 #[derive(Clone, Debug)]
 pub(super) struct Destage {
     spec: DestageSpec,

@@ -205,7 +205,7 @@ impl LookAhead {
         Some(run.since + Span::from_ns(mechanism.behind(hold - 1).unrolled.saturating_sub(run.from)))
     }
 
-    /// The head is wanted elsewhere at `at`: what has been read stays. Answers whom to charge for how much.
+    /// The head is wanted elsewhere at `at`: what has been read stays. Answers which submitter to charge for how much.
     pub(super) fn stop(&mut self, at: Instant, mechanism: &mut Mechanism) -> Option<(SubmitterId, Span)> {
         let run = self.run.take()?;
         if at <= run.since && run.returning.is_zero() {

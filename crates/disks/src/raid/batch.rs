@@ -95,7 +95,7 @@ impl Raid {
         }
     }
 
-    /// A command for those who want these pages: the first of them counts as the submitter.
+    /// A command for all that want these pages: the first of them counts as the submitter.
     fn model(&self, pages: &[Due]) -> Command {
         let jobs = pages.iter().flat_map(|due| self.stripes.jobs(due.entry));
         let commands = || jobs.clone().filter_map(|&job| self.jobs[job as usize].as_ref()).map(|job| job.command);

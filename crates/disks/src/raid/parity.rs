@@ -71,7 +71,7 @@ impl Fresh {
     }
 }
 
-/// One page of every member, and who has what part in it.
+/// One page of every member, and which member has what part in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     data: Members,

@@ -15,7 +15,7 @@ use super::collection::Manner;
 use super::lane::{Lane, Path};
 use crate::{Interference, InterferenceSpec};
 
-/// For whom something is programmed.
+/// What something is programmed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
     /// The buffer, which took it in this epoch.

@@ -1,10 +1,9 @@
 //! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
 //!
 //! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and
-//! decides who goes first, [`collection`] makes writes slow when free blocks have run out,
-//! [`page_map`] does so with a map of what lies where, [`buffer`] keeps what is not
-//! programmed, [`wire`] carries data to and from the host, [`lane`] is anything that serves one at a time. This file
-//! only moves commands between them.
+//! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
+//! does so with a map of what lies where, [`buffer`] keeps what is not programmed, [`wire`] carries data to and from
+//! the host, [`lane`] is anything that serves one at a time. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
@@ -311,7 +310,8 @@ impl Ssd {
         }
     }
 
-    /// Charges a program's buffered pieces to who wrote them; a waiting command is charged when it ends.
+    /// Charges a program's buffered pieces to the submitters that wrote them; a waiting command is charged when it
+    /// ends.
     fn charge_program(&mut self, index: u32, mut from: Instant, busy: Span, sectors: u32) {
         let (mut rest, mut left) = (busy.as_ns(), u64::from(sectors));
         for piece in self.dies[index as usize].running() {

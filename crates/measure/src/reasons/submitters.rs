@@ -10,7 +10,7 @@ use crate::moments::Moments;
 /// One submitter's disk time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SubmitterTime {
-    /// Who.
+    /// The submitter.
     pub submitter: SubmitterId,
     /// `asked`: how long it had a request queued or in flight, waited for a flush, or slept for a slot. `given`: the
     /// time that the disk's medium worked for it, its requests and what of its writes was cached; a moment for several
@@ -35,7 +35,7 @@ pub struct Sleeps {
     pub began: u64,
 }
 
-/// Who waits for flushes.
+/// The submitters that wait for flushes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flushes {
     wished: Vec<Asker>,
@@ -47,7 +47,7 @@ impl Flushes {
         self.wished.push(asker);
     }
 
-    /// A flush for all who wish it.
+    /// A flush for all that asked for it.
     pub(super) fn sent(&mut self) {
         self.covered.append(&mut self.wished);
     }

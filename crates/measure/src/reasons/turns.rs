@@ -1,4 +1,5 @@
-//! What turns at the disk were like (CFQ and its kin): why they ended, who cooperated, whose queues became one.
+//! What turns at the disk were like (CFQ and its kin): why they ended, which processes cooperated, which queues became
+//! one.
 
 use std::collections::BTreeMap;
 

@@ -44,7 +44,7 @@ pub(super) fn widths(needs: &[Needs], room: usize, longest: impl Fn(usize, usize
     given.split_evenly()
 }
 
-/// What has been given to whom.
+/// What each column has been given.
 struct Given {
     widths: Vec<Option<usize>>,
     left: usize,

@@ -69,7 +69,7 @@ pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), T
 /// At most this many rows and columns.
 const MOST: usize = 6;
 
-/// Who waited and for whom, in an order that all panels share, and the longest mean wait of any.
+/// Which jobs waited and for which, in an order that all panels share, and the longest mean wait of any.
 pub(super) struct Matrix {
     who: Vec<String>,
     whom: Vec<String>,

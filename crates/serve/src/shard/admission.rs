@@ -1,7 +1,7 @@
-//! Memory is given in the order in which it was asked for, and to nobody so much that others get none.
+//! Memory is given in the order in which it was asked for, and to no client so much that others get none.
 //!
 //! **Rule** A request is taken on only with all the memory that it needs, so that none waits for another. A client that
-//! holds nothing and finds no room stands in line; while anybody stands there, nobody else of the tenant gets any. A
+//! holds nothing and finds no room stands in line; while any stands there, no other client of the tenant gets any. A
 //! client that holds something gets more only if as much is left as it then holds: it waits without a place in the
 //! line, until it holds nothing.
 
@@ -40,7 +40,7 @@ impl Shard {
         false
     }
 
-    /// It waits no more; who stood behind it is looked after.
+    /// It waits no more; the one behind it is looked after.
     pub(super) fn leave_line(&mut self, at: usize) {
         let tenant = self.connections[at].tenant;
         self.connections[at].waits_since = None;

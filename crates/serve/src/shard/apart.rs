@@ -1,7 +1,7 @@
 //! A merged request that failed is taken apart: one bad block says nothing about its neighbours, which may be another
 //! client's.
 //!
-//! **Rule** Nobody is told before each piece of it has been tried by itself, one after the other, so that the device
+//! **Rule** No client is told before each piece of it has been tried by itself, one after the other, so that the device
 //! has no more at a time than before. Only a piece that fails alone has failed.
 
 use blksched::author::RequestId;
@@ -25,7 +25,7 @@ pub enum Tries {
 
 impl Shard {
     /// What was tried is over. True if there is no more to try: of a merged request that failed, each piece is tried by
-    /// itself before anybody is told, as one bad block says nothing about its neighbours.
+    /// itself before any client is told, as one bad block says nothing about its neighbours.
     pub(super) fn is_settled(&mut self, rq: RequestId) -> bool {
         let Some(flight) = &mut self.flights[rq.index()] else { return false };
         if flight.command.op == Op::Flush {

@@ -86,7 +86,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Those who have left let go of what they had.
+    /// Exports that have left let go of what they had.
     pub(super) fn end_removals(&mut self) {
         for (at, answer) in core::mem::take(&mut self.removals) {
             let tenant = &mut self.tenants[at];

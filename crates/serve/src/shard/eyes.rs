@@ -87,7 +87,7 @@ fn sample(out: &mut String, (family, labels, more): (&str, &str, &str), value: &
     let _ = writeln!(out, "{family}{{{labels}{comma}{more}}} {value}");
 }
 
-/// What somebody has had; families of clients have a name of their own.
+/// What a client has had; families of clients have a name of their own.
 fn of_used(whose: &str, used: &Used, labels: &str, out: &mut String) {
     let Used { reads, bytes_read, writes, bytes_written, flushes, latency, .. } = used;
     let mut line =

@@ -13,7 +13,7 @@ use crate::turns::{Choice, Kind, Place};
 /// The tenant that asks for a flush pays for at least this much \[bytes\].
 const BLOCK: u64 = 4096;
 
-/// Who pays for a part of a flush.
+/// The tenant that pays for a part of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payer {
     tenant: usize,

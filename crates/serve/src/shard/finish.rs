@@ -101,7 +101,7 @@ impl Shard {
         let unknown = [Os::OPNOTSUPP, Os::NOSYS, Os::INVAL].map(Os::raw_os_error).contains(&code);
         match (unknown, self.asked(piece), what) {
             (false, ..) => self.fail(rq, Some(Errno::from_os(code))),
-            // A hint that nobody here understands.
+            // A hint that is not understood here.
             (true, Asked::Trim(_), _) => {}
             (true, Asked::WriteZeroes { .. }, Allocation::Punch) => {
                 let Io::Allocate(file, _, offset, length) = io else { return };
@@ -153,7 +153,7 @@ impl Shard {
         }
     }
 
-    /// A piece could not be done, and by nobody else's fault.
+    /// A piece could not be done, and no other piece is the reason.
     pub(super) fn blame(&mut self, piece: u32, errno: Errno) {
         let tenant = self.tenant_of_piece(piece);
         self.tenants[tenant].used.errors += 1;

@@ -38,7 +38,7 @@ pub struct Flight {
     pub tries: Tries,
     /// Flushes that it covers.
     pub flushes: Vec<u32>,
-    /// Who pays for them.
+    /// The tenant that pays for them.
     pub payers: Vec<Payer>,
 }
 

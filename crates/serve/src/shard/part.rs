@@ -3,10 +3,10 @@
 //!
 //! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then it is
 //! quiet: what came in behind is not looked at, and nothing is received. When all are quiet, what they wrote is made
-//! stable, and they are told to the front. From then on the shard serves nobody, until the front says who goes on: the
-//! other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open; or this one,
-//! and each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings) is quiet too,
-//! and is told to connect again if it is the other one.
+//! stable, and they are told to the front. From then on the shard serves no client, until the front says which server
+//! goes on: the other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open;
+//! or this one, and each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings)
+//! is quiet too, and is told to connect again if it is the other one.
 
 use std::sync::mpsc::Sender;
 
@@ -41,7 +41,7 @@ impl Shard {
         self.connections.iter().all(|(_, connection)| connection.phase == Phase::Parted)
     }
 
-    /// What they had written is stable: this is who they are. Who has not come to an end by now is cut off.
+    /// What they had written is stable: this is who they are. A client that has not come to an end by now is cut off.
     pub(super) fn give(&mut self, heir: &Sender<Vec<Client>>) {
         for at in self.connection_numbers() {
             if matches!(self.connections[at].phase, Phase::Open | Phase::Parting) {
@@ -64,7 +64,7 @@ impl Shard {
         let _ = heir.send(clients);
     }
 
-    /// The other server has not begun: everybody is served again.
+    /// The other server has not begun: all clients are served again.
     pub(super) fn go_on(&mut self) {
         self.lent = false;
         if matches!(self.ending, Some(Ending { how: How::HandOver(_), .. })) {

@@ -28,7 +28,7 @@ impl Shard {
         let Client { who, socket, session, ahead } = client;
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
-        // What is lent is nobody's to use.
+        // What is lent must not be used.
         if tenant.life != Life::Here || self.lent {
             return;
         }

@@ -1,8 +1,8 @@
 //! A client that stops in the middle of its data, or takes no replies, holds memory that others need: it is cut off.
 //!
-//! **Rule** While anybody is in the middle of its data, or waits for memory, all are looked at every second, and four
-//! times a second while anybody waits. A client that has sent nothing of its data for [`STALL`], or has taken nothing
-//! for as long while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those who hold most of
+//! **Rule** While a client is in the middle of its data, or waits for memory, all are looked at every second, and four
+//! times a second while one waits. A client that has sent nothing of its data for [`STALL`], or has taken nothing for
+//! as long while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those that hold most of
 //! its memory and have taken nothing for as long are cut off, until they make half of the memory free. A client that
 //! takes its replies, however slowly, is not.
 
@@ -15,7 +15,7 @@ use crate::connection::{Connection, Phase, Reading};
 const STALL: Span = Span::from_secs(30);
 /// How long others wait for memory before a client may not.
 const CROWDED: Span = Span::from_ms(500);
-/// How often it is looked for those who have.
+/// How often those that have stalled are looked for.
 const LOOK: Span = Span::from_secs(1);
 /// How often while others wait.
 const SOON: Span = Span::from_ms(250);
@@ -23,7 +23,7 @@ const SOON: Span = Span::from_ms(250);
 const QUIET: Span = Span::from_secs(5);
 
 impl Shard {
-    /// From now on somebody may stall.
+    /// From now on a client may stall.
     pub(super) fn watch(&mut self) {
         let next = self.now + if self.somebody_waits() { SOON } else { LOOK };
         self.look = Some(self.look.map_or(next, |look| look.min(next)));
@@ -33,7 +33,7 @@ impl Shard {
         !self.starved.is_empty()
     }
 
-    /// Cut off who has stalled.
+    /// Cut off the clients that have stalled.
     pub(super) fn cut_off_the_stalled(&mut self) {
         if self.look.is_none_or(|look| look > self.now) {
             return;

@@ -52,7 +52,7 @@ impl Shard {
         }
     }
 
-    /// The next stretch, if there is one and somebody wants it.
+    /// The next stretch, if there is one and it is wanted.
     pub(super) fn next_stretch(&mut self, number: u32) -> bool {
         let work = &mut self.works[number as usize];
         let (from, to) = work.span;

@@ -98,7 +98,7 @@ pub struct Piece {
     pub start: Sector,
     /// How much.
     pub sectors: u32,
-    /// Its data, while nobody else has them.
+    /// Its data, while no other has them.
     pub buffer: Option<Buffer>,
 }
 
@@ -123,7 +123,7 @@ impl Piece {
             op: self.op,
             start: self.start,
             sectors: self.sectors,
-            // Somebody waits for every request of a client; what its own page cache writes back looks the same.
+            // A process waits for every request of a client; what its own page cache writes back looks the same.
             waiter: Waiter::Sync,
             priority,
             submitter,

@@ -46,13 +46,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// A disk that nobody uses yet.
+    /// A disk that no guest uses yet.
     pub fn new(shown: Shown, numbers: Numbers, path: Arc<str>) -> Device {
         let lanes = std::array::from_fn(|_| Mutex::new(None));
         Device { shown, numbers, path, agreed: AtomicU64::new(0), memory: Mutex::new(None), lanes }
     }
 
-    /// Nobody uses it any more.
+    /// No guest uses it any more.
     pub fn close(&self) {
         self.lanes.iter().filter_map(|lane| lock(lane).clone()).for_each(|lane| lane.close());
     }

@@ -48,7 +48,7 @@ pub enum Schedules {
     Yes,
 }
 
-/// Who waits for whom at a scheduler.
+/// Which tasks wait for which at a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockScope {
     /// No task for any other.

@@ -12,7 +12,7 @@ pub struct Experiment {
     pub name: String,
     /// What it is about.
     pub title: String,
-    /// Who published the numbers, when, where.
+    /// By whom the numbers were published, when, where.
     pub source: String,
     /// How many seeds it is run with.
     pub seeds: u32,

@@ -1,4 +1,4 @@
-//! Who waited for whom, under which rule, over a whole run.
+//! Which process waited for which, under which rule, over a whole run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Blamed {
     pub ios: u64,
 }
 
-/// The whole run's time of all I/Os, by who waited and what for.
+/// The whole run's time of all I/Os, by the process that waited and what it waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blame {
     cells: BTreeMap<(SubmitterId, Part), Blamed>,

@@ -9,7 +9,7 @@ use super::part::{Part, Piece, add};
 /// A transfer that has landed: its pieces, without a gap.
 pub(super) type Landed = Vec<Piece>;
 
-/// Transfers that a call under way may have waited for, by who submitted them.
+/// Transfers that a call under way may have waited for, by submitter.
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     by: BTreeMap<SubmitterId, Vec<Landed>>,

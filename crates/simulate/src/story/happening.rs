@@ -33,7 +33,7 @@ pub struct Begun {
     pub io: IoId,
     /// Which way it goes.
     pub kind: Kind,
-    /// Who asks.
+    /// The process that asks.
     pub by: SubmitterId,
     /// For what.
     pub op: Op,

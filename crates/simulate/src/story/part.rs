@@ -3,7 +3,7 @@
 use blksched::reasons::{Domain, HeldBack};
 use blksched::{Dir, GroupId, Instant, Span, SubmitterId};
 
-/// For whom the disk worked.
+/// The process that the disk worked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whose {
     /// A process, or write-back.
@@ -180,7 +180,7 @@ pub struct Piece {
     pub to: Instant,
     /// What it went to.
     pub part: Part,
-    /// How many commands of whom it blames the disk completed meanwhile.
+    /// How many commands of the process that it blames the disk completed meanwhile.
     pub commands: u32,
 }
 

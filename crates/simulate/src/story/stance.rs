@@ -6,7 +6,7 @@ use blksched::{Dir, GroupId, Reason, SubmitterId};
 
 use super::part::Batched;
 
-/// For whom the disk is left idle.
+/// The process or group that the disk is left idle for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idling {
     Submitter(SubmitterId),

@@ -105,7 +105,7 @@ pub struct Storyteller {
     kept: BTreeMap<SubmitterId, Vec<IoId>>,
     /// The policy that holds a submitter's bio back, until it is said that it sleeps.
     held: Option<(SubmitterId, &'static str)>,
-    /// Who shares whose queue.
+    /// Which processes share a queue.
     shares: BTreeMap<SubmitterId, SubmitterId>,
     transfers: Transfers,
     calls: usize,
@@ -122,7 +122,7 @@ pub struct Storyteller {
 const FIRST_LOOK: usize = 4096;
 
 impl Storyteller {
-    /// One that has seen nothing yet; `flusher` is who writes back, and the disk has this many parts.
+    /// One that has seen nothing yet; `flusher` is the submitter of write-back, and the disk has this many parts.
     pub fn new(asked: Asked, flusher: SubmitterId, parts: u32) -> Storyteller {
         Storyteller {
             asked,
@@ -167,7 +167,7 @@ impl Storyteller {
         &self.asked
     }
 
-    /// Who waited for whom.
+    /// Which process waited for which.
     pub fn blame(&self) -> &Blame {
         &self.blame
     }
@@ -177,7 +177,7 @@ impl Storyteller {
         self.matched
     }
 
-    /// Who writes back.
+    /// The submitter of write-back.
     pub fn flusher(&self) -> SubmitterId {
         self.flusher
     }

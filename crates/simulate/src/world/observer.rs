@@ -1,4 +1,4 @@
-//! Who looks on at a world.
+//! The onlookers of a world.
 
 use blksched::{Command, Instant, Listener, Op};
 use blksched_measure::Completion;

@@ -1,4 +1,5 @@
-//! Who is faster: the small delays that processes and the kernel's worker have on a real host, drawn from a seed.
+//! Which task is faster: the small delays that processes and the kernel's worker have on a real host, drawn from a
+//! seed.
 //!
 //! **Rule** A process hears of its I/O a moment after the completion, and a woken task asks for its tag a moment after
 //! that. If one completion wakes both, they race for one processor: with a probability of 0.6 the owner of the
@@ -19,12 +20,12 @@ use blksched::Span;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Who runs first on a host, of those whom one completion lets run.
+/// Which task runs first on a host, of those that one completion lets run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RaceOdds {
     /// Of a hundred completions that wake a sleeper, the owner of the request runs first in this many.
     pub owner_first: u32,
-    /// Of a hundred completions, the kernel's worker who runs the queue runs before any process in this many.
+    /// Of a hundred completions, the kernel's worker that runs the queue runs before any process in this many.
     pub worker_first: u32,
 }
 

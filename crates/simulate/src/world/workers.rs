@@ -18,7 +18,7 @@ use super::{Observer, World};
 /// How many may sleep, for each processor.
 const EACH: u32 = 4;
 
-/// Who sleeps in a process's name.
+/// The task that sleeps in a process's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sleeper {
     Worker,

@@ -282,7 +282,7 @@ impl<'t> Section<'t> {
     /// As [`Section::leaves`], of the table `key` without its own name.
     ///
     /// # Errors
-    /// As [`Section::leaves`], and if it is no table.
+    /// As [`Section::leaves`], and if it is not a table.
     pub fn leaves_below(&self, key: &str) -> Result<Vec<Leaf>, Complaint> {
         let Some(value) = self.table.get(key) else { return Ok(Vec::new()) };
         let DeValue::Table(table) = value.get_ref() else {

@@ -134,7 +134,7 @@ pub enum Outcome {
 pub enum What {
     /// A task brings a bio that did not merge.
     Bio {
-        /// Who.
+        /// The task.
         task: u32,
         /// Whose.
         group: u32,
@@ -174,7 +174,7 @@ pub enum What {
     WaitExpired {
         /// Whose.
         group: u32,
-        /// Who was woken.
+        /// The task that was woken.
         woke: Vec<Woken>,
     },
     /// A period ended.
@@ -193,7 +193,7 @@ pub enum What {
 /// The end of a period.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Period {
-    /// Who was woken.
+    /// The task that was woken.
     pub woke: Vec<Woken>,
     /// The lasting rate.
     pub base_vrate: u64,

@@ -51,7 +51,7 @@ pub struct State {
     pub credited: u64,
     /// The wait queue that is woken next.
     pub wi: usize,
-    /// Who waits, or was woken and has not run.
+    /// The tasks that wait, or were woken and have not run.
     pub act: u32,
     /// Tags in use below the present depth.
     pub busy: u32,
@@ -86,7 +86,7 @@ pub struct Result {
 pub enum What {
     /// A task wants one tag.
     Ask {
-        /// Who.
+        /// The task.
         task: u32,
         /// Of which hardware queue.
         queue: usize,
@@ -101,7 +101,7 @@ pub enum What {
     },
     /// A woken task tries again.
     Run {
-        /// Who.
+        /// The task.
         task: u32,
         /// What became of it.
         #[serde(flatten)]
@@ -111,14 +111,14 @@ pub enum What {
     Free {
         /// Its tag.
         tag: u32,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// Several ended in one call.
     FreeMany {
         /// Their tags.
         tags: Vec<u32>,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// Several tags are wanted at once.
@@ -148,7 +148,7 @@ pub enum What {
     },
     /// One task of each wait queue is woken.
     WakeAll {
-        /// Who, in order.
+        /// The tasks, in order.
         woke: Vec<u32>,
     },
     /// A disk becomes active.
@@ -168,12 +168,12 @@ pub enum What {
         users: u32,
         /// This many returned tags make a wake-up afterwards.
         wake_batch: u32,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// The last line.
     End {
-        /// Who sleeps still.
+        /// The tasks that still sleep.
         asleep: Vec<u32>,
     },
 }

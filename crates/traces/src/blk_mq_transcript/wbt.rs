@@ -31,7 +31,7 @@ pub struct Header {
 pub struct Limits {
     /// The step they stand at.
     pub step: i32,
-    /// Of who syncs.
+    /// Of tasks that sync.
     pub max: u32,
     /// Of write-back.
     pub normal: u32,
@@ -107,7 +107,7 @@ pub enum Word {
 pub enum What {
     /// A task brings a bio.
     Throttle {
-        /// Who.
+        /// The task.
         task: u32,
         /// What.
         op: OpLetter,
@@ -119,7 +119,7 @@ pub enum What {
     },
     /// A woken task runs on.
     Resume {
-        /// Who.
+        /// The task.
         task: u32,
     },
     /// A bio became a request, of the kind that the task brought last.
@@ -138,7 +138,7 @@ pub enum What {
     Done {
         /// Which.
         rq: u32,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// The window ended.
@@ -151,7 +151,7 @@ pub enum What {
         window: u64,
         /// How many in a row told nothing.
         unknown: u32,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// A writer waited for dirty memory.
@@ -162,7 +162,7 @@ pub enum What {
         ns: u64,
         /// Limits afterwards.
         limits: Limits,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// Another queue depth.
@@ -171,7 +171,7 @@ pub enum What {
         depth: u32,
         /// Limits afterwards.
         limits: Limits,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// An elevator that schedules writes came (off) or left (on).
@@ -180,7 +180,7 @@ pub enum What {
         on: bool,
         /// Limits afterwards.
         limits: Limits,
-        /// Who was woken, in order.
+        /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// The last line.

@@ -135,7 +135,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     Ok(plan)
 }
 
-/// What depends on the jobs before: groups, rows, whom to wait for.
+/// What depends on the jobs before: groups, rows, which to wait for.
 #[derive(Default)]
 struct JobOrder {
     processes: u32,

@@ -85,7 +85,7 @@ pub struct RangeSync {
 pub struct Call {
     /// Handed back when it returns.
     pub tag: Tag,
-    /// Who calls.
+    /// The caller.
     pub submitter: SubmitterId,
     /// The priority of what it submits by itself.
     pub priority: Priority,
@@ -98,7 +98,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// As which operation it is recorded.
+    /// The operation that it is recorded as.
     pub fn op(&self) -> Op {
         match self.work {
             Work::Read { .. } => Op::Read,

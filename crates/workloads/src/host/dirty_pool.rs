@@ -19,7 +19,7 @@ pub struct DirtyLimits {
     pub hysteresis: u64,
 }
 
-/// What is dirty, what is being written, and who (`W`) sleeps for it.
+/// What is dirty, what is being written, and the sleepers (`W`) that wait for it.
 ///
 /// ```
 /// use blksched_workloads::host::{DirtyLimits, DirtyPool};

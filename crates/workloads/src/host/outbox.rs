@@ -44,7 +44,7 @@ impl Wish {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     wishes: VecDeque<Wish>,
-    /// Who sleeps, and what it would do next.
+    /// The process that sleeps, and what it would do next.
     asleep: BTreeMap<SubmitterId, Vec<Wish>>,
 }
 

@@ -48,7 +48,7 @@ impl Calls {
     }
 }
 
-/// Pages that were written, by who had them written.
+/// Pages that were written, by what had them written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The flusher, above the background limit.

@@ -11,7 +11,7 @@ use super::outbox::Wish;
 use super::page::{PAGE_BYTES, PAGE_SECTORS, Pages, common, count};
 use super::report::WaitsFor;
 
-/// Who has pages written.
+/// What has pages written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
     Flusher(Burst),
@@ -145,7 +145,7 @@ impl Host {
         }
     }
 
-    /// A failed write is not repeated, as in Linux; those who wait for it hear of it.
+    /// A failed write is not repeated, as in Linux; those that wait for it hear of it.
     fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &Writer) {
         let written = count(&pages);
         self.pool.written(written * PAGE_BYTES);

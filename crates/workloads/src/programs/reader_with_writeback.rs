@@ -214,7 +214,7 @@ impl Steps for Reader {
     }
 }
 
-/// Who writes, and keeps the pool.
+/// The process that writes, and keeps the pool.
 struct Flusher {
     pool: DirtyPool<(SubmitterId, u64)>,
     endless: bool,

@@ -16,7 +16,7 @@ pub struct Event {
     pub what: What,
     /// The device, major and minor.
     pub device: (u32, u32),
-    /// Who; only for what a process does.
+    /// The process; only for what a process does.
     pub pid: u32,
     /// Of what kind of I/O; of plugs any.
     pub op: Op,

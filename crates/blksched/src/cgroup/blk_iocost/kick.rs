@@ -15,7 +15,7 @@ use super::{IoCost, Now, Save, WHOLE, Woken};
 use crate::request::GroupId;
 
 impl IoCost {
-    /// Let go whom the budget lets go; `pays`: debt is paid from it first.
+    /// Let those go on for which there is budget; `pays`: debt is paid from it first.
     pub(super) fn kick(&mut self, now: Now, id: GroupId, pays: bool, woken: &mut Vec<Woken>) {
         let account = &self.accounts[id.0 as usize];
         let mut budget = now.vnow.wrapping_sub(account.vtime) as i64;

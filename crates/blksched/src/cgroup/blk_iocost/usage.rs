@@ -22,13 +22,13 @@ pub(super) struct Found {
     pub(super) lagging: u32,
     /// Groups that want more than they have.
     pub(super) shortages: u32,
-    /// Who gives, and what each keeps.
+    /// The groups that give, and what each keeps.
     pub(super) donors: Vec<Donor>,
     /// What all of them used \[us\].
     pub(super) used: u64,
 }
 
-/// Who gives.
+/// The groups that give.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Donor {
     pub(super) id: GroupId,

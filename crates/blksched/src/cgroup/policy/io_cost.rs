@@ -73,7 +73,7 @@ impl IoCostPolicy {
         }
     }
 
-    /// Hand over whom io.cost has woken.
+    /// Hand over the tasks that io.cost has woken.
     fn wake(&mut self, cx: &mut QosCx<'_>) {
         for Woken { task, cost } in self.woken.drain(..) {
             self.granted.insert(Task(task), cost);

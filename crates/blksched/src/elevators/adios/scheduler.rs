@@ -1,4 +1,4 @@
-//! ADIOS: what is told to whom.
+//! ADIOS as an elevator: which part is told of what.
 //!
 //! **Rule** Until a read and a write of up to 4 KiB have been learned, first in, first out. Then: what goes at once
 //! (`fifos`), the batch, and when nothing is left, what a barrier holds back.

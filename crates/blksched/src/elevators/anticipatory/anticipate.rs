@@ -1,4 +1,4 @@
-//! The state of waiting: for whom, since when, until when.
+//! The state of waiting: for which process, since when, until when.
 //!
 //! **What for** A process that reads one thing after the other has nothing queued at the moment its read completes. A
 //! disk that goes elsewhere at once seeks twice for each such read.
@@ -35,7 +35,7 @@ pub(super) enum Phase {
     Finished,
 }
 
-/// Whom the disk waits for, or would.
+/// The process that the disk waits for, or would.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaited {
     pub(super) process: ProcessId,

@@ -117,7 +117,7 @@ impl Anticipatory {
         why.map_or(Run::No, |why| self.end_wait(cx, why))
     }
 
-    /// A request of `process` is no more: it completed, or another absorbed it.
+    /// A request of `process` is over: it completed, or another absorbed it.
     pub(super) fn part(&mut self, now: Tick, class: Waiter, process: ProcessId) {
         if class == Waiter::Sync {
             self.processes[process].completed_at = Some(now);

@@ -68,7 +68,7 @@ pub struct Cfq {
     pub(super) active_process: Option<Pid>,
     /// Until when the disk idles.
     pub(super) timer: Option<Tick>,
-    /// For whom.
+    /// The process or group that it idles for.
     pub(super) idles_for: IdleFor,
     /// The queue to be marked once the run that its arrival set off is over.
     pub(super) pending: Option<Qid>,

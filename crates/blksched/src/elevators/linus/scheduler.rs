@@ -25,7 +25,7 @@ use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, RequestId, Requests};
 use crate::tunables::Tunables;
 
-/// How places are found, and who pays.
+/// How places are found, and which requests pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::elevators) enum Rule {
     /// noop of 2.4.

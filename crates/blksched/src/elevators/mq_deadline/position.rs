@@ -54,7 +54,7 @@ impl Position {
         }
     }
 
-    /// `rq` is taken; it is still in the order. Answers who is behind it.
+    /// `rq` is taken; it is still in the order. Answers the one behind it.
     #[inline(always)]
     pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
         let behind = behind(sorted, rq);

@@ -55,7 +55,7 @@ struct Sharing {
     owners: Vec<usize>,
 }
 
-/// Tags, who has them and who waits.
+/// Tags, the requests that have them and the tasks that wait.
 #[derive(Clone, Debug)]
 pub struct TagSet {
     era: MqEra,
@@ -98,7 +98,7 @@ impl TagSet {
         &self.map
     }
 
-    /// Who waits.
+    /// The tasks that wait.
     pub fn waits(&self) -> &WaitQueues {
         &self.waits
     }
@@ -148,7 +148,7 @@ impl TagSet {
         tags
     }
 
-    /// A tag's request has ended: who is woken, in order.
+    /// A tag's request has ended: the tasks that are woken, in order.
     #[inline]
     pub fn free(&mut self, tag: u32, woke: &mut Vec<Task>) {
         self.disown(tag);

@@ -53,7 +53,7 @@ impl WaitQueues {
         self.index
     }
 
-    /// Who sleeps, queue by queue.
+    /// The sleeping tasks, queue by queue.
     pub fn asleep(&self) -> impl Iterator<Item = Task> + '_ {
         self.queues.iter().flatten().copied()
     }
@@ -76,7 +76,7 @@ impl WaitQueues {
         self.waiters -= 1;
     }
 
-    /// Tags were returned: who is woken, in order.
+    /// Tags were returned: the tasks that are woken, in order.
     #[inline]
     pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
         if self.waiters > 0 {

@@ -16,7 +16,7 @@ use crate::time::Span;
 /// Writes under way at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteLimits {
-    /// Of who syncs, and while writers had to wait for memory.
+    /// Of tasks that sync, and while writers had to wait for memory.
     pub max: u32,
     /// Of ordinary write-back.
     pub normal: u32,

@@ -16,7 +16,7 @@ use super::super::value::demerit;
 use super::Traced;
 use crate::DiskSpec;
 
-/// Who is to be issued: the moment, and which.
+/// The command to be issued: the moment, and which.
 type Due = Reverse<(Instant, usize)>;
 
 /// The commands of a trace, in the order of their issues, from `first` on; those before are warm-up.

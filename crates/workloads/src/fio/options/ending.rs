@@ -1,4 +1,5 @@
-//! Options about when results begin to count, whom a job's end ends, errors, and the group that shares are by.
+//! Options about when results begin to count, which processes a job's end ends, errors, and the group that shares are
+//! by.
 
 use blksched::cgroup::files;
 

@@ -1,4 +1,4 @@
-//! Options about processes: how many, when they run, with which priority, reported with whom.
+//! Options about processes: how many, when they run, with which priority, reported with which others.
 
 use super::{Category, Kind, OptionEntry, supported_entry as entry};
 use crate::cpus::CpuSet;

@@ -1,4 +1,4 @@
-//! Who knows whom: whom a process ends when it exits, with whom it goes in step, and in whose group it is.
+//! Which processes know each other: those that one ends when it exits, those it goes in step with, those of its group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::fio::process::{Ends, FlowPlan};
 use crate::fio::settings::{ExitWhat, GroupFile, Written};
 use crate::plan::{GroupPlan, JobPlan};
 
-/// Tells every process whom it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
+/// Tells every process the others that it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
 pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
     let groups = gathered(jobs.iter().map(|job| (u64::from(job.group), job.submitter)));
     let behind = |scripted: &Scripted| (u64::from(scripted.script.behind), scripted.script.submitter);

@@ -1,4 +1,4 @@
-//! What makes a process give up, and whom it takes along.
+//! What makes a process give up, and which others it takes along.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{Emission, GaveUp, Trouble};
 /// Told to processes that are to end.
 pub(super) const STOP: u64 = 1 << 56;
 
-/// Whom a process ends.
+/// The processes that one ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     /// When it exits.

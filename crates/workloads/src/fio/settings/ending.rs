@@ -4,7 +4,7 @@ use blksched::Span;
 
 use crate::fio::ddir::PerDdir;
 
-/// Whom a job's exit ends.
+/// The jobs that a job's exit ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ExitWhat {
     /// The jobs of its reporting group.

@@ -1,4 +1,4 @@
-//! What a job says of its pace: think time, rates, what it gives up at, and whom it goes in step with.
+//! What a job says of its pace: think time, rates, what it gives up at, and which job it goes in step with.
 
 use blksched::Span;
 
