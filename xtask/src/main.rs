@@ -17,6 +17,7 @@
 //! * `wheel [--everywhere]`: Python's package, for systems like this one, or for all of Linux
 //! * `dist [--install]`: the program for any Linux, with man pages and completions, as an archive and a Debian package
 //! * `audit`: licences and advisories of the dependencies
+//! * `interface [REV]`: what changed in the library's public interface since a commit
 
 mod audit;
 mod bench;
@@ -26,6 +27,7 @@ mod cpu_costs;
 mod demerit;
 mod dist;
 mod docs;
+mod interface;
 #[cfg(target_os = "linux")]
 mod live_kernel;
 #[cfg(target_os = "linux")]
@@ -149,6 +151,11 @@ enum Verb {
     },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
+    /// Say what changed in the library's public interface, with cargo semver-checks (skipped by name without it)
+    Interface {
+        /// The commit to compare with; by default the last tag of a release
+        revision: Option<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -186,6 +193,7 @@ fn main() -> ExitCode {
         }
         Verb::Dist { install } => dist::run(if install { dist::Missing::Install } else { dist::Missing::Say }),
         Verb::Audit => audit::run(),
+        Verb::Interface { revision } => interface::run(revision.as_deref()),
     };
     match result {
         Ok(Verdict::Good) => ExitCode::SUCCESS,

@@ -14,9 +14,25 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut command = with_names(Arguments::command());
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut with_names(Arguments::command()), "blksched", &mut script);
-    Ok(output::print(&String::from_utf8_lossy(&script))?)
+    clap_complete::generate(shell, &mut command, "blksched", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == clap_complete::Shell::Fish {
+        script.extend(command.get_subcommands().flat_map(names_for_fish));
+    }
+    Ok(output::print(&script)?)
+}
+
+/// What stands alone behind a verb and has names: clap's script for fish completes options only.
+fn names_for_fish(verb: &Command) -> Vec<String> {
+    let line = |argument: &clap::Arg| {
+        let values = argument.get_possible_values();
+        let names: Vec<_> = values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
+        let condition = format!("__fish_blksched_using_subcommand {}", verb.get_name());
+        (!names.is_empty()).then(|| format!("complete -c blksched -n \"{condition}\" -a \"{}\"\n", names.join(" ")))
+    };
+    verb.get_positionals().filter_map(line).collect()
 }
 
 /// The command as a shell is to complete it: with the names of schedulers, disks, workloads and experiments. (It takes

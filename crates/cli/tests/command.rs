@@ -1,6 +1,9 @@
 //! The command as a user meets it: black box, through the binary.
 
 #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
+#[path = "command/completions.rs"]
+mod completions;
 #[path = "command/emit.rs"]
 mod emit;
 #[path = "command/explain.rs"]

@@ -156,6 +156,24 @@ pub const PACKAGES: &[Package] = &[
         variable: None,
     },
     Package {
+        name: "zsh",
+        shows: Shows::Program("zsh"),
+        needed_for: "the test of what zsh completes",
+        variable: Some("BLKSCHED_REQUIRE_SHELLS"),
+    },
+    Package {
+        name: "fish",
+        shows: Shows::Program("fish"),
+        needed_for: "the test of what fish completes",
+        variable: Some("BLKSCHED_REQUIRE_SHELLS"),
+    },
+    Package {
+        name: "mandoc",
+        shows: Shows::Program("mandoc"),
+        needed_for: "the test that man pages have no errors",
+        variable: Some("BLKSCHED_REQUIRE_SHELLS"),
+    },
+    Package {
         name: "valgrind",
         shows: Shows::Program("valgrind"),
         needed_for: "instruction counts (cargo xtask bench --gate)",

@@ -36,6 +36,21 @@ use super::{Command, Request, RequestId};
 /// let Next::Issue(command) = queue.next(now) else { return };
 /// queue.complete(now, command.rq, Outcome::Ok); // the number of a slot ends nothing: slots are used again
 /// ```
+///
+/// # What a driver may do wrong
+///
+/// * *Complete a command twice*: does not compile, as above. By its key: [`NotInFlight`]; a second token that was made
+///   by a key panics with that.
+/// * *Complete a slot's number*: does not compile, as above.
+/// * *Complete another queue's command*: panics with [`NotInFlight`], unless this queue has a command of the same slot,
+///   generation and sector in flight. Keep the tokens of two queues apart.
+/// * *Drop the token*: the command stays in flight and keeps its place, which [`Next::Full`](crate::Next::Full) shows
+///   in the end; a key that was taken before makes a new token.
+/// * *Forget `waits`*: [`Next::Plugged`](crate::Next::Plugged) says until when the queue holds what was submitted; it
+///   goes after 100 ms. A [`Burst`](crate::Burst) ends by itself.
+/// * *Cancel what has completed*: [`Cancelled::Stays`](crate::Cancelled::Stays), and nothing changes.
+///
+/// Each is a test: an example above, or one in `tests/it/contract.rs`.
 #[must_use = "the device owes an answer: give it to `complete` or to `requeue`"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct InFlight {

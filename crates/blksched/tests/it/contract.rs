@@ -101,6 +101,30 @@ fn a_token_of_another_queue_is_refused() {
 }
 
 #[test]
+fn a_command_whose_token_was_dropped_keeps_its_place_until_its_key_brings_it_back() {
+    let mut queue = noop(Plugging::Never);
+    queue.submit_burst(NOW, &[1, 2, 3, 4, 5].map(|tag| read(tag, ME)));
+    let dropped = [(); 4].map(|()| issue(&mut queue, NOW).key());
+    assert_eq!(queue.next(NOW), Next::Full, "the device has all that it takes");
+    let again = queue.in_flight_as(dropped[0]).unwrap();
+    queue.complete(NOW, again, Outcome::Ok);
+    assert_eq!(done(&mut queue), [1]);
+    assert_eq!(issue(&mut queue, NOW).start, Sector(5000));
+}
+
+#[test]
+fn a_wish_to_take_back_what_has_completed_changes_nothing() {
+    let mut queue = noop(Plugging::Never);
+    queue.submit(NOW, read(1, ME));
+    let command = issue(&mut queue, NOW);
+    queue.complete(NOW, command, Outcome::Ok);
+    assert_eq!(queue.cancel(NOW, Tag(1)), Cancelled::Stays, "completed, and not yet delivered");
+    assert_eq!(done(&mut queue), [1]);
+    assert_eq!(queue.cancel(NOW, Tag(1)), Cancelled::Stays, "delivered");
+    assert_eq!((queue.deliveries().count(), queue.next(NOW)), (0, Next::Empty));
+}
+
+#[test]
 fn what_a_submitter_collects_is_said_and_goes_at_the_latest_after_100_ms() {
     let mut queue = noop(Plugging::LINUX_3);
     let until = NOW + Span::from_ms(100);

@@ -1,0 +1,39 @@
+//! `interface [REV]`: what changed in the library's public interface since a commit, by cargo semver-checks.
+//!
+//! Nothing is released yet, so no step of `test` asks it: until 0.1.0 is on crates.io, a change of the interface is a
+//! line of CHANGELOG.md and not a mistake. From the first tag on it compares with the last one.
+
+use anyhow::{Context, Result};
+
+use crate::Verdict;
+use crate::shell;
+
+/// Compares the working tree with `revision`, else with the last tag of a release.
+///
+/// # Errors
+/// If git or cargo cannot be started.
+pub fn run(revision: Option<&str>) -> Result<Verdict> {
+    if !shell::capture(shell::cargo(&["semver-checks", "--version"])).is_ok_and(|tool| tool.good) {
+        println!(
+            "skipped: cargo-semver-checks is not installed; `cargo install --locked cargo-semver-checks` gets it, \
+             then run this again"
+        );
+        return Ok(Verdict::Good);
+    }
+    let Some(baseline) = revision.map_or_else(last_release, |revision| Ok(Some(revision.to_owned())))? else {
+        println!(
+            "skipped: there is no tag of a release (v*) to compare with; name a commit: `cargo xtask interface REV`"
+        );
+        return Ok(Verdict::Good);
+    };
+    let mut check = shell::cargo(&["semver-checks", "--package", "blksched", "--all-features", "--baseline-rev"]);
+    check.arg(&baseline);
+    let status = check.status().context("starting cargo semver-checks")?;
+    Ok(Verdict::when(status.success()))
+}
+
+/// The last tag of a release that this commit comes after.
+fn last_release() -> Result<Option<String>> {
+    let said = shell::capture(shell::command("git", &["describe", "--tags", "--abbrev=0", "--match", "v*"]))?;
+    Ok(said.good.then(|| said.output.trim().to_owned()))
+}
