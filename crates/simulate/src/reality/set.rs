@@ -2,14 +2,17 @@
 //!
 //! `settings.toml` says it. Its reader is handed the files that it names.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blksched::Span;
 use blksched_disks::DiskSpec;
+use blksched_text::document::{Complaint, Place, Section, Source};
 use blksched_workloads::Plan;
 use blksched_workloads::fio::JobFile;
-use toml::{Table, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::predict::{Bench, probe};
 use super::row::Row;
@@ -30,7 +33,7 @@ pub struct Set {
     pub driver_tags: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
-    /// Who ran first when a completion let several run, as far as it was traced.
+    /// Which task ran first when a completion let several run, as far as it was traced.
     pub odds: RaceOdds,
     /// Whether processes began in the order of the job file or as they came.
     pub starts: Starts,
@@ -88,32 +91,18 @@ const HEAD: [&str; 12] = [
     "switched",
 ];
 
+/// Keys of a disk's table.
+const OF_A_DISK: [&str; 4] = ["disk", "tags", "model", "without"];
+
 impl Set {
     /// Reads `settings.toml`; `file` has the text of what it names.
     ///
     /// # Errors
-    /// What is missing or of the wrong kind, by its key.
+    /// What is missing, unknown or of the wrong kind, with its line and column.
     pub fn parse(text: &str, file: impl Fn(&str) -> Result<String, String>) -> Result<Set, String> {
-        let table: Table = text.parse().map_err(|error| format!("settings.toml: {error}"))?;
-        let own = table.iter().filter(|(name, _)| !HEAD.contains(&name.as_str()));
-        let settings = own.map(|(name, value)| setting(name, value, &file)).collect::<Result<_, String>>()?;
-        let switched = table.get("switched").and_then(Value::as_table).into_iter().flatten();
-        Ok(Set {
-            kernel: word(&table, "kernel")?,
-            max_sectors_kb: number(&table, "max_sectors_kb")?,
-            nr_requests: number(&table, "nr_requests")?,
-            driver_tags: number_or(&table, "driver_tags", 0)?,
-            odds: odds(&table)?,
-            starts: starts(&table)?,
-            cpus: number_or(&table, "cpus", 0)?,
-            calibrates: word(&table, "calibrates")?,
-            jobs: word(&table, "jobs")?,
-            only: words(&table, "only"),
-            settings,
-            switched: switched
-                .map(|(job, own)| Ok((job.clone(), one_switched(job, own)?)))
-                .collect::<Result<_, String>>()?,
-        })
+        let source = Source { file: "settings.toml", text };
+        let read = source.parse().and_then(|table| read(source, table.get_ref(), table.span(), &file));
+        read.map_err(|complaint| complaint.to_string())
     }
 
     /// What a setting's jobs are simulated on, where the way to the disk adds `chain_us`.
@@ -214,70 +203,84 @@ impl Setting {
     }
 }
 
-fn setting(name: &str, value: &Value, file: &impl Fn(&str) -> Result<String, String>) -> Result<Setting, String> {
-    let own =
-        value.as_table().ok_or_else(|| format!("settings.toml: `{name}`: expected {} or a disk", HEAD.join(", ")))?;
-    let disk = word(own, "disk")?;
-    let text = file(&disk)?;
-    let without = words(own, "without");
-    let model = own.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
-    Ok(Setting { name: name.to_owned(), disk: (disk, text), tags: number(own, "tags")?, model, without })
+fn read<'t>(
+    source: Source<'t>,
+    table: &'t DeTable<'t>,
+    at: Place,
+    file: &impl Fn(&str) -> Result<String, String>,
+) -> Result<Set, Complaint> {
+    let head = Section::unjudged(source, "", table, at);
+    let own = table.iter().filter(|(name, _)| !HEAD.contains(&name.get_ref().as_ref()));
+    let settings = own.map(|(name, value)| setting(source, name, value, file)).collect::<Result<_, Complaint>>()?;
+    let usual = RaceOdds::default();
+    let odds = RaceOdds {
+        owner_first: count_or(&head, "owner_first", usual.owner_first, 100)?,
+        worker_first: count_or(&head, "worker_first", usual.worker_first, 100)?,
+    };
+    Ok(Set {
+        kernel: head.needs_text("kernel")?.value,
+        max_sectors_kb: head.count_within("max_sectors_kb", 0..=u32::MAX)?,
+        nr_requests: head.count_within("nr_requests", 0..=u32::MAX)?,
+        driver_tags: count_or(&head, "driver_tags", 0, u32::MAX)?,
+        odds,
+        // fio lets its processes begin together.
+        starts: head.word_or("starts", &[("as-said", Starts::AsSaid), ("drawn", Starts::Drawn(0))])?,
+        cpus: count_or(&head, "cpus", 0, u32::MAX)?,
+        calibrates: head.needs_text("calibrates")?.value,
+        jobs: head.needs_text("jobs")?.value,
+        only: words(&head, "only")?,
+        settings,
+        switched: switched(&head)?,
+    })
 }
 
-fn one_switched(job: &str, value: &Value) -> Result<Switched, String> {
-    let wrong =
-        |key: &str| format!("settings.toml: switched.{job}.{key}: expected wbt_lat_usec or a scheduler's knobs");
-    let mut switched = Switched::default();
-    for (key, value) in value.as_table().ok_or_else(|| wrong(""))? {
-        match value {
-            Value::Integer(us) if key == "wbt_lat_usec" => switched.wbt_lat_usec = u32::try_from(*us).ok(),
-            Value::Table(knobs) => {
-                for (knob, raw) in knobs {
-                    let raw = raw.as_integer().ok_or_else(|| wrong(key))?;
-                    switched.knobs.push((key.clone(), knob.clone(), raw));
-                }
+fn setting<'t>(
+    source: Source<'t>,
+    name: &Spanned<Cow<'t, str>>,
+    value: &'t Spanned<DeValue<'t>>,
+    file: &impl Fn(&str) -> Result<String, String>,
+) -> Result<Setting, Complaint> {
+    let word: &str = name.get_ref();
+    let DeValue::Table(table) = value.get_ref() else {
+        return Err(source.unknown(&name.span(), &format!("`{word}` is neither a disk's table nor a key"), word, HEAD));
+    };
+    let own = Section::open(source, "DISK", table, value.span(), &OF_A_DISK)?;
+    let disk = own.needs_text("disk")?;
+    let text = file(&disk.value).map_err(|error| source.complain(&disk.at, error))?;
+    let model = own.text("model")?.map_or_else(String::new, |model| model.value);
+    let tags = own.count_within("tags", 0..=u32::MAX)?;
+    let without = words(&own, "without")?;
+    Ok(Setting { name: word.to_owned(), disk: (disk.value, text), tags, model, without })
+}
+
+fn switched(head: &Section<'_>) -> Result<BTreeMap<String, Switched>, Complaint> {
+    let mut found: BTreeMap<String, Switched> = BTreeMap::new();
+    for (address, values) in head.leaves_below("switched")? {
+        let wrong = || {
+            let problem = format!("switched.{}: expected wbt_lat_usec or a scheduler's knobs", address.value);
+            head.complain(&address.at, problem)
+        };
+        let parts: Vec<&str> = address.value.split('.').collect();
+        let (Some((&job, what)), [value]) = (parts.split_first(), &values[..]) else { return Err(wrong()) };
+        let own = found.entry(job.to_owned()).or_default();
+        match *what {
+            ["wbt_lat_usec"] => own.wbt_lat_usec = Some(value.value.parse().map_err(|_| wrong())?),
+            [scheduler, knob] => {
+                let raw = value.value.parse().map_err(|_| wrong())?;
+                own.knobs.push((scheduler.to_owned(), knob.to_owned(), raw));
             }
-            _ => return Err(wrong(key)),
+            _ => return Err(wrong()),
         }
     }
-    Ok(switched)
+    Ok(found)
 }
 
-fn word(table: &Table, key: &str) -> Result<String, String> {
-    let found = table.get(key).and_then(Value::as_str).map(str::to_owned);
-    found.ok_or_else(|| format!("settings.toml: `{key}` is missing or no text"))
+fn words(section: &Section<'_>, key: &str) -> Result<Vec<String>, Complaint> {
+    Ok(section.texts(key)?.into_iter().map(|word| word.value).collect())
 }
 
-fn words(table: &Table, key: &str) -> Vec<String> {
-    let found = table.get(key).and_then(Value::as_array).into_iter().flatten();
-    found.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-fn number(table: &Table, key: &str) -> Result<u32, String> {
-    let found = table.get(key).and_then(Value::as_integer).and_then(|number| u32::try_from(number).ok());
-    found.ok_or_else(|| format!("settings.toml: `{key}` is missing or no number"))
-}
-
-fn number_or(table: &Table, key: &str, usual: u32) -> Result<u32, String> {
-    if table.contains_key(key) { number(table, key) } else { Ok(usual) }
-}
-
-fn starts(table: &Table) -> Result<Starts, String> {
-    match table.get("starts").map(|value| value.as_str().unwrap_or_default()) {
-        // fio lets its processes begin together.
-        None | Some("as-said") => Ok(Starts::AsSaid),
-        Some("drawn") => Ok(Starts::Drawn(0)),
-        Some(_) => Err("settings.toml: `starts`: expected \"drawn\" or \"as-said\"".to_owned()),
-    }
-}
-
-fn odds(table: &Table) -> Result<RaceOdds, String> {
-    let RaceOdds { owner_first, worker_first } = RaceOdds::default();
-    let of = |key, usual| match number_or(table, key, usual)? {
-        part @ 0..=100 => Ok(part),
-        more => Err(format!("settings.toml: `{key}` is {more}: expected a part of 100")),
-    };
-    Ok(RaceOdds { owner_first: of("owner_first", owner_first)?, worker_first: of("worker_first", worker_first)? })
+fn count_or(section: &Section<'_>, key: &str, usual: u32, most: u32) -> Result<u32, Complaint> {
+    if section.has(key) { section.count_within(key, 0..=most) } else { Ok(usual) }
 }
 
 #[cfg(test)]
@@ -305,7 +308,10 @@ mod tests {
         let wrong = |text: &str| Set::parse(text, |_| Ok(DISK.to_owned())).unwrap_err();
         assert!(wrong("kernel = 6").contains("`kernel`"));
         assert!(wrong(&format!("starts = \"soon\"\n{SET}")).contains("`starts`"));
-        assert!(wrong(&format!("worker_first = 101\n{SET}")).contains("`worker_first` is 101"));
+        assert!(
+            wrong(&format!("worker_first = 101\n{SET}"))
+                .contains("settings.toml:1:16: 101 is not a value for `worker_first`")
+        );
         assert!(wrong(&SET.replace("tags", "tag")).contains("`tags`"));
         assert!(wrong(&SET.replace("wbt_lat", "wbt")).contains("switched.two.wbt_usec"));
         assert!(wrong(&format!("nr = 1\n{SET}")).contains("`nr`"));
