@@ -47,8 +47,8 @@ impl Plan {
     }
 
     fn waits_for(&self, job: usize, before: usize) -> bool {
-        let origin = self.origins.get(job);
-        matches!(origin, Some(Origin::Job(scripted)) if scripted.waits() && scripted.waits_for(self.jobs[before].submitter))
+        let Some(Origin::Job(scripted)) = self.origins.get(job) else { return false };
+        scripted.waits() && scripted.waits_for(self.jobs[before].submitter)
     }
 
     /// Only its `runtime` ends it.
