@@ -351,6 +351,7 @@ mod tests {
             "BLKSCHED_REQUIRE_NBD",
             "BLKSCHED_REQUIRE_GUESTS",
             "BLKSCHED_REQUIRE_SCHEMA",
+            "BLKSCHED_REQUIRE_SHELLS",
             "BLKSCHED_REQUIRE_PROMETHEUS",
         ];
         let of = |variable| PACKAGES.iter().filter(move |package| package.variable == Some(variable));
