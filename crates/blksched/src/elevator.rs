@@ -256,7 +256,7 @@ pub trait Merges {
     fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
 
-/// How many requests may exist, of whom: blk-mq's tags and what limits them.
+/// How many requests may exist, and of which submitters: blk-mq's tags and what limits them.
 pub trait Admits {
     /// May this bio take a slot, and how deep? Asked before a request is made.
     fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {

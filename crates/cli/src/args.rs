@@ -74,7 +74,7 @@ pub(crate) enum Verb {
     /// Watch a server's exports: what each asks and gets, and what it waits for.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Top(crate::top::TopArguments),
-    /// Show exports of an NBD server as files of a directory (FUSE), for who has no NBD.
+    /// Show exports of an NBD server as files of a directory (FUSE), for programs without NBD.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Mount(crate::mount::MountArguments),
     /// Put a load on any NBD server, or on several side by side, and measure what a request costs.

@@ -52,7 +52,7 @@ pub struct ServerConfig {
     pub control: Option<PathBuf>,
     /// Where Prometheus asks.
     pub metrics: Option<Listen>,
-    /// Who may open what; empty: everybody everything.
+    /// Who may open what; empty: every client everything.
     pub rules: Vec<Rule>,
     /// Where to record every decision.
     pub record: Option<PathBuf>,

@@ -56,7 +56,7 @@ pub struct Front {
     tls: Option<Tls>,
     /// Something is to be read when a SIGHUP has come.
     reload: UnixStream,
-    /// Who has our sockets, and wants the rest.
+    /// The server that has our sockets, and wants the rest.
     heir: Option<OwnedFd>,
     /// Has it all?
     replaced: bool,
@@ -75,7 +75,7 @@ impl Drop for Control {
     }
 }
 
-/// Who is ready.
+/// What is ready.
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     Bell,
@@ -198,7 +198,7 @@ impl Front {
             let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::new(&guest.socket, events));
         }
-        // A thread that has failed wakes nobody: it is looked for now and then.
+        // A thread that has failed wakes no other: it is looked for now and then.
         let second = Timespec { tv_sec: 1, tv_nsec: 0 };
         match poll(&mut fds, Some(&second)) {
             Ok(_) => {}
@@ -220,7 +220,7 @@ impl Front {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    // Out of files: whoever holds them lets go sooner or later.
+                    // Out of files: some are closed sooner or later.
                     tracing::warn!(%error, "a client could not come in");
                     std::thread::sleep(Duration::from_millis(10));
                     return;
@@ -366,7 +366,7 @@ impl Front {
         }
     }
 
-    /// Has somebody said that it is enough? With the exit code, if there is one.
+    /// Whether it was told to end. With the exit code, if there is one.
     fn is_over(&mut self) -> Result<Option<Option<u8>>, ServeError> {
         if let Some(code) = self.captive.as_mut().and_then(Captive::ended) {
             return Ok(Some(Some(code)));

@@ -52,7 +52,7 @@ pub struct Endpoint {
     path: PathBuf,
     export: String,
     shown: Shown,
-    /// Whom nobody listens to yet.
+    /// Monitors that are not listened to yet.
     listener: Option<UnixListener>,
     /// Has another server its place?
     away: Cell<bool>,

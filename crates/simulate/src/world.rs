@@ -77,7 +77,7 @@ pub struct World<L: Listener, O: Observer> {
     host: Host,
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
-    /// Who sleeps in the place of each source that does not.
+    /// The task that sleeps in the place of each source that does not.
     workers: Vec<Workers>,
     processors: u32,
     wakes: Wakes,

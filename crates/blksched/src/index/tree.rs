@@ -334,7 +334,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// Take the member `id` out.
     ///
     /// # Panics
-    /// If it is no member.
+    /// If it is not a member.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         let z = id + 1;

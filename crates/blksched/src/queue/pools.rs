@@ -27,7 +27,7 @@ struct Privilege {
     until: Instant,
 }
 
-/// Who has slots and who waits for one.
+/// How many slots are taken, and the submitters that wait for one.
 #[derive(Debug)]
 pub(super) struct Pools {
     slots: Slots,
@@ -111,7 +111,7 @@ impl Pools {
         self.used[dir] += 1;
     }
 
-    /// A request is no more.
+    /// A request is over.
     #[inline]
     pub(super) fn release(&mut self, dir: Dir) {
         self.used[dir] -= 1;

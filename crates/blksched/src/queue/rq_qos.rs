@@ -30,7 +30,7 @@ pub enum Throttled {
     Sleep,
 }
 
-/// What a policy may look at during one call, and whom it wakes.
+/// What a policy may look at during one call, and the tasks that it wakes.
 pub struct QosCx<'a> {
     /// The time of this call.
     pub now: Instant,
@@ -56,7 +56,7 @@ impl QosCx<'_> {
     }
 }
 
-/// A policy: a state machine that is told what happens and decides who goes on. It knows no time but `cx.now`.
+/// A policy: a state machine that is told what happens and decides which bios go on. It knows no time but `cx.now`.
 ///
 /// A task sleeps for one bio at a time. Numbers of tasks are used again once a task has gone through.
 pub trait RqQos: Send {

@@ -22,8 +22,8 @@ pub enum Wakes {
     #[default]
     AtOnce,
     /// When the driver says so: it hears of it ([`Delivery::Runnable`](crate::Delivery::Runnable)) and calls
-    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Who is
-    /// faster, it or the owner of the completed request, decides who has the tag.
+    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Which of the two is
+    /// faster, it or the owner of the completed request, decides which has the tag.
     ByDriver,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Sleeping {
     pub(super) pieces: VecDeque<Sleeper>,
 }
 
-/// Tags, whose they are, and who sleeps.
+/// Tags, the tasks that have them, and those that sleep.
 #[derive(Debug)]
 pub(super) struct Tasks {
     pub(super) set: TagSet,

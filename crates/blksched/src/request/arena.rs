@@ -59,7 +59,7 @@ impl Requests {
         }
     }
 
-    /// Take `id` out of its chain, if it is in one; answers the bucket whose first it was, and who is that now.
+    /// Take `id` out of its chain, if it is in one; answers the bucket whose first it was, and which is the first now.
     #[inline(always)]
     pub(crate) fn unchain(&mut self, id: RequestId) -> Option<(u32, u32)> {
         let slot = &mut self.slots[id.index()];
@@ -122,7 +122,7 @@ impl Requests {
         self.make_at(Stage::Prepared, now, bio, bio.is_mergeable(), carried, tag)
     }
 
-    /// The same, at a stage of its life, for who knows whether it may merge.
+    /// The same, at a stage of its life, for callers that know whether it may merge.
     #[inline(always)]
     pub(crate) fn make_at(
         &mut self,

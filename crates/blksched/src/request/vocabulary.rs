@@ -204,7 +204,7 @@ pub struct Hints {
     /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
     pub no_idle: bool,
     /// The flag REQ_SYNC itself, which Linux sets on writes that a process waits for (O_DIRECT, O_SYNC, fsync) and not
-    /// on an ordinary read, though a reader waits too: who waits is [`Waiter`], and all but ADIOS go by that.
+    /// on an ordinary read, though a reader waits too: that is [`Waiter`], and all but ADIOS go by that.
     pub req_sync: bool,
     /// A write out of the page cache, fsync's included; a sync write without it is direct.
     pub write_back: bool,

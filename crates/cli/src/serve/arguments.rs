@@ -80,7 +80,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
     /// Take the place of the server at the control socket, if there is one: it hands over its sockets and its clients,
-    /// and ends once this one has opened what it needs; who connects or asks meanwhile waits
+    /// and ends once this one has opened what it needs; clients that connect or ask meanwhile wait
     #[arg(long, conflicts_with_all = ["run", "systemd"])]
     pub(crate) take_over: bool,
     /// Answer Prometheus at this address of this machine (http://ADDRESS:PORT/metrics), or at a Unix socket

@@ -1,4 +1,4 @@
-//! Those who share the disk's time: how much each is given, and what that is for.
+//! The processes that share the disk's time: how much each is given, and what that is for.
 
 use blksched::Span;
 
@@ -37,7 +37,7 @@ fn split(ns: u64, counts: &[u32], mut some: u32, total: u32, integrals: &mut Int
     }
 }
 
-/// Those who share a moment evenly.
+/// The processes that share a moment evenly.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     count: [u32; Serving::COUNT],

@@ -11,7 +11,7 @@ use super::{Engine, Job, JobId, JobLog, JobRecord, Priorities, Shown, Work};
 /// A finished I/O, as the queue delivers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Who submitted it.
+    /// Its submitter.
     pub submitter: SubmitterId,
     /// Its tag.
     pub tag: Tag,
@@ -50,7 +50,7 @@ struct Running {
 pub struct Recorder {
     jobs: Vec<Running>,
     owners: FxHashMap<SubmitterId, JobId>,
-    /// Who was looked up last, and what was found.
+    /// The submitter looked up last, and what was found.
     last: Option<(SubmitterId, JobId)>,
     strangers: u64,
 }

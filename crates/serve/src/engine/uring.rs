@@ -20,7 +20,7 @@ use super::workers::Workers;
 use super::{Allocation, Engine, Event, Io, Part, Stable, Until};
 use crate::tx_queue::TxQueue;
 
-/// The token of the engine's own poll; nobody else's, for theirs count from 0.
+/// The token of the engine's own poll; no other's, for those count from 0.
 const ASIDE: u64 = u64::MAX;
 
 /// What the kernel is shown beside buffers: a message and its vectors. Boxed: the kernel knows its address.
@@ -73,7 +73,7 @@ impl Uring {
     /// If there is no io_uring, or it lacks an operation.
     pub fn new(operations: u32) -> io::Result<Uring> {
         let entries = operations.clamp(64, 4096).next_power_of_two();
-        // Completions wait until they are asked for (6.1), or at least interrupt nobody (5.19).
+        // Completions wait until they are asked for (6.1), or at least interrupt no thread (5.19).
         let lazy = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
         let ring = lazy.or_else(|_| IoUring::builder().setup_coop_taskrun().build(entries));
         let ring = ring.or_else(|_| IoUring::new(entries))?;

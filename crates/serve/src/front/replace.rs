@@ -62,11 +62,11 @@ impl Front {
         self.heir = Some(socket);
     }
 
-    /// Hand over everything else to who has the sockets. True: it has begun, and this server has nothing any more but
-    /// clients that cannot be handed over; false: it has not, and this one goes on.
+    /// Hand over everything else to the server that has the sockets. True: it has begun, and this server has nothing
+    /// any more but clients that cannot be handed over; false: it has not, and this one goes on.
     ///
     /// # Errors
-    /// If this one cannot go on, as somebody else has its files.
+    /// If this one cannot go on, as another server has its files.
     pub(super) fn replaced_by(&mut self, heir: OwnedFd) -> Result<bool, ServeError> {
         let mut heard = Vec::new();
         // The next one opens sockets of its own at these places.

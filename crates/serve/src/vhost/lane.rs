@@ -35,7 +35,7 @@ pub struct Lane {
     socket: OwnedFd,
     under_way: Mutex<UnderWay>,
     fewer: Condvar,
-    /// The disk's name, for who asks.
+    /// The disk's name, for guests that ask.
     name: String,
 }
 

@@ -40,7 +40,7 @@ impl Work {
     }
 }
 
-/// The processors, and who runs where.
+/// The processors, and which task runs where.
 #[derive(Clone, Debug)]
 pub(super) struct Labour {
     cores: Cores<Work>,

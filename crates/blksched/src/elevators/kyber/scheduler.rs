@@ -1,4 +1,4 @@
-//! Kyber: what is told to whom.
+//! Kyber as an elevator: which part is told of what.
 //!
 //! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
 //! do not join a request). Asynchronous writes may use three quarters of each word of the tag map, or of all tags.

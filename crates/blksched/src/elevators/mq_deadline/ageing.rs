@@ -17,7 +17,7 @@ use super::class::{ClassQueue, PerClass};
 use crate::elevators::ioprio::IoprioClass;
 use crate::time::{Jiffies, Span, Tick};
 
-/// Who may go ahead by age, in this order.
+/// The classes that may go ahead by age, in this order.
 pub(super) const MAY_AGE: [IoprioClass; 2] = [IoprioClass::BestEffort, IoprioClass::Idle];
 
 /// Which requests a class may answer with.

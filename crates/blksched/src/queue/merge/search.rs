@@ -24,7 +24,7 @@ const A_FEW: usize = 8;
 
 impl<L: Listener> Core<L> {
     /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
-    /// the way and is no more.
+    /// the way and is gone.
     #[inline(always)]
     pub(in crate::queue) fn try_merge(
         &mut self,
