@@ -11,7 +11,7 @@
 #![doc(alias = "bfq_update_io_seektime")]
 
 use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, Reason};
@@ -25,24 +25,25 @@ impl Bfq {
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let row = self.rows[rq];
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
-        if let Some(into) = self.cooperator(call, row.context, row.queue, call.rq(rq).start) {
-            self.move_request(call, rq, row.queue, into);
+        let mut q = row.queue;
+        if let Some(into) = self.cooperator(call, row.context, q, call.rq(rq).start) {
+            self.move_request(call, rq, q, into);
+            q = into;
         }
-        let q = self.rows[rq].queue;
         self.note_think_time(call, q);
         self.judge_think_time(call, q, self.contexts[row.context].is_gone);
         self.note_seek(call, q, rq);
-        self.add(call, q, rq);
+        self.add(call, row.context, q, rq);
         self.queue_by_age(call, q, rq);
         self.note_position(call, q, rq);
         self.meet_idling(call, q, rq);
     }
 
-    fn add(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    fn add(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, rq: RequestId) {
         self.queued += 1;
         // A process with other requests under way did not wait for another process with this one, and its service time
         // would be that of several.
-        let sync_requests = self.contexts[self.rows[rq].context].requests;
+        let sync_requests = self.contexts[context].requests;
         if self.queues[q].is_sync() && sync_requests <= 1 {
             self.look_for_waker(call, q);
             self.prepare_sample(call, q);

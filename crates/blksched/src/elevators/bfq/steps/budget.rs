@@ -25,17 +25,21 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::turn_end::Why;
 use crate::elevators::bfq::terms::Call;
 use crate::explain::Reason;
-use crate::request::{RequestId, Waiter};
+use crate::request::RequestId;
 
 const WRITE_BACK_COSTS: i64 = 3;
 
 impl Bfq {
     /// What serving a request costs its queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
-        let queue = &self.queues[q];
-        let plain = queue.waiter == Waiter::Sync || queue.is_raised() || self.is_asymmetric(q);
+        if self.queues[q].is_sync() { sectors } else { self.cost_of_write_back(sectors, q) }
+    }
+
+    #[inline(never)]
+    fn cost_of_write_back(&self, sectors: i64, q: Qid) -> i64 {
+        let plain = self.queues[q].is_raised() || self.is_asymmetric(q);
         // Three times only where all compete as equals, and never for a raised
         // queue: as in the kernel.
         if plain { sectors } else { WRITE_BACK_COSTS * sectors }

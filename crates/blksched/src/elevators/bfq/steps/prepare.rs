@@ -30,6 +30,29 @@ impl Bfq {
         self.notice_priority(call, context, priority, level);
         // A run of the queue that this asks for comes after the insertion that follows.
         self.notice_group(call, context, level);
+        let process = &mut self.contexts[context];
+        // As most requests: its queue is its own and has had others before.
+        if let Some(q) = process.queues[waiter] {
+            let queue = &mut self.queues[q];
+            if !queue.sharing.is_shared && !queue.birth.is_new {
+                process.requests += 1;
+                queue.held_by.requests += 1;
+                if queue.sharing.target.is_none() && queue.held_by.processes == 1 {
+                    queue.sharing.sole = Some(submitter);
+                }
+                self.hierarchy.count_allocated(q, 1);
+                let row = self.rows.row(rq);
+                (row.queue, row.context) = (q, context);
+                return;
+            }
+        }
+        self.find_queue(call, context, level, rq);
+    }
+
+    /// Its queue is to be made, may be new, or is shared.
+    #[inline(never)]
+    fn find_queue(&mut self, call: &mut Call<'_, '_>, context: Cid, level: usize, rq: RequestId) {
+        let (submitter, waiter) = (call.rq(rq).submitter, call.rq(rq).waiter);
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
             let sharing = &self.queues[q].sharing;
