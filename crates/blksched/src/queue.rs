@@ -435,7 +435,7 @@ impl<L: Listener> BlockQueue<L> {
         assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
         self.calm = Calm::UNKNOWN;
         let is_due = self.core.state.due.may_be(now) && self.elevator.deadline().is_some_and(|at| at <= now);
-        if is_due || self.has_timers() {
+        if is_due || self.is_timer_due(now) {
             self.pass_all(now);
         }
         self.core.clock = now;

@@ -1,5 +1,6 @@
 //! What a user may say.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,6 +19,35 @@ pub(crate) struct Arguments {
     pub(crate) color: Colour,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// The command line of `list` alone, so that it begins without the options of all other verbs being made.
+#[derive(Debug, Parser)]
+#[command(name = "blksched", disable_help_subcommand = true)]
+struct Listing {
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    color: Colour,
+    #[command(subcommand)]
+    verb: OnlyList,
+}
+
+#[derive(Debug, Subcommand)]
+enum OnlyList {
+    List(ListArguments),
+}
+
+impl Arguments {
+    /// What these words say; if they are not understood, or ask for help, that is said, and the process ends.
+    pub(crate) fn of(words: Vec<OsString>) -> Arguments {
+        Arguments::of_list(&words).unwrap_or_else(|| Arguments::parse_from(words))
+    }
+
+    /// The same of a plain `list`; what is wrong with another is told by the whole command line.
+    fn of_list(words: &[OsString]) -> Option<Arguments> {
+        words.get(1).filter(|verb| *verb == "list")?;
+        let Listing { color, verb: OnlyList::List(arguments) } = Listing::try_parse_from(words).ok()?;
+        Some(Arguments { color, verb: Verb::List(arguments) })
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -344,4 +374,22 @@ pub(crate) struct ListArguments {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_list_is_understood_as_by_the_whole_command_line() {
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
+        let plain = ["list", "list disks", "list hdd-7200 --sensitivity", "list --json --color never", "list -- fio"];
+        for line in plain.map(|line| words(&format!("blksched {line}"))) {
+            let whole = Arguments::try_parse_from(&line).expect("it is right");
+            assert_eq!(format!("{:?}", Arguments::of_list(&line).expect("it is plain")), format!("{whole:?}"));
+        }
+        for line in ["blksched list --help", "blksched list --jsn", "blksched list --sensitivity", "blksched"] {
+            assert!(Arguments::of_list(&words(line)).is_none(), "{line}");
+        }
+    }
 }

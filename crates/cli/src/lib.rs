@@ -95,7 +95,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
 
 /// The same of these words.
 fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
-    let mut arguments = Arguments::parse_from(rest);
+    let mut arguments = Arguments::of(rest);
     let typed = typed::job_file(typed);
     arguments.color.apply();
     match &mut arguments.verb {

@@ -1,6 +1,6 @@
 //! Keeps the records of a trial's jobs, each as its job wants it.
 
-use blksched::{Command, Instant, Op, SubmitterId};
+use blksched::{Command, Instant, Op};
 use blksched_measure::{
     Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
     Report, Shown, Unified,
@@ -16,7 +16,6 @@ pub(crate) struct TrialObserver {
     recorder: Recorder,
     /// When each source exited.
     exited: Vec<Option<Instant>>,
-    submitters: Vec<SubmitterId>,
     /// What the disk was given; none unless it is asked for.
     pub(crate) issued: Option<Vec<Command>>,
     /// The onlooker, if there is one.
@@ -33,14 +32,7 @@ impl TrialObserver {
             recorder.owns(id, job.submitter);
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
-        let submitters: Vec<_> = plan.jobs.iter().map(|job| job.submitter).collect();
-        TrialObserver {
-            recorder,
-            exited: vec![None; submitters.len()],
-            submitters,
-            issued: is_told.then(Vec::new),
-            onlooker: None,
-        }
+        TrialObserver { recorder, exited: vec![None; plan.jobs.len()], issued: is_told.then(Vec::new), onlooker: None }
     }
 
     /// The same, with an onlooker.
@@ -61,11 +53,11 @@ impl TrialObserver {
 
 impl Observer for TrialObserver {
     fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
-        self.recorder.submitted(now, self.submitters[source], op);
+        self.recorder.submitted_of(now, JobId(source), op);
     }
 
-    fn completed(&mut self, now: Instant, _source: usize, done: &Completion) {
-        self.recorder.completed(now, done);
+    fn completed(&mut self, now: Instant, source: usize, done: &Completion) {
+        self.recorder.completed_of(now, JobId(source), done);
     }
 
     fn issued(&mut self, command: &Command) {

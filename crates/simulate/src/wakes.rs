@@ -70,6 +70,11 @@ impl Wakes {
     /// The source to be called at `now`, which is asked for its next moment afterwards.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
+        // Mostly none is due.
+        if self.current.len() <= FEW && self.first.0 > now { None } else { self.take_first(now) }
+    }
+
+    fn take_first(&mut self, now: Instant) -> Option<usize> {
         let entry = self.settle();
         if entry.0 > now || entry.0 == Instant::NEVER {
             return None;

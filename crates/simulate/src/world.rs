@@ -5,6 +5,8 @@
 //! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
 //! which they asked for the moment.
 
+use std::collections::VecDeque;
+
 use blksched::author::{Request, RequestId};
 use blksched::surroundings::mq::Task;
 use blksched::{
@@ -22,6 +24,7 @@ use crate::wakes::Wakes;
 
 mod burst;
 mod kblockd;
+mod known;
 mod mail;
 mod memory;
 mod observer;
@@ -30,6 +33,7 @@ mod still;
 mod work;
 mod workers;
 
+use known::Known;
 use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
 pub use races::RaceOdds;
@@ -57,6 +61,18 @@ struct Flight {
     bytes: u64,
     priority: Priority,
     submitted_at: Instant,
+    /// Once it is complete: when its request was queued, when the disk was given it, and how it ended.
+    queued_at: Instant,
+    issued_at: Instant,
+    failed: bool,
+}
+
+impl Flight {
+    fn new(owner: Owner, tag: Tag, what: (Op, Sector, u64), priority: Priority, now: Instant) -> Flight {
+        let (op, start, bytes) = what;
+        let (submitted_at, queued_at, issued_at, failed) = (now, now, now, false);
+        Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed }
+    }
 }
 
 /// What a source says of itself once and for all.
@@ -70,8 +86,8 @@ struct Manner {
 /// Workloads, queue and disk at one moment of virtual time.
 pub struct World<L: Listener, O: Observer> {
     now: Instant,
-    queue: BlockQueue<L>,
-    disk: Box<dyn Disk>,
+    queue: Known<BlockQueue<L>>,
+    disk: Known<Box<dyn Disk>>,
     sources: Vec<Box<dyn Source>>,
     manners: Vec<Manner>,
     host: Host,
@@ -107,7 +123,7 @@ pub struct World<L: Listener, O: Observer> {
     /// When each request in the device was issued, by its index, and the token for its end.
     issued: Vec<(Instant, Option<InFlight>)>,
     /// Of each source, what is complete and what it has not taken.
-    untaken: Vec<Vec<Completion>>,
+    untaken: Vec<VecDeque<Completion>>,
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
     observer: O,
@@ -143,8 +159,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             awaiting,
             joint,
             now: Instant::ZERO,
-            queue,
-            disk,
+            queue: Known::new(queue),
+            disk: Known::new(disk),
             host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
             workers: sources.iter().map(|_| Workers::default()).collect(),
@@ -163,7 +179,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             in_flight: Vec::new(),
             free: Vec::new(),
             issued: Vec::new(),
-            untaken: vec![Vec::new(); alive],
+            untaken: vec![VecDeque::new(); alive],
             emissions: Vec::new(),
             deliveries: Vec::new(),
             observer,
@@ -227,11 +243,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// The next moment at which anything happens.
+    #[inline]
     pub fn upcoming(&mut self) -> Option<Instant> {
-        let or_never = |at: Option<Instant>| at.unwrap_or(Instant::NEVER);
-        let (disk, mail) = (or_never(self.disk.next()), or_never(self.mail.next()));
-        let (host, queue) = (or_never(self.host.next()), or_never(self.queue.deadline()));
-        let first = self.wakes.next().min(disk).min(mail).min(host).min(queue);
+        let host = self.host.next().unwrap_or(Instant::NEVER);
+        let first = self.wakes.next().min(self.disk.upcoming()).min(self.mail.next());
+        let first = first.min(host).min(self.queue.upcoming());
         (first < Instant::NEVER).then(|| first.max(self.now))
     }
 
@@ -264,7 +280,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The disk, to look at.
     pub fn disk(&self) -> &dyn Disk {
-        &*self.disk
+        &**self.disk
     }
 
     /// The host's memory, to look at.
@@ -294,11 +310,11 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Everything that happens now.
     fn moment(&mut self) -> Result<(), StandsStill> {
-        if self.queue.deadline().is_some_and(|deadline| deadline <= self.now) {
+        if self.queue.upcoming() <= self.now {
             self.queue.elapse(self.now);
             self.run_queue();
         }
-        loop {
+        while self.disk.upcoming() <= self.now {
             let finished = self.disk.finish(self.now);
             self.tell_work();
             let Some(finished) = finished else { break };
@@ -339,16 +355,10 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.workers_called -= 1;
                 self.run_worker();
             }
-            Letter::Done { place, failed, queued_at, issued_at } => {
-                let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
-                let place = Tag(place);
-                match (&self.labour, self.in_flight[place.0 as usize].owner) {
-                    (Some(_), Owner::Source(source)) => {
-                        self.toil(Work::Hear { source: source as usize, place, outcome, queued_at, issued_at });
-                    }
-                    _ => self.end_io(place, outcome, queued_at, issued_at),
-                }
-            }
+            Letter::Done(place) => match (&self.labour, self.in_flight[place as usize].owner) {
+                (Some(_), Owner::Source(source)) => self.toil(Work::Hear { source, place }),
+                _ => self.end_io(place),
+            },
             Letter::Worked(cpu) => self.worked(cpu),
         }
     }
@@ -449,14 +459,17 @@ impl<L: Listener, O: Observer> World<L, O> {
         for (nth, &delivery) in deliveries.iter().enumerate() {
             match delivery {
                 Delivery::Done { tag, outcome } => {
-                    let (queued_at, issued_at) = if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
-                    match (lap, self.in_flight[tag.0 as usize].owner) {
+                    let flight = &mut self.in_flight[tag.0 as usize];
+                    flight.failed = outcome == Outcome::Failed;
+                    (flight.queued_at, flight.issued_at) =
+                        if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
+                    match (lap, flight.owner) {
                         (Some(lap), Owner::Source(source)) => {
                             let heard = &mut self.heard[source as usize];
                             *heard = (*heard).max(self.now + lap.owner);
-                            self.mail.post(*heard, Letter::done(tag, outcome, queued_at, issued_at));
+                            self.mail.post(*heard, Letter::Done(tag.0 as u32));
                         }
-                        _ => self.end_io(tag, outcome, queued_at, issued_at),
+                        _ => self.end_io(tag.0 as u32),
                     }
                 }
                 Delivery::Awake(submitter) => self.wake(submitter),
@@ -470,13 +483,15 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.deliveries = deliveries;
     }
 
-    fn end_io(&mut self, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) {
-        let Flight { owner, tag, op, start, bytes, priority, submitted_at } = self.in_flight[place.0 as usize];
-        self.free.push(place.0 as u32);
-        self.tells(|| Happening::Landed { io: IoId(place.0) });
+    /// Its owner hears that an I/O is complete.
+    fn end_io(&mut self, place: u32) {
+        let flight = self.in_flight[place as usize];
+        let Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed } = flight;
+        self.free.push(place);
+        self.tells(|| Happening::Landed { io: IoId(place.into()) });
         let source = match owner {
             Owner::Source(source) => source as usize,
-            Owner::Host => return self.host.completed(self.now, tag, outcome == Outcome::Failed, issued_at),
+            Owner::Host => return self.host.completed(self.now, tag, failed, issued_at),
         };
         let Manner { submitter, takes_completions, .. } = self.manners[source];
         let (accepted_at, finished_at) = (queued_at.max(submitted_at), self.now);
@@ -494,11 +509,11 @@ impl<L: Listener, O: Observer> World<L, O> {
             finished_at,
         };
         if takes_completions {
-            self.untaken[source].push(done);
+            self.untaken[source].push_back(done);
         } else {
             self.observer.completed(self.now, source, &done);
         }
-        self.tell(source, Delivered::Done { tag, failed: outcome == Outcome::Failed });
+        self.tell(source, Delivered::Done { tag, failed });
     }
 
     /// Source number `source` takes a completion; of a call that was several I/Os all of them.
@@ -510,12 +525,18 @@ impl<L: Listener, O: Observer> World<L, O> {
             done.accepted_at = accepted.unwrap_or(at_once);
             observer.completed(*now, source, done);
         };
-        match &mut untaken[..] {
-            [only] if only.tag == tag => {
-                take(only);
-                untaken.clear();
-            }
-            _ => untaken.extract_if(.., |done| done.tag == tag).for_each(|mut done| take(&mut done)),
+        // Mostly they are taken as they came, one at a time.
+        if let Some(mut done) = untaken.pop_front_if(|done| done.tag == tag) {
+            take(&mut done);
+        }
+        if untaken.iter().any(|done| done.tag == tag) {
+            untaken.retain_mut(|done| {
+                let stays = done.tag != tag;
+                if !stays {
+                    take(done);
+                }
+                stays
+            });
         }
     }
 
@@ -529,7 +550,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
-        self.insert_in_flight(Flight { owner, tag, op, start, bytes, priority, submitted_at: self.now })
+        self.insert_in_flight(Flight::new(owner, tag, (op, start, bytes), priority, self.now))
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {

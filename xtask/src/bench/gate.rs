@@ -4,7 +4,7 @@
 //! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a
 //! line; `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the
 //! difference, by N, is what one time costs, without start and set-up. Without such arguments it does nothing.
-//! `gate --heaps` names what is weighed ([`heaps`]).
+//! `gate --heaps` names what is weighed ([`heaps`]). Beside them a whole `blksched list` is counted, as it starts.
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.
 
@@ -27,6 +27,8 @@ use counts::{Accepted, Counts, Table};
 /// The name of the benchmarks that are counted.
 pub const TARGET: &str = "gate";
 const ACCEPTED: &str = "xtask/gate.toml";
+/// What the whole run of the command line is called.
+const START: &str = "start/list";
 /// Times of the shorter run. What is left of start-up's variation after the division is far below the tolerance.
 const TIMES: u64 = 2_000;
 /// How much more than accepted a case may cost [%].
@@ -85,6 +87,8 @@ pub fn measure() -> Result<Gate> {
     if counted.is_empty() {
         bail!("no benchmark called `{TARGET}` has a case");
     }
+    let start = Run::of(&command_line()?, &["list"])?;
+    counted.put(Table::Instructions, START, start.instructions as f64);
     let file = shell::root().join(ACCEPTED);
     let accepted = if file.is_file() { Accepted::read(&fs::read_to_string(file)?)? } else { Accepted::default() };
     Ok(Gate { counted, accepted, compiler: compiler()? })
@@ -102,6 +106,16 @@ fn programs() -> Result<Vec<PathBuf>> {
     let ours =
         messages.iter().filter(|m| m["target"]["name"] == TARGET && list(&m["target"], "kind").any(|k| k == "bench"));
     Ok(ours.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?))).collect())
+}
+
+/// The command line, built.
+fn command_line() -> Result<PathBuf> {
+    let build = ["build", "--quiet", "--release", "--package", "blksched-cli", "--bin", "blksched"];
+    let built = shell::cargo(&build).output().context("starting cargo")?;
+    if !built.status.success() {
+        bail!("building the command line:\n{}", String::from_utf8_lossy(&built.stderr));
+    }
+    Ok(shell::target().join("release").join("blksched"))
 }
 
 fn cases(program: &Path) -> Result<Vec<String>> {

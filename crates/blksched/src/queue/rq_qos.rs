@@ -139,14 +139,18 @@ impl Policies {
         self.policies.is_empty()
     }
 
+    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let earliest = self.earliest.get().unwrap_or_else(|| {
-            let earliest = self.policies.iter().filter_map(|policy| policy.deadline()).min();
-            let earliest = earliest.unwrap_or(Instant::NEVER);
-            self.earliest.set(Some(earliest));
-            earliest
-        });
+        let earliest = self.earliest.get().unwrap_or_else(|| self.ask());
         (earliest != Instant::NEVER).then_some(earliest)
+    }
+
+    #[inline(never)]
+    fn ask(&self) -> Instant {
+        let earliest = self.policies.iter().filter_map(|policy| policy.deadline()).min();
+        let earliest = earliest.unwrap_or(Instant::NEVER);
+        self.earliest.set(Some(earliest));
+        earliest
     }
 
     /// A change to a policy changes its deadline, too.

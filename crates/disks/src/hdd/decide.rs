@@ -118,9 +118,10 @@ impl Hdd {
     pub(super) fn begin_destaging(&mut self, at: Instant) {
         self.stop_reading_ahead(at);
         let Some(cache) = &mut self.cache else { return };
-        let Some((extent, _)) = cache.choose(at, &self.mechanism) else { return };
+        let Some(extent) = cache.choose(at, &self.mechanism) else { return };
         let piece = cache.take(at, extent, &self.mechanism);
-        let accessed = self.mechanism.access(at, &piece.place, piece.end(), Access::Write, Span::ZERO);
+        let begin = (&piece.place, &piece.lane);
+        let accessed = self.mechanism.access_on(at, begin, piece.end(), Access::Write, Span::ZERO);
         self.ledger.charge(piece.submitter, &accessed.activity);
         self.stints.note(HEAD, Of::Cached(piece.submitter), at, accessed.until);
         self.medium = Medium::Draining { sectors: piece.sectors };

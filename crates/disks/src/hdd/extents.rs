@@ -7,6 +7,7 @@ use core::ops::Range;
 use blksched::{Instant, SubmitterId};
 
 use super::geometry::Place;
+use super::lane::Lane;
 
 /// Dirty sectors in a row, written by one submitter.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Extent {
     pub(super) sectors: u64,
     /// Where it begins.
     pub(super) place: Place,
+    /// That track in hand.
+    pub(super) lane: Lane,
     pub(super) submitter: SubmitterId,
     /// Order of arrival.
     pub(super) serial: u64,
@@ -96,13 +99,13 @@ impl Extents {
         self.slab[slot as usize]
     }
 
-    /// Takes `sectors` sectors off its front at `at`; `place` is where the rest begins.
-    pub(super) fn shorten(&mut self, index: usize, sectors: u64, place: Place, at: Instant) {
+    /// Takes `sectors` sectors off its front at `at`; the rest begins there.
+    pub(super) fn shorten(&mut self, index: usize, sectors: u64, (place, lane): (Place, Lane), at: Instant) {
         self.starts[index] += sectors;
         let extent = self.get_mut(index);
         extent.start += sectors;
         extent.sectors -= sectors;
-        extent.place = place;
+        (extent.place, extent.lane) = (place, lane);
         extent.since = at;
     }
 

@@ -111,6 +111,12 @@ impl Spiral {
         (Place { track, angle, unrolled }, lane)
     }
 
+    /// The same of a sector that lies perhaps on a track in hand.
+    pub(super) fn locate_near(&self, sector: u64, lane: &Lane) -> (Place, Lane) {
+        let Some((unrolled, track)) = lane.begin_of(sector) else { return self.locate(sector) };
+        (Place { track, angle: self.revolution.div_rem(unrolled).1 as i32, unrolled }, *lane)
+    }
+
     /// No zone's sectors pass faster \[ns / 2^32\].
     pub(super) fn least_sector_time(&self) -> u64 {
         self.zones.iter().map(|zone| zone.sector_time).min().unwrap_or(0)

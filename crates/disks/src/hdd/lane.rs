@@ -40,6 +40,13 @@ impl Lane {
         Lane { first, sectors, sector_time, begin, reach: (sectors * sector_time) >> 32, track }
     }
 
+    /// Where `sector` begins on the spiral, and its track, if that is this one.
+    #[inline]
+    pub(super) fn begin_of(&self, sector: u64) -> Option<(u64, Track)> {
+        let nth = sector.wrapping_sub(self.first);
+        (nth < self.sectors).then(|| (self.begin + ((nth * self.sector_time) >> 32), self.track))
+    }
+
     /// What lies behind `sector`, if that is on this track and not its last.
     #[inline]
     pub(super) fn behind(&self, sector: u64) -> Option<Behind> {
@@ -74,6 +81,7 @@ mod tests {
                 let (place, lane) = spiral.locate(sector);
                 assert_eq!(place, spiral.place(sector));
                 let other = (sector + random.below(4000)).saturating_sub(2000);
+                assert_eq!(spiral.locate_near(other, &lane).0, spiral.place(other));
                 if let Some(behind) = lane.behind(other) {
                     assert_eq!(behind, spiral.behind(other));
                     answers += 1;

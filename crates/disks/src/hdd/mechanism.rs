@@ -76,6 +76,11 @@ impl Mechanism {
         self.spiral.locate(sector)
     }
 
+    /// The same of a sector that lies perhaps on a track in hand.
+    pub(super) fn locate_near(&self, sector: u64, lane: &Lane) -> (Place, Lane) {
+        self.spiral.locate_near(sector, lane)
+    }
+
     /// That many sectors take no less than this to pass \[ns\], wherever they lie.
     #[inline]
     pub(super) fn least_ns(&self, sectors: u64) -> u64 {
@@ -150,13 +155,8 @@ impl Mechanism {
         }
     }
 
-    /// Goes to `from` (which begins at `place`) at `at` and reads or writes up to `end`; a write's data is not there
-    /// before `data` has passed.
-    pub(super) fn access(&mut self, at: Instant, place: &Place, end: u64, access: Access, data: Span) -> Accessed {
-        self.access_on(at, (place, &Lane::NONE), end, access, data)
-    }
-
-    /// The same with the track of `place` in hand.
+    /// Goes to where `place` is at `at` and reads or writes up to `end`; a write's data is not there before `data` has
+    /// passed. The track of `place` is in hand, or none.
     #[inline]
     pub(super) fn access_on(
         &mut self,
@@ -255,7 +255,8 @@ mod tests {
                 off += u32::from((exact - estimate).abs() > 16.0);
             }
             let sector = round * 4_000_000;
-            mechanism.access(at, &mechanism.place(sector), sector + 1, Access::Read, Span::ZERO);
+            let begin = (&mechanism.place(sector), &Lane::NONE);
+            mechanism.access_on(at, begin, sector + 1, Access::Read, Span::ZERO);
         }
         assert!(all == 6_400 && off <= 2, "{off} of {all}");
     }
@@ -267,8 +268,8 @@ mod tests {
         let mut at = Instant::ZERO;
         let mut rotation = Span::ZERO;
         for piece in 0..1_000u64 {
-            let accessed =
-                mechanism.access(at, &mechanism.place(piece * 100), (piece + 1) * 100, Access::Write, Span::ZERO);
+            let begin = (&mechanism.place(piece * 100), &Lane::NONE);
+            let accessed = mechanism.access_on(at, begin, (piece + 1) * 100, Access::Write, Span::ZERO);
             at = accessed.until;
             if piece > 0 {
                 assert!((accessed.activity.seek + accessed.activity.settle).is_zero());

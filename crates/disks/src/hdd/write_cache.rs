@@ -105,8 +105,8 @@ impl WriteCache {
             before.sectors += sectors;
         } else {
             self.serial += 1;
-            let place = mechanism.place(start);
-            self.extents.insert(Extent { start, sectors, place, submitter, serial: self.serial, since: at });
+            let ((place, lane), serial) = (mechanism.locate(start), self.serial);
+            self.extents.insert(Extent { start, sectors, place, lane, submitter, serial, since: at });
         }
     }
 
@@ -127,8 +127,8 @@ impl WriteCache {
                 index += 1;
             }
             if end < old.end() {
-                let place = mechanism.place(end);
-                self.extents.insert(Extent { start: end, sectors: old.end() - end, place, ..old });
+                let (place, lane) = mechanism.locate(end);
+                self.extents.insert(Extent { start: end, sectors: old.end() - end, place, lane, ..old });
             }
         }
     }
@@ -143,31 +143,32 @@ impl WriteCache {
         at.since(self.clean_before) >= limit
     }
 
-    /// Which extent to drain next, and what getting there costs at `at` \[ns\].
-    pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism) -> Option<(usize, f32)> {
+    /// Which extent to drain next at `at`.
+    pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism) -> Option<usize> {
         match self.spec.order {
-            CacheOrder::Fifo => {
-                let oldest = (0..self.extents.len()).min_by_key(|&index| self.extents.get(index).serial)?;
-                Some(self.cheapest(at, oldest..oldest + 1, mechanism))
-            }
+            CacheOrder::Fifo => (0..self.extents.len()).min_by_key(|&index| self.extents.get(index).serial),
             CacheOrder::Position => {
                 let here = self.extents.first_from(mechanism.next_sector());
                 let ahead = here..self.extents.len().min(here + self.spec.reach as usize);
                 let around = 0..self.extents.len().min(self.spec.reach as usize);
                 let candidates = if ahead.is_empty() { around } else { ahead };
-                (!candidates.is_empty()).then(|| self.cheapest(at, candidates, mechanism))
+                // What is written in order is one extent, which needs no choice.
+                match candidates.len() {
+                    0 => None,
+                    1 => Some(candidates.start),
+                    _ => Some(self.cheapest(at, candidates, mechanism)),
+                }
             }
         }
     }
 
-    /// The cheapest of `candidates`, and what it costs \[ns\].
-    fn cheapest(&mut self, at: Instant, candidates: Range<usize>, mechanism: &Mechanism) -> (usize, f32) {
+    /// The cheapest of `candidates`.
+    fn cheapest(&mut self, at: Instant, candidates: Range<usize>, mechanism: &Mechanism) -> usize {
         self.targets.clear();
         let first = candidates.start;
         self.extents.range(candidates).for_each(|extent| self.targets.push(&extent.place, Access::Write));
         mechanism.costs(at, &self.targets, &mut self.costs);
-        let (index, cost) = cheapest(&self.costs);
-        (first + index, cost)
+        first + cheapest(&self.costs).0
     }
 
     /// Takes the next piece of an extent out, to be written.
@@ -177,7 +178,8 @@ impl WriteCache {
             return self.extents.remove(index);
         }
         let piece = Extent { sectors: self.spec.chunk_sectors, ..extent };
-        self.extents.shorten(index, piece.sectors, mechanism.place(piece.end()), at);
+        let rest = mechanism.locate_near(piece.end(), &piece.lane);
+        self.extents.shorten(index, piece.sectors, rest, at);
         piece
     }
 

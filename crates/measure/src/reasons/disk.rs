@@ -127,11 +127,15 @@ impl Disk {
     }
 
     /// Until `now` all stayed as it was.
+    #[inline]
     fn pass(&mut self, now: Instant, resting: Cause) {
-        let ns = now.since(self.time.now).as_ns();
-        if ns == 0 {
-            return;
+        if now > self.time.now {
+            self.pass_time(now, resting);
         }
+    }
+
+    fn pass_time(&mut self, now: Instant, resting: Cause) {
+        let ns = now.since(self.time.now).as_ns();
         let time = &mut self.time;
         time.now = now;
         let (any_in_flight, works) = (!self.in_flight.is_empty(), !self.working.is_empty());

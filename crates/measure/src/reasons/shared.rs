@@ -50,8 +50,10 @@ pub(super) struct Shared {
 
 impl Shared {
     /// They share `ns`.
+    #[inline]
     pub(super) fn pass(&mut self, ns: u64) {
-        self.given = self.given.wrapping_add((ns << GIVEN_BITS) / u64::from(self.total));
+        let given = ns << GIVEN_BITS;
+        self.given = self.given.wrapping_add(if self.total == 1 { given } else { given / u64::from(self.total) });
     }
 
     /// The same, by what it is for.

@@ -44,12 +44,14 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn add(&mut self, at: Instant, due: Due) {
         // Most are added last.
-        let last = self.due.back().is_none_or(|(last, _)| *last <= at);
-        let place = if last { self.due.len() } else { self.due.partition_point(|(other, _)| *other <= at) };
-        self.due.insert(place, (at, due));
+        if self.due.back().is_none_or(|(last, _)| *last <= at) {
+            return self.due.push_back((at, due));
+        }
+        self.due.insert(self.due.partition_point(|(other, _)| *other <= at), (at, due));
     }
 
     /// The next by `now`.
+    #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, Due)> {
         if self.due.front()?.0 > now {
             return None;

@@ -92,6 +92,11 @@ impl Recorder {
     /// `submitter` submits an I/O.
     pub fn submitted(&mut self, now: Instant, submitter: SubmitterId, op: Op) {
         let Some(job) = self.owner(submitter) else { return self.strangers += 1 };
+        self.submitted_of(now, job, op);
+    }
+
+    /// A submitter of `job` submits an I/O.
+    pub fn submitted_of(&mut self, now: Instant, job: JobId, op: Op) {
         let running = &mut self.jobs[job.0];
         let started = *running.started.get_or_insert(now);
         if let Some(plan) = running.record.job.report.log.take() {
@@ -112,7 +117,16 @@ impl Recorder {
     /// # Panics
     /// If its submitter belongs to a job that has nothing in flight.
     pub fn completed(&mut self, now: Instant, done: &Completion) {
-        let Some(job) = self.owner(done.submitter) else { return };
+        if let Some(job) = self.owner(done.submitter) {
+            self.completed_of(now, job, done);
+        }
+    }
+
+    /// An I/O of a submitter of `job` is done.
+    ///
+    /// # Panics
+    /// If the job has nothing in flight.
+    pub fn completed_of(&mut self, now: Instant, job: JobId, done: &Completion) {
         let running = &mut self.jobs[job.0];
         assert!(running.in_flight > 0, "{:?} completed unsubmitted", done.tag);
         running.leave_ramp(now);

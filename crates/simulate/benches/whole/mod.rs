@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::load;
+use blksched_disks::{DiskSpec, load};
+use blksched_simulate::cpu::{CpuPreset, HostCpus};
 use blksched_simulate::recording::{Info, Reading, Stream, in_memory, recording};
 use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
@@ -15,7 +16,8 @@ use crate::events::{RECORDED, events};
 type Case = (&'static str, fn(u64));
 
 /// The cases.
-pub const CASES: [Case; 3] = [("compare/100us", compare), ("trace/info", info), ("trace/recording", read)];
+pub const CASES: [Case; 4] =
+    [("compare/100us", compare), ("sweep/ms", sweep), ("trace/info", info), ("trace/recording", read)];
 
 /// What is weighed: what one more of it takes, the case with a few of them and the case with many.
 pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320])];
@@ -26,6 +28,18 @@ fn compare(times: u64) {
     run(text, "hdd-7200", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
 }
 
+/// This many milliseconds of one run of a sweep: the same load under mq-deadline, on processors that cost.
+fn sweep(times: u64) {
+    let text = builtin("reader-and-writer").expect("a built-in workload").text;
+    let surroundings = Surroundings {
+        cpus: Some(HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs }),
+        ..Surroundings::default()
+    };
+    let trial = trial("mq-deadline", &planned(text, "hdd-7200"), surroundings, Span::from_ms(times));
+    let found = trial.simulate_for_shares().expect("time passes");
+    assert!(found.requests > 0, "nothing ran");
+}
+
 /// This many processes, for 20 ms.
 pub fn processes(count: u32) {
     let job = format!("[j]\nrw=randread\ndirect=1\nbs=4k\nfilename=/dev/sda\nnumjobs={count}\n");
@@ -33,25 +47,38 @@ pub fn processes(count: u32) {
 }
 
 fn run(job: &str, disk: &str, elevators: &[&str], seeds: Vec<u64>, limit: Span) {
-    let (catalogue, disk) = (Catalogue::builtin(), Arc::new(load(disk).expect("a preset")));
-    let plan: Plan =
-        JobFile::parse(job, "gate").and_then(|file| file.plan(disk.build(1).facts().sectors)).expect("a job file");
-    let plan = Arc::new(plan);
-    let trial = |elevator: &&str| Trial {
-        elevator: catalogue.parse(elevator).expect("a built-in elevator"),
-        knobs: Vec::new(),
-        surroundings: Surroundings::default(),
-        disk: disk.clone(),
-        plan: plan.clone(),
-        seed: 0,
-        limit,
-        beside: Vec::new(),
-    };
+    let planned = planned(job, disk);
+    let trials = elevators.iter().map(|elevator| trial(elevator, &planned, Surroundings::default(), limit)).collect();
     // One thread: how often others look for work hangs on the moment.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    let grid = Grid::new(elevators.iter().map(trial).collect(), seeds);
+    let grid = Grid::new(trials, seeds);
     let requests = pool.install(|| grid.run(|run| run.requests, || {}, || false)).expect("time passes");
     assert!(requests.iter().flatten().all(|&requests| requests > 0), "nothing ran");
+}
+
+/// A job on a disk.
+struct Planned {
+    disk: Arc<DiskSpec>,
+    plan: Arc<Plan>,
+}
+
+fn planned(job: &str, disk: &str) -> Planned {
+    let disk = load(disk).expect("a preset");
+    let plan = JobFile::parse(job, "gate").and_then(|file| file.plan(disk.build(1).facts().sectors));
+    Planned { disk: Arc::new(disk), plan: Arc::new(plan.expect("a job file")) }
+}
+
+fn trial(elevator: &str, planned: &Planned, surroundings: Surroundings, limit: Span) -> Trial {
+    Trial {
+        elevator: Catalogue::builtin().parse(elevator).expect("a built-in elevator"),
+        knobs: Vec::new(),
+        surroundings,
+        disk: planned.disk.clone(),
+        plan: planned.plan.clone(),
+        seed: 1,
+        limit,
+        beside: Vec::new(),
+    }
 }
 
 /// So many events are looked through. (To make the trace is among what is counted.)

@@ -35,7 +35,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                         continue;
                     }
                     nth += usize::from(waits);
-                    self.toil(Work::Submit { source: index, bio, waits });
+                    self.toil_for(index, &bio, waits);
                 }
                 Emission::Call(ref call) => {
                     entered = true;
@@ -47,7 +47,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Remember { ref file, memory } => {
                     self.host.remember(self.manners[index].submitter, file, memory);
                 }
-                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index }),
+                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index as u32 }),
                 Emission::Waits => {
                     entered = true;
                     self.obey_host();
@@ -55,7 +55,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
-                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index }),
+                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index as u32 }),
                 Emission::Exit => {
                     entered = true;
                     self.exit(index);

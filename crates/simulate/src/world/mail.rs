@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use blksched::Instant;
 use blksched::surroundings::mq::Task;
-use blksched::{Instant, Outcome, Tag};
 
 /// Something that a process gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,39 +15,101 @@ pub(super) enum Letter {
     Worker,
     /// The end of what this processor worked for.
     Worked(u32),
-    /// The news that its I/O is complete: the world's name for it, how it ended, when its request was made and issued.
-    Done { place: u64, failed: bool, queued_at: Instant, issued_at: Instant },
+    /// The news that this I/O, by the world's name for it, is complete.
+    Done(u32),
 }
 
 impl Letter {
     pub(super) fn run(task: Task) -> Letter {
         Letter::Run(task.0)
     }
-
-    pub(super) fn done(place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant) -> Letter {
-        Letter::Done { place: place.0, failed: outcome == Outcome::Failed, queued_at, issued_at }
-    }
 }
+
+/// This many are kept in order; a heap is slower for so few.
+const FEW: usize = 16;
+
+/// When, as which it was posted, and what.
+type Entry = (Instant, u64, Letter);
 
 /// Letters, the earliest first, first posted first delivered among equals.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryQueue {
-    heap: BinaryHeap<Reverse<(Instant, u64, Letter)>>,
+    /// The next few, the earliest last; empty only if there is none at all.
+    near: Vec<Entry>,
+    /// Of many, those behind them.
+    far: BinaryHeap<Reverse<Entry>>,
     posted: u64,
 }
 
 impl DeliveryQueue {
     pub(super) fn post(&mut self, at: Instant, letter: Letter) {
         self.posted += 1;
-        self.heap.push(Reverse((at, self.posted, letter)));
+        let entry = (at, self.posted, letter);
+        let mut place = self.near.len();
+        self.near.push(entry);
+        while place > 0 && self.near[place - 1].0 <= at {
+            self.near[place] = self.near[place - 1];
+            place -= 1;
+        }
+        self.near[place] = entry;
+        if self.near.len() > FEW || (place == 0 && !self.far.is_empty()) {
+            self.far.push(Reverse(self.near.remove(0)));
+        }
     }
 
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+    /// When the first is delivered, or never.
+    #[inline]
+    pub(super) fn next(&self) -> Instant {
+        self.near.last().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
+    #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<Letter> {
-        self.next().filter(|&at| at <= now)?;
-        self.heap.pop().map(|Reverse((.., letter))| letter)
+        let (.., letter) = self.near.pop_if(|(at, ..)| *at <= now)?;
+        if self.near.is_empty() && !self.far.is_empty() {
+            self.refill();
+        }
+        Some(letter)
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        while self.near.len() < FEW / 2
+            && let Some(Reverse(entry)) = self.far.pop()
+        {
+            self.near.push(entry);
+        }
+        self.near.reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_come_by_their_moment_and_among_equals_as_they_were_posted_however_many_there_are() {
+        for most in [1, 3, FEW, 200] {
+            let (mut queue, mut model, mut random) = (DeliveryQueue::default(), Vec::new(), 7_u64);
+            let mut draw = |below: u64| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % below
+            };
+            let mut now = Instant::ZERO;
+            for nth in 0..5_000_u32 {
+                let at = Instant::from_ns(now.as_ns() + draw(50));
+                if model.len() < most {
+                    queue.post(at, Letter::Done(nth));
+                    model.push((at, nth));
+                    model.sort();
+                }
+                let first = model.first().map_or(Instant::NEVER, |(at, _)| *at);
+                assert_eq!(queue.next(), first);
+                now = Instant::from_ns(now.as_ns() + draw(20));
+                let due = model.first().copied().filter(|(at, _)| *at <= now);
+                assert_eq!(queue.take(now), due.map(|(_, nth)| Letter::Done(nth)));
+                due.into_iter().for_each(|_| _ = model.remove(0));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What the host's memory wishes, carried out: its bios to the queue, its calls' returns to their sources.
 
-use blksched::{Bio, Listener, Outcome, Submitted, SubmitterId};
+use blksched::{Bio, Listener, Submitted, SubmitterId};
 use blksched_workloads::Delivered;
 use blksched_workloads::host::Wish;
 
@@ -31,11 +31,12 @@ impl<L: Listener, O: Observer> World<L, O> {
                     self.submit(index as usize, bio);
                 }
                 Wish::Return { tag, failed, issued_at, .. } => {
-                    let outcome = if failed { Outcome::Failed } else { Outcome::Ok };
+                    let flight = &mut self.in_flight[tag.0 as usize];
                     // Nothing kept it from the disk before its first transfer, so it queued from the beginning.
-                    let submitted_at = self.in_flight[tag.0 as usize].submitted_at;
-                    let issued_at = issued_at.unwrap_or(self.now).max(submitted_at);
-                    self.end_io(tag, outcome, submitted_at, issued_at);
+                    flight.queued_at = flight.submitted_at;
+                    flight.issued_at = issued_at.unwrap_or(self.now).max(flight.submitted_at);
+                    flight.failed = failed;
+                    self.end_io(tag.0 as u32);
                 }
             }
         }
@@ -61,8 +62,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     fn submit_for_host(&mut self, bio: Bio) {
         let bytes = u64::from(bio.sectors) * 512;
-        let (op, start, priority, submitted_at) = (bio.op, bio.start, bio.priority, self.now);
-        let flight = Flight { owner: Owner::Host, tag: bio.tag, op, start, bytes, priority, submitted_at };
+        let flight = Flight::new(Owner::Host, bio.tag, (bio.op, bio.start, bytes), bio.priority, self.now);
         let tag = self.insert_in_flight(flight);
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
@@ -89,7 +89,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let Some(index) = source else { return };
         if core::mem::take(&mut self.asleep[index]) {
             match self.labour {
-                Some(_) => self.toil(Work::Wake { source: index }),
+                Some(_) => self.toil(Work::Wake { source: index as u32 }),
                 None => self.tell(index, Delivered::Awake),
             }
         }

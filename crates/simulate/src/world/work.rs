@@ -2,7 +2,7 @@
 //! completion is one once its interrupt has been handled, and a process hears of it once it has run.
 
 use blksched::author::RequestId;
-use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId, Tag};
+use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId};
 
 use super::mail::Letter;
 use super::{Observer, World};
@@ -12,16 +12,16 @@ use crate::story::{Happening, IoId};
 /// What a processor does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// A source submits this; and with it, its burst may be over.
-    Submit { source: usize, bio: Bio, waits: bool },
+    /// A source submits the bio of this place; and with it, its burst may be over.
+    Submit { source: u32, place: u32, waits: bool },
     /// A source's burst is over.
-    Waits { source: usize },
+    Waits { source: u32 },
     /// A source exits.
-    Exit { source: usize },
+    Exit { source: u32 },
     /// A source runs again whose submission slept.
-    Wake { source: usize },
+    Wake { source: u32 },
     /// A source takes the news of its I/O.
-    Hear { source: usize, place: Tag, outcome: Outcome, queued_at: Instant, issued_at: Instant },
+    Hear { source: u32, place: u32 },
     /// The disk is done with a request.
     Complete { rq: RequestId, outcome: Outcome },
 }
@@ -34,7 +34,7 @@ impl Work {
             | Work::Waits { source }
             | Work::Exit { source }
             | Work::Wake { source }
-            | Work::Hear { source, .. } => Some(source),
+            | Work::Hear { source, .. } => Some(source as usize),
             Work::Complete { .. } => None,
         }
     }
@@ -52,6 +52,8 @@ pub(super) struct Labour {
     places: Vec<(SubmitterId, u32)>,
     /// Where each request in the device is completed, by its index.
     interrupts: Vec<u32>,
+    /// What sources submit that has not come to the queue, by the world's name for it.
+    bios: Vec<Bio>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +79,7 @@ impl Labour {
         let mut by_submitter: Vec<(SubmitterId, u32)> = submitters.zip(places.iter().copied()).collect();
         by_submitter.sort();
         let processes = places.iter().map(|&cpu| Process { cpu, working: 0, burst: 0 }).collect();
-        Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new() }
+        Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new(), bios: Vec::new() }
     }
 
     /// Does this source still work?
@@ -100,6 +102,15 @@ impl Labour {
     /// waits for that, too.
     pub(super) fn until_it_asks(&self) -> Span {
         self.costs.switch + self.costs.reap + self.costs.submit
+    }
+
+    /// Keeps a bio until its process has worked for it.
+    fn keep(&mut self, bio: &Bio) {
+        let place = bio.tag.0 as usize;
+        if place >= self.bios.len() {
+            self.bios.resize(place + 1, *bio);
+        }
+        self.bios[place] = *bio;
     }
 
     pub(super) fn report(&self, now: Instant) -> CpuReport {
@@ -190,6 +201,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
+    /// A source's bio is worked for; with it, its burst may be over.
+    pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
+        self.labour.iter_mut().for_each(|labour| labour.keep(bio));
+        self.toil(Work::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
+    }
+
     /// Processor number `cpu` has worked for something: now it happens.
     pub(super) fn worked(&mut self, cpu: u32) {
         let labour = self.labour.as_mut().expect("somebody worked");
@@ -201,17 +218,16 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.mail.post(done, Letter::Worked(cpu));
         }
         match work {
-            Work::Submit { source, bio, waits } => {
+            Work::Submit { source, place, waits } => {
+                let (source, bio) = (source as usize, labour.bios[place as usize]);
                 self.tells(|| Happening::Reached { io: IoId(bio.tag.0) });
                 self.enter(source, bio);
                 self.burst_over(source, waits);
             }
-            Work::Waits { source } => self.burst_over(source, true),
-            Work::Exit { source } => self.exit(source),
-            Work::Wake { source } => self.tell(source, blksched_workloads::Delivered::Awake),
-            Work::Hear { place, outcome, queued_at, issued_at, .. } => {
-                self.end_io(place, outcome, queued_at, issued_at)
-            }
+            Work::Waits { source } => self.burst_over(source as usize, true),
+            Work::Exit { source } => self.exit(source as usize),
+            Work::Wake { source } => self.tell(source as usize, blksched_workloads::Delivered::Awake),
+            Work::Hear { place, .. } => self.end_io(place),
             Work::Complete { rq, outcome } => self.complete(rq, outcome),
         }
     }

@@ -22,7 +22,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     pub(in crate::queue) fn is_calm(&mut self, now: Instant) -> bool {
         // In this order: an elevator that is always asked for its deadline is never calm.
-        self.is_now(now) && (self.calm.quiet || self.calms_down())
+        self.is_now(now) && (self.calm.quiet || (self.policies.is_empty() && self.calms_down()))
     }
 
     /// Is it later than ever, and is the elevator's deadline yet to come?

@@ -40,6 +40,13 @@ impl<L: Listener> BlockQueue<L> {
         self.policies.all().iter_mut().for_each(|policy| policy.dirty_wait(now));
     }
 
+    /// Has a deadline of anything but the elevator come?
+    #[inline]
+    pub(in crate::queue) fn is_timer_due(&self, now: Instant) -> bool {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        self.has_timers() && (due(self.plug.deadline()) || due(self.policies.deadline()) || due(self.gate.deadline()))
+    }
+
     /// Tell every policy.
     #[inline]
     pub(in crate::queue) fn tell_policies(

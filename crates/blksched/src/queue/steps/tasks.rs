@@ -190,7 +190,12 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// These tasks have been woken, in this order; the list is kept for the next time.
-    pub(in crate::queue) fn woken(&mut self, mut woke: Vec<Task>) {
+    #[inline]
+    pub(in crate::queue) fn woken(&mut self, woke: Vec<Task>) {
+        if woke.is_empty() { self.woke = woke } else { self.let_run(woke) }
+    }
+
+    fn let_run(&mut self, mut woke: Vec<Task>) {
         match self.core.config.wakes {
             Wakes::ByDriver => self.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
             Wakes::AtOnce => {
