@@ -1,7 +1,8 @@
-//! The disk whose every command takes the same time, on one channel or several in parallel.
+//! The disk whose every read takes the same time, and every write, on one channel or several in parallel.
 //!
-//! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`. A flush and a
-//! discard move no data. Nothing is cached, so a flush has nothing to do and costs `service` alone.
+//! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`, which may be
+//! others for writes than for reads. A flush, a discard and zeroes move no data: they cost a write's `service` alone.
+//! Nothing is cached, so a flush has nothing to do.
 
 use std::borrow::Cow;
 
@@ -14,8 +15,7 @@ use crate::{Activity, Disk, Facts, Finished, FixedSpec, Ledger, Outcome, Stint, 
 
 pub(crate) struct Fixed {
     facts: Facts,
-    service: Span,
-    rate: Option<crate::Rate>,
+    spec: FixedSpec,
     /// When each channel is free.
     channels: Vec<Instant>,
     in_flight: u32,
@@ -35,8 +35,7 @@ impl Fixed {
                 volatile_cache: false,
                 fua: true,
             },
-            service: spec.service,
-            rate: spec.rate,
+            spec: *spec,
             channels: vec![Instant::ZERO; spec.channels as usize],
             in_flight: 0,
             endings: Endings::with_capacity(spec.depth as usize),
@@ -45,11 +44,13 @@ impl Fixed {
         }
     }
 
-    fn transfer(&self, command: &Command) -> Span {
-        match (command.op, self.rate) {
-            (Op::Read | Op::Write, Some(rate)) => rate.time_of(u64::from(command.sectors)),
+    fn cost(&self, command: &Command) -> Activity {
+        let cost = self.spec.cost(command.op);
+        let transfer = match command.op {
+            Op::Read | Op::Write => cost.transfer(command.sectors),
             _ => Span::ZERO,
-        }
+        };
+        Activity { overhead: cost.service, transfer, ..Activity::default() }
     }
 }
 
@@ -65,7 +66,7 @@ impl Disk for Fixed {
             self.endings.add(Finished { rq: command.rq, at: now, outcome, service: Activity::default() }, ());
             return;
         }
-        let service = Activity { overhead: self.service, transfer: self.transfer(&command), ..Activity::default() };
+        let service = self.cost(&command);
         let channels = self.channels.iter_mut().enumerate();
         let (part, free) = channels.min_by_key(|(_, free)| **free).expect("at least one channel");
         let begin = now.max(*free);

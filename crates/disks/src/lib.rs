@@ -54,7 +54,7 @@ pub use middleware::{Record, Trace, Tracer};
 pub use spec::{
     AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec,
     CommandOverheads, Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec,
-    Fit, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference, InterferenceSpec,
+    Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference, InterferenceSpec,
     IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model,
     NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach,
     RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks,

@@ -23,6 +23,36 @@ pub(super) fn rate(measured: Measured) -> String {
     format!("\"{value}B/s\"   # MEASURED ±{:.2}MB/s", measured.spread / 1e6)
 }
 
+/// Reads and writes differ if it is by more than that part, and by more than both spread.
+const APART: f64 = 0.02;
+
+/// Do they?
+fn apart([read, write]: [Measured; 2]) -> bool {
+    let off = (read.value - write.value).abs();
+    off > APART * read.value.max(write.value) && off > read.spread + write.spread
+}
+
+/// What a read and a write take: one time where they do not differ, as [`time`] says it, else
+/// `{ read = "3ms", write = "4ms" }`.
+pub(super) fn times(each: [Measured; 2]) -> String {
+    if !apart(each) {
+        return time(each[0], "MEASURED");
+    }
+    let [read, write] = each.map(|one| one.value.max(0.0).round());
+    let [of_read, of_write] = each.map(|one| one.spread / 1e3);
+    format!("{{ read = \"{read}ns\", write = \"{write}ns\" }}   # MEASURED ±{of_read:.1}us, ±{of_write:.1}us")
+}
+
+/// The same of rates.
+pub(super) fn rates(each: [Measured; 2]) -> String {
+    if !apart(each) {
+        return rate(each[0]);
+    }
+    let [read, write] = each.map(|one| one.value.clamp(100_000.0, 99e9).round());
+    let [of_read, of_write] = each.map(|one| one.spread / 1e6);
+    format!("{{ read = \"{read}B/s\", write = \"{write}B/s\" }}   # MEASURED ±{of_read:.2}MB/s, ±{of_write:.2}MB/s")
+}
+
 /// How every measured file begins: what kind of disk it is, what people see of it (`figures`), why that is not all, and
 /// what its host says.
 pub(super) fn head(kind: &str, figures: &str, facts: &TargetFacts, stopped: Option<&ProbeError>) -> String {

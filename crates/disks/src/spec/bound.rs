@@ -13,8 +13,8 @@ impl DiskSpec {
         let alone = match &self.model {
             Model::Null(_) => Span::ZERO,
             Model::Fixed(spec) => {
-                let transfer = spec.rate.map_or(Span::ZERO, |rate| rate.time_of(most_sectors.into()));
-                (spec.service + transfer) * u64::from(spec.depth)
+                let one = [spec.read, spec.write].map(|cost| cost.service + cost.transfer(most_sectors));
+                one[0].max(one[1]) * u64::from(spec.depth)
             }
             Model::Hdd(spec) => spec.longest(op, most_sectors),
             Model::Ssd(spec) => spec.longest(most_sectors),

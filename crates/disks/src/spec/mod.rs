@@ -28,6 +28,7 @@ mod bound;
 mod changes;
 mod error;
 mod fit;
+mod fixed;
 mod hdd;
 mod iocost;
 mod layout;
@@ -45,6 +46,7 @@ pub use changes::load_changed;
 pub(crate) use changes::parse_changed;
 pub use error::DiskError;
 pub use fit::{Fit, Validated};
+pub use fixed::{FixedCost, FixedSpec};
 pub use hdd::{
     CacheOrder, DestageSpec, FlushMode, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder,
     SeekSpec, WriteCacheSpec, ZonesSpec,
@@ -100,7 +102,7 @@ pub struct DiskSpec {
 pub enum Model {
     /// Takes no time.
     Null(NullSpec),
-    /// Takes the same time for everything.
+    /// Takes the same time for every read, and for every write.
     Fixed(FixedSpec),
     /// Turns.
     Hdd(HddSpec),
@@ -119,23 +121,6 @@ pub struct NullSpec {
     pub max_sectors: u32,
     /// Commands at a time.
     pub depth: u32,
-}
-
-/// A disk with a constant service time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FixedSpec {
-    /// Capacity \[512-byte sectors\].
-    pub capacity_sectors: u64,
-    /// Largest command \[512-byte sectors\].
-    pub max_sectors: u32,
-    /// Commands at a time.
-    pub depth: u32,
-    /// Commands that make progress at the same time.
-    pub channels: u32,
-    /// What each costs.
-    pub service: Span,
-    /// What its data costs beyond that, per channel; `None`: nothing.
-    pub rate: Option<Rate>,
 }
 
 impl DiskSpec {
@@ -322,7 +307,7 @@ fn read_disk<'t>(
     let top = Section::open(source, "", table, at, kind.keys())?;
     let model = match kind {
         Kind::Null => Model::Null(read_null(&top)?),
-        Kind::Fixed => Model::Fixed(read_fixed(&top)?),
+        Kind::Fixed => Model::Fixed(fixed::read(&top)?),
         Kind::Hdd => Model::Hdd(hdd::read(&top)?),
         Kind::Ssd => Model::Ssd(ssd::read(&top)?),
         Kind::Raid => Model::Raid(raid::read(&top)?),
@@ -362,7 +347,7 @@ impl Kind {
     fn keys(self) -> &'static [&'static str] {
         match self {
             Kind::Null => keys!["capacity", "max_command", "depth"],
-            Kind::Fixed => keys!["capacity", "max_command", "depth", "channels", "service", "rate"],
+            Kind::Fixed => fixed::KEYS,
             Kind::Hdd => hdd::KEYS,
             Kind::Ssd => ssd::KEYS,
             Kind::Raid => raid::KEYS,
@@ -395,17 +380,6 @@ fn read_null(top: &Section<'_>) -> Result<NullSpec, Complaint> {
         capacity_sectors: top.capacity("capacity")?,
         max_sectors: max_command(top)?,
         depth: top.count_within("depth", 1..=65_536)?,
-    })
-}
-
-fn read_fixed(top: &Section<'_>) -> Result<FixedSpec, Complaint> {
-    Ok(FixedSpec {
-        capacity_sectors: top.capacity("capacity")?,
-        max_sectors: max_command(top)?,
-        depth: top.count_within("depth", 1..=65_536)?,
-        channels: top.count_within("channels", 1..=1_024)?,
-        service: top.span("service", Span::ZERO..=Span::from_secs(10))?.value,
-        rate: if top.has("rate") { Some(top.rate("rate")?.value) } else { None },
     })
 }
 

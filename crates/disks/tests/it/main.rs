@@ -3,6 +3,8 @@
 mod buffer;
 mod disk;
 mod disksim;
+mod fixed;
+mod iocost;
 mod laws;
 mod mechanism;
 mod middleware;

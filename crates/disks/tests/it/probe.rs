@@ -262,7 +262,7 @@ fn a_stick_and_a_card_show_what_their_map_takes() {
 }
 
 /// What a volume is made of; where it has credits for longer than anybody measures, its burst is what shows.
-fn volume_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
+pub(super) fn volume_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
     let fixed = |spec: &DiskSpec| {
         let Model::Fixed(fixed) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
         *fixed
@@ -270,8 +270,12 @@ fn volume_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f6
     let ns = |span: Span| span.as_ns() as f64;
     let (ours, theirs) = (fixed(found), fixed(real));
     let rate = |rate: Option<blksched_disks::Rate>| rate.unwrap().bytes_per_s() as f64;
-    let mut pairs =
-        vec![("service", ns(ours.service), ns(theirs.service)), ("rate", rate(ours.rate), rate(theirs.rate))];
+    let mut pairs = vec![
+        ("read service", ns(ours.read.service), ns(theirs.read.service)),
+        ("write service", ns(ours.write.service), ns(theirs.write.service)),
+        ("read rate", rate(ours.read.rate), rate(theirs.read.rate)),
+        ("write rate", rate(ours.write.rate), rate(theirs.write.rate)),
+    ];
     let (ours_around, theirs_around) = (&found.middleware, &real.middleware);
     if let (Some(ours), Some(theirs)) = (ours_around.delay, theirs_around.delay) {
         pairs.push(("jitter", ns(ours.jitter), ns(theirs.jitter)));
@@ -419,7 +423,7 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
     let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
     let fit = fit_trace("mine", traced(&slow)).unwrap();
     let Model::Fixed(found) = &fit.spec.model else { panic!("{}", fit.toml) };
-    near("service", found.service.as_ms_f64(), 3.0, 0.02);
+    near("service", found.read.service.as_ms_f64(), 3.0, 0.02);
     assert!(fit.held_back.unwrap().relative() < 0.02, "{}", fit.toml);
 
     let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();

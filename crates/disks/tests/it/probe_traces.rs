@@ -49,7 +49,7 @@ fn commands_that_wait_inside_are_told_from_those_that_are_served() {
         let fit = fitted("fixed", &changes, 32);
         let Model::Fixed(found) = &fit.spec.model else { panic!("{channels}: {}", fit.toml) };
         assert_eq!(found.channels, channels, "{}", fit.toml);
-        assert!((found.service.as_ms_f64() / 2.0 - 1.0).abs() < 0.03, "{channels}: {}", fit.toml);
+        assert!((found.read.service.as_ms_f64() / 2.0 - 1.0).abs() < 0.03, "{channels}: {}", fit.toml);
         assert!(fit.held_back.unwrap().relative() < 0.05, "{channels}: {}", fit.toml);
         assert!(fit.unknown.iter().any(|what| what.starts_with("what a command takes alone")), "{:?}", fit.unknown);
     }

@@ -73,7 +73,7 @@ fn a_wrong_published_figure_is_refused_with_its_place() {
 }
 
 /// How far the model is from each of the six figures, in the worst case, for models and single rows alike.
-fn worst_of_six(name: &str) -> (f64, Figure) {
+pub(super) fn worst_of_six(name: &str) -> (f64, Figure) {
     let sheet = data_sheet(&load(name).unwrap());
     let six = sheet.iter().filter_map(|line| Some((line.ratio()?, line.figure)));
     let off = six.map(|(ratio, figure)| ((ratio - 1.0).abs(), figure)).collect::<Vec<_>>();

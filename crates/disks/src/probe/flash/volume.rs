@@ -1,7 +1,8 @@
 //! **What for**: what has no dies that show: a loop device, a disk behind a network, a cloud's volume. Every command
 //! costs the same but for its data, some at a time, or this many per second.
 //!
-//! **Rule**: latency alone by size is a straight line; how far its quantiles lie apart is a delay that is drawn. What
+//! **Rule**: latency alone by size is a straight line, for writes another if they may be measured and are slower or
+//! faster; how far its quantiles lie apart is a delay that is drawn. What
 //! depth comes to is either this many commands at a time, or a cap of commands and one of bytes per second: a burst
 //! after a rest shows what may be done beyond a cap. Of these two and the disk of flash that stays which comes nearest
 //! to the mixtures.
@@ -12,7 +13,8 @@ use blksched::{Op, Span};
 
 use super::super::ProbeError;
 use super::super::session::{Session, Step};
-use super::super::text::{NOT_SEEN, rate, time};
+use super::super::target::ProbeAccess;
+use super::super::text::{NOT_SEEN, rate, rates, time, times};
 use super::super::value::{Measured, median};
 use super::Findings;
 
@@ -22,12 +24,22 @@ const UNIT: f64 = 262_144.0;
 /// What a volume shows beside what every disk of flash does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Volume {
-    /// 4 KiB alone \[ns\].
-    small: Ends,
-    /// The same after a rest, of this many sectors \[ns\].
-    large: (u32, Ends),
+    /// Sectors of what is large.
+    sectors: u32,
+    read: Alone,
+    /// `None`: nothing may be written.
+    write: Option<Alone>,
     /// Commands that a burst after a rest gets through beyond the rate that it comes to.
     beyond: Measured,
+}
+
+/// What commands of one kind take alone.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    /// 4 KiB \[ns\].
+    small: Ends,
+    /// The same after a rest, of what is large \[ns\].
+    large: Ends,
 }
 
 /// Where the quickest twentieth of some latencies ends, and the slowest begins \[ns\].
@@ -77,22 +89,29 @@ impl Limit {
 /// `most`: commands of 4 KiB per second, deep.
 pub(super) fn volume(session: &mut Session<'_>, most: f64) -> Result<Volume, ProbeError> {
     session.stage("a volume's delay and bursts")?;
-    let mut small = Vec::new();
     let sectors = 2048.min(session.facts().max_sectors);
-    let mut large = Vec::new();
+    let read = alone(session, Op::Read, sectors)?;
+    let beyond = beyond(session, most, read.small.middle())?;
+    let write = match session.facts().access {
+        ProbeAccess::Destroy => Some(alone(session, Op::Write, sectors)?),
+        ProbeAccess::ReadOnly => None,
+    };
+    Ok(Volume { sectors, read, write, beyond })
+}
+
+fn alone(session: &mut Session<'_>, op: Op, sectors: u32) -> Result<Alone, ProbeError> {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
     for nth in 0..session.scaled(400) {
         let place = session.place(8);
-        small.push(session.read(place, 8)?.latency());
+        small.push(session.one(op, place, 8)?.latency());
         if nth % 2 == 0 {
             session.rest(Span::from_ms(20));
             let place = session.place(sectors);
-            large.push(session.read(place, sectors)?.latency());
+            large.push(session.one(op, place, sectors)?.latency());
             session.rest(Span::from_ms(20));
         }
     }
-    let (small, large) = (Ends::of(&mut small), Ends::of(&mut large));
-    let beyond = beyond(session, most, small.middle())?;
-    Ok(Volume { small, large: (sectors, large), beyond })
+    Ok(Alone { small: Ends::of(&mut small), large: Ends::of(&mut large) })
 }
 
 /// How many commands more than `most` per second allow have ended in the second half of a burst, each `alone` late.
@@ -124,20 +143,24 @@ impl Findings {
         let most = self.depths.as_ref()?.deepest();
         let (page, stream) = (self.sizes.page(), self.stream?);
         // Evenly drawn: nine tenths of it lie between the two.
-        let small = volume.small.middle();
-        let jitter = (volume.small.slow - volume.small.quick) / 0.9;
-        let jitter = if jitter < 0.05 * small { 0.0 } else { jitter };
-        let (sectors, large) = volume.large;
+        let small = volume.read.small;
+        let jitter = (small.slow - small.quick) / 0.9;
+        let jitter = if jitter < 0.05 * small.middle() { 0.0 } else { jitter };
+        let sectors = volume.sectors;
         // What a single command feels of caps: the rate at which credits are spent, of its units or of its bytes.
         let felt = |sectors: u32| {
             let bytes = f64::from(sectors) * 512.0;
             let units = limit.burst().map(|burst| (bytes / UNIT).ceil() * 1e9 / (burst * most.value));
             units.map_or(0.0, |units| units.max(bytes * 1e8 / stream.value))
         };
-        let small = small - felt(8);
-        let per_byte = (large.middle() - felt(sectors) - small).max(1.0) / (f64::from(sectors - 8) * 512.0);
-        let way = 4096.0 * per_byte;
-        let service = Measured::new((small - jitter / 2.0 - way).max(0.0), page.spread);
+        let line = |alone: &Alone| {
+            let small = alone.small.middle() - felt(8);
+            let per_byte = (alone.large.middle() - felt(sectors) - small).max(1.0) / (f64::from(sectors - 8) * 512.0);
+            let service = Measured::new((small - jitter / 2.0 - 4096.0 * per_byte).max(0.0), page.spread);
+            (service, Measured::new(1e9 / per_byte, 0.0), 4096.0 * per_byte)
+        };
+        let (service, read_rate, way) = line(&volume.read);
+        let (write_service, write_rate, _) = volume.write.as_ref().map_or((service, read_rate, way), line);
         let channels = match limit {
             Limit::Channels => (most.value * (service.value + way) / 1e9).round().clamp(1.0, f64::from(facts.depth)),
             Limit::Caps | Limit::Paced => facts.depth.into(),
@@ -147,8 +170,8 @@ impl Findings {
         let _ = writeln!(out, "# What was measured is nearer to this than to a disk of flash.");
         let said = if limit == Limit::Channels { "MEASURED" } else { "FIT: its caps bind first" };
         let _ = writeln!(out, "channels = {channels}   # {said}");
-        let _ = writeln!(out, "service = {}", time(service, "MEASURED"));
-        let _ = writeln!(out, "rate = {}", rate(Measured::new(1e9 / per_byte, 0.0)));
+        let _ = writeln!(out, "service = {}", times([service, write_service]));
+        let _ = writeln!(out, "rate = {}", rates([read_rate, write_rate]));
         if let Some(burst) = limit.burst() {
             let credits = Measured::new(volume.beyond.value.round().max(1.0), volume.beyond.spread);
             let operations = most.value.round();

@@ -15,8 +15,19 @@ use super::table::SixFigures;
 /// Dies, all channels together, and what each takes at a time \[bytes\].
 const DIES: u64 = 64;
 const PAGE: u64 = 16_384;
-/// Data over one channel \[bytes/s\].
+/// Channels, and data over each \[bytes/s\].
+const CHANNELS: u64 = 8;
 const CHANNEL_RATE: u64 = 2_400_000_000;
+/// What a command costs before its data moves, and sensing a page \[ns\].
+const COMMAND_NS: f64 = 8_000.0;
+const SENSE_NS: f64 = 40_000.0;
+/// Small commands are measured this many at a time.
+const DEEP: f64 = 256.0;
+/// Writes that need more of the programs than this part of `wbps` are kept from it by chance, which meets some dies
+/// more often than others: then the programs are that much faster, and the interface keeps `wbps`.
+const EVEN: f64 = 0.75;
+/// The longest program that a drive's file may say \[ns\].
+const LONGEST_PROGRAM_NS: f64 = 99_000_000.0;
 
 /// A byte rate that small operations contradict: the mean of both where that is within 10 % of each, else the rate.
 fn byte_rate(rate: u64, sequential: u64, random: u64) -> f64 {
@@ -25,18 +36,49 @@ fn byte_rate(rate: u64, sequential: u64, random: u64) -> f64 {
     if small > rate && mean < 1.09 * rate as f64 { mean } else { rate as f64 }
 }
 
-/// The drive's file.
-pub(super) fn toml(about: &str, figures: &SixFigures, size_bytes: u64) -> String {
+/// What the figures come to; times in ns, rates in bytes/s.
+struct Made {
+    depth: u32,
+    duplex: &'static str,
+    command: u64,
+    interval: u64,
+    sense: u64,
+    channel_rate: f64,
+    program: u64,
+    read: f64,
+    wire: u64,
+}
+
+fn ns(per_second: u64) -> f64 {
+    1e9 / per_second as f64
+}
+
+fn made(figures: &SixFigures) -> Made {
     let SixFigures { rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops } = *figures;
     let (read, write) = (byte_rate(rbps, rseqiops, rrandiops), byte_rate(wbps, wseqiops, wrandiops));
     // Both directions of SATA-600 end at 6 Gbit/s; a slower NVMe drive is not told apart by its figures.
     let sata = (450_000_000..=600_000_000).contains(&rbps) && wbps <= 600_000_000;
     let (depth, duplex) = if sata { (31, "half") } else { (1023, "full") };
-    let ns = |per_second: u64| 1e9 / per_second as f64;
-    let interval = ns(rseqiops.max(rrandiops)).min(8_000.0) as u64;
-    let across = PAGE as f64 * 1e9 / CHANNEL_RATE as f64;
-    let program = ((DIES * PAGE) as f64 * 1e9 / write - across).clamp(10_000.0, 99_000_000.0) as u64;
-    let wire = read.max(write) as u64;
+    // The class's latencies, unless the figures leave no time for them.
+    let reads = rseqiops.max(rrandiops);
+    let command = COMMAND_NS.min(DEEP / 4.0 * ns(reads.max(wseqiops).max(wrandiops)));
+    let interval = ns(reads).min(command) as u64;
+    let dies = DIES as f64;
+    let sense = SENSE_NS.min(dies / 2.0 * ns(reads)).min(dies * PAGE as f64 * 0.5e9 / read);
+    let channel_rate = (CHANNEL_RATE as f64).max(2.0 * read.max(write) / CHANNELS as f64);
+    let across = PAGE as f64 * 1e9 / channel_rate;
+    let small = (4096 * wseqiops.max(wrandiops)) as f64;
+    let even = if small > EVEN * write { 1.0 / EVEN } else { 1.0 };
+    let program = dies * PAGE as f64 * 1e9 / (even * write) - across;
+    let (program, slow) = (program.clamp(500.0, LONGEST_PROGRAM_NS) as u64, program > LONGEST_PROGRAM_NS);
+    let wire = if slow || even > 1.0 { write } else { read.max(write) } as u64;
+    Made { depth, duplex, command: command as u64, interval, sense: sense as u64, channel_rate, program, read, wire }
+}
+
+/// The drive's file.
+pub(super) fn toml(about: &str, figures: &SixFigures, size_bytes: u64) -> String {
+    let SixFigures { rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops } = *figures;
+    let Made { depth, duplex, command, interval, sense, channel_rate, program, read, wire } = made(figures);
     let [sequential_read, random_read, sequential_write, random_write] =
         [rseqiops, rrandiops, wseqiops, wrandiops].map(|iops| ns(iops).min(100_000_000.0) as u64);
     format!(
@@ -50,7 +92,7 @@ max_command = \"1MiB\"         # MEMORY
 depth = {depth}                # MEMORY: SATA or NVMe, by its byte rates
 
 [overhead]
-command = \"8us\"              # MEMORY
+command = \"{command}ns\"      # MEMORY, or as much as the figures leave
 interval = \"{interval}ns\"    # READ: the fastest of the reads
 sequential_read = \"{sequential_read}ns\"    # READ: 1 / rseqiops
 random_read = \"{random_read}ns\"            # READ: 1 / rrandiops
@@ -59,17 +101,17 @@ random_write = \"{random_write}ns\"          # READ: 1 / wrandiops
 
 [interface]
 rate = \"{read:.0}B/s\"        # READ: rbps
-write_rate = \"{wire}B/s\"     # READ: no slower than the programs
+write_rate = \"{wire}B/s\"     # READ: wbps, or no slower than the programs
 duplex = \"{duplex}\"          # MEMORY
 
 [flash]
-channels = 8                   # MEMORY
+channels = {CHANNELS}           # MEMORY
 dies = 8                       # MEMORY
 page = \"16KiB\"               # MEMORY
 program_size = \"16KiB\"       # MEMORY
-read = \"40us\"                # MEMORY
+read = \"{sense}ns\"           # MEMORY, or as much as the figures leave
 program = \"{program}ns\"      # READ: wbps over all dies, collection included
-channel_rate = \"2.4GB/s\"     # MEMORY
+channel_rate = \"{channel_rate:.0}B/s\" # MEMORY, or twice what crosses it
 
 [interference]
 state = \"suspend\"            # MEMORY
