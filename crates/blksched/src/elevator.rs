@@ -3,8 +3,9 @@
 pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{Listener, Reason};
 use crate::group::Group;
-use crate::queue::merge::{MergeIndex, Merging};
+use crate::queue::merge::Merging;
 use crate::queue::rq_qos::OwnThrottling;
+use crate::queue::{CalmSteps, QueueState};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
@@ -34,17 +35,6 @@ pub struct Cx<'a> {
     pub now: Instant,
     pub(crate) state: &'a mut QueueState,
     pub(crate) listener: Option<&'a mut dyn Listener>,
-}
-
-/// The queue's state, as far as an elevator has to do with them. One reference: a context is made for every question.
-pub(crate) struct QueueState {
-    pub(crate) device: DeviceFacts,
-    pub(crate) requests: Requests,
-    pub(crate) merges: MergeIndex,
-    /// What the elevator wished in a call that has no answer.
-    pub(crate) wished: Run,
-    /// Before this moment the elevator need not be asked for its deadline.
-    pub(crate) due: Due,
 }
 
 /// From when on an elevator is asked for its deadline.
@@ -77,15 +67,6 @@ impl Due {
     /// Is this the deadline that it has?
     pub(crate) fn agrees(self, deadline: Option<Instant>) -> bool {
         self.asked || self.at == deadline.unwrap_or(Instant::NEVER)
-    }
-}
-
-impl QueueState {
-    /// Nothing merges into this request any more.
-    #[inline(always)]
-    pub(crate) fn seal(&mut self, id: RequestId) {
-        self.merges.forget(&mut self.requests, id);
-        self.requests.get_mut(id).mergeable = false;
     }
 }
 
@@ -129,6 +110,14 @@ impl Cx<'_> {
         self.listener.is_some()
     }
 
+    /// Tell the listener, if there is one, what is made only then.
+    #[inline(always)]
+    pub(crate) fn tell(&mut self, reason: impl FnOnce(&Requests) -> Reason) {
+        if let Some(listener) = &mut self.listener {
+            listener.hear(self.now, reason(&self.state.requests));
+        }
+    }
+
     /// Tell the listener, if there is one.
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {
@@ -146,13 +135,13 @@ impl Cx<'_> {
 /// Twelve calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
-pub trait Elevator: Merges + Admits + Grouped + Tuned + Send {
+pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
     /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
     /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
 
-    /// Which of the optional calls it has; asked once, when a queue takes it on. A call that is not named here is not
-    /// made, so an elevator that names some must name all that it has.
+    /// Which of the optional calls it has, always the same. A call that is not named here is not made, so an elevator
+    /// that names some must name all that it has.
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }

@@ -10,7 +10,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::elevator::{Cx, DeviceFacts, Dispatch, Due, Elevator, Hook, Hooks, Insert, QueueState, Run};
+use crate::elevator::{Cx, DeviceFacts, Dispatch, Due, Elevator, Hook, Insert, Run};
 use crate::explain::{Listener, NoListener, Reason, Unplug};
 use crate::group::Groups;
 use crate::request::{
@@ -43,6 +43,7 @@ mod sequence;
 mod slot_pools;
 mod slots;
 mod split;
+mod state;
 mod steps;
 mod submit;
 mod switch;
@@ -58,6 +59,8 @@ pub use dispatch_list::{DispatchAhead, Driver, FlushCommand};
 pub use plug::Plugging;
 pub use recorded::Kept;
 pub use slots::{Pool, Slots, WakeRule};
+pub use state::QueueState;
+pub use steps::CalmSteps;
 pub use tasks::Wakes;
 
 use calm::Calm;
@@ -71,6 +74,7 @@ use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
 use slot_pools::SlotPools;
+use steps::Rest;
 use tasks::Tasks;
 
 /// This many deadlines at one moment are no accident.
@@ -94,7 +98,6 @@ pub struct BlockQueue<L: Listener = NoListener> {
     orphans: Vec<RequestId>,
     /// Taken back, and still with the elevator.
     cancelled: Vec<RequestId>,
-    deliveries: Vec<Delivery>,
     /// The task that fell asleep last; further pieces of its bio follow.
     last_asleep: Option<Task>,
     /// Kept for the next call that wakes a submitter.
@@ -103,20 +106,12 @@ pub struct BlockQueue<L: Listener = NoListener> {
 
 /// What the queue's mechanisms share: the state, and the listener.
 struct Core<L> {
-    config: QueueConfig,
-    /// What the elevator is asked at all.
-    hooks: Hooks,
     state: QueueState,
-    /// The latest moment seen; time never runs backwards for an elevator.
-    clock: Instant,
-    bios: Bios,
-    slots: SlotPools,
-    /// Requests the elevator holds.
-    queued: u32,
     listener: L,
 }
 
 impl<L: Listener> Core<L> {
+    #[inline(always)]
     fn cx(&mut self, now: Instant) -> Cx<'_> {
         let listener: Option<&mut dyn Listener> =
             if self.listener.is_listening() { Some(&mut self.listener) } else { None };
@@ -160,25 +155,32 @@ impl<L: Listener> BlockQueue<L> {
             max_segments: config.limits.max_segments,
         };
         let requests = Requests::with_capacity(config.slots.capacity());
-        let core = Core {
+        let slots = match config.slots {
+            Slots::Tags { nr_requests, made_for, era, order } => {
+                let mut set = TagSet::new(era, order, made_for.max(1), elevator.shallowest(&device));
+                if nr_requests < made_for {
+                    set.resize(nr_requests.max(1));
+                }
+                SlotPools::Tags(Box::new(Tasks::new(set)))
+            }
+            counted => SlotPools::Pools(Box::new(Pools::new(counted))),
+        };
+        let state = QueueState {
             config,
             hooks: elevator.hooks(),
-            state: QueueState { device, requests, merges, wished: Run::No, due: Due::of(elevator.hooks()) },
+            device,
+            requests,
+            merges,
+            wished: Run::No,
+            due: Due::of(elevator.hooks()),
             clock: config.born,
             bios: Bios::default(),
-            slots: match config.slots {
-                Slots::Tags { nr_requests, made_for, era, order } => {
-                    let mut set = TagSet::new(era, order, made_for.max(1), elevator.shallowest(&device));
-                    if nr_requests < made_for {
-                        set.resize(nr_requests.max(1));
-                    }
-                    SlotPools::Tags(Box::new(Tasks::new(set)))
-                }
-                counted => SlotPools::Pools(Box::new(Pools::new(counted))),
-            },
+            slots,
             queued: 0,
-            listener,
+            deliveries: Vec::new(),
+            rest: Rest::Nothing,
         };
+        let core = Core { state, listener };
         let mut queue = BlockQueue {
             core,
             elevator,
@@ -193,7 +195,6 @@ impl<L: Listener> BlockQueue<L> {
             calm: Calm::UNKNOWN,
             orphans: Vec::new(),
             cancelled: Vec::new(),
-            deliveries: Vec::new(),
             last_asleep: None,
             woke: Vec::new(),
         };
@@ -234,9 +235,7 @@ impl<L: Listener> BlockQueue<L> {
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
     #[inline]
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
-        if self.is_calm(now) && self.is_plain(&command) {
-            self.complete_calmly(now, &command, outcome);
-        } else {
+        if !self.is_calm(now) || !self.complete_calmly(now, &command, outcome) {
             self.complete_at(now, &command, outcome);
         }
     }
@@ -248,14 +247,14 @@ impl<L: Listener> BlockQueue<L> {
         let rq = self.leave_device(command);
         self.explain_completed(now, rq);
         if self.core.state.requests[rq].op == Op::Flush {
-            match self.core.config.slots.era() {
+            match self.core.state.config.slots.era() {
                 Some(_) => self.sequence_flushed(now, rq, outcome),
                 None => self.flush_done(now, rq, outcome),
             }
             return;
         }
         let plain = self.core.state.requests[rq].is_plain();
-        if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) && self.core.hooks.has(Hook::Complete) {
+        if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) && self.core.state.hooks.has(Hook::Complete) {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
             self.obey(now, run);
         }
@@ -277,7 +276,7 @@ impl<L: Listener> BlockQueue<L> {
         let dir = self.core.state.requests[rq].dir();
         self.deliver(now, rq, outcome);
         self.tell_policies(now, |policy, cx| policy.done(cx, rq));
-        match &mut self.core.slots {
+        match &mut self.core.state.slots {
             SlotPools::Pools(pools) => {
                 pools.release(dir);
                 self.tell_woken();
@@ -357,13 +356,13 @@ impl<L: Listener> BlockQueue<L> {
     /// What has come back since the last call.
     #[inline(always)]
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
-        self.deliveries.drain(..)
+        self.core.state.deliveries.drain(..)
     }
 
     /// The same, to the end of `all`: for drivers that keep one buffer.
     #[inline]
     pub fn take_deliveries(&mut self, all: &mut Vec<Delivery>) {
-        all.append(&mut self.deliveries);
+        all.append(&mut self.core.state.deliveries);
     }
 
     /// Who listens.
@@ -389,7 +388,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
     /// has its tag on every piece.)
     pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
-        self.core.bios.tags(self.core.state.requests[rq].carried())
+        self.core.state.bios.tags(self.core.state.requests[rq].carried())
     }
 
     /// Requests the device has.
@@ -400,7 +399,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Until blk-mq: how many requests of this direction could still be made; `None`: there is no limit, or it is not
     /// counted so.
     pub fn free(&self, dir: Dir) -> Option<u32> {
-        match (&self.core.slots, self.core.config.slots) {
+        match (&self.core.state.slots, self.core.state.config.slots) {
             (SlotPools::Pools(pools), Slots::PerDirection { .. }) => Some(pools.free(dir)),
             _ => None,
         }
@@ -408,7 +407,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Requests the elevator has.
     pub fn queued(&self) -> u32 {
-        self.core.queued
+        self.core.state.queued
     }
 
     /// Look at every invariant of the queue and its elevator; for tests.
@@ -418,11 +417,11 @@ impl<L: Listener> BlockQueue<L> {
     pub fn check(&self) {
         self.elevator.check(&self.core.state.requests);
         let live = self.core.state.requests.len() as u32;
-        match &self.core.slots {
+        match &self.core.state.slots {
             SlotPools::Pools(pools) => pools.check(live),
             SlotPools::Tags(tasks) => tasks.check(live),
         }
-        assert!(self.core.state.device.in_flight <= self.core.config.depth);
+        assert!(self.core.state.device.in_flight <= self.core.state.config.depth);
         assert!(self.core.state.due.agrees(self.elevator.deadline()), "its deadline moved, and it did not say so");
         self.check_calm();
     }
@@ -432,13 +431,13 @@ impl<L: Listener> BlockQueue<L> {
     /// Rule 1: what is due elapses first, earliest first, each at its own time.
     #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
-        assert!(now >= self.core.clock, "time ran backwards: {now} after {}", self.core.clock);
+        assert!(now >= self.core.state.clock, "time ran backwards: {now} after {}", self.core.state.clock);
         self.calm = Calm::UNKNOWN;
         let is_due = self.core.state.due.may_be(now) && self.elevator.deadline().is_some_and(|at| at <= now);
         if is_due || self.is_timer_due(now) {
             self.pass_all(now);
         }
-        self.core.clock = now;
+        self.core.state.clock = now;
     }
 
     /// Out of line: nearly every call finds nothing due.
@@ -446,8 +445,8 @@ impl<L: Listener> BlockQueue<L> {
     fn pass_all(&mut self, now: Instant) {
         let mut rounds = 0;
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
-            let at = at.max(self.core.clock);
-            rounds = if at == self.core.clock { rounds + 1 } else { 0 };
+            let at = at.max(self.core.state.clock);
+            rounds = if at == self.core.state.clock { rounds + 1 } else { 0 };
             assert!(rounds < ROUNDS, "at {at} the elevator leaves its deadline in the past for ever");
             self.pass(at);
         }
@@ -455,7 +454,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Let the deadline that has come at `at` elapse.
     fn pass(&mut self, at: Instant) {
-        self.core.clock = at;
+        self.core.state.clock = at;
         if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
             self.core.explain(at, |_| Reason::Elapsed);
             let run = self.elevator.elapse(&mut self.core.cx(at));
@@ -548,7 +547,7 @@ impl<L: Listener> BlockQueue<L> {
         let stage = self.core.state.requests[rq].stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         self.core.seal(rq);
-        self.core.queued -= 1;
+        self.core.state.queued -= 1;
     }
 
     /// Give a prepared request to the elevator.
@@ -566,7 +565,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn enlist(&mut self, now: Instant, rq: RequestId) {
         self.core.state.requests.get_mut(rq).stage = Stage::Queued;
-        self.core.queued += 1;
+        self.core.state.queued += 1;
         self.core.state.merges.admit(&mut self.core.state.requests, rq);
         if !self.cancelled.is_empty() && self.cancelled.contains(&rq) {
             // Inserted anew, and nothing may join it as before.
@@ -587,7 +586,7 @@ impl<L: Listener> BlockQueue<L> {
         let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
         self.changed();
         self.obey(now, run);
-        if self.plug.is_reached(self.core.queued) {
+        if self.plug.is_reached(self.core.state.queued) {
             self.open_plug(now, Unplug::Threshold);
         }
     }

@@ -28,13 +28,13 @@ impl<L: Listener> BlockQueue<L> {
         for rq in self.core.state.requests.at_stage(Stage::Queued) {
             let tags: Vec<Tag> = self.tags(rq).collect();
             let carried = self.core.state.requests[rq].carried();
-            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.bios.has_split(carried);
+            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.state.bios.has_split(carried);
             if stays || tags.is_empty() {
                 continue;
             }
             self.core.state.requests.get_mut(rq).carry(Carried::NOTHING);
             if let Carried::Chain(front, _) = carried {
-                self.core.bios.finish(front, false, |_, _| {});
+                self.core.state.bios.finish(front, false, |_, _| {});
             }
             self.core.seal(rq);
             self.cancelled.push(rq);
@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
         let Some(at) = self.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
         self.cancelled.swap_remove(at);
         self.core.seal(rq);
-        self.core.queued -= 1;
+        self.core.state.queued -= 1;
         self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
         let run = self.elevator.complete(&mut self.core.cx(now), rq);
         self.changed();

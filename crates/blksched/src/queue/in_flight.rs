@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn token(&self, rq: RequestId) -> InFlight {
         let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.state.requests[rq];
-        let fua = durability.fua && self.core.config.limits.fua;
+        let fua = durability.fua && self.core.state.config.limits.fua;
         InFlight::new(Command { rq, op, start, sectors, fua, submitter }, generation)
     }
 
@@ -69,7 +69,7 @@ impl<L: Listener> BlockQueue<L> {
         // What the elevator never met changes no answer of its.
         let request = &self.core.state.requests[rq];
         let unknown = !request.is_plain() && (request.op == Op::Flush || self.passed_by(rq));
-        if !unknown || self.core.config.slots.era().is_none() {
+        if !unknown || self.core.state.config.slots.era().is_none() {
             self.changed();
         }
         rq

@@ -22,6 +22,8 @@ mod join;
 mod on_insert;
 mod search;
 
+pub(super) use search::Hit;
+
 /// How one era merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merging {
@@ -240,6 +242,16 @@ impl MergeIndex {
         }
     }
 
+    /// The same of one that may merge and ends here.
+    #[inline(always)]
+    pub(super) fn admit_new(&mut self, requests: &mut Requests, rq: RequestId, end: Sector) {
+        if self.uses_hash {
+            self.nothing_at = NOWHERE;
+            self.hash.insert_at(requests, rq, end);
+            self.last = self.last.or(Some(rq));
+        }
+    }
+
     /// Nothing finds this request any more.
     #[inline(always)]
     pub(crate) fn forget(&mut self, requests: &mut Requests, rq: RequestId) {
@@ -269,7 +281,7 @@ impl MergeIndex {
     }
 
     #[inline(always)]
-    fn nothing_ends_at(&self, sector: Sector) -> bool {
+    pub(super) fn nothing_ends_at(&self, sector: Sector) -> bool {
         self.nothing_at == sector
     }
 }

@@ -29,7 +29,7 @@ struct Privilege {
 
 /// How many slots are taken, and the submitters that wait for one.
 #[derive(Debug)]
-pub(super) struct Pools {
+pub(crate) struct Pools {
     slots: Slots,
     used: PerDir<u32>,
     sleepers: PerDir<VecDeque<Sleeper>>,

@@ -71,7 +71,7 @@ impl<L: Listener> BlockQueue<L> {
             self.core.explain(now, |_| Reason::Limited { shallow });
         }
         self.pools().take_anyway(bio.dir());
-        let carried = self.core.bios.carry(bio.tag, None);
+        let carried = self.core.state.bios.carry(bio.tag, None);
         self.make(now, bio, carried)
     }
 }

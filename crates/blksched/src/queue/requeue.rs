@@ -28,7 +28,7 @@ impl<L: Listener> BlockQueue<L> {
             return;
         }
         self.tell_policies(now, |policy, cx| policy.requeued(cx, rq));
-        self.core.queued += 1;
+        self.core.state.queued += 1;
         if self.passed_by(rq) {
             self.core.state.requests.get_mut(rq).stage = Stage::Held;
             self.list.push_front(rq, From::Bypass);
@@ -46,7 +46,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn requeue_flush(&mut self, rq: RequestId) {
-        match self.core.config.slots.era() {
+        match self.core.state.config.slots.era() {
             Some(_) => self.sequence_flush_again(rq),
             None => {
                 self.flushes.try_again(rq);

@@ -14,7 +14,7 @@ use super::tasks::Tasks;
 
 /// Allocated slots and sleeping submitters.
 #[derive(Debug)]
-pub(super) enum SlotPools {
+pub(crate) enum SlotPools {
     /// Until blk-mq.
     Pools(Box<Pools>),
     /// Since.

@@ -2,6 +2,7 @@
 
 mod calm;
 mod cgroup;
+mod compiled;
 mod dispatch_list;
 mod flush;
 mod plug;
@@ -9,3 +10,6 @@ mod rq_qos;
 mod sequence;
 mod tasks;
 mod waiters;
+
+pub use compiled::CalmSteps;
+pub(in crate::queue) use compiled::Rest;

@@ -70,7 +70,7 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline]
     fn longest_piece(&self) -> u32 {
-        let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.config.limits.max_sectors);
+        let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.state.config.limits.max_sectors);
         // Buffers are how 2.4's page cache submits. A driver that has that elevator in other surroundings (a server
         // whose bios are its clients' requests) has bios.
         if self.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
@@ -81,13 +81,13 @@ impl<L: Listener> BlockQueue<L> {
     fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece();
         let count = bio.sectors.div_ceil(max_sectors);
-        let of = Some(self.core.bios.split(count));
+        let of = Some(self.core.state.bios.split(count));
         let mut became = Submitted::Held;
         for (nth, part) in (1..).zip(split::pieces(*bio, max_sectors)) {
             let piece = Piece { of, last: nth == count };
             let sleeper = Sleeper { bio: part, piece };
             // Once one piece sleeps, the rest sleep behind it.
-            match (became, &self.core.slots) {
+            match (became, &self.core.state.slots) {
                 (Submitted::Asleep, SlotPools::Tags(_)) => self.queue_behind(sleeper),
                 (Submitted::Asleep, SlotPools::Pools(pools)) if pools.waits_as_2_4() => {
                     self.pools().wait_behind(sleeper)
@@ -118,7 +118,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
-        if let SlotPools::Tags(_) = self.core.slots {
+        if let SlotPools::Tags(_) = self.core.state.slots {
             if bio.is_mergeable()
                 && let Some(merged) = self.try_merge(now, bio, piece)
             {
@@ -159,7 +159,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
         // Recordings without a pool tell what was asked for.
-        if self.core.hooks.has(Hook::Admit)
+        if self.core.state.hooks.has(Hook::Admit)
             && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
                 self.elevator.admit(&mut self.core.cx(now), bio)
         {
@@ -168,13 +168,13 @@ impl<L: Listener> BlockQueue<L> {
         if !self.pools().take(now, bio) {
             return Submitted::Asleep;
         }
-        let carried = self.core.bios.carry(bio.tag, piece.of);
+        let carried = self.core.state.bios.carry(bio.tag, piece.of);
         let rq = self.make(now, bio, carried);
         self.enter_queue(now, rq, at)
     }
 
     pub(super) fn pools(&mut self) -> &mut Pools {
-        match &mut self.core.slots {
+        match &mut self.core.state.slots {
             SlotPools::Pools(pools) => pools,
             SlotPools::Tags(_) => unreachable!("blk-mq has no pools"),
         }
@@ -183,7 +183,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A request with a slot goes on to its flush, its submitter's plug, or the elevator.
     #[inline(always)]
     pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
-        if let SlotPools::Tags(_) = self.core.slots
+        if let SlotPools::Tags(_) = self.core.state.slots
             && !self.core.state.requests[rq].is_plain()
             && let Some(became) = self.begin_sequence(now, rq)
         {
@@ -204,7 +204,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A request has left its submitter's plug.
     #[inline]
     pub(super) fn prepare(&mut self, now: Instant, rq: RequestId) {
-        if self.core.hooks.has(Hook::Prepare) {
+        if self.core.state.hooks.has(Hook::Prepare) {
             self.elevator.prepare(&mut self.core.cx(now), rq);
         }
     }
@@ -213,7 +213,7 @@ impl<L: Listener> BlockQueue<L> {
     /// run after the interrupt that woke them.
     #[inline]
     pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
-        match &self.core.slots {
+        match &self.core.state.slots {
             SlotPools::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
             SlotPools::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
         }
@@ -222,7 +222,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Whether there is no sleeper that [`BlockQueue::admit_sleepers`] could let in.
     #[inline]
     pub(super) fn nobody_goes_on(&self) -> bool {
-        match &self.core.slots {
+        match &self.core.state.slots {
             SlotPools::Pools(pools) => pools.nobody_sleeps(),
             SlotPools::Tags(tasks) => tasks.nobody_runs(),
         }
@@ -256,7 +256,7 @@ impl<L: Listener> BlockQueue<L> {
         self.end_burst(now, bio.submitter);
         if piece.last {
             self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
-            self.deliveries.push(Delivery::Awake(bio.submitter));
+            self.core.state.deliveries.push(Delivery::Awake(bio.submitter));
         }
         true
     }
@@ -264,12 +264,12 @@ impl<L: Listener> BlockQueue<L> {
     /// The data of a bio that was held for a flush. Its submitter is not there any more to sleep for a slot or to say
     /// that the burst is over, so it goes straight to the elevator; nor does it merge on its way.
     pub(super) fn submit_held(&mut self, now: Instant, bio: Bio) {
-        let max_sectors = self.core.config.limits.max_sectors;
+        let max_sectors = self.core.state.config.limits.max_sectors;
         let count = bio.sectors.div_ceil(max_sectors);
-        let of = (count > 1).then(|| self.core.bios.split(count));
+        let of = (count > 1).then(|| self.core.state.bios.split(count));
         for part in split::pieces(bio, max_sectors) {
             self.pools().take_anyway(part.dir());
-            let carried = self.core.bios.carry(part.tag, of);
+            let carried = self.core.state.bios.carry(part.tag, of);
             let rq = self.make(now, &part, carried);
             self.prepare(now, rq);
             self.hand_over(now, rq, Insert::Sorted);
@@ -291,7 +291,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
         self.changed();
-        let (attempt, freed) = self.core.try_merge(&mut *self.elevator, now, bio, piece.of);
+        let (attempt, freed) = self.core.cx(now).try_merge(&mut *self.elevator, bio, piece.of);
         if let Some(victim) = freed {
             let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
             self.absorb(now, into, victim);
@@ -309,13 +309,13 @@ impl<L: Listener> BlockQueue<L> {
         if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
-        let limits = self.core.config.limits;
+        let limits = self.core.state.config.limits;
         let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
             let request = &self.core.state.requests[rq];
             let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;
             super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
         })?;
-        self.core.grow(into, bio, piece.of, end);
+        self.core.cx(now).grow(into, bio, piece.of, end);
         self.core.explain(now, |_| Reason::Merged { into, end });
         Some(Attempt::Joined { into, end })
     }
@@ -324,9 +324,10 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         match self.core.state.merges.rules().on_insert {
-            OnInsert::Merge if !self.core.may_continue(rq) => None,
+            OnInsert::Merge if !self.core.state.may_continue(rq) => None,
             OnInsert::Merge
-                if self.core.hooks.has(Hook::MayAppend) && !self.elevator.may_append(&self.core.state.requests[rq]) =>
+                if self.core.state.hooks.has(Hook::MayAppend)
+                    && !self.elevator.may_append(&self.core.state.requests[rq]) =>
             {
                 None
             }
@@ -348,7 +349,7 @@ impl<L: Listener> BlockQueue<L> {
     fn merge_into_others(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         let mut first = None;
         let mut grown = None;
-        while let Some(join) = self.core.insert_merge(&mut *self.elevator, now, rq, grown) {
+        while let Some(join) = self.core.cx(now).insert_merge(&mut *self.elevator, rq, grown) {
             self.changed();
             self.absorb(now, join.into, join.victim);
             self.obey_wish(now);
@@ -373,8 +374,8 @@ impl<L: Listener> BlockQueue<L> {
         self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
         let request = &self.core.state.requests[victim];
         let (dir, queued) = (request.dir(), request.stage == crate::request::Stage::Queued);
-        self.core.queued -= u32::from(queued);
-        match &mut self.core.slots {
+        self.core.state.queued -= u32::from(queued);
+        match &mut self.core.state.slots {
             SlotPools::Pools(pools) => {
                 pools.release(dir);
                 self.tell_woken();

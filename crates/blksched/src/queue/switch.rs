@@ -28,8 +28,8 @@ impl<L: Listener> BlockQueue<L> {
         let mut queued = self.core.state.requests.at_stage(Stage::Queued);
         queued.sort_by_key(|&rq| self.core.state.requests[rq].queued_at);
         let old = core::mem::replace(&mut self.elevator, elevator);
-        self.core.hooks = self.elevator.hooks();
-        self.core.state.due = Due::of(self.core.hooks);
+        self.core.state.hooks = self.elevator.hooks();
+        self.core.state.due = Due::of(self.core.state.hooks);
         self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
         self.orphans.extend(self.list.chosen());
         let requests = &self.core.state.requests;
@@ -38,9 +38,9 @@ impl<L: Listener> BlockQueue<L> {
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
         self.core.state.requests.unchain_all();
-        self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.config.slots.capacity());
+        self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.state.config.slots.capacity());
         let shallowest = self.elevator.shallowest(&self.core.state.device);
-        if let SlotPools::Tags(tasks) = &mut self.core.slots {
+        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
             let mut woke = core::mem::take(&mut self.woke);
             tasks.change_over(shallowest, &mut woke);
             self.woken(woke);
@@ -48,14 +48,14 @@ impl<L: Listener> BlockQueue<L> {
         let own = self.elevator.own_throttling();
         self.tell_policies(now, |policy, cx| policy.elevator(cx, own));
         let listed: Vec<_> = self.list.data(&self.core.state.requests).collect();
-        self.core.queued = 0;
+        self.core.state.queued = 0;
         if old.deadline().is_some() {
             self.core.explain(now, |_| Reason::Cancelled);
         }
         self.core.explain(now, |_| Reason::Switched { requests: (queued.len() + listed.len()) as u32 });
         // What waits on the dispatch list already waits on there.
         for rq in listed {
-            self.core.queued += 1;
+            self.core.state.queued += 1;
             self.explain_inserted(now, rq);
         }
         for rq in queued {

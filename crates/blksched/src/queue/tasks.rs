@@ -46,7 +46,7 @@ pub(super) struct Sleeping {
 
 /// Tags, the tasks that have them, and those that sleep.
 #[derive(Debug)]
-pub(super) struct Tasks {
+pub(crate) struct Tasks {
     pub(super) set: TagSet,
     pub(super) sleeping: Vec<Option<Sleeping>>,
     pub(super) free: Vec<Task>,

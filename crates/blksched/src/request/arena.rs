@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 use super::{
-    Bio, Durability, GroupId, Hints, Op, Priority, Request, RequestId, Sector, Stage, SubmitterId, Tag, Waiter,
+    Bio, Command, Dir, Durability, GroupId, Hints, InFlight, Op, Priority, Request, RequestId, Sector, Stage,
+    SubmitterId, Tag, Waiter,
 };
 use crate::time::Instant;
 
@@ -199,6 +200,42 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> &mut Request {
         &mut self.slots[id.index()].request
+    }
+
+    /// It goes to the device: as a token, and in this direction. `fua`: can the device write past its cache?
+    #[inline(always)]
+    pub(crate) fn issue(&mut self, rq: RequestId, fua: bool) -> (InFlight, Dir) {
+        let request = &mut self.slots[rq.index()].request;
+        let stage = request.stage;
+        assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
+        (request.stage, request.mergeable) = (Stage::InFlight, false);
+        let Request { op, start, sectors, durability, submitter, generation, .. } = *request;
+        let command = Command { rq, op, start, sectors, fua: durability.fua && fua, submitter };
+        (InFlight::new(command, generation), op.dir())
+    }
+
+    /// The device is done with it: keys of this flight are stale from now on. False if it is not in flight, or is more
+    /// than reading and writing.
+    #[inline(always)]
+    pub(crate) fn land(&mut self, command: &InFlight) -> bool {
+        let Some(Slot { request, .. }) = self.slots.get_mut(command.rq.index()) else { return false };
+        if request.stage != Stage::InFlight || !command.is_of(request) || !request.is_plain() {
+            return false;
+        }
+        request.generation = request.generation.wrapping_add(1);
+        true
+    }
+
+    /// It is over: what it carried, its direction, and its tag, or `NONE`.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, id: RequestId) -> (Carried, Dir, u32) {
+        let slot = &mut self.slots[id.index()];
+        let tag = core::mem::replace(&mut slot.tag, NONE);
+        slot.request.stage = Stage::Free;
+        slot.behind = self.free;
+        self.free = id.0;
+        self.live -= 1;
+        (slot.request.carried(), slot.request.dir(), tag)
     }
 
     /// The tag of this request is no longer its own: which it was, or `NONE`.

@@ -34,7 +34,14 @@ impl EndHash {
     /// Put `id` in front of its chain.
     #[inline(always)]
     pub(super) fn insert(&mut self, requests: &mut Requests, id: RequestId) {
-        let bucket = self.bucket(requests[id].end());
+        let end = requests[id].end();
+        self.insert_at(requests, id, end);
+    }
+
+    /// The same of one that ends here.
+    #[inline(always)]
+    pub(super) fn insert_at(&mut self, requests: &mut Requests, id: RequestId, end: Sector) {
+        let bucket = self.bucket(end);
         requests.chain(id, &mut self.buckets[bucket as usize], bucket);
     }
 

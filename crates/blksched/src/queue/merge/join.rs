@@ -13,34 +13,31 @@
 #![doc(alias = "ll_merge_requests_fn")]
 
 use super::{Remember, fits};
-use crate::elevator::Elevator;
-use crate::explain::{End, Listener, Reason};
-use crate::queue::Core;
+use crate::elevator::{Cx, Elevator};
+use crate::explain::{End, Reason};
 use crate::request::{Bio, Carried, RequestId, SplitId};
-use crate::time::Instant;
 
-impl<L: Listener> Core<L> {
+impl Cx<'_> {
     /// `bio` joins `rq` at `end`; returns the request that was absorbed because of it, if one was.
     pub(super) fn join(
         &mut self,
         elevator: &mut dyn Elevator,
-        now: Instant,
         rq: RequestId,
         bio: &Bio,
         of: Option<SplitId>,
         end: End,
     ) -> Option<RequestId> {
         self.grow(rq, bio, of, end);
-        self.explain(now, |_| Reason::Merged { into: rq, end });
+        self.tell(|_| Reason::Merged { into: rq, end });
         let remember = self.state.merges.rules().remember;
         if remember != Remember::Survivor {
             self.state.merges.last = Some(rq);
         }
         if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
-            self.coalesce(elevator, now, into, victim);
+            self.coalesce(elevator, into, victim);
             return Some(victim);
         }
-        elevator.grown(&mut self.cx(now), rq, end);
+        elevator.grown(self, rq, end);
         if end == End::Back || remember != Remember::Survivor {
             self.state.merges.rehash(&mut self.state.requests, rq);
         }
@@ -51,17 +48,17 @@ impl<L: Listener> Core<L> {
     /// The request takes the bio.
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
         let request = self.state.requests.get_mut(rq);
-        let (front, last) = self.bios.chain(request.carried());
-        let piece = self.bios.add(bio.tag, of);
+        let (front, last) = self.state.bios.chain(request.carried());
+        let piece = self.state.bios.add(bio.tag, of);
         request.sectors += bio.sectors;
         request.segments += 1;
         match end {
             End::Back => {
-                self.bios.link(last, piece);
+                self.state.bios.link(last, piece);
                 request.carry(Carried::Chain(front, piece.0));
             }
             End::Front => {
-                self.bios.link(piece.0, front);
+                self.state.bios.link(piece.0, front);
                 request.carry(Carried::Chain(piece, last));
                 request.start = bio.start;
             }
@@ -77,14 +74,14 @@ impl<L: Listener> Core<L> {
         };
         let (a, b) = (&self.state.requests[into], &self.state.requests[victim]);
         let touch = a.end() == b.start && self.state.merges.rules().kin.accept_each_other(a, b);
-        (touch && fits(a, b.sectors, b.segments, &self.config.limits)).then_some((into, victim))
+        (touch && fits(a, b.sectors, b.segments, &self.state.config.limits)).then_some((into, victim))
     }
 
     /// `into` takes all that `victim` carries. The victim's slot in the arena is the caller's to release.
-    pub(super) fn coalesce(&mut self, elevator: &mut dyn Elevator, now: Instant, into: RequestId, victim: RequestId) {
+    pub(super) fn coalesce(&mut self, elevator: &mut dyn Elevator, into: RequestId, victim: RequestId) {
         self.take_over(into, victim);
-        elevator.absorbed(&mut self.cx(now), into, victim);
-        self.explain(now, |_| Reason::Coalesced { into, victim });
+        elevator.absorbed(self, into, victim);
+        self.tell(|_| Reason::Coalesced { into, victim });
         self.settle(into, victim);
     }
 
@@ -92,8 +89,9 @@ impl<L: Listener> Core<L> {
     pub(super) fn take_over(&mut self, into: RequestId, victim: RequestId) {
         let from = self.state.requests[victim];
         let request = self.state.requests.get_mut(into);
-        let ((front, last), (behind, end)) = (self.bios.chain(request.carried()), self.bios.chain(from.carried()));
-        self.bios.link(last, behind);
+        let ((front, last), (behind, end)) =
+            (self.state.bios.chain(request.carried()), self.state.bios.chain(from.carried()));
+        self.state.bios.link(last, behind);
         request.carry(Carried::Chain(front, end));
         request.sectors += from.sectors;
         request.segments += from.segments;

@@ -8,11 +8,10 @@
 #![doc(alias = "blk_mq_sched_try_insert_merge")]
 
 use super::fits;
-use crate::elevator::Elevator;
-use crate::explain::{End, Listener, Reason};
-use crate::queue::Core;
+use crate::elevator::{Cx, Elevator};
+use crate::explain::{End, Reason};
+use crate::queue::QueueState;
 use crate::request::{RequestId, Stage};
-use crate::time::Instant;
 
 /// One append.
 pub(in crate::queue) struct Append {
@@ -22,12 +21,11 @@ pub(in crate::queue) struct Append {
     pub(in crate::queue) cascades: bool,
 }
 
-impl<L: Listener> Core<L> {
+impl Cx<'_> {
     /// One step: `rq` is the new request, `grown` the queued one that it has already become part of, if any.
     pub(in crate::queue) fn insert_merge(
         &mut self,
         elevator: &mut dyn Elevator,
-        now: Instant,
         rq: RequestId,
         grown: Option<RequestId>,
     ) -> Option<Append> {
@@ -46,23 +44,17 @@ impl<L: Listener> Core<L> {
         match grown {
             None => {
                 self.take_over(into, victim);
-                elevator.unprepare(&mut self.cx(now), victim);
+                elevator.unprepare(self, victim);
                 let was_queued = self.state.requests[victim].stage == Stage::Queued;
-                self.explain(now, |_| match was_queued {
+                self.tell(|_| match was_queued {
                     true => Reason::Coalesced { into, victim },
                     false => Reason::Merged { into, end: End::Back },
                 });
                 self.settle(into, victim);
             }
-            Some(_) => self.coalesce(elevator, now, into, victim),
+            Some(_) => self.coalesce(elevator, into, victim),
         }
         Some(Append { into, victim, cascades: last.is_none() })
-    }
-
-    /// May a request end where this one starts? The search of the bio that it was made of may just have told.
-    #[inline]
-    pub(in crate::queue) fn may_continue(&self, rq: RequestId) -> bool {
-        !self.state.merges.nothing_ends_at(self.state.requests[rq].start)
     }
 
     fn continues(&self, into: RequestId, victim: RequestId) -> bool {
@@ -70,6 +62,14 @@ impl<L: Listener> Core<L> {
         into != victim
             && a.end() == b.start
             && self.state.merges.rules().kin.accept_each_other(a, b)
-            && fits(a, b.sectors, b.segments, &self.config.limits)
+            && fits(a, b.sectors, b.segments, &self.state.config.limits)
+    }
+}
+
+impl QueueState {
+    /// May a request end where this one starts? The search of the bio that it was made of may just have told.
+    #[inline]
+    pub(in crate::queue) fn may_continue(&self, rq: RequestId) -> bool {
+        !self.merges.nothing_ends_at(self.requests[rq].start)
     }
 }

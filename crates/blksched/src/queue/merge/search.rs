@@ -10,44 +10,45 @@
 #![doc(alias = "blk_mq_sched_bio_merge")]
 
 use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
-use crate::elevator::{Elevator, Hook, Insert, Lookup};
-use crate::explain::{End, Index, Listener, Reason};
-use crate::queue::Core;
+use crate::elevator::{Cx, Elevator, Hook, Hooks, Insert, Lookup};
+use crate::explain::{End, Index, Reason};
 use crate::request::{Bio, NONE, RequestId, SplitId};
-use crate::time::Instant;
 
 /// A request that the bio adjoins and may join, if the size allows.
-type Hit = (RequestId, End);
+pub(in crate::queue) type Hit = (RequestId, End);
 
 /// This many of the newest are asked for at a time: as many as an era looks at.
 const A_FEW: usize = 8;
 
-impl<L: Listener> Core<L> {
+impl Cx<'_> {
     /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
     /// the way and is gone.
     #[inline(always)]
     pub(in crate::queue) fn try_merge(
         &mut self,
         elevator: &mut dyn Elevator,
-        now: Instant,
         bio: &Bio,
         of: Option<SplitId>,
     ) -> (Attempt, Option<RequestId>) {
         if !bio.is_mergeable() {
             return (Attempt::Insert(Insert::Sorted), None);
         }
-        self.try_to_merge(elevator, now, bio, of)
+        let hooks = self.state.hooks;
+        match self.look_for(elevator, hooks, bio) {
+            Ok(hit) => self.join_if_it_fits(elevator, bio, of, hit),
+            Err(at) => (Attempt::Insert(at), None),
+        }
     }
 
-    /// The same, of a bio that may merge.
+    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. `hooks`: what
+    /// the elevator has; compiled together with one elevator, this knows.
     #[inline(always)]
-    pub(in crate::queue) fn try_to_merge(
+    pub(in crate::queue) fn look_for<E: Elevator + ?Sized>(
         &mut self,
-        elevator: &mut dyn Elevator,
-        now: Instant,
+        elevator: &mut E,
+        hooks: Hooks,
         bio: &Bio,
-        of: Option<SplitId>,
-    ) -> (Attempt, Option<RequestId>) {
+    ) -> Result<Hit, Insert> {
         let rules = self.state.merges.rules();
         let tried = match rules.gate {
             Gate::Never => false,
@@ -55,44 +56,39 @@ impl<L: Listener> Core<L> {
             Gate::Always => true,
         };
         if !tried {
-            return (Attempt::Insert(Insert::Sorted), None);
+            return Err(Insert::Sorted);
         }
-        if self.hooks.has(Hook::Meet) {
-            elevator.meet(&mut self.cx(now), bio);
+        if hooks.has(Hook::Meet) {
+            elevator.meet(self, bio);
         }
-        let found = match rules.search {
-            Search::LastHashOwn => self.search(elevator, now, bio),
-            Search::Newest { look_back } => self.search_newest(elevator, now, bio, look_back),
-            Search::Own => self.search_own(elevator, now, bio),
-        };
-        match found {
-            Ok(hit) => self.join_if_it_fits(elevator, now, bio, of, hit),
-            Err(at) => (Attempt::Insert(at), None),
+        match rules.search {
+            Search::LastHashOwn => self.search(elevator, hooks, bio),
+            Search::Newest { look_back } => self.search_newest(elevator, hooks, bio, look_back),
+            Search::Own => self.search_own(elevator, bio),
         }
     }
 
     /// Out of line, as all that follows a find: in a random load nothing is found.
     #[inline(never)]
-    fn join_if_it_fits(
+    pub(in crate::queue) fn join_if_it_fits(
         &mut self,
         elevator: &mut dyn Elevator,
-        now: Instant,
         bio: &Bio,
         of: Option<SplitId>,
         (rq, end): Hit,
     ) -> (Attempt, Option<RequestId>) {
-        if !fits(&self.state.requests[rq], bio.sectors, 1, &self.config.limits) {
+        if !fits(&self.state.requests[rq], bio.sectors, 1, &self.state.config.limits) {
             let oversize = self.state.merges.rules().oversize;
-            return (Attempt::Insert(self.refuse(now, rq, end, oversize)), None);
+            return (Attempt::Insert(self.refuse(rq, end, oversize)), None);
         }
-        let victim = self.join(elevator, now, rq, bio, of, end);
+        let victim = self.join(elevator, rq, bio, of, end);
         (Attempt::Joined { into: rq, end }, victim)
     }
 
     /// Too large together: the request takes nothing any more.
     #[cold]
-    fn refuse(&mut self, now: Instant, rq: RequestId, end: End, oversize: Oversize) -> Insert {
-        self.explain(now, |_| Reason::Oversize { rq });
+    fn refuse(&mut self, rq: RequestId, end: End, oversize: Oversize) -> Insert {
+        self.tell(|_| Reason::Oversize { rq });
         self.seal(rq);
         if self.state.merges.rules().remember != Remember::Survivor {
             self.state.merges.last = None;
@@ -106,25 +102,25 @@ impl<L: Listener> Core<L> {
 
     /// `Err` carries the place that the elevator's look-up found on the way.
     #[inline(always)]
-    fn search(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
+    fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, bio: &Bio) -> Result<Hit, Insert> {
         if let Some(last) = self.state.merges.last
-            && let Some(hit) = self.last_merged(elevator, now, last, bio)
+            && let Some(hit) = self.last_merged(elevator, hooks, last, bio)
         {
-            return self.ask_again(elevator, now, hit, bio);
+            return self.ask_again(elevator, hooks, hit, bio);
         }
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
-        self.explain(now, |_| Reason::Searched { index: Index::Hash, steps });
+        self.tell(|_| Reason::Searched { index: Index::Hash, steps });
         if let Some(rq) = hashed
-            && self.is_allowed(elevator, now, rq, bio)
+            && self.is_allowed(elevator, hooks, rq, bio)
         {
-            return self.ask_again(elevator, now, (rq, End::Back), bio);
+            return self.ask_again(elevator, hooks, (rq, End::Back), bio);
         }
-        if !self.hooks.has(Hook::LookUp) {
+        if !hooks.has(Hook::LookUp) {
             return Err(Insert::Sorted);
         }
-        match elevator.look_up(&mut self.cx(now), bio) {
-            Lookup::Front(rq) if self.is_allowed(elevator, now, rq, bio) => {
-                self.ask_again(elevator, now, (rq, End::Front), bio)
+        match elevator.look_up(self, bio) {
+            Lookup::Front(rq) if self.is_allowed(elevator, hooks, rq, bio) => {
+                self.ask_again(elevator, hooks, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
             Lookup::Back(_) | Lookup::Front(_) | Lookup::Nothing => Err(Insert::Sorted),
@@ -133,25 +129,31 @@ impl<L: Listener> Core<L> {
 
     /// The request merged last, if the bio adjoins it and may join.
     #[inline(always)]
-    fn last_merged(&mut self, elevator: &mut dyn Elevator, now: Instant, last: RequestId, bio: &Bio) -> Option<Hit> {
+    fn last_merged<E: Elevator + ?Sized>(
+        &mut self,
+        elevator: &mut E,
+        hooks: Hooks,
+        last: RequestId,
+        bio: &Bio,
+    ) -> Option<Hit> {
         let end = adjoins(&self.state.requests[last], bio);
         // An elevator that says who may merge is asked of one that the bio does not adjoin, too.
-        if end.is_none() && !self.hooks.has(Hook::MayMerge) {
+        if end.is_none() && !hooks.has(Hook::MayMerge) {
             return None;
         }
-        let allowed = self.is_allowed(elevator, now, last, bio);
+        let allowed = self.is_allowed(elevator, hooks, last, bio);
         end.filter(|_| allowed).map(|end| (last, end))
     }
 
     /// May the bio join, by the era's rule and by the elevator's?
     #[inline(never)]
-    fn is_allowed(&mut self, elevator: &mut dyn Elevator, now: Instant, rq: RequestId, bio: &Bio) -> bool {
-        self.accepts(self.state.merges.rules().kin, rq, bio) && self.may_merge(elevator, now, rq, bio)
+    fn is_allowed<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, rq: RequestId, bio: &Bio) -> bool {
+        self.accepts(self.state.merges.rules().kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
     }
 
     /// The elevator's answer is all there is.
-    fn search_own(&mut self, elevator: &mut dyn Elevator, now: Instant, bio: &Bio) -> Result<Hit, Insert> {
-        match elevator.look_up(&mut self.cx(now), bio) {
+    fn search_own<E: Elevator + ?Sized>(&mut self, elevator: &mut E, bio: &Bio) -> Result<Hit, Insert> {
+        match elevator.look_up(self, bio) {
             Lookup::Back(rq) => Ok((rq, End::Back)),
             Lookup::Front(rq) => Ok((rq, End::Front)),
             Lookup::Place(at) => Err(at),
@@ -161,16 +163,22 @@ impl<L: Listener> Core<L> {
 
     /// The chosen candidate is asked about once more, just before it is joined (BFQ's answer may have changed).
     #[inline(never)]
-    fn ask_again(&mut self, elevator: &mut dyn Elevator, now: Instant, hit: Hit, bio: &Bio) -> Result<Hit, Insert> {
-        if self.may_merge(elevator, now, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
+    fn ask_again<E: Elevator + ?Sized>(
+        &mut self,
+        elevator: &mut E,
+        hooks: Hooks,
+        hit: Hit,
+        bio: &Bio,
+    ) -> Result<Hit, Insert> {
+        if self.may_merge(elevator, hooks, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
     }
 
     /// The first of the newest that adjoins decides.
     #[inline(always)]
-    fn search_newest(
+    fn search_newest<E: Elevator + ?Sized>(
         &mut self,
-        elevator: &mut dyn Elevator,
-        now: Instant,
+        elevator: &mut E,
+        hooks: Hooks,
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
@@ -180,7 +188,7 @@ impl<L: Listener> Core<L> {
             let found = elevator.newest_few(bio, than, &mut few[..room]);
             for &rq in &few[..found] {
                 if let Some(end) = adjoins(&self.state.requests[rq], bio)
-                    && self.is_allowed(elevator, now, rq, bio)
+                    && self.is_allowed(elevator, hooks, rq, bio)
                 {
                     return Ok((rq, end));
                 }
@@ -194,8 +202,8 @@ impl<L: Listener> Core<L> {
     }
 
     #[inline(always)]
-    fn may_merge(&mut self, elevator: &mut dyn Elevator, now: Instant, rq: RequestId, bio: &Bio) -> bool {
-        !self.hooks.has(Hook::MayMerge) || elevator.may_merge(&mut self.cx(now), rq, bio)
+    fn may_merge<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, rq: RequestId, bio: &Bio) -> bool {
+        !hooks.has(Hook::MayMerge) || elevator.may_merge(self, rq, bio)
     }
 
     #[inline(always)]

@@ -4,17 +4,19 @@
 //! **Rule** It does what the long way (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they
 //! are asked once and not for each request. Every call that takes the long way forgets the answer ([`Calm::UNKNOWN`]),
 //! so none of the mechanisms has to keep it; the next [`BlockQueue::next`] or [`BlockQueue::complete`] asks anew.
-//! Where something rare begins on the short way (no slot is free), it goes on on the long one.
+//! Where something rare begins on the short way (no slot is free), it goes on on the long one. The steps themselves are
+//! in `queue/steps/compiled.rs`.
 
-use crate::elevator::{Dispatch, Hook, Insert, Run};
+use crate::elevator::{Cx, Dispatch, Insert};
 use crate::queue::calm::Calm;
-use crate::queue::merge::Attempt;
+use crate::queue::merge::{Attempt, Hit};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::Piece;
+use crate::queue::steps::Rest;
 use crate::queue::waiters::Sleeper;
-use crate::queue::{BlockQueue, Delivery, Listener, Next, Outcome, Submitted};
-use crate::request::{Bio, Carried, Dir, InFlight, NONE, NotInFlight, RequestId, Stage};
+use crate::queue::{BlockQueue, Listener, Next, Outcome, Submitted};
+use crate::request::{Bio, InFlight, NONE, RequestId, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -28,7 +30,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Is it later than ever, and is the elevator's deadline yet to come?
     #[inline(always)]
     fn is_now(&self, now: Instant) -> bool {
-        now >= self.core.clock && !self.core.state.due.may_be(now)
+        now >= self.core.state.clock && !self.core.state.due.may_be(now)
     }
 
     #[inline(never)]
@@ -38,14 +40,14 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn look(&self) -> Calm {
-        let nobody_waits = match &self.core.slots {
+        let nobody_waits = match &self.core.state.slots {
             SlotPools::Pools(pools) => pools.nobody_waits(),
             SlotPools::Tags(tasks) => tasks.nobody_runs() && tasks.set.waits().waiters() == 0,
         };
         let nothing_flushed = self.flushes.is_idle() && self.sequences.is_idle() && self.list.is_idle();
         let nothing_lost = self.cancelled.is_empty() && self.orphans.is_empty();
         let quiet = !self.has_timers() && nobody_waits && nothing_flushed && nothing_lost;
-        let max_sectors = |if_so: bool| if if_so { self.core.config.limits.max_sectors } else { 0 };
+        let max_sectors = |if_so: bool| if if_so { self.core.state.config.limits.max_sectors } else { 0 };
         let straight = quiet && !self.plug.closes() && self.gate.is_open();
         let sectors = max_sectors(straight && !self.plug.collects());
         Calm { quiet, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
@@ -81,43 +83,47 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// A bio that may take it.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::queue) fn submit_calmly(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        self.core.clock = now;
+        self.core.state.clock = now;
         self.answer = None;
-        let at = match self.core.try_to_merge(&mut *self.elevator, now, bio, None) {
-            (Attempt::Insert(at), None) => at,
-            (attempt, freed) => return self.merged(now, attempt, freed),
-        };
-        if self.core.state.wished != Run::No {
-            self.obey_wish(now);
-        }
-        if let SlotPools::Pools(pools) = &mut self.core.slots {
-            // Recordings of eras without tags tell what was asked for.
-            if self.core.hooks.has(Hook::Admit) || !pools.take_free(bio.dir()) {
-                return self.take_pooled(now, bio, at);
-            }
-            // What comes out of a submitter's plug goes where the elevator sorts it.
-            let at = if self.plug.collects() { Insert::Sorted } else { at };
-            return self.enter_calmly(now, bio, at, NONE);
-        }
-        let search = self.search_for(now, bio);
-        match self.core.take_tag(search) {
-            // The place that an elevator of 2.5 found is lost behind blk-mq's tags, as on the long way.
-            Some(tag) => self.enter_calmly(now, bio, Insert::Sorted, tag),
-            None => self.sleep_for_tag(now, bio, search),
+        let Cx { now, state, listener } = self.core.cx(now);
+        match self.elevator.arrive_calmly(state, listener, now, bio) {
+            NONE => self.submit_rest(now, bio),
+            rq => Submitted::Inserted(RequestId(rq)),
         }
     }
 
-    /// It joined a request.
+    /// What is left where something rare began.
     #[inline(never)]
-    fn merged(&mut self, now: Instant, attempt: Attempt, freed: Option<RequestId>) -> Submitted {
-        let Attempt::Joined { into, end } = attempt else { unreachable!("only a merge frees a request") };
-        if let Some(victim) = freed {
-            self.absorb(now, into, victim);
+    fn submit_rest(&mut self, now: Instant, bio: &Bio) -> Submitted {
+        match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
+            Rest::Joins(hit) => self.join(now, bio, hit),
+            Rest::NoSlot(at) => self.take_pooled(now, bio, at),
+            Rest::NoTag(search) => self.sleep_for_tag(now, bio, search),
+            Rest::MayContinue(rq, at) => self.continue_or_enter(now, rq, at),
+            rest @ (Rest::Nothing | Rest::Answered(_)) => unreachable!("a bio does not leave {rest:?}"),
         }
-        self.obey_wish(now);
-        Submitted::Merged { into, end }
+    }
+
+    /// It joins a request, unless that is too large then.
+    fn join(&mut self, now: Instant, bio: &Bio, hit: Hit) -> Submitted {
+        match self.core.cx(now).join_if_it_fits(&mut *self.elevator, bio, None, hit) {
+            (Attempt::Insert(at), _) => {
+                let Cx { now, state, listener } = self.core.cx(now);
+                match self.elevator.enter_calmly(state, listener, now, bio, at) {
+                    NONE => self.submit_rest(now, bio),
+                    rq => Submitted::Inserted(RequestId(rq)),
+                }
+            }
+            (Attempt::Joined { into, end }, freed) => {
+                if let Some(victim) = freed {
+                    self.absorb(now, into, victim);
+                }
+                self.obey_wish(now);
+                Submitted::Merged { into, end }
+            }
+        }
     }
 
     #[cold]
@@ -126,22 +132,17 @@ impl<L: Listener> BlockQueue<L> {
         self.wait_for_tag(now, Sleeper { bio: *bio, piece: Piece { of: None, last: true } }, search)
     }
 
-    #[inline(always)]
-    fn enter_calmly(&mut self, now: Instant, bio: &Bio, at: Insert, tag: u32) -> Submitted {
-        let rq = self.core.state.requests.make_at(Stage::Prepared, now, bio, true, Carried::Lone(bio.tag), tag);
-        self.prepare(now, rq);
+    /// It may continue another request; else it is inserted.
+    #[cold]
+    fn continue_or_enter(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
+        self.core.state.requests.get_mut(rq).stage = Stage::Prepared;
         if let Some(into) = self.merge_on_insert(now, rq) {
             return Submitted::MergedOnInsert { into };
         }
-        self.core.state.requests.get_mut(rq).stage = Stage::Queued;
-        self.core.queued += 1;
-        self.core.state.merges.admit(&mut self.core.state.requests, rq);
-        self.explain_inserted(now, rq);
+        self.enlist(now, rq);
         let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
-        self.answer = None;
-        if run != Run::No {
-            self.obey_wish_of(now, run);
-        }
+        self.changed();
+        self.obey(now, run);
         Submitted::Inserted(rq)
     }
 
@@ -159,95 +160,48 @@ impl<L: Listener> BlockQueue<L> {
     /// The device has room or is full; the elevator is asked.
     #[inline]
     pub(in crate::queue) fn next_calmly(&mut self, now: Instant) -> Next {
-        if self.core.state.device.in_flight >= self.core.config.depth {
+        if self.core.state.device.in_flight >= self.core.state.config.depth {
             return if self.is_simply_full() { self.full(now) } else { self.next_at(now) };
         }
-        self.ask_calmly(now)
+        if self.answer.is_some() {
+            self.core.state.clock = now;
+            return self.next_of_all(now);
+        }
+        self.core.state.clock = now;
+        let Cx { now, state, listener } = self.core.cx(now);
+        match self.elevator.issue_calmly(state, listener, now) {
+            Some(token) => Next::Issue(token),
+            None => self.tell(now),
+        }
     }
 
     #[inline(always)]
     fn full(&mut self, now: Instant) -> Next {
-        self.core.clock = now;
+        self.core.state.clock = now;
         Next::Full
-    }
-
-    #[inline(never)]
-    fn ask_calmly(&mut self, now: Instant) -> Next {
-        self.core.clock = now;
-        if self.answer.is_some() {
-            return self.next_of_all(now);
-        }
-        match self.elevator.dispatch(&mut self.core.cx(now)) {
-            Dispatch::Issue(rq) => {
-                self.take_from_elevator(rq);
-                Next::Issue(self.start_calmly(now, rq))
-            }
-            answer => self.tell(now, answer),
-        }
     }
 
     /// Anything but a request.
     #[inline(never)]
-    fn tell(&mut self, now: Instant, answer: Dispatch) -> Next {
-        if let Dispatch::Reinsert(rq) = answer {
-            self.reinsert(now, rq);
-        } else {
-            self.answer = Some(answer);
+    fn tell(&mut self, now: Instant) -> Next {
+        match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
+            Rest::Answered(Dispatch::Reinsert(rq)) => self.reinsert(now, rq),
+            Rest::Answered(answer) => self.answer = Some(answer),
+            rest => unreachable!("an answer does not leave {rest:?}"),
         }
         self.calm = Calm::UNKNOWN;
         self.next_of_all(now)
     }
 
-    /// Is this command nothing but reading and writing?
+    /// False if that is not for the short way; nothing has happened then.
     #[inline(always)]
-    pub(in crate::queue) fn is_plain(&self, command: &InFlight) -> bool {
-        self.core.state.requests.get(command.rq).is_some_and(|request| request.is_plain())
-    }
-
-    #[inline(never)]
-    pub(in crate::queue) fn complete_calmly(&mut self, now: Instant, command: &InFlight, outcome: Outcome) {
-        self.core.clock = now;
-        let rq = command.rq;
-        let request = self.core.state.requests.get_mut(rq);
-        if request.stage != Stage::InFlight || !command.is_of(request) {
-            not_in_flight(command);
+    pub(in crate::queue) fn complete_calmly(&mut self, now: Instant, command: &InFlight, outcome: Outcome) -> bool {
+        let Cx { now, state, listener } = self.core.cx(now);
+        if !self.elevator.complete_calmly(state, listener, now, command, outcome) {
+            return false;
         }
-        request.generation = request.generation.wrapping_add(1);
-        self.core.state.device.in_flight -= 1;
+        self.core.state.clock = now;
         self.answer = None;
-        self.explain_completed(now, rq);
-        if self.core.hooks.has(Hook::Complete) {
-            let run = self.elevator.complete(&mut self.core.cx(now), rq);
-            if run != Run::No {
-                self.obey_wish_of(now, run);
-            }
-        }
-        let request = &self.core.state.requests[rq];
-        let dir = request.dir();
-        match request.carried() {
-            Carried::Lone(tag) => self.deliveries.push(Delivery::Done { tag, outcome }),
-            carried => self.deliver_chain(now, rq, carried, outcome),
-        }
-        self.slot_back(rq, dir);
-        self.core.state.requests.release(rq);
+        true
     }
-
-    #[inline(always)]
-    fn slot_back(&mut self, rq: RequestId, dir: Dir) {
-        match &mut self.core.slots {
-            SlotPools::Pools(pools) => pools.put_back(dir),
-            SlotPools::Tags(tasks) => {
-                let tag = self.core.state.requests.take_tag(rq);
-                if tag != NONE {
-                    tasks.set.put_back(tag);
-                }
-            }
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn not_in_flight(command: &InFlight) -> ! {
-    panic!("{}", NotInFlight(command.key()))
 }

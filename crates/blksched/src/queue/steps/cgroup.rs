@@ -85,7 +85,7 @@ impl<L: Listener> BlockQueue<L> {
         if self.has_policy("io.cost") {
             return;
         }
-        let class = Class::of(self.core.config.limits.rotational, self.core.config.depth);
+        let class = Class::of(self.core.state.config.limits.rotational, self.core.state.config.depth);
         let (model, qos) = (None, None);
         let config = Config { jiffies: JIFFIES, class, model, qos, overflows, era: CostEra::default() };
         self.add_policy(now, Box::new(IoCostPolicy::new(config)));

@@ -18,22 +18,24 @@ impl<L: Listener> BlockQueue<L> {
     /// Is the device full, and does its host send nothing ahead?
     #[inline(always)]
     pub(in crate::queue) fn is_simply_full(&self) -> bool {
-        self.core.state.device.in_flight >= self.core.config.depth
-            && self.core.config.driver.ahead == DispatchAhead::Budget
+        self.core.state.device.in_flight >= self.core.state.config.depth
+            && self.core.state.config.driver.ahead == DispatchAhead::Budget
     }
 
     /// Does the device take nothing at present? A request may then wait on the list.
     #[inline(always)]
     pub(in crate::queue) fn is_device_full(&mut self, now: Instant) -> bool {
         let state = &self.core.state;
-        let room = state.device.in_flight < self.core.config.depth;
-        let alone = self.core.config.driver.flush == FlushCommand::Alone;
+        let room = state.device.in_flight < self.core.state.config.depth;
+        let alone = self.core.state.config.driver.flush == FlushCommand::Alone;
         let first_is_flush = self.list.waiting.front().is_some_and(|&(rq, _)| state.requests[rq].op == Op::Flush);
         let waits_for_drive = alone && first_is_flush && state.device.in_flight > 0;
         if room && !waits_for_drive && !(alone && self.list.flush_in_device) {
             return false;
         }
-        if self.core.config.driver.ahead == DispatchAhead::OneMore && self.list.is_empty() && self.elevator.schedules()
+        if self.core.state.config.driver.ahead == DispatchAhead::OneMore
+            && self.list.is_empty()
+            && self.elevator.schedules()
         {
             self.dispatch_ahead(now);
         }
@@ -63,7 +65,7 @@ impl<L: Listener> BlockQueue<L> {
         let (rq, _) = self.list.waiting.pop_front()?;
         let is_flush = self.core.state.requests[rq].op == Op::Flush;
         self.list.flush_in_device |= is_flush;
-        self.core.queued -= u32::from(!is_flush);
+        self.core.state.queued -= u32::from(!is_flush);
         Some(self.start(now, rq))
     }
 }

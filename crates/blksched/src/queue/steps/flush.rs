@@ -14,15 +14,15 @@ use crate::time::Instant;
 impl<L: Listener> BlockQueue<L> {
     /// A flush, or a write that must be stable.
     pub(in crate::queue) fn submit_durable(&mut self, now: Instant, bio: Bio) -> Submitted {
-        let cached = self.core.config.limits.volatile_cache;
+        let cached = self.core.state.config.limits.volatile_cache;
         match (bio.op, cached) {
             (Op::Flush, false) => {
-                self.deliveries.push(Delivery::Done { tag: bio.tag, outcome: Outcome::Ok });
+                self.core.state.deliveries.push(Delivery::Done { tag: bio.tag, outcome: Outcome::Ok });
                 return Submitted::Done;
             }
             (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
             // Since blk-mq each holds a slot from start to end.
-            (_, true) if self.core.config.slots.era().is_some() => return self.submit_data(now, &bio),
+            (_, true) if self.core.state.config.slots.era().is_some() => return self.submit_data(now, &bio),
             (Op::Flush, true) => self.flushes.wished.push(Wish::Bare(bio.tag)),
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
             (_, true) => return self.submit_data(now, &bio),
@@ -61,7 +61,7 @@ impl<L: Listener> BlockQueue<L> {
                     self.submit_held(now, Bio { durability, ..bio });
                 }
                 Wish::Bare(tag) | Wish::Before(Bio { tag, .. }) => {
-                    self.deliveries.push(Delivery::Done { tag, outcome });
+                    self.core.state.deliveries.push(Delivery::Done { tag, outcome });
                 }
                 Wish::After(bios) => self.finish_bios(bios, outcome),
             }

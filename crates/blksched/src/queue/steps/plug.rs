@@ -44,7 +44,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// IDE of 2.4: the request in service stands at the head of the queue.
     fn head_is_served(&self) -> bool {
-        self.core.config.depth == 1 && self.core.state.device.in_flight > 0
+        self.core.state.config.depth == 1 && self.core.state.device.in_flight > 0
     }
 
     pub(in crate::queue) fn open_plug(&mut self, now: Instant, why: Unplug) {
@@ -124,13 +124,13 @@ impl<L: Listener> BlockQueue<L> {
 impl<L: Listener> BlockQueue<L> {
     /// Without an elevator, 6.1 empties a plug like a stack.
     pub(in crate::queue) fn sends_newest_first(&self) -> bool {
-        self.core.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
+        self.core.state.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
     }
 
     /// As many as the device takes go to it at once; the others stay in the order of submission.
     fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
-        let busy = !self.list.is_empty() || self.core.queued > 0;
-        let room = self.core.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;
+        let busy = !self.list.is_empty() || self.core.state.queued > 0;
+        let room = self.core.state.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;
         if busy {
             return;
         }

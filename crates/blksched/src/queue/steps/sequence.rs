@@ -20,14 +20,14 @@ impl<L: Listener> BlockQueue<L> {
     /// Has this bio's data nothing to do with the elevator?
     pub(in crate::queue) fn passes_elevator_by(&self, bio: &Bio) -> bool {
         let plain = bio.op != Op::Flush && bio.durability.is_volatile();
-        !plain && self.core.config.slots.era() == Some(MqEra::Linux6_1)
+        !plain && self.core.state.config.slots.era() == Some(MqEra::Linux6_1)
     }
 
     /// A request that is a flush or must be stable has its slot. `None` if it is an ordinary one after all.
     pub(in crate::queue) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
         let Request { op, durability, .. } = self.core.state.requests[rq];
-        let era = self.core.config.slots.era();
-        let flush_after = durability.fua && !self.core.config.limits.fua;
+        let era = self.core.state.config.slots.era();
+        let flush_after = durability.fua && !self.core.state.config.limits.fua;
         match (op == Op::Flush || durability.preflush, flush_after, era) {
             (true, _, _) => self.wait_for_flush(now, rq, Step::Before),
             (false, true, Some(MqEra::Linux6_1)) => {
@@ -51,7 +51,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
         let Step::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
         self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
-        let flush_after = self.core.state.requests[rq].durability.fua && !self.core.config.limits.fua;
+        let flush_after = self.core.state.requests[rq].durability.fua && !self.core.state.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
             self.wait_for_flush(now, rq, Step::After);
@@ -110,7 +110,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn data_begins(&mut self, rq: RequestId, counted: Counted) {
         self.sequences.data_under_way += u32::from(counted == Counted::Yes);
-        let way = match self.core.config.slots.era() {
+        let way = match self.core.state.config.slots.era() {
             Some(MqEra::Linux6_1) => Way::Bypass,
             _ => Way::Elevator,
         };
@@ -137,7 +137,7 @@ impl<L: Listener> BlockQueue<L> {
         let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
         self.core.state.requests.get_mut(flush).stage = Stage::Held;
         self.sequences.running = Some(flush);
-        match self.core.config.wakes {
+        match self.core.state.config.wakes {
             Wakes::AtOnce => self.list.push_front(flush, From::Bypass),
             Wakes::ByDriver => self.sequences.left_to_worker = Some(flush),
         }
@@ -145,7 +145,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Data whose flush is done goes ahead of everything: in 6.1 of the elevator, too.
     fn send_flushed_data(&mut self, now: Instant, rq: RequestId) {
-        if self.core.config.slots.era() == Some(MqEra::Linux6_1) {
+        if self.core.state.config.slots.era() == Some(MqEra::Linux6_1) {
             return self.list_data(now, rq, Place::Head);
         }
         self.elevator.prepare(&mut self.core.cx(now), rq);

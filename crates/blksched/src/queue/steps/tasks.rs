@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use crate::elevator::{Admission, Hook};
+use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
 use crate::queue::mq::{Asked, Patience, Search, Task};
 use crate::queue::plug::Handover;
@@ -26,7 +26,7 @@ impl<L: Listener> BlockQueue<L> {
     /// If no such task was woken.
     pub fn run_task(&mut self, now: Instant, task: Task) {
         self.catch_up(now);
-        match self.core.slots {
+        match self.core.state.slots {
             SlotPools::Tags(_) => self.go_on(now, task),
             SlotPools::Pools(_) => {
                 self.run_waiter(now, task);
@@ -42,7 +42,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Whether a submitter that does not sleep for a tag would find one now, if nothing limits it further. True where
     /// there are no tags.
     pub fn has_free_tag(&self) -> bool {
-        match &self.core.slots {
+        match &self.core.state.slots {
             SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
             SlotPools::Pools(_) => true,
         }
@@ -115,27 +115,19 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
-    #[inline(always)]
+    #[inline]
     pub(in crate::queue) fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
-        if !self.core.hooks.has(Hook::Admit) || (!bio.is_volatile_data() && self.passes_elevator_by(bio)) {
+        if !self.core.state.hooks.has(Hook::Admit) || (!bio.is_volatile_data() && self.passes_elevator_by(bio)) {
             return Search::All;
         }
-        match self.elevator.admit(&mut self.core.cx(now), bio) {
-            Admission::Unlimited => Search::All,
-            Admission::Shallow(shallow) => {
-                self.core.explain(now, |_| Reason::Limited { shallow });
-                Search::PerWord(shallow)
-            }
-            Admission::AtMost(shallow) => {
-                self.core.explain(now, |_| Reason::Limited { shallow });
-                Search::OfAll(shallow)
-            }
-        }
+        let mut cx = self.core.cx(now);
+        let admission = self.elevator.admit(&mut cx, bio);
+        cx.search_of(admission)
     }
 
     #[inline(always)]
     fn enter_with(&mut self, now: Instant, bio: &Bio, piece: Piece, tag: u32) -> Submitted {
-        let carried = self.core.bios.carry(bio.tag, piece.of);
+        let carried = self.core.state.bios.carry(bio.tag, piece.of);
         let rq = self.core.state.requests.make(now, bio, carried, tag);
         self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
         self.enter_queue(now, rq, crate::elevator::Insert::Sorted)
@@ -186,7 +178,7 @@ impl<L: Listener> BlockQueue<L> {
         // The burst it belonged to may be over.
         self.end_burst(now, submitter);
         self.core.explain(now, |_| Reason::Woke { submitter });
-        self.deliveries.push(Delivery::Awake(submitter));
+        self.core.state.deliveries.push(Delivery::Awake(submitter));
     }
 
     /// These tasks have been woken, in this order; the list is kept for the next time.
@@ -196,8 +188,8 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn let_run(&mut self, mut woke: Vec<Task>) {
-        match self.core.config.wakes {
-            Wakes::ByDriver => self.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
+        match self.core.state.config.wakes {
+            Wakes::ByDriver => self.core.state.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
             Wakes::AtOnce => {
                 if let Some(tasks) = self.tasks() {
                     tasks.runnable.extend(woke.drain(..));
@@ -232,7 +224,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn tasks(&mut self) -> Option<&mut Tasks> {
-        match &mut self.core.slots {
+        match &mut self.core.state.slots {
             SlotPools::Tags(tasks) => Some(tasks),
             SlotPools::Pools(_) => None,
         }
@@ -242,16 +234,34 @@ impl<L: Listener> BlockQueue<L> {
 impl<L> crate::queue::Core<L> {
     /// A tag, if one is free.
     #[inline(always)]
-    pub(in crate::queue) fn take_tag(&mut self, search: Search) -> Option<u32> {
+    fn take_tag(&mut self, search: Search) -> Option<u32> {
         self.tasks().set.take(0, search)
     }
 
     /// # Panics
     /// If the era has no tags.
     fn tasks(&mut self) -> &mut Tasks {
-        match &mut self.slots {
+        match &mut self.state.slots {
             SlotPools::Tags(tasks) => tasks,
             SlotPools::Pools(_) => unreachable!("only blk-mq has tags"),
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// What this answer means for the search for a tag.
+    #[inline(always)]
+    pub(in crate::queue) fn search_of(&mut self, admission: Admission) -> Search {
+        match admission {
+            Admission::Unlimited => Search::All,
+            Admission::Shallow(shallow) => {
+                self.tell(|_| Reason::Limited { shallow });
+                Search::PerWord(shallow)
+            }
+            Admission::AtMost(shallow) => {
+                self.tell(|_| Reason::Limited { shallow });
+                Search::OfAll(shallow)
+            }
         }
     }
 }

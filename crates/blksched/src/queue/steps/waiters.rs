@@ -27,8 +27,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A driver that says itself when tasks run hears of those that were woken.
     pub(in crate::queue) fn tell_woken(&mut self) {
-        if let (Wakes::ByDriver, SlotPools::Pools(pools)) = (self.core.config.wakes, &mut self.core.slots) {
-            self.deliveries.extend(pools.waiters().runnable.drain(..).map(Delivery::Runnable));
+        if let (Wakes::ByDriver, SlotPools::Pools(pools)) = (self.core.state.config.wakes, &mut self.core.state.slots) {
+            self.core.state.deliveries.extend(pools.waiters().runnable.drain(..).map(Delivery::Runnable));
         }
     }
 
@@ -64,7 +64,7 @@ impl<L: Listener> BlockQueue<L> {
         // The burst it belonged to may be over.
         self.end_burst(now, submitter);
         self.core.explain(now, |_| Reason::Woke { submitter });
-        self.deliveries.push(Delivery::Awake(submitter));
+        self.core.state.deliveries.push(Delivery::Awake(submitter));
         true
     }
 
@@ -77,7 +77,7 @@ impl<L: Listener> BlockQueue<L> {
                 self.tell_woken();
             }
             Attempt::Insert(at) => {
-                let carried = self.core.bios.carry(bio.tag, piece.of);
+                let carried = self.core.state.bios.carry(bio.tag, piece.of);
                 let rq = self.make(now, bio, carried);
                 self.enter_queue(now, rq, at);
             }

@@ -1,0 +1,44 @@
+//! The books of a queue: what its mechanisms and its elevator's calls share, behind one reference.
+
+use alloc::vec::Vec;
+
+use super::merge::MergeIndex;
+use super::slot_pools::SlotPools;
+use super::steps::Rest;
+use super::{Delivery, QueueConfig};
+use crate::elevator::{DeviceFacts, Due, Hooks, Run};
+use crate::request::{Bios, RequestId, Requests};
+use crate::time::Instant;
+
+/// The queue's state, as far as its steps and an elevator have to do with it. One reference: a context is made for
+/// every question.
+pub struct QueueState {
+    pub(crate) config: QueueConfig,
+    /// What the elevator is asked at all.
+    pub(crate) hooks: Hooks,
+    pub(crate) device: DeviceFacts,
+    pub(crate) requests: Requests,
+    pub(crate) merges: MergeIndex,
+    /// What the elevator wished in a call that has no answer.
+    pub(crate) wished: Run,
+    /// Before this moment the elevator need not be asked for its deadline.
+    pub(crate) due: Due,
+    /// The latest moment seen; time never runs backwards for an elevator.
+    pub(crate) clock: Instant,
+    pub(crate) bios: Bios,
+    pub(crate) slots: SlotPools,
+    /// Requests the elevator holds.
+    pub(crate) queued: u32,
+    pub(crate) deliveries: Vec<Delivery>,
+    /// Where a step went beyond the short way, how it goes on.
+    pub(crate) rest: Rest,
+}
+
+impl QueueState {
+    /// Nothing merges into this request any more.
+    #[inline(always)]
+    pub(crate) fn seal(&mut self, id: RequestId) {
+        self.merges.forget(&mut self.requests, id);
+        self.requests.get_mut(id).mergeable = false;
+    }
+}
