@@ -27,7 +27,7 @@ impl Aged {
     }
 
     pub(super) fn remove(&mut self, rq: RequestId) {
-        self.fifo.list.remove(rq);
+        self.fifo.remove(rq);
     }
 
     pub(super) fn inherit(&mut self, into: RequestId, victim: RequestId) {
@@ -39,7 +39,7 @@ impl Aged {
     }
 
     pub(super) fn len(&self) -> u32 {
-        self.fifo.list.len()
+        self.fifo.len()
     }
 
     /// A batch begins with the oldest: that counts as a look.

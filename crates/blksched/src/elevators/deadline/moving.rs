@@ -100,7 +100,7 @@ impl Moving {
             next = self.sorted.behind(dir, rq);
             let (start, sectors, end) = (cx.rq(rq).start, cx.rq(rq).sectors, cx.rq(rq).end());
             self.sorted.discard(dir, rq);
-            self.reads.list.discard(rq);
+            self.reads.discard(rq);
             self.chosen.push_back(rq);
             budget.charge(self.cost, start == arm, sectors, self.tunables.seek_cost);
             arm = end;
@@ -166,7 +166,7 @@ impl Elevator for Moving {
             self.choose_batch(cx);
         }
         let Some(rq) = self.chosen.pop_front() else { return Dispatch::Empty };
-        self.reads.list.discard(rq);
+        self.reads.discard(rq);
         self.last = cx.rq(rq).end();
         Dispatch::Issue(rq)
     }
@@ -180,12 +180,12 @@ impl Elevator for Moving {
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
-        if self.reads.list.contains(into) && self.reads.list.contains(victim) {
+        if self.reads.contains(into) && self.reads.contains(victim) {
             self.reads.inherit(into, victim);
         }
         self.sorted.discard(cx.rq(victim).dir(), victim);
         self.chosen.discard(victim);
-        self.reads.list.discard(victim);
+        self.reads.discard(victim);
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {

@@ -12,7 +12,7 @@
 
 use super::batch;
 use super::direction::Starved;
-use super::expiry::{Expiry, Fifo};
+use super::expiry::{Expiry, Fifo, InTicks};
 use super::tunables::DeadlineTunables;
 use crate::elevator::{
     Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
@@ -35,6 +35,27 @@ mechanism! {
     }
 }
 
+/// One direction's requests in their two orders.
+#[derive(Debug, Default)]
+struct Lane {
+    sorted: Tree<Sector>,
+    aged: Fifo,
+    expire: InTicks,
+}
+
+impl Lane {
+    #[inline(always)]
+    fn behind(&self, rq: RequestId) -> Option<RequestId> {
+        self.sorted.next(rq.index() as u32).map(RequestId::from_index)
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, rq: RequestId) {
+        self.sorted.remove(rq.index() as u32);
+        self.aged.remove(rq);
+    }
+}
+
 /// deadline of 2.6 to 4.20.
 #[derive(Debug)]
 pub struct Stepping {
@@ -42,8 +63,7 @@ pub struct Stepping {
     jiffies: Jiffies,
     expiry: Expiry,
     alias: Alias,
-    sorted: PerDir<Tree<Sector>>,
-    aged: PerDir<Fifo>,
+    lanes: PerDir<Lane>,
     /// Forced out or handed back: these go first.
     chosen: List,
     /// The request behind the last one taken, in its direction.
@@ -60,8 +80,7 @@ impl Stepping {
             jiffies: Jiffies::new(hz),
             expiry,
             alias,
-            sorted: PerDir::default(),
-            aged: PerDir::default(),
+            lanes: PerDir::default(),
             chosen: List::new(),
             next: None,
             taken: 0,
@@ -76,7 +95,7 @@ impl Stepping {
             cx.explain(Reason::BatchContinued { rq, nth: self.taken });
             return Some(rq);
         }
-        let (reads, writes) = (self.aged.read.head().is_some(), self.aged.write.head().is_some());
+        let (reads, writes) = (self.lanes.read.aged.head().is_some(), self.lanes.write.aged.head().is_some());
         let dir = self.starved.choose(cx, reads, writes, self.tunables.writes_starved)?;
         let (rq, why) = self.begin(cx, dir);
         self.taken = 1;
@@ -85,8 +104,9 @@ impl Stepping {
     }
 
     fn begin(&self, cx: &Cx<'_>, dir: Dir) -> (RequestId, BatchStart) {
-        let oldest = self.aged[dir].head().expect("this direction waits");
-        if let Some(late) = self.aged[dir].late(cx.now, self.jiffies, self.expiry) {
+        let aged = &self.lanes[dir].aged;
+        let oldest = aged.head().expect("this direction waits");
+        if let Some(late) = aged.late(cx.now, self.jiffies, self.expiry) {
             return (oldest, BatchStart::Expired { late });
         }
         match self.next {
@@ -96,21 +116,18 @@ impl Stepping {
     }
 
     /// `rq` leaves both orders; the batch would go on behind it.
+    #[inline(always)]
     fn take(&mut self, dir: Dir, rq: RequestId) {
-        self.next = self.behind(dir, rq).map(|behind| (dir, behind));
-        self.sorted[dir].remove(rq.index() as u32);
-        self.aged[dir].list.remove(rq);
-    }
-
-    fn behind(&self, dir: Dir, rq: RequestId) -> Option<RequestId> {
-        self.sorted[dir].next(rq.index() as u32).map(RequestId::from_index)
+        let lane = &mut self.lanes[dir];
+        self.next = lane.behind(rq).map(|behind| (dir, behind));
+        lane.remove(rq);
     }
 
     /// By sector; in 2.6 every older request with the same first sector is forced out.
-    fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
+    #[inline(always)]
+    fn sort(&mut self, cx: &mut Cx<'_>, dir: Dir, rq: RequestId, start: Sector) {
         while self.alias == Alias::Force
-            && let Some(older) = self.sorted[dir].find(start).0
+            && let Some(older) = self.lanes[dir].sorted.find(start).0
         {
             let older = RequestId::from_index(older);
             cx.explain(Reason::AliasForced { rq: older });
@@ -118,15 +135,8 @@ impl Stepping {
             self.chosen.push_back(older);
             cx.seal(older);
         }
-        let steps = self.sorted[dir].insert(rq.index() as u32, start);
+        let steps = self.lanes[dir].sorted.insert(rq.index() as u32, start);
         cx.explain(Reason::Searched { index: Index::Tree, steps });
-    }
-
-    fn expire(&self, dir: Dir) -> crate::time::Tick {
-        self.jiffies.ticks(match dir {
-            Dir::Read => self.tunables.read_expire,
-            Dir::Write => self.tunables.write_expire,
-        })
     }
 }
 
@@ -140,10 +150,15 @@ impl Elevator for Stepping {
             self.chosen.push_front(rq);
             return Run::No;
         }
-        self.sort(cx, rq);
-        let dir = cx.rq(rq).dir();
-        let expires = self.jiffies.tick(cx.now) + self.expire(dir);
-        self.aged[dir].push(rq, expires);
+        let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
+        self.sort(cx, dir, rq, start);
+        let expire = match dir {
+            Dir::Read => self.tunables.read_expire,
+            Dir::Write => self.tunables.write_expire,
+        };
+        let lane = &mut self.lanes[dir];
+        let expires = self.jiffies.tick(cx.now) + lane.expire.of(expire, self.jiffies);
+        lane.aged.push(rq, expires);
         Run::No
     }
 
@@ -161,17 +176,17 @@ impl Elevator for Stepping {
     }
 
     fn has_work(&self) -> bool {
-        !self.chosen.is_empty() || Dir::BOTH.iter().any(|&dir| self.aged[dir].head().is_some())
+        !self.chosen.is_empty() || self.lanes.read.aged.head().is_some() || self.lanes.write.aged.head().is_some()
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let dir = cx.rq(victim).dir();
-        self.aged[dir].inherit(into, victim);
+        let lane = &mut self.lanes[dir];
+        lane.aged.inherit(into, victim);
         if self.next == Some((dir, victim)) {
-            self.next = self.behind(dir, victim).map(|behind| (dir, behind));
+            self.next = lane.behind(victim).map(|behind| (dir, behind));
         }
-        self.sorted[dir].remove(victim.index() as u32);
-        self.aged[dir].list.remove(victim);
+        lane.remove(victim);
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
@@ -181,13 +196,14 @@ impl Elevator for Stepping {
     fn check(&self, requests: &Requests) {
         self.chosen.check(requests);
         for dir in Dir::BOTH {
-            self.sorted[dir].check();
-            self.aged[dir].check(requests);
-            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
+            let Lane { sorted, aged, .. } = &self.lanes[dir];
+            sorted.check();
+            aged.check(requests);
+            assert_eq!(sorted.len(), aged.len());
         }
         if let Some((dir, next)) = self.next {
             assert!(
-                self.sorted[dir].contains(next.index() as u32),
+                self.lanes[dir].sorted.contains(next.index() as u32),
                 "the batch would go on with a request that is gone"
             );
         }
@@ -206,14 +222,14 @@ impl Merges for Stepping {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let (found, steps) = self.sorted[bio.dir()].find(bio.end());
+        let (found, steps) = self.lanes[bio.dir()].sorted.find(bio.end());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {
         let index = rq.index() as u32;
-        let tree = Dir::BOTH.iter().map(|&dir| &self.sorted[dir]).find(|tree| tree.contains(index));
+        let tree = Dir::BOTH.iter().map(|&dir| &self.lanes[dir].sorted).find(|tree| tree.contains(index));
         tree.map_or(Neighbours::default(), |tree| Neighbours {
             before: tree.previous(index).map(RequestId::from_index),
             behind: tree.next(index).map(RequestId::from_index),
@@ -222,8 +238,9 @@ impl Merges for Stepping {
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
-            self.sorted[cx.rq(rq).dir()].remove(rq.index() as u32);
-            self.sort(cx, rq);
+            let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
+            self.lanes[dir].sorted.remove(rq.index() as u32);
+            self.sort(cx, dir, rq, start);
         }
     }
 }

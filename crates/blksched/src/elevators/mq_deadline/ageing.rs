@@ -13,7 +13,7 @@
 #![doc(alias = "prio_aging_expire")]
 #![doc(alias = "started_after")]
 
-use super::class::{ClassQueue, PerClass};
+use crate::elevators::deadline::InTicks;
 use crate::elevators::ioprio::IoprioClass;
 use crate::time::{Jiffies, Span, Tick};
 
@@ -46,9 +46,62 @@ impl Age {
     }
 }
 
-/// Is there a lower class that a higher one could keep waiting?
-pub(super) fn is_looked_at(classes: &PerClass<ClassQueue>) -> bool {
-    classes.iter().filter(|class| class.is_busy()).count() > 1
+/// The busy classes, a bit for each, the highest first. Age is looked at when a higher one could keep a lower waiting.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BusyClasses(u32);
+
+impl BusyClasses {
+    #[inline(always)]
+    pub(super) fn add(&mut self, class: IoprioClass) {
+        self.0 |= 1 << class as u32;
+    }
+
+    #[inline(always)]
+    pub(super) fn remove(&mut self, class: IoprioClass) {
+        self.0 &= !(1 << class as u32);
+    }
+
+    pub(super) fn has(self, class: IoprioClass) -> bool {
+        self.0 & (1 << class as u32) != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn are_several(self) -> bool {
+        self.0 & self.0.wrapping_sub(1) != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn highest(self) -> Option<IoprioClass> {
+        IoprioClass::ALL.get(self.0.trailing_zeros() as usize).copied()
+    }
+}
+
+/// How long a direction's requests may wait, in ticks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Expire {
+    known: InTicks,
+    /// It changed while requests waited.
+    changed: bool,
+    /// A request was told.
+    told: bool,
+}
+
+impl Expire {
+    /// The time of a request that comes now.
+    #[inline(always)]
+    pub(super) fn of(&mut self, span: Span, jiffies: Jiffies) -> Tick {
+        if !self.known.is_of(span) {
+            self.changed = self.told;
+        }
+        self.told = true;
+        self.known.of(span, jiffies)
+    }
+
+    /// Has every request that waits this time, too?
+    #[inline(always)]
+    pub(super) fn is_steady(&self, span: Span) -> bool {
+        !self.changed && self.known.is_of(span)
+    }
 }
 
 #[cfg(test)]
@@ -65,5 +118,26 @@ mod tests {
     #[test]
     fn before_the_clock_has_run_that_long_nobody_is_old_enough() {
         assert!(!Age::aged(10, Span::from_ms(10_000), Jiffies::new(250)).admits(0));
+    }
+
+    #[test]
+    fn a_time_that_changed_is_not_steady_even_when_it_is_what_it_was() {
+        let (mut expire, jiffies) = (Expire::default(), Jiffies::new(250));
+        let [long, short] = [500, 100].map(Span::from_ms);
+        assert_eq!(expire.of(long, jiffies), 125);
+        assert!(expire.is_steady(long) && !expire.is_steady(short));
+        assert_eq!((expire.of(short, jiffies), expire.of(long, jiffies)), (25, 125));
+        assert!(!expire.is_steady(short) && !expire.is_steady(long));
+    }
+
+    #[test]
+    fn the_highest_busy_class_is_that_of_the_lowest_number() {
+        let mut busy = BusyClasses::default();
+        assert_eq!((busy.highest(), busy.are_several()), (None, false));
+        busy.add(IoprioClass::Idle);
+        busy.add(IoprioClass::BestEffort);
+        assert_eq!((busy.highest(), busy.are_several()), (Some(IoprioClass::BestEffort), true));
+        busy.remove(IoprioClass::BestEffort);
+        assert_eq!((busy.highest(), busy.are_several()), (Some(IoprioClass::Idle), false));
     }
 }

@@ -52,6 +52,12 @@ impl HandedBack {
         self.of_all.pop_front()
     }
 
+    /// Has this class one?
+    #[inline(always)]
+    pub(super) fn has_of_class(&self, class: IoprioClass) -> bool {
+        !self.of_class[class].is_empty()
+    }
+
     /// Has this class one? Then that, or nothing.
     pub(super) fn pop_of_class(&mut self, class: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
         let &(_, queued) = self.of_class[class].front()?;

@@ -62,10 +62,10 @@ impl Batch {
         jiffies: Jiffies,
     ) -> Option<Candidate> {
         let goes_on = goes_on(self.taken, tunables.fifo_batch);
-        if goes_on && let Some(rq) = class.next(self.dir) {
+        if goes_on && let Some(rq) = class.lanes[self.dir].next() {
             return Some(Candidate { dir: self.dir, rq, why: Why::Continues });
         }
-        let (reads, writes) = (class.has(Dir::Read), class.has(Dir::Write));
+        let (reads, writes) = (class.lanes.read.has_any(), class.lanes.write.has_any());
         let dir = self.starved.choose(cx, reads, writes, tunables.writes_starved)?;
         let (rq, why) = begin(cx, class, dir, jiffies);
         (self.dir, self.taken) = (dir, 0);
@@ -83,9 +83,11 @@ impl Batch {
     }
 }
 
+#[inline(never)]
 fn begin(cx: &Cx<'_>, class: &mut ClassQueue, dir: Dir, jiffies: Jiffies) -> (RequestId, BatchStart) {
-    let oldest = class.aged[dir].head().expect("this direction waits");
-    match (class.aged[dir].late(cx.now, jiffies, Expiry::At), class.next(dir)) {
+    let lane = &mut class.lanes[dir];
+    let oldest = lane.aged.head().expect("this direction waits");
+    match (lane.aged.late(cx.now, jiffies, Expiry::At), lane.next()) {
         (Some(late), _) => (oldest, BatchStart::Expired { late }),
         (None, Some(next)) => (next, BatchStart::NextInOrder),
         (None, None) => (oldest, BatchStart::Oldest),

@@ -21,6 +21,7 @@ use crate::elevators::deadline::Fifo;
 use crate::elevators::ioprio::IoprioClass;
 use crate::index::Tree;
 use crate::request::{Dir, PerDir, RequestId, Sector};
+use crate::time::Tick;
 
 /// One `T` per class.
 #[derive(Debug)]
@@ -60,15 +61,21 @@ pub(super) enum First {
     Known(Option<RequestId>),
 }
 
+/// One direction's requests of a class, in their two orders.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) sorted: Tree<Sector>,
+    pub(super) aged: Fifo,
+    /// Where it goes on.
+    pub(super) position: Position,
+    /// What that comes to at this moment.
+    first: First,
+}
+
 /// One class's requests.
 #[derive(Debug)]
 pub(super) struct ClassQueue {
-    pub(super) sorted: PerDir<Tree<Sector>>,
-    pub(super) aged: PerDir<Fifo>,
-    /// Where each direction goes on.
-    pub(super) position: PerDir<Position>,
-    /// What that comes to at this moment.
-    pub(super) first: PerDir<First>,
+    pub(super) lanes: PerDir<Lane>,
     /// Requests queued or in flight.
     pub(super) unfinished: u32,
 }
@@ -76,85 +83,97 @@ pub(super) struct ClassQueue {
 impl ClassQueue {
     /// Nothing queued; `position`: what is remembered before anything was taken.
     pub(super) fn new(position: Position) -> ClassQueue {
-        ClassQueue {
-            sorted: PerDir::default(),
-            aged: PerDir::default(),
-            position: PerDir { read: position, write: position },
-            first: PerDir::default(),
-            unfinished: 0,
-        }
-    }
-
-    /// The request with which a direction goes on.
-    #[inline(always)]
-    pub(super) fn next(&mut self, dir: Dir) -> Option<RequestId> {
-        if let First::Known(first) = self.first[dir] {
-            return first;
-        }
-        let first = self.position[dir].request(&self.sorted[dir]);
-        self.first[dir] = First::Known(first);
-        first
-    }
-
-    /// The direction goes on from there.
-    pub(super) fn goes_on_from(&mut self, dir: Dir, start: Sector) {
-        self.position[dir].goes_on_from(start);
-        self.first[dir] = First::Unknown;
-    }
-
-    /// `rq` comes into the order.
-    #[inline(always)]
-    pub(super) fn sort(&mut self, dir: Dir, rq: RequestId, start: Sector) {
-        self.sorted[dir].insert(rq.index() as u32, start);
-        let First::Known(first) = self.first[dir] else { return };
-        // Equals stand in the order in which they came.
-        let is_first = first.is_none_or(|first| start < self.sorted[dir].key(first.index() as u32));
-        if is_first && self.position[dir].admits(start) {
-            self.first[dir] = First::Known(Some(rq));
-        }
-    }
-
-    pub(super) fn has(&self, dir: Dir) -> bool {
-        self.aged[dir].head().is_some()
+        let lane = |_| Lane { sorted: Tree::new(), aged: Fifo::default(), position, first: First::Unknown };
+        ClassQueue { lanes: PerDir::from_fn(lane), unfinished: 0 }
     }
 
     /// How many are queued.
     pub(super) fn len(&self) -> u32 {
-        self.sorted.read.len() + self.sorted.write.len()
+        self.lanes.read.sorted.len() + self.lanes.write.sorted.len()
     }
 
     pub(super) fn is_busy(&self) -> bool {
         self.unfinished > 0
     }
 
+    pub(super) fn check(&self, requests: &crate::request::Requests) {
+        for dir in Dir::BOTH {
+            let Lane { sorted, aged, position, first } = &self.lanes[dir];
+            sorted.check();
+            aged.check(requests);
+            assert_eq!(sorted.len(), aged.len());
+            position.check(sorted);
+            if let First::Known(first) = *first {
+                assert_eq!(first, position.request(sorted));
+            }
+        }
+        assert!(self.unfinished >= self.len());
+    }
+}
+
+impl Lane {
+    /// The request with which the direction goes on.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<RequestId> {
+        match self.first {
+            First::Known(first) => first,
+            First::Unknown => self.look_up_next(),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up_next(&mut self) -> Option<RequestId> {
+        let first = self.position.request(&self.sorted);
+        self.first = First::Known(first);
+        first
+    }
+
+    /// The direction goes on from there.
+    pub(super) fn goes_on_from(&mut self, start: Sector) {
+        self.position.goes_on_from(start);
+        self.first = First::Unknown;
+    }
+
+    /// `rq` comes into both orders.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, rq: RequestId, start: Sector, expires: Tick) {
+        self.aged.push(rq, expires);
+        self.sorted.insert(rq.index() as u32, start);
+        let First::Known(first) = self.first else { return };
+        // Equals stand in the order in which they came.
+        let is_first = first.is_none_or(|first| start < self.sorted.key(first.index() as u32));
+        if is_first && self.position.admits(start) {
+            self.first = First::Known(Some(rq));
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn has_any(&self) -> bool {
+        self.aged.head().is_some()
+    }
+
     /// `rq` is chosen: the direction would go on behind it.
     #[inline(always)]
-    pub(super) fn take(&mut self, dir: Dir, rq: RequestId) {
+    pub(super) fn take(&mut self, rq: RequestId) {
         // A request that begins at the same sector as the first of all does not stand before it.
-        let was_first = self.first[dir] == First::Known(Some(rq));
-        let behind = self.position[dir].took(&self.sorted[dir], rq);
-        self.drop(dir, rq);
-        self.first[dir] = if was_first { First::Known(behind) } else { First::Unknown };
+        let was_first = self.first == First::Known(Some(rq));
+        let behind = self.position.took(&self.sorted, rq);
+        self.drop(rq);
+        self.first = if was_first { First::Known(behind) } else { First::Unknown };
     }
 
     /// `rq` leaves both orders.
     #[inline(always)]
-    pub(super) fn drop(&mut self, dir: Dir, rq: RequestId) {
-        self.first[dir] = First::Unknown;
-        self.sorted[dir].remove(rq.index() as u32);
-        self.aged[dir].list.remove(rq);
+    pub(super) fn drop(&mut self, rq: RequestId) {
+        self.first = First::Unknown;
+        self.sorted.remove(rq.index() as u32);
+        self.aged.remove(rq);
     }
 
-    pub(super) fn check(&self, requests: &crate::request::Requests) {
-        for dir in Dir::BOTH {
-            self.sorted[dir].check();
-            self.aged[dir].check(requests);
-            assert_eq!(self.sorted[dir].len(), self.aged[dir].list.len());
-            self.position[dir].check(&self.sorted[dir]);
-            if let First::Known(first) = self.first[dir] {
-                assert_eq!(first, self.position[dir].request(&self.sorted[dir]));
-            }
-        }
-        assert!(self.unfinished >= self.sorted.read.len() + self.sorted.write.len());
+    /// `rq` starts at `start` now.
+    pub(super) fn move_in_order(&mut self, rq: RequestId, start: Sector) {
+        self.first = First::Unknown;
+        self.sorted.remove(rq.index() as u32);
+        self.sorted.insert(rq.index() as u32, start);
     }
 }

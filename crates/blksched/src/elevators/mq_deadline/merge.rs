@@ -10,7 +10,7 @@
 #![doc(alias = "dd_bio_merge")]
 #![doc(alias = "dd_merged_requests")]
 
-use super::class::{ClassQueue, First};
+use super::class::ClassQueue;
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};
 use crate::elevators::ioprio::IoprioClass;
@@ -23,7 +23,7 @@ impl MqDeadline {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let (found, steps) = self.classes[IoprioClass::of(bio.priority)].sorted[bio.dir()].find(bio.end());
+        let (found, steps) = self.classes[IoprioClass::of(bio.priority)].lanes[bio.dir()].sorted.find(bio.end());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
@@ -31,7 +31,7 @@ impl MqDeadline {
     /// The requests beside `rq` in the tree that it is in, whichever that is.
     pub(super) fn beside(&self, rq: RequestId) -> Neighbours {
         let index = rq.index() as u32;
-        let tree_of = |class: &'static IoprioClass| Dir::BOTH.map(|dir| &self.classes[*class].sorted[dir]);
+        let tree_of = |class: &'static IoprioClass| Dir::BOTH.map(|dir| &self.classes[*class].lanes[dir].sorted);
         let mut trees = IoprioClass::ALL.iter().flat_map(tree_of);
         let tree: Option<&Tree<Sector>> = trees.find(|tree| tree.contains(index));
         tree.map_or(Neighbours::default(), |tree| Neighbours {
@@ -42,18 +42,11 @@ impl MqDeadline {
 }
 
 impl ClassQueue {
-    /// `rq` starts at `start` now.
-    pub(super) fn move_in_order(&mut self, dir: Dir, rq: RequestId, start: Sector) {
-        self.first[dir] = First::Unknown;
-        self.sorted[dir].remove(rq.index() as u32);
-        self.sorted[dir].insert(rq.index() as u32, start);
-    }
-
     /// `victim` is part of `into` from now on.
     pub(super) fn absorb(&mut self, dir: Dir, into: RequestId, victim: RequestId) {
-        self.aged[dir].inherit(into, victim);
-        self.position[dir].lost(&self.sorted[dir], victim);
-        self.drop(dir, victim);
-        self.unfinished -= 1;
+        let lane = &mut self.lanes[dir];
+        lane.aged.inherit(into, victim);
+        lane.position.lost(&lane.sorted, victim);
+        lane.drop(victim);
     }
 }

@@ -14,7 +14,7 @@
 #![doc(alias = "dd_finish_request")]
 #![doc(alias = "dd_has_work")]
 
-use super::ageing::{self, Age, MAY_AGE};
+use super::ageing::{Age, BusyClasses, Expire, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
 use super::class::{ClassQueue, PerClass};
@@ -29,8 +29,8 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
 use crate::queue::merge::Merging;
-use crate::request::{Bio, Dir, RequestId, Requests};
-use crate::time::{Instant, Jiffies, Tick};
+use crate::request::{Bio, Dir, PerDir, RequestId, Requests};
+use crate::time::{Instant, Jiffies, Span, Tick};
 use crate::tunables::Tunables;
 
 /// What eras do differently.
@@ -48,6 +48,10 @@ pub struct MqDeadline {
     jiffies: Jiffies,
     tags: Tags,
     pub(super) classes: PerClass<ClassQueue>,
+    /// Those that have unfinished requests.
+    busy: BusyClasses,
+    /// How long requests may wait, and whether all that wait were told so.
+    expire: PerDir<Expire>,
     batch: Batch,
     handed_back: HandedBack,
     /// Requests in all orders, and those handed back.
@@ -63,6 +67,8 @@ impl MqDeadline {
             jiffies: Jiffies::new(hz),
             tags: rules.tags,
             classes: PerClass::from_fn(|| ClassQueue::new(rules.position)),
+            busy: BusyClasses::default(),
+            expire: PerDir::default(),
             batch: Batch::default(),
             handed_back: HandedBack::new(rules.at_head),
             queued: 0,
@@ -72,34 +78,28 @@ impl MqDeadline {
 
     #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
-        let several = ageing::is_looked_at(&self.classes);
+        let several = self.busy.are_several();
         if several && let Some(rq) = self.choose_aged(cx) {
             return Some(rq);
         }
-        let any = Age::any(self.jiffies.tick(cx.now));
-        self.choose_highest(cx, any, several)
+        self.choose_highest(cx, several)
     }
 
+    /// A class with nothing queued or in flight has no answer, and asking changes nothing.
     #[inline(always)]
-    fn choose_highest(&mut self, cx: &mut Cx<'_>, any: Age, several: bool) -> Option<RequestId> {
-        for class in IoprioClass::ALL {
-            // A class with nothing queued or in flight has no answer, and asking changes nothing.
-            if !self.classes[class].is_busy() {
-                continue;
-            }
-            match self.pick(cx, class, any) {
-                Pick::Taken { rq, .. } => {
-                    if several {
-                        cx.explain(Reason::ClassServed { class: class.class(), why: ClassTurn::Highest });
-                    }
-                    return Some(rq);
+    fn choose_highest(&mut self, cx: &mut Cx<'_>, several: bool) -> Option<RequestId> {
+        let class = self.busy.highest()?;
+        match self.pick(cx, class, None) {
+            Pick::Taken { rq, .. } => {
+                if several {
+                    cx.explain(Reason::ClassServed { class: class.class(), why: ClassTurn::Highest });
                 }
-                Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
-                Pick::Nothing => {}
+                return Some(rq);
             }
-            cx.explain(Reason::ClassBlocks { class: class.class() });
-            return None;
+            Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
+            Pick::Nothing => {}
         }
+        cx.explain(Reason::ClassBlocks { class: class.class() });
         None
     }
 
@@ -108,7 +108,7 @@ impl MqDeadline {
         let now = self.jiffies.tick(cx.now);
         let age = Age::aged(now, self.tunables.prio_aging_expire, self.jiffies);
         for class in MAY_AGE {
-            if let Pick::Taken { rq, queued } = self.pick(cx, class, age) {
+            if let Pick::Taken { rq, queued } = self.pick(cx, class, Some(age)) {
                 let waited = self.jiffies.span(now - queued.max(0) as Tick);
                 cx.explain(Reason::ClassServed { class: class.class(), why: ClassTurn::Aged { waited } });
                 return Some(rq);
@@ -117,33 +117,55 @@ impl MqDeadline {
         None
     }
 
-    /// The next request of a class, if it is old enough.
+    /// The next request of a class, if it is old enough; by default if it was queued by now.
     #[inline(always)]
-    fn pick(&mut self, cx: &mut Cx<'_>, class: IoprioClass, age: Age) -> Pick {
-        if let Some(handed_back) = self.handed_back.pop_of_class(class, age) {
-            return handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued });
+    fn pick(&mut self, cx: &mut Cx<'_>, class: IoprioClass, age: Option<Age>) -> Pick {
+        if self.handed_back.has_of_class(class) {
+            return self.pick_handed_back(cx, class, age);
         }
         let candidate = self.batch.candidate(cx, &mut self.classes[class], &self.tunables, self.jiffies);
         let Some(candidate) = candidate else { return Pick::Nothing };
         let (dir, rq) = (candidate.dir, candidate.rq);
-        let queued = self.classes[class].aged[dir].expires(rq) as i64 - self.expire(dir) as i64;
-        if !age.admits(queued) {
-            return Pick::TooYoung { queued };
+        let mut queued = 0;
+        // While the times are what they were when the requests came, none seems to come from the future.
+        if age.is_some() || !self.expire[dir].is_steady(self.expire_of(dir)) {
+            queued = self.queued_at(class, dir, rq);
+            if !self.age(cx, age).admits(queued) {
+                return Pick::TooYoung { queued };
+            }
         }
         self.batch.took(cx, candidate);
-        self.classes[class].take(dir, rq);
+        self.classes[class].lanes[dir].take(rq);
         Pick::Taken { rq, queued }
+    }
+
+    #[inline(never)]
+    fn pick_handed_back(&mut self, cx: &Cx<'_>, class: IoprioClass, age: Option<Age>) -> Pick {
+        let age = self.age(cx, age);
+        let handed_back = self.handed_back.pop_of_class(class, age).flatten();
+        handed_back.map_or(Pick::Nothing, |(rq, queued)| Pick::Taken { rq, queued })
+    }
+
+    /// The tick at which a request seems to have been queued.
+    #[inline(never)]
+    fn queued_at(&self, class: IoprioClass, dir: Dir, rq: RequestId) -> i64 {
+        self.classes[class].lanes[dir].aged.expires(rq) as i64 - self.jiffies.ticks(self.expire_of(dir)) as i64
+    }
+
+    fn age(&self, cx: &Cx<'_>, age: Option<Age>) -> Age {
+        age.unwrap_or_else(|| Age::any(self.jiffies.tick(cx.now)))
     }
 
     #[inline(always)]
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         if let Some(rq) = self.handed_back.pop() {
             let request = cx.rq(rq);
-            self.classes[IoprioClass::of(request.priority)].goes_on_from(request.dir(), request.start);
+            self.classes[IoprioClass::of(request.priority)].lanes[request.dir()].goes_on_from(request.start);
             self.queued -= 1;
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
+            self.expire = PerDir::default();
             return Dispatch::Empty;
         }
         match (self.choose(cx), self.deadline()) {
@@ -157,16 +179,27 @@ impl MqDeadline {
     }
 
     #[inline(always)]
-    fn expire(&self, dir: Dir) -> Tick {
-        self.jiffies.ticks(match dir {
+    fn expire_of(&self, dir: Dir) -> Span {
+        match dir {
             Dir::Read => self.tunables.read_expire,
             Dir::Write => self.tunables.write_expire,
-        })
+        }
+    }
+
+    /// A request of this class is back from the device, or part of another.
+    #[inline(always)]
+    fn is_finished(&mut self, class: IoprioClass) {
+        let unfinished = &mut self.classes[class].unfinished;
+        *unfinished -= 1;
+        if *unfinished == 0 {
+            self.busy.remove(class);
+        }
     }
 
     fn hand_back(&mut self, cx: &Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
-        let queued = self.jiffies.tick(cx.now) as i64 - self.expire(request.dir()) as i64;
+        let expire = self.jiffies.ticks(self.expire_of(request.dir()));
+        let queued = self.jiffies.tick(cx.now) as i64 - expire as i64;
         self.handed_back.push(IoprioClass::of(request.priority), rq, queued);
     }
 }
@@ -194,18 +227,19 @@ impl Elevator for MqDeadline {
         self.tunables.async_depth = depth::all_of_them(cx.device());
     }
 
+    #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let (dir, start, class) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
-        let expires = self.jiffies.tick(cx.now) + self.expire(dir);
         self.queued += 1;
-        let class = &mut self.classes[class];
-        class.unfinished += 1;
+        self.busy.add(class);
+        self.classes[class].unfinished += 1;
         if at == Insert::First {
             self.hand_back(cx, rq);
-        } else {
-            class.sort(dir, rq, start);
-            class.aged[dir].push(rq, expires);
+            return Run::No;
         }
+        let expire = self.expire_of(dir);
+        let expires = self.jiffies.tick(cx.now) + self.expire[dir].of(expire, self.jiffies);
+        self.classes[class].lanes[dir].insert(rq, start, expires);
         Run::No
     }
 
@@ -236,7 +270,7 @@ impl Elevator for MqDeadline {
     }
 
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        self.classes[IoprioClass::of(cx.rq(rq).priority)].unfinished -= 1;
+        self.is_finished(IoprioClass::of(cx.rq(rq).priority));
         Run::No
     }
 
@@ -247,7 +281,9 @@ impl Elevator for MqDeadline {
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let request = cx.rq(victim);
         self.queued -= 1;
-        self.classes[IoprioClass::of(request.priority)].absorb(request.dir(), into, victim);
+        let class = IoprioClass::of(request.priority);
+        self.classes[class].absorb(request.dir(), into, victim);
+        self.is_finished(class);
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -259,6 +295,7 @@ impl Elevator for MqDeadline {
         self.classes.iter().for_each(|class| class.check(requests));
         let sorted: u32 = self.classes.iter().map(ClassQueue::len).sum();
         assert_eq!(self.queued, sorted + self.handed_back.len());
+        assert!(IoprioClass::ALL.iter().all(|&class| self.busy.has(class) == self.classes[class].is_busy()));
     }
 }
 
@@ -278,7 +315,7 @@ impl Merges for MqDeadline {
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
             let request = cx.rq(rq);
-            self.classes[IoprioClass::of(request.priority)].move_in_order(request.dir(), rq, request.start);
+            self.classes[IoprioClass::of(request.priority)].lanes[request.dir()].move_in_order(rq, request.start);
         }
     }
 }
