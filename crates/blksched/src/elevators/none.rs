@@ -64,6 +64,7 @@ impl Elevator for Unscheduled {
         Hooks::of(&[])
     }
 
+    #[inline(always)]
     fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         match at {
             Insert::First => self.waiting.push_front(rq),
@@ -72,6 +73,7 @@ impl Elevator for Unscheduled {
         Run::No
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
         self.waiting.pop_front().map_or(Dispatch::Empty, Dispatch::Issue)
     }
@@ -106,6 +108,7 @@ impl Merges for Unscheduled {
         than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
     }
 
+    #[inline(always)]
     fn newest_few(&self, _bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
         self.waiting.few_before(than, into)
     }

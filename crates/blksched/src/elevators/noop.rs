@@ -72,6 +72,7 @@ impl Elevator for Noop {
         Hooks::of(&[])
     }
 
+    #[inline(always)]
     fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         match at {
             Insert::First => self.fifo.push_front(rq),
@@ -80,6 +81,7 @@ impl Elevator for Noop {
         Run::No
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, _cx: &mut Cx<'_>) -> Dispatch {
         self.fifo.pop_front().map_or(Dispatch::Empty, Dispatch::Issue)
     }

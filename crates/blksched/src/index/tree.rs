@@ -8,6 +8,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 mod balance;
 
@@ -193,7 +194,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         }
         // The sentinel, if nothing was met.
         let parent = if comparisons == 0 { NIL } else { parent + 1 };
-        let behind = if side == LEFT { parent } else { nodes[parent as usize].behind };
+        // On which side a search falls out cannot be predicted either, here and below.
+        let behind = select_unpredictable(side == LEFT, parent, nodes[parent as usize].behind);
         if self.rekeyed || (behind != NIL && nodes[behind as usize].key == key) {
             return self.find_again(key);
         }
@@ -228,7 +230,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         if gap.parent == NIL || gap.root != self.root || key > gap.key {
             return None;
         }
-        let before = if gap.side == 0 { self.nodes[gap.parent as usize].before } else { gap.parent };
+        let before = select_unpredictable(gap.side == 0, self.nodes[gap.parent as usize].before, gap.parent);
         (before == NIL || self.nodes[before as usize].key < key).then_some(gap)
     }
 
@@ -313,10 +315,11 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     #[inline(always)]
     fn hang(&mut self, slot: u32, key: K, Gap { parent, side, .. }: Gap<K>) {
         let nodes = &mut self.nodes[..];
-        let (before, behind) = match (parent, side) {
-            (NIL, _) => (NIL, NIL),
-            (_, 0) => (nodes[parent as usize].before, parent),
-            _ => (parent, nodes[parent as usize].behind),
+        let Node { before, behind, .. } = nodes[parent as usize];
+        let (before, behind) = match parent {
+            // The sentinel's neighbours mean nothing.
+            NIL => (NIL, NIL),
+            _ => (select_unpredictable(side == 0, before, parent), select_unpredictable(side == 0, parent, behind)),
         };
         nodes[slot as usize] = Node { before, behind, ..Node::of(key, parent, Colour::Red) };
         // The one that is missing is the sentinel, whose neighbours are never asked for.

@@ -99,22 +99,19 @@ impl<T> PerDir<T> {
     }
 }
 
+// Which of the two is asked for cannot be predicted, so no branch is made of it.
 impl<T> Index<Dir> for PerDir<T> {
     type Output = T;
+    #[inline(always)]
     fn index(&self, dir: Dir) -> &T {
-        match dir {
-            Dir::Read => &self.read,
-            Dir::Write => &self.write,
-        }
+        core::hint::select_unpredictable(dir == Dir::Read, &self.read, &self.write)
     }
 }
 
 impl<T> IndexMut<Dir> for PerDir<T> {
+    #[inline(always)]
     fn index_mut(&mut self, dir: Dir) -> &mut T {
-        match dir {
-            Dir::Read => &mut self.read,
-            Dir::Write => &mut self.write,
-        }
+        core::hint::select_unpredictable(dir == Dir::Read, &mut self.read, &mut self.write)
     }
 }
 

@@ -89,6 +89,7 @@ impl Stepping {
     }
 
     /// The request that the batch goes on with, or that a new batch begins with.
+    #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if let Some((_, rq)) = self.next.filter(|_| batch::goes_on(self.taken, self.tunables.fifo_batch)) {
             self.taken += 1;
@@ -145,6 +146,7 @@ impl Elevator for Stepping {
         Hooks::of(&[Hook::LookUp])
     }
 
+    #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         if at == Insert::First {
             self.chosen.push_front(rq);
@@ -162,6 +164,7 @@ impl Elevator for Stepping {
         Run::No
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         if let Some(rq) = self.chosen.pop_front() {
             return Dispatch::Issue(rq);
@@ -218,6 +221,7 @@ impl Merges for Stepping {
         }
     }
 
+    #[inline(always)]
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         if !self.tunables.front_merges {
             return Lookup::Nothing;

@@ -77,6 +77,7 @@ impl Elevator for Kyber {
         Hooks::of(&[Hook::Admit, Hook::Complete])
     }
 
+    #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         match at {
@@ -86,6 +87,7 @@ impl Elevator for Kyber {
         Run::No
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         match self.turn.choose(cx, &mut self.queues) {
             Some((rq, token)) => {
@@ -97,6 +99,7 @@ impl Elevator for Kyber {
         }
     }
 
+    #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let domain = domain_of(cx.rq(rq).op);
         let Started { at, token } = self.started[rq];
@@ -145,6 +148,7 @@ impl Merges for Kyber {
         than.map_or(staged.tail(), |than| staged.before(than))
     }
 
+    #[inline(always)]
     fn newest_few(&self, bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
         self.queues[domain_of(bio.op)].staged.few_before(than, into)
     }
@@ -155,6 +159,7 @@ impl Admits for Kyber {
         Some(self.async_depth(device))
     }
 
+    #[inline(always)]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         match bio.waiter {
             Waiter::Sync => Admission::Unlimited,

@@ -52,6 +52,7 @@ impl Statistics {
     }
 
     /// A request of `domain` is done.
+    #[inline(always)]
     pub(super) fn count(
         &mut self,
         cx: &mut Cx<'_>,
@@ -66,11 +67,16 @@ impl Statistics {
         latencies.count(Latency::Device, device, target);
         // A look that is due already comes before one that were due from now on.
         if self.due.is_none() {
-            let until = jiffies.instant(jiffies.tick(cx.now) + Tick::from(jiffies.hz() / 10));
-            self.due = Some(until);
-            cx.wake_at(self.due);
-            cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
+            self.arm(cx, jiffies);
         }
+    }
+
+    #[inline(never)]
+    fn arm(&mut self, cx: &mut Cx<'_>, jiffies: Jiffies) {
+        let until = jiffies.instant(jiffies.tick(cx.now) + Tick::from(jiffies.hz() / 10));
+        self.due = Some(until);
+        cx.wake_at(self.due);
+        cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
     }
 
     /// It is time to look.

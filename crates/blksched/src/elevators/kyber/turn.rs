@@ -31,6 +31,7 @@ impl Default for Turn {
 
 impl Turn {
     /// The next request and its token.
+    #[inline(always)]
     pub(super) fn choose(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>) -> Option<(RequestId, u32)> {
         let mut why = DomainTurn::BatchUsed;
         if self.taken < batch(self.domain) {
@@ -40,6 +41,16 @@ impl Turn {
             }
             why = DomainTurn::NothingToSend;
         }
+        self.ask_the_others(cx, queues, why)
+    }
+
+    #[inline(never)]
+    fn ask_the_others(
+        &mut self,
+        cx: &mut Cx<'_>,
+        queues: &mut PerDomain<DomainQueue>,
+        why: DomainTurn,
+    ) -> Option<(RequestId, u32)> {
         self.taken = 0;
         let started = self.domain as usize;
         for nth in 1..=DOMAINS.len() {
@@ -54,6 +65,7 @@ impl Turn {
     }
 }
 
+#[inline(always)]
 fn ask(cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, domain: Domain) -> Option<(RequestId, u32)> {
     match queues[domain].take() {
         Answer::Goes(rq, token) => {

@@ -19,6 +19,7 @@ use crate::index::Tree;
 use crate::request::{Bio, Dir, RequestId, Sector};
 
 impl MqDeadline {
+    #[inline(always)]
     pub(super) fn look_in_front(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         if !self.tunables.front_merges {
             return Lookup::Nothing;

@@ -243,6 +243,7 @@ impl Elevator for MqDeadline {
         Run::No
     }
 
+    #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let before = self.ahead_of_time.take();
         let answer = self.answer(cx);
@@ -269,6 +270,7 @@ impl Elevator for MqDeadline {
         Run::Soon
     }
 
+    #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         self.is_finished(IoprioClass::of(cx.rq(rq).priority));
         Run::No
@@ -304,6 +306,7 @@ impl Merges for MqDeadline {
         Merging::LINUX_6_1
     }
 
+    #[inline(always)]
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         self.look_in_front(cx, bio)
     }
@@ -325,6 +328,7 @@ impl Admits for MqDeadline {
         Some(1)
     }
 
+    #[inline(always)]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         depth::admission(bio.op, self.tunables.async_depth, cx.device(), self.tags)
     }
