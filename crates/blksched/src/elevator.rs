@@ -2,6 +2,8 @@
 
 pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{Listener, Reason};
+pub use crate::facts::DeviceFacts;
+pub(crate) use crate::facts::Due;
 use crate::group::Group;
 use crate::queue::merge::Merging;
 use crate::queue::rq_qos::OwnThrottling;
@@ -10,64 +12,12 @@ use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
 
-/// Facts about the device, as the queue sees them at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceFacts {
-    /// Does it seek?
-    pub rotational: bool,
-    /// How many requests it takes at a time.
-    pub depth: u32,
-    /// How many it has. A completing request no longer counts, a dispatched one counts once the answer is given.
-    pub in_flight: u32,
-    /// How many request slots the queue has (`nr_requests`).
-    pub nr_requests: u32,
-    /// The largest request \[512-byte sectors\].
-    pub max_sectors: u32,
-    /// The most pieces of memory in one.
-    pub max_segments: u16,
-    /// How many tags a word of the tag map has, for [`Admission::Shallow`].
-    pub tags_per_word: u32,
-}
-
 /// What an elevator may look at and say during one call.
 pub struct Cx<'a> {
     /// The time of this call.
     pub now: Instant,
     pub(crate) state: &'a mut QueueState,
     pub(crate) listener: Option<&'a mut dyn Listener>,
-}
-
-/// From when on an elevator is asked for its deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
-    /// Is it asked whenever anything happens? Otherwise it announces a deadline that moves.
-    asked: bool,
-    /// `Instant::NEVER`: it has none.
-    at: Instant,
-}
-
-impl Due {
-    pub(crate) fn of(hooks: Hooks) -> Due {
-        let asked = hooks.has(Hook::Deadline);
-        Due { asked, at: if asked { Instant::ZERO } else { Instant::NEVER } }
-    }
-
-    /// May its deadline have come?
-    #[inline(always)]
-    pub(crate) fn may_be(self, now: Instant) -> bool {
-        self.at <= now
-    }
-
-    /// May it have one?
-    #[inline(always)]
-    pub(crate) fn may_come(self) -> bool {
-        self.at != Instant::NEVER
-    }
-
-    /// Is this the deadline that it has?
-    pub(crate) fn agrees(self, deadline: Option<Instant>) -> bool {
-        self.asked || self.at == deadline.unwrap_or(Instant::NEVER)
-    }
 }
 
 impl Cx<'_> {

@@ -72,6 +72,7 @@ mod elevators;
 mod entry;
 pub mod estimate;
 mod explain;
+mod facts;
 pub mod group;
 #[cfg(feature = "elevator-author")]
 pub mod index;

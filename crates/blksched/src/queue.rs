@@ -74,7 +74,7 @@ use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
 use slot_pools::SlotPools;
-use steps::Rest;
+use state::Rest;
 use tasks::Tasks;
 
 /// This many deadlines at one moment are no accident.

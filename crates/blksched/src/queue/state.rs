@@ -2,11 +2,14 @@
 
 use alloc::vec::Vec;
 
+use super::answers::Delivery;
+use super::config::QueueConfig;
 use super::merge::MergeIndex;
+use super::mq::Search;
 use super::slot_pools::SlotPools;
-use super::steps::Rest;
-use super::{Delivery, QueueConfig};
-use crate::elevator::{DeviceFacts, Due, Hooks, Run};
+use crate::answer::{Dispatch, Hooks, Insert, Run};
+use crate::explain::End;
+use crate::facts::{DeviceFacts, Due};
 use crate::request::{Bios, RequestId, Requests};
 use crate::time::Instant;
 
@@ -32,6 +35,23 @@ pub struct QueueState {
     pub(crate) deliveries: Vec<Delivery>,
     /// Where a step went beyond the short way, how it goes on.
     pub(crate) rest: Rest,
+}
+
+/// How a step goes on that went beyond the short way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rest {
+    /// It ended there.
+    Nothing,
+    /// The bio may join this request.
+    Joins((RequestId, End)),
+    /// No slot is simply free; the bio's request would be inserted here.
+    NoSlot(Insert),
+    /// No tag is free, by this search.
+    NoTag(Search),
+    /// This new request may continue another; it would be inserted here.
+    MayContinue(RequestId, Insert),
+    /// The elevator did not answer with a request.
+    Answered(Dispatch),
 }
 
 impl QueueState {

@@ -1,5 +1,6 @@
 //! What the queue does, where it keeps state of its own for it: one file for each kind of state beside this folder.
 
+mod calls;
 mod calm;
 mod cgroup;
 mod compiled;
@@ -11,5 +12,4 @@ mod sequence;
 mod tasks;
 mod waiters;
 
-pub use compiled::CalmSteps;
-pub(in crate::queue) use compiled::Rest;
+pub use calls::CalmSteps;

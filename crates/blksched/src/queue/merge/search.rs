@@ -40,8 +40,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. `hooks`: what
-    /// the elevator has; compiled together with one elevator, this knows.
+    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. `hooks`:
+    /// what the elevator has; compiled together with one elevator, this knows.
     #[inline(always)]
     pub(in crate::queue) fn look_for<E: Elevator + ?Sized>(
         &mut self,

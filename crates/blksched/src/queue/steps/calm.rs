@@ -13,7 +13,7 @@ use crate::queue::merge::{Attempt, Hit};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::Piece;
-use crate::queue::steps::Rest;
+use crate::queue::state::Rest;
 use crate::queue::waiters::Sleeper;
 use crate::queue::{BlockQueue, Listener, Next, Outcome, Submitted};
 use crate::request::{Bio, InFlight, NONE, RequestId, Stage};

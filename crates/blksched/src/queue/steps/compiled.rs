@@ -5,72 +5,21 @@
 //! **Rule** A step does what the long way does when nothing rare is going on. Where something rare begins it stops,
 //! leaves word of it ([`Rest`]), and the long way goes on from there. Each step is compiled twice: with a listener, and
 //! without, where reasons are not even asked for.
+//! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
+
+#![doc(alias = "blk_mq_submit_bio")]
+#![doc(alias = "blk_mq_dispatch_rq_list")]
+#![doc(alias = "blk_mq_end_request")]
 
 use crate::elevator::{Cx, Dispatch, Elevator, Hook, Insert, Run};
 use crate::explain::{Listener, Reason};
-use crate::queue::merge::{Hit, OnInsert};
+use crate::queue::merge::OnInsert;
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
-use crate::queue::{Delivery, Outcome, Plugging, QueueState};
-use crate::request::{Bio, Carried, InFlight, NONE, Request, RequestId, Stage};
+use crate::queue::state::Rest;
+use crate::queue::{CalmSteps, Delivery, Outcome, Plugging, QueueState};
+use crate::request::{Bio, Carried, InFlight, NONE, Request, Stage};
 use crate::time::Instant;
-
-/// How a step goes on that went beyond the short way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Rest {
-    /// It ended there.
-    Nothing,
-    /// The bio may join this request.
-    Joins(Hit),
-    /// No slot is simply free; the bio's request would be inserted here.
-    NoSlot(Insert),
-    /// No tag is free, by this search.
-    NoTag(Search),
-    /// This new request may continue another; it would be inserted here.
-    MayContinue(RequestId, Insert),
-    /// The elevator did not answer with a request.
-    Answered(Dispatch),
-}
-
-/// An elevator, and its queue's steps; every elevator has them.
-pub trait CalmSteps {
-    /// A bio comes. The request that was inserted; `NONE` if the rest is to be done.
-    fn arrive_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        bio: &Bio,
-    ) -> u32;
-
-    /// The same, of a bio that could join no request after all.
-    fn enter_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        bio: &Bio,
-        at: Insert,
-    ) -> u32;
-
-    /// The device has room. `None` if the rest is to be done.
-    fn issue_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-    ) -> Option<InFlight>;
-
-    /// The device is done with a command. False if that is not for the short way.
-    fn complete_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        command: &InFlight,
-        outcome: Outcome,
-    ) -> bool;
-}
 
 impl<E: Elevator> CalmSteps for E {
     fn arrive_calmly<'a>(
