@@ -107,6 +107,9 @@ pub(crate) enum Verb {
     /// Show exports of an NBD server as files of a directory (FUSE), for programs without NBD.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Mount(crate::mount::MountArguments),
+    /// Show this machine's ublk devices (serve --ublk), or remove one whose server was killed.
+    #[cfg(all(feature = "serve", target_os = "linux"))]
+    Ublk(crate::ublk::UblkArguments),
     /// Put a load on any NBD server, or on several side by side, and measure what a request costs.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Load(crate::load::LoadArguments),

@@ -42,6 +42,8 @@ mod top;
 mod trace;
 mod trust;
 mod typed;
+#[cfg(all(feature = "serve", target_os = "linux"))]
+mod ublk;
 mod used;
 #[cfg(target_os = "linux")]
 mod validate;
@@ -133,6 +135,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Load(arguments) => load::run(arguments, catalogue),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Mount(arguments) => mount::run(arguments),
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        Verb::Ublk(arguments) => ublk::run(arguments),
         Verb::Completions { shell } => generate::completions(*shell),
         Verb::Man { directory } => generate::man_pages(directory),
     }

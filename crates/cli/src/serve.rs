@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use blksched::Catalogue;
 use blksched_serve::{
     Arrival, AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
-    TlsFiles, check_policies, check_tls, serve,
+    TlsFiles, UblkConfig, check_policies, check_tls, serve,
 };
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
@@ -88,11 +88,11 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
     let model = model.transpose()?;
     let mut listen = listen(arguments)?;
-    let vhost = vhost(arguments)?;
+    let (vhost, ublk) = (vhost(arguments)?, ublk(arguments)?);
     let private = (listen.is_empty() && arguments.run.is_some()).then(private_directory).transpose()?;
     if let Some(directory) = &private {
         listen.push(Listen::Unix(directory.join("nbd.sock")));
-    } else if listen.is_empty() && vhost.is_empty() {
+    } else if listen.is_empty() && vhost.is_empty() && ublk.is_empty() {
         listen.push(Listen::Tcp(([127, 0, 0, 1], 10809).into()));
     }
     let control = arguments.control.clone().or_else(|| private.as_ref().map(|path| path.join("control.sock")));
@@ -118,6 +118,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         model,
         listen,
         vhost,
+        ublk,
         tls: tls(arguments)?,
         control,
         metrics: arguments.metrics.as_deref().map(metrics).transpose()?,
@@ -202,6 +203,21 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
         listen.push(Listen::Systemd);
     }
     Ok(listen)
+}
+
+/// Exports that are block devices.
+fn ublk(arguments: &ServeArguments) -> Result<Vec<UblkConfig>, Failure> {
+    let names: Vec<&str> = arguments.export.iter().map(|export| export.split('=').next().unwrap_or_default()).collect();
+    let read = |text: &String| {
+        let said = |why: String| Failure::Input(format!("--ublk {text}: {why}"));
+        let config = text.parse::<UblkConfig>().map_err(said)?;
+        if !names.contains(&config.export.as_str()) {
+            let near = did_you_mean(&config.export, names.iter().copied());
+            return Err(said(format!("expected an export of {}{near}", names.join(", "))));
+        }
+        Ok(config)
+    };
+    arguments.ublk.iter().map(read).collect()
 }
 
 /// Sockets for virtual machines; where there is one export, its name may be left out.

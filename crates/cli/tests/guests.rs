@@ -51,6 +51,17 @@ fn said_by(script: &[&str]) -> Option<String> {
     Some(text)
 }
 
+/// Debian's kernel with the ublk driver, which this test gets itself where apt can: no other test needs it.
+fn lacks_ublk_kernel(script: &str) -> Option<String> {
+    let kernel = Path::new(TARGET).join("guest-kernel-ublk/boot").is_dir();
+    let mut fetch = Command::new("sh");
+    fetch.args([script, "--fetch"]).env("CARGO_TARGET_DIR", TARGET);
+    let fetched =
+        kernel || kit::processes::output_within(&mut fetch, LONGEST).is_ok_and(|output| output.status.success());
+    (!fetched)
+        .then(|| "no kernel with ublk: `docs/ublk-guest.sh --fetch` could not get linux-image-6.12…-cloud-amd64".into())
+}
+
 #[test]
 fn two_virtual_machines_share_a_disk_two_to_one() {
     let Some(text) = said_by(&[SCRIPT, "6"]) else { return };
@@ -72,4 +83,52 @@ fn a_virtual_machine_boots_from_a_vhost_user_disk_and_runs_fio() {
     for said in ["verify: (groupid=0, jobs=1): err= 0", "trimmed", "command ended: 0", "DONE", "errors=0"] {
         assert!(text.contains(said), "it does not say `{said}`: {text}");
     }
+}
+
+/// Each line of the guest that has this in it.
+fn lines<'t>(text: &'t str, with: &str) -> Vec<&'t str> {
+    text.lines().map(str::trim_end).filter(|line| line.contains(with)).collect()
+}
+
+#[test]
+#[ignore = "slow: a guest with the ublk driver serves its own disks under emulation, some five minutes"]
+fn a_machine_with_the_ublk_driver_has_exports_as_its_disks() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ublk-guest.sh");
+    if let Some(reason) = lacks_ublk_kernel(script) {
+        assert!(std::env::var_os("BLKSCHED_REQUIRE_GUESTS").is_none(), "{reason}");
+        println!("skipped: {reason}");
+        return;
+    }
+    let Some(text) = said_by(&[script]) else { return };
+    for said in [
+        // What is missing is named, with what to do.
+        "modprobe ublk_drv",
+        "it takes root (CAP_SYS_ADMIN)",
+        "block devices are root's to make",
+        // A disk, and one that is read-only.
+        "ublkb0: sectors 196608 queues 2 blocks 512 4096 ro 0 discard 1073741824 zeroes 1073741824 cache write back fua 1 depth 32",
+        "ublkb1: sectors 16384 queues 2 blocks 512 4096 ro 1 discard 0 zeroes 0",
+        "/dev/ublkb0: live, 2 queues of 32, served by process",
+        "end that, and the device goes",
+        // Its data.
+        "verify: (groupid=0, jobs=1): err= 0",
+        "the file has the same",
+        "reads as zeroes",
+        "trimmed",
+        // Ctrl-C, SIGTERM, and kill -9 with what it leaves.
+        "ended by INT: 0",
+        "ended by TERM: 0",
+        "ended by KILL: 137",
+        "/dev/ublkb0: no block device, 2 queues of 64, its server is gone: `blksched ublk remove 0` removes it",
+        "ublk: its server is gone: `blksched ublk remove 0` removes it",
+        "command ended: 0",
+        "DONE",
+    ] {
+        assert!(text.contains(said), "it does not say `{said}`: {text}");
+    }
+    assert_eq!(lines(&text, "no device is left").len(), 3, "{text}");
+    assert_eq!(lines(&text, "fsck: 0, ").len(), 2, "{text}");
+    assert!(!text.contains("WRONG"), "{text}");
+    let shares = lines(&text, "shares: b had ")[0].split(' ').nth(3).unwrap().parse::<u32>().unwrap();
+    assert!((180..=220).contains(&shares), "{shares} hundredths of 200");
 }

@@ -113,7 +113,9 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
         return Err(ServeError::Config(format!("two exports are called `{}`", pair[0])));
     }
     let of_rules = config.rules.iter().filter_map(|rule| rule.export());
-    for name in of_rules.chain(config.vhost.iter().map(|(export, _)| export.as_str())) {
+    let of_guests = config.vhost.iter().map(|(export, _)| export.as_str());
+    let of_devices = config.ublk.iter().map(|device| device.export.as_str());
+    for name in of_rules.chain(of_guests).chain(of_devices) {
         if !names.contains(&name) {
             let near = blksched_text::did_you_mean(name, names.iter().copied());
             return Err(ServeError::Config(format!("no export is called `{name}`{near}")));

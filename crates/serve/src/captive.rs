@@ -4,11 +4,22 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 
 use blksched_nbd::Uri;
 use rustix::process::{Pid, Signal, kill_process};
+
+/// What the command is shown.
+pub struct Shown<'s> {
+    /// The exports' URIs.
+    pub uris: &'s [Uri],
+    /// Block devices, and their exports' names.
+    pub devices: &'s [(PathBuf, &'s str)],
+    /// The control socket.
+    pub control: Option<&'s str>,
+}
 
 /// The command that runs.
 pub struct Captive {
@@ -19,27 +30,31 @@ pub struct Captive {
 
 impl Captive {
     /// Run `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
-    /// there is one, `control` if there is one. When it has ended, something can be read from `wakeup`'s other end.
+    /// there is one, `ublk_NAME` of each that is a block device, `control` if there is one. When it has ended, something can
+    /// be read from `wakeup`'s other end.
     ///
     /// # Errors
     /// If there is no shell.
-    pub fn run(command: &str, uris: &[Uri], control: Option<&str>, wakeup: UnixStream) -> io::Result<Captive> {
+    pub fn run(command: &str, shown: &Shown<'_>, wakeup: UnixStream) -> io::Result<Captive> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command);
         // Sockets that systemd has passed were for us.
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
             shell.env_remove(name);
         }
-        if let Some(first) = uris.first() {
+        if let Some(first) = shown.uris.first() {
             shell.env("uri", first.to_string());
             if let blksched_nbd::Address::Unix { path } = &first.address {
                 shell.env("unixsocket", path);
             }
         }
-        for uri in uris {
+        for uri in shown.uris {
             shell.env(format!("uri_{}", uri.export), uri.to_string());
         }
-        if let Some(control) = control {
+        for (device, export) in shown.devices {
+            shell.env(format!("ublk_{export}"), device);
+        }
+        if let Some(control) = shown.control {
             shell.env("control", control);
         }
         let mut child = shell.spawn()?;

@@ -12,6 +12,7 @@ use crate::caps::Limit;
 use crate::engine::EngineKind;
 use crate::policies::Files;
 use crate::reload::Reload;
+use crate::ublk::UblkConfig;
 
 /// How long the last sync of a server that ends may take.
 const SYNC: Duration = Duration::from_secs(60);
@@ -46,6 +47,8 @@ pub struct ServerConfig {
     pub listen: Vec<Listen>,
     /// Where a guest's monitor connects with vhost-user: the export, and the socket.
     pub vhost: Vec<(String, PathBuf)>,
+    /// Which exports are block devices of this machine, too.
+    pub ublk: Vec<UblkConfig>,
     /// Who the server is to clients with TLS, and who they must be; none: there is no TLS.
     pub tls: Option<TlsFiles>,
     /// Where `blksched ctl` connects.

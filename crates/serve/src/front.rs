@@ -16,7 +16,7 @@ use slab::Slab;
 use crate::ServeError;
 use crate::access::may_open;
 use crate::assemble::Serving;
-use crate::captive::Captive;
+use crate::captive::{self, Captive};
 use crate::config::ServerConfig;
 use crate::connection::{Way, Who};
 use crate::control;
@@ -28,7 +28,7 @@ use crate::notify::{State, notify};
 use crate::orders::{Client, Leave, Order, Question};
 use crate::reload::{Changes, Reload, changes, of_disk};
 use crate::tls::{self, Tls};
-use crate::vhost;
+use crate::{ublk, vhost};
 
 /// Clients that may be in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
@@ -46,6 +46,7 @@ pub struct Front {
     control: Option<Control>,
     metrics: Vec<Door>,
     vhost: Vec<vhost::Endpoint>,
+    ublk: Vec<ublk::Device>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
@@ -107,8 +108,10 @@ impl Front {
         signal_hook::low_level::pipe::register(signal_hook::consts::SIGHUP, hangs_up)
             .map_err(ServeError::system("listening for signals"))?;
         let came = vhost::Numbers::default();
-        let Opened { doors, metrics, control, tls, mut vhost } = Opened::open(config, &mut inherited, &serving)?;
+        let Opened { doors, metrics, control, tls, mut vhost, mut ublk } =
+            Opened::open(config, &mut inherited, &serving)?;
         vhost.iter_mut().try_for_each(|endpoint| endpoint.begin(&came))?;
+        ublk.iter_mut().try_for_each(|device| device.begin(&came))?;
         let clients = inherited.close();
         let names = || serving.exports.iter().map(|export| export.name.as_str());
         let first = || doors.first().map(|door| (door, door.tls(tls.is_some())));
@@ -117,8 +120,11 @@ impl Front {
             say(&format!("{uri}  ({} bytes)", export.size));
         }
         vhost.iter().for_each(|endpoint| say(&endpoint.says()));
+        ublk.iter().for_each(|device| say(&device.says()));
         let path = control.as_ref().and_then(|control| control.path.as_ref()?.to_str());
-        let captive = config.run.as_ref().map(|command| Captive::run(command, &uris, path, ring));
+        let devices: Vec<_> = ublk.iter().map(ublk::Device::path).collect();
+        let shown = captive::Shown { uris: &uris, devices: &devices, control: path };
+        let captive = config.run.as_ref().map(|command| Captive::run(command, &shown, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
         let mut front = Front {
             serving,
@@ -126,6 +132,7 @@ impl Front {
             control,
             metrics,
             vhost,
+            ublk,
             guests: Slab::new(),
             askers: Slab::new(),
             came,
@@ -297,7 +304,7 @@ impl Front {
         }
         let (changed, came, went) = (now.len() + set, come.len(), go.len());
         tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
-        self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
+        self.show_exports();
         (config.elevator, config.knobs, config.depth) = (new.elevator, new.knobs, new.depth);
         config.disks = new.disks;
         for export in &mut config.exports {
@@ -305,6 +312,12 @@ impl Front {
                 export.share = again.share;
             }
         }
+    }
+
+    /// Exports may have come, gone, or changed their size.
+    fn show_exports(&self) {
+        self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
+        self.ublk.iter().for_each(|device| device.show(&self.serving));
     }
 
     fn serve_asker(&mut self, at: usize, config: &mut ServerConfig) {
@@ -322,7 +335,7 @@ impl Front {
                 false => control::answer(question, serving, config),
             });
             next = asker.go_on(&[], &|_| false, None);
-            self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
+            self.show_exports();
         }
         if let Next::Ends(_) = next {
             self.askers.remove(at);
@@ -420,6 +433,7 @@ struct Opened {
     control: Option<Control>,
     tls: Option<Tls>,
     vhost: Vec<vhost::Endpoint>,
+    ublk: Vec<ublk::Device>,
 }
 
 impl Opened {
@@ -452,6 +466,12 @@ impl Opened {
         self.metrics = metrics.transpose()?.unwrap_or_default();
         for (export, path) in &config.vhost {
             self.vhost.push(vhost::Endpoint::open(path, export, serving)?);
+        }
+        if !config.ublk.is_empty() {
+            ublk::tell_of_left();
+        }
+        for device in &config.ublk {
+            self.ublk.push(ublk::Device::open(device, serving)?);
         }
         Ok(())
     }

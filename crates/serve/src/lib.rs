@@ -10,6 +10,7 @@
 #![cfg(target_os = "linux")]
 
 mod access;
+mod answers;
 mod assemble;
 mod backend;
 mod buffer;
@@ -42,6 +43,7 @@ mod tenant;
 mod tls;
 mod turns;
 mod tx_queue;
+mod ublk;
 mod vhost;
 
 pub use access::{Rule, RuleError, may_open};
@@ -56,6 +58,7 @@ pub use orders::{Leave, Question};
 pub use policies::{Files, check as check_policies};
 pub use reload::Reload;
 pub use shard::Shard;
+pub use ublk::{Info as UblkInfo, State as UblkState, UblkConfig, UblkDevice, remove_ublk, ublk_devices};
 
 use blksched::Catalogue;
 

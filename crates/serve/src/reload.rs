@@ -63,6 +63,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
             "listening",
             old.listen != new.listen
                 || old.vhost != new.vhost
+                || old.ublk != new.ublk
                 || old.control != new.control
                 || old.metrics != new.metrics,
         ),

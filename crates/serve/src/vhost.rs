@@ -44,6 +44,16 @@ pub struct Target {
     pub export: Export,
 }
 
+impl Target {
+    /// Where this export's requests go now.
+    pub fn find(export: &str, serving: &Serving) -> Option<Target> {
+        let at = serving.find(export)?;
+        let place = serving.places[at];
+        let control = serving.shards[place.shard].control.clone();
+        Some(Target { control, tenant: place.tenant, export: serving.exports[at].clone() })
+    }
+}
+
 /// What the front knows and the endpoint's thread needs: none while there is no such export.
 pub type Shown = Arc<Mutex<Option<Target>>>;
 
@@ -89,12 +99,7 @@ impl Endpoint {
 
     /// Exports may have come, gone, or changed their size.
     pub fn show(&self, serving: &Serving) {
-        let found = serving.find(&self.export).map(|at| {
-            let place = serving.places[at];
-            let control = serving.shards[place.shard].control.clone();
-            Target { control, tenant: place.tenant, export: serving.exports[at].clone() }
-        });
-        *lock(&self.shown) = found;
+        *lock(&self.shown) = Target::find(&self.export, serving);
     }
 
     /// Another server may open its own here, until this one [comes back](Endpoint::come_back).
@@ -165,6 +170,6 @@ fn one_guest(listener: &mut Listener, shown: &Shown, numbers: &Numbers, path: &s
 }
 
 /// A thread that panicked leaves nothing half done behind these locks.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -33,6 +33,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         model: None,
         listen: Vec::new(),
         vhost: Vec::new(),
+        ublk: Vec::new(),
         tls: None,
         control: None,
         metrics: None,

@@ -57,6 +57,9 @@ pub(crate) struct ServeArguments {
     /// Give a virtual machine an export as its disk, at this socket (vhost-user-blk); may be repeated
     #[arg(long, value_name = "EXPORT=PATH")]
     pub(crate) vhost_user: Vec<String>,
+    /// Make an export a block device of this machine, /dev/ublkb0 or the next (Linux 6.5, root); may be repeated
+    #[arg(long, value_name = "EXPORT[,queues=N][,depth=N][,id=N]")]
+    pub(crate) ublk: Vec<String>,
     /// Serve addresses beyond this machine without TLS
     #[arg(long)]
     pub(crate) plain_tcp_beyond_loopback: bool,

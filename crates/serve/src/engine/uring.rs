@@ -1,4 +1,5 @@
-//! The io_uring engine: submit and wait in one system call. The only file of the project with `unsafe` code.
+//! The io_uring engine: submit and wait in one system call. With `ublk/ring.rs` the only file of
+//! the project with `unsafe` code.
 //!
 //! Why it is sound: the kernel is given addresses of memory that an [`Entry`] owns (buffers, headers, io vectors, all
 //! on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has come,

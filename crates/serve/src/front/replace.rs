@@ -14,6 +14,7 @@ use crate::assemble::{Place, Running};
 use crate::config::ServerConfig;
 use crate::connection::{Way, Who};
 use crate::hand_over::{self, HandedClient, Role};
+use crate::handshaking::HandshakingClient;
 use crate::listen::Door;
 use crate::orders::{Client, Order};
 
@@ -42,6 +43,9 @@ impl Front {
     /// Another server wants to take this one's place: it gets the sockets.
     pub(super) fn hand_over_doors(&mut self, at: usize) {
         let asker = self.askers.remove(at);
+        if !self.ublk.is_empty() {
+            return refuse(asker);
+        }
         let of_doors = |role, doors: &'_ [Door]| -> Vec<_> {
             let named = doors.iter().filter_map(|door| Some((door.address()?, door)));
             named.map(|(address, door)| (role, address, door.fd().try_clone_to_owned())).collect()
@@ -143,6 +147,8 @@ impl Front {
 
     /// No more clients; what is under way is served. What another server goes on with is left alone.
     pub(super) fn stop(&mut self) -> Result<(), ServeError> {
+        // What is cached of a block device is written back now, while the shards serve.
+        self.ublk.clear();
         let order = || if self.replaced { Order::Leave } else { Order::Stop };
         self.serving.shards.iter().for_each(|shard| shard.control.order(order()));
         self.doors.clear();
@@ -157,6 +163,14 @@ impl Front {
         }
         Ok(())
     }
+}
+
+/// Block devices end with their server: what is mounted on them would fail.
+fn refuse(asker: HandshakingClient) {
+    tracing::warn!(peer = %asker.peer, "another server wants to take over: not with block devices (--ublk)");
+    let (socket, ..) = asker.into_rest();
+    let _ = rustix::io::ioctl_fionbio(&socket, false);
+    let _ = rustix::io::write(&socket, b"error\nit has block devices (--ublk), which cannot be handed over\n");
 }
 
 /// Everything was given to it: does it begin?

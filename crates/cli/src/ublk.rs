@@ -1,0 +1,51 @@
+//! `blksched ublk`: block devices that a server has made (`serve --ublk`), and what one that was killed has left.
+
+use blksched_serve::{UblkDevice, UblkState, remove_ublk, ublk_devices};
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct UblkArguments {
+    #[command(subcommand)]
+    verb: UblkVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum UblkVerb {
+    /// Show all, whoever made them.
+    List,
+    /// Remove one whose server is gone.
+    Remove {
+        /// Its number, as in /dev/ublkb0.
+        id: u32,
+    },
+}
+
+/// Look at the devices, or remove one.
+pub(crate) fn run(arguments: &UblkArguments) -> Result<(), Failure> {
+    match arguments.verb {
+        UblkVerb::List => {
+            let lines: String = ublk_devices().map_err(Failure::Outside)?.iter().map(line).collect();
+            Ok(output::print(if lines.is_empty() { "no ublk devices\n" } else { &lines })?)
+        }
+        UblkVerb::Remove { id } => remove_ublk(id).map_err(Failure::Outside),
+    }
+}
+
+fn line(device: &UblkDevice) -> String {
+    let (path, info) = (device.path(), &device.info);
+    let state = match info.state {
+        UblkState::Dead => "no block device",
+        UblkState::Live => "live",
+        UblkState::Quiesced => "waits for a server",
+        UblkState::Other(_) => "another state",
+    };
+    let server = match info.process.filter(|_| device.served) {
+        Some(process) => format!("served by process {process}"),
+        // Of one that is only just being made the driver says the same.
+        None => format!("its server is gone: `blksched ublk remove {}` removes it", device.id),
+    };
+    format!("{}: {state}, {} queues of {}, {server}\n", path.display(), info.queues, info.depth)
+}

@@ -1,0 +1,383 @@
+//! A block device of this machine (`/dev/ublkb0`) for an export, without NBD: Linux's ublk driver hands each request of
+//! the device to us, and here it becomes a request of NBD on a socket of the export's shard, one per queue, and is
+//! checked, shared and counted there like all others.
+//!
+//! A device comes and goes with its server: it is stopped, which writes back what the kernel has cached of it, before
+//! the shards are. One whose server was killed has lost its block device, but not its number: it is told of at the next
+//! start, and removed by `blksched ublk remove`. What is said to the driver stands in `abi`, the unsafe part in
+//! `ring`, a queue's life in `queue`.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::ServeError;
+use crate::assemble::Serving;
+use crate::vhost::{Numbers, Shown, Target, lock};
+
+mod abi;
+mod queue;
+mod ring;
+
+pub use abi::{Info, State};
+use ring::ControlRing;
+
+/// Where devices are made.
+const CONTROL: &str = "/dev/ublk-control";
+/// How long the driver may take to answer what takes no I/O.
+const SOON: Duration = Duration::from_secs(10);
+/// How long a device may take to begin, for which its partitions are read, and to write back what is cached of it.
+const LATE: Duration = Duration::from_secs(120);
+/// How long its file may take to appear.
+const APPEARS: Duration = Duration::from_secs(10);
+/// Queues and their depth, unless something else is said.
+const QUEUES: usize = 4;
+const DEPTH: u16 = 64;
+
+/// Which export is to be a block device, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UblkConfig {
+    /// Its name.
+    pub export: String,
+    /// How many queues; none: one per processor, up to four.
+    pub queues: Option<u16>,
+    /// How many requests each takes at a time.
+    pub depth: u16,
+    /// The device's number; none: the first that is free.
+    pub id: Option<u32>,
+}
+
+impl FromStr for UblkConfig {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<UblkConfig, String> {
+        let mut words = text.split(',');
+        let export = words.next().unwrap_or_default().to_owned();
+        let mut config = UblkConfig { export, queues: None, depth: DEPTH, id: None };
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let number = |least: u32, most: u32| {
+                let expected = || format!("{key}={value}: expected a number from {least} to {most}");
+                value.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(expected)
+            };
+            match key {
+                "queues" => config.queues = Some(number(1, u32::from(abi::MOST_QUEUES))? as u16),
+                "depth" => config.depth = number(1, 1024)? as u16,
+                "id" => config.id = Some(number(0, 1 << 20)?),
+                _ => {
+                    let near = blksched_text::did_you_mean(key, ["queues", "depth", "id"]);
+                    return Err(format!("unknown option `{key}`{near}: expected queues=N, depth=N or id=N"));
+                }
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// The control device.
+struct Driver {
+    ring: ControlRing,
+}
+
+impl Driver {
+    /// Is there one that can what is needed? What is missing is said, and what to do.
+    fn open() -> Result<Driver, String> {
+        let device = OpenOptions::new().read(true).write(true).open(CONTROL).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!(
+                "no {CONTROL}: Linux's ublk driver is not loaded: `modprobe ublk_drv` (a kernel with \
+                 CONFIG_BLK_DEV_UBLK, 6.5 or later)"
+            ),
+            io::ErrorKind::PermissionDenied => format!("{CONTROL}: {error}: block devices are root's to make"),
+            _ => format!("{CONTROL}: {error}"),
+        })?;
+        let ring = ControlRing::new(device.into()).map_err(|error| {
+            format!("no io_uring for {CONTROL}: {error} (it needs Linux 6.5, and kernel.io_uring_disabled=0)")
+        })?;
+        let mut driver = Driver { ring };
+        let features = driver.ask(abi::Control::Features, 0, &[0; 8], 0, SOON);
+        match features.ok().and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes) {
+            Some(features) if features & abi::WISHES == abi::WISHES => Ok(driver),
+            _ => {
+                let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+                let release = release.trim();
+                Err(format!(
+                    "the ublk driver of Linux {release} cannot let a server copy the data of requests \
+                     (UBLK_F_USER_COPY): it takes Linux 6.5 or later"
+                ))
+            }
+        }
+    }
+
+    fn ask(&mut self, what: abi::Control, id: u32, said: &[u8], data: u64, by: Duration) -> Result<Vec<u8>, String> {
+        let asked = self.ring.ask(what, id, said, data, by);
+        asked.map_err(|error| match (error.raw_os_error(), what) {
+            (Some(libc::EPERM), _) => format!("ublk: {}: {error}: it takes root (CAP_SYS_ADMIN)", what.name()),
+            (Some(libc::EEXIST), abi::Control::Add) => {
+                format!("ublk device {id} is there already: `blksched ublk list` says whose")
+            }
+            (Some(libc::ENODEV), abi::Control::Info | abi::Control::Delete) => format!("there is no ublk device {id}"),
+            _ => format!("ublk: {}: {error}", what.name()),
+        })
+    }
+
+    fn info(&mut self, id: u32) -> Result<Info, String> {
+        let heard = self.ask(abi::Control::Info, id, &[0; abi::INFO], 0, SOON)?;
+        heard.try_into().map(|bytes| Info::read(&bytes)).map_err(|_| "ublk: an answer of another length".to_owned())
+    }
+}
+
+/// A block device.
+pub struct Device {
+    config: UblkConfig,
+    info: Info,
+    driver: Driver,
+    shown: Shown,
+    queues: Vec<JoinHandle<()>>,
+}
+
+impl Device {
+    /// There is to be one: it has a number, and nothing else of it can be seen yet.
+    ///
+    /// # Errors
+    /// If there can be none: with what is missing.
+    pub fn open(config: &UblkConfig, serving: &Serving) -> Result<Device, ServeError> {
+        let said = |why: String| ServeError::Config(format!("--ublk {}: {why}", config.export));
+        let mut driver = Driver::open().map_err(said)?;
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get().min(QUEUES));
+        let wish = Info {
+            queues: config.queues.unwrap_or(processors as u16),
+            depth: config.depth,
+            state: State::Dead,
+            id: config.id.unwrap_or(abi::ANY),
+            process: None,
+            features: abi::WISHES,
+        };
+        let added = driver.ask(abi::Control::Add, wish.id, &wish.bytes(), 0, SOON).map_err(said)?;
+        let info = Info::read(added.as_slice().try_into().map_err(|_| said("an answer of another length".into()))?);
+        let shown = Shown::default();
+        let mut device = Device { config: config.clone(), info, driver, shown, queues: Vec::new() };
+        device.show(serving);
+        let target = lock(&device.shown).clone();
+        let target = target.ok_or_else(|| said(format!("no export is called `{}`", config.export)))?;
+        let parameters = abi::parameters(&target.export);
+        device.driver.ask(abi::Control::Parameters, info.id, &parameters, 0, SOON).map_err(said)?;
+        Ok(device)
+    }
+
+    /// Its block device appears; I/O of its users may come before this returns.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn begin(&mut self, numbers: &Numbers) -> Result<(), ServeError> {
+        self.appear(numbers).map_err(|why| ServeError::Config(format!("--ublk {}: {why}", self.config.export)))
+    }
+
+    fn appear(&mut self, numbers: &Numbers) -> Result<(), String> {
+        let Info { id, queues, depth, .. } = self.info;
+        let device = Arc::new(character_device(id)?);
+        let ready = (0..queues).map(|queue| self.start_queue(queue, depth, &device, numbers));
+        let ready: Vec<Receiver<Result<(), String>>> =
+            ready.collect::<io::Result<_>>().map_err(|error| format!("starting a thread: {error}"))?;
+        for one in ready {
+            one.recv().map_err(|_| "a queue's thread has ended".to_owned())??;
+        }
+        let own = u64::from(std::process::id());
+        self.driver.ask(abi::Control::Start, id, &[], own, LATE)?;
+        tracing::info!(device = id, queues, depth, export = self.config.export, "ublk: a block device is there");
+        Ok(())
+    }
+
+    fn start_queue(
+        &mut self,
+        queue: u16,
+        depth: u16,
+        device: &Arc<OwnedFd>,
+        numbers: &Numbers,
+    ) -> io::Result<Receiver<Result<(), String>>> {
+        let (sender, ready) = channel();
+        let (device, shown, numbers) = (device.clone(), self.shown.clone(), numbers.clone());
+        let begin = queue::Begin { device, id: self.info.id, queue, depth, shown, numbers };
+        let name = format!("ublk-{}-{queue}", self.info.id);
+        let thread = std::thread::Builder::new().name(name).spawn(move || queue::live(begin, &sender))?;
+        self.queues.push(thread);
+        Ok(ready)
+    }
+
+    /// Exports may have come, gone, or changed their size.
+    pub fn show(&self, serving: &Serving) {
+        *lock(&self.shown) = Target::find(&self.config.export, serving);
+    }
+
+    /// The block device, and the export's name.
+    pub fn path(&self) -> (PathBuf, &str) {
+        (block_device(self.info.id), &self.config.export)
+    }
+
+    /// As a line for people.
+    pub fn says(&self) -> String {
+        let (path, export) = self.path();
+        format!("ublk: {}  ({export})", path.display())
+    }
+
+    /// What is cached of it is written back; then it is gone.
+    fn end(&mut self) -> Result<(), String> {
+        let id = self.info.id;
+        if !self.queues.is_empty() {
+            self.driver.ask(abi::Control::Stop, id, &[], 0, LATE)?;
+        }
+        let until = Instant::now() + SOON;
+        while self.queues.iter().any(|queue| !queue.is_finished()) {
+            if Instant::now() > until {
+                return Err(format!("ublk: the queues of device {id} do not end"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // While something is mounted on it, it stays.
+        self.driver.ask(abi::Control::Delete, id, &[], 0, SOON).map(drop)
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if let Err(why) = self.end() {
+            let id = self.info.id;
+            tracing::error!(device = id, why, "ublk: a device is left: `blksched ublk remove {id}`");
+        }
+    }
+}
+
+/// The file of a device's server, which udev may make in a moment.
+fn character_device(id: u32) -> Result<OwnedFd, String> {
+    let path = PathBuf::from(format!("/dev/ublkc{id}"));
+    let until = Instant::now() + APPEARS;
+    loop {
+        match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => return Ok(file.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        }
+    }
+}
+
+fn block_device(id: u32) -> PathBuf {
+    PathBuf::from(format!("/dev/ublkb{id}"))
+}
+
+/// A device that is there, whoever made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UblkDevice {
+    /// Its number.
+    pub id: u32,
+    /// What the driver says of it.
+    pub info: Info,
+    /// Does its server's process run?
+    pub served: bool,
+}
+
+impl UblkDevice {
+    /// Its block device.
+    pub fn path(&self) -> PathBuf {
+        block_device(self.id)
+    }
+}
+
+/// All ublk devices of this machine.
+///
+/// # Errors
+/// If there is no driver, or it does not answer.
+pub fn ublk_devices() -> Result<Vec<UblkDevice>, String> {
+    let mut driver = Driver::open()?;
+    let mut found: Vec<UblkDevice> =
+        numbers_of(Path::new("/dev")).into_iter().filter_map(|id| driver.look(id).ok()).collect();
+    found.sort_by_key(|device| device.id);
+    Ok(found)
+}
+
+impl Driver {
+    fn look(&mut self, id: u32) -> Result<UblkDevice, String> {
+        let info = self.info(id)?;
+        let runs = |process: i32| Path::new(&format!("/proc/{process}")).exists();
+        Ok(UblkDevice { id, info, served: info.process.is_some_and(runs) })
+    }
+}
+
+/// The numbers of the devices in this directory.
+fn numbers_of(directory: &Path) -> Vec<u32> {
+    let names = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.filter_map(|name| name.to_str()?.strip_prefix("ublkc")?.parse().ok()).collect()
+}
+
+/// Remove a device that a server has left behind.
+///
+/// # Errors
+/// If there is none, or its server runs.
+pub fn remove_ublk(id: u32) -> Result<(), String> {
+    let mut driver = Driver::open()?;
+    let device = driver.look(id)?;
+    if let (true, Some(process)) = (device.served, device.info.process) {
+        return Err(format!("ublk device {id} is served by process {process}: end that, and the device goes"));
+    }
+    if device.info.state != State::Dead {
+        driver.ask(abi::Control::Stop, id, &[], 0, LATE)?;
+    }
+    driver.ask(abi::Control::Delete, id, &[], 0, LATE).map(drop)
+}
+
+/// Devices whose server is gone are told of, with what removes them. The driver forgets whose they were.
+pub fn tell_of_left() {
+    for UblkDevice { id, .. } in ublk_devices().into_iter().flatten().filter(|device| !device.served) {
+        tracing::warn!(device = id, "ublk: its server is gone: `blksched ublk remove {id}` removes it");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_device_is_understood_or_named() {
+        let config: UblkConfig = "a".parse().unwrap();
+        assert_eq!(config, UblkConfig { export: "a".into(), queues: None, depth: 64, id: None });
+        let config: UblkConfig = "a,queues=2,depth=8,id=3".parse().unwrap();
+        assert_eq!(config, UblkConfig { export: "a".into(), queues: Some(2), depth: 8, id: Some(3) });
+        for (text, why) in [
+            ("a,queue=2", "unknown option `queue`: did you mean `queues`?"),
+            ("a,queues=0", "queues=0: expected a number from 1 to 64"),
+            ("a,depth=2000", "depth=2000: expected a number from 1 to 1024"),
+            ("a,id=-1", "id=-1: expected"),
+        ] {
+            let said = text.parse::<UblkConfig>().unwrap_err();
+            assert!(said.starts_with(why), "{said}");
+        }
+    }
+
+    #[test]
+    fn without_the_driver_it_says_what_is_missing() {
+        if Path::new(CONTROL).exists() {
+            return;
+        }
+        let why = ublk_devices().unwrap_err();
+        assert!(why.contains("modprobe ublk_drv") && why.contains("CONFIG_BLK_DEV_UBLK"), "{why}");
+    }
+
+    #[test]
+    fn devices_are_found_by_their_files() {
+        let folder = std::env::temp_dir().join(format!("blksched-ublk-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        ["ublkc0", "ublkc12", "ublkb0", "ublk-control"].iter().for_each(|name| {
+            std::fs::write(folder.join(name), "").unwrap();
+        });
+        let mut found = numbers_of(&folder);
+        found.sort_unstable();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, [0, 12]);
+    }
+}
