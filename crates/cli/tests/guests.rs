@@ -106,7 +106,8 @@ fn a_machine_with_the_ublk_driver_has_exports_as_its_disks() {
         "it takes root (CAP_SYS_ADMIN)",
         "block devices are root's to make",
         // A disk, and one that is read-only.
-        "ublkb0: sectors 196608 queues 2 blocks 512 4096 ro 0 discard 1073741824 zeroes 1073741824 cache write back fua 1 depth 32",
+        "ublkb0: sectors 196608 queues 2 blocks 512 4096 ro 0 discard 1073741824 zeroes 1073741824 \
+         cache write back fua 1 depth 32",
         "ublkb1: sectors 16384 queues 2 blocks 512 4096 ro 1 discard 0 zeroes 0",
         "/dev/ublkb0: live, 2 queues of 32, served by process",
         "end that, and the device goes",

@@ -30,8 +30,8 @@ pub struct Captive {
 
 impl Captive {
     /// Run `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
-    /// there is one, `ublk_NAME` of each that is a block device, `control` if there is one. When it has ended, something can
-    /// be read from `wakeup`'s other end.
+    /// there is one, `ublk_NAME` of each that is a block device, `control` if there is one. When it has ended,
+    /// something can be read from `wakeup`'s other end.
     ///
     /// # Errors
     /// If there is no shell.
