@@ -72,7 +72,7 @@ impl FromStr for UblkConfig {
                 "id" => config.id = Some(number(0, 1 << 20)?),
                 _ => {
                     let near = blksched_text::did_you_mean(key, ["queues", "depth", "id"]);
-                    return Err(format!("unknown option `{key}`{near}: expected queues=N, depth=N or id=N"));
+                    return Err(format!("no option is called `{key}`{near} (known: queues, depth, id)"));
                 }
             }
         }
@@ -349,7 +349,8 @@ mod tests {
         let config: UblkConfig = "a,queues=2,depth=8,id=3".parse().unwrap();
         assert_eq!(config, UblkConfig { export: "a".into(), queues: Some(2), depth: 8, id: Some(3) });
         for (text, why) in [
-            ("a,queue=2", "unknown option `queue`: did you mean `queues`?"),
+            ("a,queue=2", "no option is called `queue`; did you mean `queues`? (known: queues, depth, id)"),
+            ("a,x", "no option is called `x` (known: queues, depth, id)"),
             ("a,queues=0", "queues=0: expected a number from 1 to 64"),
             ("a,depth=2000", "depth=2000: expected a number from 1 to 1024"),
             ("a,id=-1", "id=-1: expected"),
