@@ -18,7 +18,7 @@ pub struct DeviceFacts {
     pub max_sectors: u32,
     /// The most pieces of memory in one.
     pub max_segments: u16,
-    /// How many tags a word of the tag map has, for [`Admission::Shallow`].
+    /// How many tags a word of the tag map has, for `Admission::Shallow`.
     pub tags_per_word: u32,
 }
 

@@ -168,7 +168,7 @@ pub struct Info {
     pub id: u32,
     /// The server's process; none: it has not begun.
     pub process: Option<i32>,
-    /// What it has of [`WISHES`], and more.
+    /// What it has of what was wished for (UBLK_F_…), and more.
     pub features: u64,
 }
 
