@@ -2,10 +2,11 @@
 
 use crate::request::{NONE, RequestId, Requests, Table};
 
-/// A list in which any member is found, removed and given neighbours in one step.
-#[derive(Clone, Debug, Default)]
-pub struct List {
-    links: Table<Link>,
+/// A list in which any member is found, removed and given neighbours in one step. Each member may have a `value`, which
+/// stands in one row with its neighbours, because it is asked for with them.
+#[derive(Clone, Debug)]
+pub struct List<V = ()> {
+    links: Table<Link<V>>,
     pub(super) ends: Ends,
     pub(super) len: u32,
 }
@@ -30,19 +31,36 @@ impl Ends {
     }
 }
 
-/// A member's neighbours, or `NONE`; `before` is `OUT` for an id that is not a member.
+/// A member's neighbours, or `NONE`, and its value; `before` is `OUT` for an id that is not a member.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct Link<V> {
     before: u32,
     behind: u32,
+    value: V,
 }
 
 /// On no list.
 const OUT: u32 = NONE - 1;
 
-impl Default for Link {
-    fn default() -> Link {
-        Link { before: OUT, behind: NONE }
+impl<V: Default> Default for Link<V> {
+    fn default() -> Link<V> {
+        Link { before: OUT, behind: NONE, value: V::default() }
+    }
+}
+
+impl<V: Copy> Link<V> {
+    /// It is on no list any more; what it was.
+    #[inline(always)]
+    fn leave(&mut self) -> Link<V> {
+        let was = *self;
+        (self.before, self.behind) = (OUT, NONE);
+        was
+    }
+}
+
+impl<V: Copy + Default> Default for List<V> {
+    fn default() -> List<V> {
+        List { links: Table::new(), ends: Ends::default(), len: 0 }
     }
 }
 
@@ -57,8 +75,31 @@ fn number(id: Option<RequestId>) -> u32 {
 }
 
 impl List {
+    /// Make `id` the last member.
+    #[inline(always)]
+    pub fn push_back(&mut self, id: RequestId) {
+        self.push_back_with(id, ());
+    }
+
+    /// Make `id` the first member.
+    pub fn push_front(&mut self, id: RequestId) {
+        self.link(id, (), None, self.head());
+    }
+
+    /// Put `id` right behind the member `at`.
+    pub fn insert_after(&mut self, at: RequestId, id: RequestId) {
+        self.insert_after_with(at, id, ());
+    }
+
+    /// Put `id` right before the member `at`.
+    pub fn insert_before(&mut self, at: RequestId, id: RequestId) {
+        self.link(id, (), self.before(at), Some(at));
+    }
+}
+
+impl<V: Copy + Default> List<V> {
     /// An empty list.
-    pub fn new() -> List {
+    pub fn new() -> List<V> {
         List::default()
     }
 
@@ -119,11 +160,17 @@ impl List {
         into.len()
     }
 
-    /// Make `id` the last member.
+    /// The value of the member `rq`; of one that was a member last, its last.
     #[inline(always)]
-    pub fn push_back(&mut self, id: RequestId) {
+    pub fn value(&self, rq: RequestId) -> V {
+        self.links[rq].value
+    }
+
+    /// Make `id` the last member, with this value.
+    #[inline(always)]
+    pub fn push_back_with(&mut self, id: RequestId, value: V) {
         let before = self.ends.tail;
-        self.make_member(id, Link { before, behind: NONE });
+        self.make_member(id, Link { before, behind: NONE, value });
         self.ends.tail = id.0;
         match before {
             NONE => self.ends.head = id.0,
@@ -131,26 +178,16 @@ impl List {
         }
     }
 
-    /// Make `id` the first member.
-    pub fn push_front(&mut self, id: RequestId) {
-        self.link(id, None, self.head());
-    }
-
-    /// Put `id` right behind the member `at`.
-    pub fn insert_after(&mut self, at: RequestId, id: RequestId) {
-        self.link(id, Some(at), self.behind(at));
-    }
-
-    /// Put `id` right before the member `at`.
-    pub fn insert_before(&mut self, at: RequestId, id: RequestId) {
-        self.link(id, self.before(at), Some(at));
+    /// Put `id` right behind the member `at`, with this value.
+    pub fn insert_after_with(&mut self, at: RequestId, id: RequestId, value: V) {
+        self.link(id, value, Some(at), self.behind(at));
     }
 
     /// Take the first member out.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<RequestId> {
         let head = self.head()?;
-        let behind = core::mem::take(&mut self.links[head]).behind;
+        let behind = self.links[head].leave().behind;
         self.len -= 1;
         self.ends.head = behind;
         match behind {
@@ -166,7 +203,7 @@ impl List {
     /// If it is not a member.
     #[inline]
     pub fn remove(&mut self, id: RequestId) {
-        let link = core::mem::take(&mut self.links[id]);
+        let link = self.links[id].leave();
         assert!(link.before != OUT, "request {id:?} is not on this list");
         self.len -= 1;
         match link.before {
@@ -193,8 +230,8 @@ impl List {
         core::iter::successors(self.head(), |&rq| self.behind(rq))
     }
 
-    fn link(&mut self, id: RequestId, before: Option<RequestId>, behind: Option<RequestId>) {
-        self.make_member(id, Link { before: number(before), behind: number(behind) });
+    fn link(&mut self, id: RequestId, value: V, before: Option<RequestId>, behind: Option<RequestId>) {
+        self.make_member(id, Link { before: number(before), behind: number(behind), value });
         match before {
             Some(before) => self.links[before].behind = id.0,
             None => self.ends.head = id.0,
@@ -206,7 +243,7 @@ impl List {
     }
 
     #[inline(always)]
-    fn make_member(&mut self, id: RequestId, link: Link) {
+    fn make_member(&mut self, id: RequestId, link: Link<V>) {
         let row = self.links.row(id);
         assert!(row.before == OUT, "request {id:?} is already on this list");
         *row = link;

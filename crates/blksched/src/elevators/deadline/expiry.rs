@@ -12,8 +12,9 @@
 #![doc(alias = "read_expire")]
 #![doc(alias = "write_expire")]
 
+use crate::index::List;
 use crate::mechanism;
-use crate::request::{NONE, RequestId, Requests, Table};
+use crate::request::{RequestId, Requests};
 use crate::time::{Instant, Jiffies, Span, Tick};
 
 mechanism! {
@@ -26,97 +27,47 @@ mechanism! {
     }
 }
 
-/// One direction's requests by age (in other schedulers: one class's).
-#[derive(Debug)]
+/// One direction's requests by age (in other schedulers: one class's), each with the tick at which its time is up.
+#[derive(Debug, Default)]
 pub(in crate::elevators) struct Fifo {
-    rows: Table<Row>,
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
-/// A request's place and time: one row, because each is asked for with the other.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    expires: Tick,
-    /// `OUT`: it has no place.
-    before: u32,
-    behind: u32,
-}
-
-/// No place.
-const OUT: u32 = NONE - 1;
-
-impl Default for Row {
-    fn default() -> Row {
-        Row { expires: 0, before: OUT, behind: NONE }
-    }
-}
-
-impl Default for Fifo {
-    fn default() -> Fifo {
-        Fifo { rows: Table::new(), head: NONE, tail: NONE, len: 0 }
-    }
+    list: List<Tick>,
 }
 
 impl Fifo {
     #[inline(always)]
     pub(in crate::elevators) fn push(&mut self, rq: RequestId, expires: Tick) {
-        let before = self.tail;
-        let row = self.rows.row(rq);
-        assert!(row.before == OUT, "request {rq:?} already has a place");
-        *row = Row { expires, before, behind: NONE };
-        self.len += 1;
-        self.tail = rq.0;
-        match before {
-            NONE => self.head = rq.0,
-            before => self.rows[RequestId(before)].behind = rq.0,
-        }
+        self.list.push_back_with(rq, expires);
     }
 
     /// # Panics
-    /// If `rq` has no place.
+    /// If `rq` is not here.
     #[inline(always)]
     pub(in crate::elevators) fn remove(&mut self, rq: RequestId) {
-        let row = &mut self.rows[rq];
-        let Row { before, behind, .. } = *row;
-        assert!(before != OUT, "request {rq:?} has no place");
-        row.before = OUT;
-        self.len -= 1;
-        match before {
-            NONE => self.head = behind,
-            before => self.rows[RequestId(before)].behind = behind,
-        }
-        match behind {
-            NONE => self.tail = before,
-            behind => self.rows[RequestId(behind)].before = before,
-        }
+        self.list.remove(rq);
     }
 
-    /// Take `rq` out if it has a place.
+    /// Take `rq` out if it is here.
     pub(in crate::elevators) fn discard(&mut self, rq: RequestId) {
-        if self.contains(rq) {
-            self.remove(rq);
-        }
+        self.list.discard(rq);
     }
 
     pub(in crate::elevators) fn contains(&self, rq: RequestId) -> bool {
-        self.rows.get(rq).is_some_and(|row| row.before != OUT)
+        self.list.contains(rq)
     }
 
     pub(in crate::elevators) fn len(&self) -> u32 {
-        self.len
+        self.list.len()
     }
 
     #[inline(always)]
     pub(in crate::elevators) fn head(&self) -> Option<RequestId> {
-        (self.head != NONE).then_some(RequestId(self.head))
+        self.list.head()
     }
 
     /// When the time of `rq` is up.
     #[inline(always)]
     pub(in crate::elevators) fn expires(&self, rq: RequestId) -> Tick {
-        self.rows[rq].expires
+        self.list.value(rq)
     }
 
     /// By how much the oldest request is late, if its time is up.
@@ -133,32 +84,14 @@ impl Fifo {
     /// `victim` is absorbed by `into`; both are here.
     pub(in crate::elevators) fn inherit(&mut self, into: RequestId, victim: RequestId) {
         let expires = self.expires(victim);
-        if expires >= self.expires(into) {
-            return;
-        }
-        self.remove(into);
-        let behind = core::mem::replace(&mut self.rows[victim].behind, into.0);
-        self.rows[into] = Row { expires, before: victim.0, behind };
-        self.len += 1;
-        match behind {
-            NONE => self.tail = into.0,
-            behind => self.rows[RequestId(behind)].before = into.0,
+        if expires < self.expires(into) {
+            self.list.remove(into);
+            self.list.insert_after_with(victim, into, expires);
         }
     }
 
-    /// Every row agrees with its neighbour, and every member is live.
-    ///
-    /// # Panics
-    /// If not.
     pub(in crate::elevators) fn check(&self, requests: &Requests) {
-        let (mut at, mut before, mut count) = (self.head, NONE, 0);
-        while at != NONE {
-            let rq = RequestId(at);
-            assert_eq!(self.rows[rq].before, before, "broken place of {rq:?}");
-            assert!(requests.is_live(rq), "request {rq:?} has a place but is not live");
-            (before, at, count) = (at, self.rows[rq].behind, count + 1);
-        }
-        assert_eq!((self.tail, self.len), (before, count));
+        self.list.check(requests);
     }
 }
 
