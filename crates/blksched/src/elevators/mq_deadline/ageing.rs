@@ -80,27 +80,36 @@ impl BusyClasses {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Expire {
     known: InTicks,
-    /// It changed while requests waited.
-    changed: bool,
-    /// A request was told.
-    told: bool,
+    told: Told,
+}
+
+/// What the requests that came so far were told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Told {
+    #[default]
+    Nothing,
+    /// All of them this time.
+    Alike,
+    /// The knob has changed since; some of them may still wait.
+    Mixed,
 }
 
 impl Expire {
     /// The time of a request that comes now.
     #[inline(always)]
     pub(super) fn of(&mut self, span: Span, jiffies: Jiffies) -> Tick {
-        if !self.known.is_of(span) {
-            self.changed = self.told;
+        match self.told {
+            Told::Nothing => self.told = Told::Alike,
+            _ if !self.known.is_of(span) => self.told = Told::Mixed,
+            _ => {}
         }
-        self.told = true;
         self.known.of(span, jiffies)
     }
 
     /// Has every request that waits this time, too?
     #[inline(always)]
     pub(super) fn is_steady(&self, span: Span) -> bool {
-        !self.changed && self.known.is_of(span)
+        self.told != Told::Mixed && self.known.is_of(span)
     }
 }
 
