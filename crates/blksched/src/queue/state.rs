@@ -1,4 +1,4 @@
-//! The books of a queue: what its mechanisms and its elevator's calls share, behind one reference.
+//! A queue's state: what its mechanisms and its elevator's calls share, behind one reference.
 
 use alloc::vec::Vec;
 

@@ -29,7 +29,7 @@ pub struct FixedSpec {
 /// What a command costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedCost {
-    /// Whatever it moves.
+    /// Its time, however much it moves.
     pub service: Span,
     /// What its data costs beyond that, per channel; `None`: nothing.
     pub rate: Option<Rate>,
@@ -43,7 +43,7 @@ impl FixedSpec {
 }
 
 impl FixedCost {
-    /// What so much data costs.
+    /// What this much data costs.
     pub(crate) fn transfer(&self, sectors: u32) -> Span {
         self.rate.map_or(Span::ZERO, |rate| rate.time_of(sectors.into()))
     }

@@ -241,7 +241,7 @@ impl Hierarchy {
     #[inline]
     pub(crate) fn forget_idle(&mut self, level: usize, class: IoprioClass) {
         let tree = &mut self.levels[level].classes[class as usize];
-        // As mostly: nobody is remembered (the last to finish is one of them).
+        // The usual case: no idle entity is remembered (the last to finish is one of them).
         if tree.idle.is_empty() {
             return;
         }

@@ -83,7 +83,7 @@ impl Bfq {
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
-        // As mostly: no merge is planned, for good or not, and there is nobody to find.
+        // The usual case: no merge is planned, for good or not, and there is no queue to merge with.
         let lonely = self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1;
         let planned = self.queues[q].sharing.target.is_some() || self.contexts[context].stable_target.is_some();
         if lonely && !planned { None } else { self.look_for_cooperator(call, context, q, at) }

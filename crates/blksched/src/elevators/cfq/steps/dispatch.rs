@@ -104,7 +104,7 @@ impl Cfq {
             contended: busy > 1,
             duty: queue.slice.duty,
             only_reader: queue.is_sync() && self.service.busy_sync() == 1,
-            // Nobody asks if no other queue waits.
+            // Not asked for if no other queue waits.
             slice_short: busy > 1 && !queue.slice.lasts(self.now, self.ticks.slice_idle * u64::from(queue.dispatched)),
             must_drain: async_in_flight > 0 && self.should_idle(cx, q),
             sync_in_flight: self.in_flight.sync > 0,

@@ -48,7 +48,7 @@ impl Cfq {
         }
     }
 
-    /// Nobody holds a queue any more.
+    /// No process and no request holds a queue any more.
     #[inline(never)]
     fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
         if self.active == Some(q) {
