@@ -271,7 +271,7 @@ fn block_device(id: u32) -> PathBuf {
     PathBuf::from(format!("/dev/ublkb{id}"))
 }
 
-/// A device that is there, whoever made it.
+/// A device of this machine, of this server or another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UblkDevice {
     /// Its number.

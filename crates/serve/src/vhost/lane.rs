@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use blksched_nbd::{Chunk, Command, Framing, ReplyReader, Request, Session};
+use blksched_nbd::{Command, Framing, Request, Session};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use slab::Slab;
 use vhost_user_backend::{VringMutex, VringT};
@@ -18,6 +18,7 @@ use vm_memory::{Bytes, GuestAddress};
 
 use super::ask::{Ask, Guest, Place, Wish, gather, scatter};
 use super::{Target, lock};
+use crate::answers::{Answers, Asked};
 use crate::connection::Who;
 use crate::orders::{Client, Order};
 
@@ -41,14 +42,14 @@ pub struct Lane {
 
 struct UnderWay {
     asks: Slab<Pending>,
-    shard: Answers,
+    shard: Shard,
 }
 
 /// Does the shard answer still?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answers {
-    Yes,
-    No,
+enum Shard {
+    Answers,
+    Gone,
 }
 
 /// A request that is not answered.
@@ -63,12 +64,10 @@ struct Pending {
     outcome: u32,
 }
 
-/// Data that come.
-struct Filling {
-    cookie: u64,
-    at: u64,
-    left: u64,
-    last: bool,
+/// The queue whose answers come, with what is under way of it.
+struct Heard<'a> {
+    under_way: &'a mut UnderWay,
+    ring: &'a VringMutex,
 }
 
 impl Lane {
@@ -81,7 +80,7 @@ impl Lane {
         let name = target.export.name.clone();
         let lane = Arc::new(Lane {
             socket: inside.into(),
-            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: Answers::Yes }),
+            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: Shard::Answers }),
             fewer: Condvar::new(),
             name,
         });
@@ -95,7 +94,7 @@ impl Lane {
 
     /// Does the shard answer no more?
     pub fn is_over(&self) -> bool {
-        lock(&self.under_way).shard == Answers::No
+        lock(&self.under_way).shard == Shard::Gone
     }
 
     /// Ask no more: what waits is taken back, the rest fails.
@@ -188,14 +187,14 @@ impl Lane {
                 Request { cookie: cookie as u64, command, offset, length }.encode(Framing::Extended, out);
                 let gathered = gather(&from, &pending.memory, out);
                 match (gathered, under_way.shard) {
-                    (Ok(()), Answers::Yes) => return,
+                    (Ok(()), Shard::Answers) => return,
                     _ => out.truncate(before),
                 }
                 VIRTIO_BLK_S_IOERR
             }
         };
         under_way.asks[cookie].outcome = outcome;
-        self.finish(&mut under_way, ring, cookie);
+        under_way.finish(ring, cookie);
         drop(under_way);
         self.tell(ring);
     }
@@ -213,13 +212,6 @@ impl Lane {
         out.clear();
     }
 
-    /// The status, and back with it.
-    fn finish(&self, under_way: &mut UnderWay, ring: &VringMutex, cookie: usize) {
-        let Some(pending) = under_way.asks.try_remove(cookie) else { return };
-        let _ = pending.memory.write_obj(pending.outcome as u8, pending.status);
-        let _ = ring.add_used(pending.head, pending.length as u32 + 1);
-    }
-
     /// Tell the guest, if it wants to be told.
     fn tell(&self, ring: &VringMutex) {
         if ring.needs_notification().unwrap_or(true) {
@@ -230,81 +222,31 @@ impl Lane {
 
     /// Answers, until there are no more.
     fn hear(&self, ring: &VringMutex) {
-        let (mut input, mut chunk) = (Vec::new(), vec![0; CHUNK]);
-        let (mut filling, reader) = (None, ReplyReader::new(Framing::Extended));
+        let (mut chunk, mut answers) = (vec![0; CHUNK], Answers::new(Framing::Extended));
         loop {
-            match recv(self.socket.as_fd(), &mut chunk[..], RecvFlags::empty()) {
+            let count = match recv(self.socket.as_fd(), &mut chunk[..], RecvFlags::empty()) {
                 Ok((0, _)) => break,
-                Ok((count, _)) => input.extend_from_slice(&chunk[..count]),
+                Ok((count, _)) => count,
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => break,
-            }
-            if let Err(error) = self.understand(&reader, &mut input, &mut filling, ring) {
+            };
+            // The lock is held for this statement alone.
+            let understood =
+                answers.understand(&chunk[..count], &mut Heard { under_way: &mut lock(&self.under_way), ring });
+            if let Err(error) = understood {
                 tracing::error!(export = self.name, %error, "vhost-user: the shard's answer");
                 break;
             }
             self.tell(ring);
         }
         let mut under_way = lock(&self.under_way);
-        under_way.shard = Answers::No;
+        under_way.shard = Shard::Gone;
         for cookie in under_way.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
             under_way.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
-            self.finish(&mut under_way, ring, cookie);
+            under_way.finish(ring, cookie);
         }
         drop(under_way);
         self.tell(ring);
-    }
-
-    fn understand(
-        &self,
-        reader: &ReplyReader,
-        input: &mut Vec<u8>,
-        filling: &mut Option<Filling>,
-        ring: &VringMutex,
-    ) -> Result<(), blksched_nbd::ReplyError> {
-        let mut used = 0;
-        let mut under_way = lock(&self.under_way);
-        loop {
-            if let Some(data) = filling {
-                let count = data.left.min((input.len() - used) as u64);
-                under_way.fill(data.cookie, data.at, &input[used..used + count as usize]);
-                (data.at, data.left) = (data.at + count, data.left - count);
-                used += count as usize;
-                if data.left > 0 {
-                    break;
-                }
-                if data.last {
-                    self.finish(&mut under_way, ring, data.cookie as usize);
-                }
-                *filling = None;
-            }
-            let asked = |cookie: u64| under_way.asks.get(cookie as usize).map(|pending| pending.length);
-            let Some((count, cookie, chunk)) = reader.read(&input[used..], asked)? else { break };
-            used += count;
-            match chunk {
-                Chunk::Data { offset, length, last } => {
-                    let begins = under_way.asks.get(cookie as usize).map_or(0, |pending| pending.offset);
-                    let at = offset.unwrap_or(begins).saturating_sub(begins);
-                    *filling = Some(Filling { cookie, at, left: length, last });
-                }
-                Chunk::Hole { offset, length, last } => {
-                    under_way.clear(cookie, offset, length);
-                    if last {
-                        self.finish(&mut under_way, ring, cookie as usize);
-                    }
-                }
-                Chunk::Done(errno) => {
-                    if errno.is_some() {
-                        under_way.fails(cookie);
-                    }
-                    self.finish(&mut under_way, ring, cookie as usize);
-                }
-                Chunk::Error(_) => under_way.fails(cookie),
-                Chunk::Extents { .. } => {}
-            }
-        }
-        input.drain(..used);
-        Ok(())
     }
 }
 
@@ -312,28 +254,44 @@ impl Lane {
 pub type Chain = virtio_queue::DescriptorChain<Guest>;
 
 impl UnderWay {
-    fn fails(&mut self, cookie: u64) {
-        if let Some(pending) = self.asks.get_mut(cookie as usize) {
+    /// The status, and back with it.
+    fn finish(&mut self, ring: &VringMutex, cookie: usize) {
+        let Some(pending) = self.asks.try_remove(cookie) else { return };
+        let _ = pending.memory.write_obj(pending.outcome as u8, pending.status);
+        let _ = ring.add_used(pending.head, pending.length as u32 + 1);
+    }
+}
+
+impl Heard<'_> {
+    fn pending(&self, cookie: u64) -> Option<&Pending> {
+        self.under_way.asks.get(usize::try_from(cookie).ok()?)
+    }
+}
+
+impl Asked for Heard<'_> {
+    fn reads(&self, cookie: u64) -> Option<u64> {
+        self.pending(cookie).map(|pending| pending.length)
+    }
+
+    fn begins(&self, cookie: u64) -> u64 {
+        self.pending(cookie).map_or(0, |pending| pending.offset)
+    }
+
+    fn fill(&mut self, cookie: u64, at: u64, bytes: &[u8]) {
+        let Some(pending) = self.pending(cookie) else { return };
+        if scatter(&pending.into, &pending.memory, at, bytes).is_err() {
+            self.fails(cookie, libc::EIO);
+        }
+    }
+
+    /// A guest's disk has one error.
+    fn fails(&mut self, cookie: u64, _errno: i32) {
+        if let Some(pending) = self.under_way.asks.get_mut(cookie as usize) {
             pending.outcome = VIRTIO_BLK_S_IOERR;
         }
     }
 
-    /// This much of what was read is here.
-    fn fill(&mut self, cookie: u64, at: u64, bytes: &[u8]) {
-        let Some(pending) = self.asks.get(cookie as usize) else { return };
-        if scatter(&pending.into, &pending.memory, at, bytes).is_err() {
-            self.fails(cookie);
-        }
-    }
-
-    /// These bytes are zeroes.
-    fn clear(&mut self, cookie: u64, offset: u64, length: u64) {
-        let Some(begins) = self.asks.get(cookie as usize).map(|pending| pending.offset) else { return };
-        let (mut at, end) = (offset.saturating_sub(begins), offset.saturating_sub(begins) + length);
-        while at < end {
-            let count = (end - at).min(4096);
-            self.fill(cookie, at, &[0; 4096][..count as usize]);
-            at += count;
-        }
+    fn finish(&mut self, cookie: u64) {
+        self.under_way.finish(self.ring, cookie as usize);
     }
 }
