@@ -83,8 +83,9 @@ impl Stage {
         if scene.time.is_some() || !self.plan.groups.iter().any(takes_hold) {
             return length;
         }
-        let warm_up = length.warm_up.max(IO_LATENCY_SETTLES);
-        Length { warm_up, limit: warm_up + length.limit.saturating_sub(length.warm_up) }
+        // Each phase has its part of the warm-up.
+        let warm_up = length.warm_up.max(IO_LATENCY_SETTLES * u64::from(self.plan.phases()));
+        Length { warm_up, limit: warm_up + length.limit.saturating_sub(length.warm_up), ..length }
     }
 
     /// The same of a run that is not repeated: jobs that end by themselves are not cut.

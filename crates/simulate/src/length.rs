@@ -7,8 +7,8 @@
 //! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
 //! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
 //!
-//! Jobs that wait for others, which only their `runtime` ends, make phases ([`Plan::phases`]): what a disk needs is
-//! needed by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
+//! Jobs that wait for others, which their `runtime` may end, make phases ([`Plan::phases`]): what a disk needs is needed
+//! by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
 //!
 //! A run that is not repeated may cost more, so jobs that all end by themselves are not cut in it: only two minutes, or
 //! twenty times that cost, end them.
@@ -41,8 +41,19 @@ const FLASH: Span = Span::from_secs(1);
 pub struct Length {
     /// They end then, if their jobs have not.
     pub limit: Span,
-    /// What completes before does not count, for jobs that only time ends.
+    /// What completes before does not count, for jobs that only time ends; over all phases.
     pub warm_up: Span,
+    /// What becomes of phases that are longer than their part of it.
+    pub phases: Phases,
+}
+
+/// What becomes of a plan's phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phases {
+    /// Each ends with its part of the run, so that the next one has its own.
+    Share,
+    /// They take what the file says.
+    Whole,
 }
 
 /// What ends a run.
@@ -57,7 +68,7 @@ enum Ends {
 impl Length {
     /// Of runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
-        Length { limit, warm_up: limit / 10 }
+        Length { limit, warm_up: limit / 10, phases: Phases::Share }
     }
 
     /// What fits this trial, by pilots, if it is run again and again.
@@ -82,17 +93,25 @@ impl Length {
         let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
         let least = least * u64::from(trial.plan.phases());
         let longest = LONGEST.max(least);
+        let phases = match ends {
+            Ends::Early => Phases::Share,
+            Ends::ByItself => Phases::Whole,
+        };
+        // Where phases are cut, that the last one has ended says nothing of the others.
+        let may_finish = phases == Phases::Whole || trial.plan.phases() == 1;
         let mut limit = least / 8;
         loop {
-            let length = Length::of(limit);
+            let length = Length { phases, ..Length::of(limit) };
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
             let enough = match ends {
                 Ends::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
                 Ends::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
             };
-            if enough || pilot.finished || limit >= longest {
+            if enough || pilot.finished && may_finish || limit >= longest {
                 // Where jobs end before, their time is what counts; under another scheduler they may take longer.
-                return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, ..length });
+                let warm_up = pilot.elapsed.min(limit) / 10;
+                let phases = if pilot.finished { phases } else { Phases::Share };
+                return Ok(Length { limit, warm_up, phases });
             }
             limit = (limit * 2).min(longest);
         }
@@ -100,7 +119,10 @@ impl Length {
 
     /// How long the warm-up of each phase of this plan is.
     pub fn warm_up_of_phase(&self, plan: &Plan) -> Span {
-        self.warm_up / u64::from(plan.phases())
+        match self.phases {
+            Phases::Share => self.warm_up / u64::from(plan.phases()),
+            Phases::Whole => self.warm_up,
+        }
     }
 
     /// The plan with its phases as long as the run has time for, and the warm-up of each cut off, as fio's `ramp_time`
@@ -114,7 +136,10 @@ impl Length {
                 job.report.ramp = warm_up;
             }
         }
-        plan.shorten_phases(self.limit / u64::from(plan.phases()));
+        match self.phases {
+            Phases::Share => plan.shorten_phases(self.limit / u64::from(plan.phases())),
+            Phases::Whole => {}
+        }
         plan
     }
 }

@@ -31,7 +31,7 @@ mod world;
 pub use beside::Beside;
 pub use grid::Grid;
 pub use hash::TraceHash;
-pub use length::Length;
+pub use length::{Length, Phases};
 pub use qos::{Point, TunedQos, tuned_qos};
 pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
 pub use used::Used;

@@ -1,17 +1,18 @@
 //! A job file's phases: jobs behind a `stonewall` or a `wait_for` begin when those before them have ended.
 //!
-//! A job that only its `runtime` ends keeps those behind it waiting for all of it. A run that is shorter than the file
-//! asks for would never come to them, so its time is shared among the phases, and each such job ends with its own.
+//! A job with a `runtime` may keep those behind it waiting for all of it. A run that is shorter than the file asks for
+//! would never come to them, so its time is shared among the phases, and each such job ends with its own at the latest.
+//! A job without one ends when it has done its amount, as the file says.
 
 use blksched::Span;
 
 use crate::plan::{Origin, Plan};
 
 impl Plan {
-    /// How many phases follow each other, of those that only a `runtime` ends; at least 1.
+    /// How many phases follow each other, of those that a `runtime` may end; at least 1.
     ///
     /// ```
-    /// let text = "[a]\nrw=read\nsize=1g\ntime_based\nruntime=20\n[b]\nstonewall\nrw=read\nsize=1g\n";
+    /// let text = "[a]\nrw=read\nsize=1g\nruntime=20\n[b]\nstonewall\nrw=read\nsize=1g\n";
     /// let plan = blksched_workloads::fio::JobFile::parse(text, "two.fio").unwrap().plan(1 << 30).unwrap();
     /// assert_eq!(plan.phases(), 2);
     /// ```
@@ -19,7 +20,7 @@ impl Plan {
         self.phase_of_each().into_iter().max().unwrap_or(0) + 1
     }
 
-    /// Ends each job that others wait for, and that only its `runtime` ends, so long after it began.
+    /// Ends each job that has a `runtime`, and that others wait for, this long after it began at the latest.
     pub fn shorten_phases(&mut self, length: Span) {
         let awaited: Vec<bool> = (0..self.jobs.len()).map(|job| self.is_timed(job) && self.is_awaited(job)).collect();
         for (job, _) in awaited.into_iter().enumerate().filter(|(_, awaited)| *awaited) {
@@ -51,10 +52,8 @@ impl Plan {
         scripted.waits() && scripted.waits_for(self.jobs[before].submitter)
     }
 
-    /// Only its `runtime` ends it.
+    /// Its `runtime` ends it, if nothing else does before.
     fn is_timed(&self, job: usize) -> bool {
-        let endless = self.jobs[job].manner.order.is_some() && self.jobs[job].manner.amount.is_none();
-        let origin = self.origins.get(job);
-        endless && matches!(origin, Some(Origin::Job(scripted)) if scripted.runtime() < Span::MAX)
+        matches!(self.origins.get(job), Some(Origin::Job(scripted)) if scripted.runtime() < Span::MAX)
     }
 }

@@ -1,4 +1,4 @@
-//! Jobs behind others that only their `runtime` ends come to their turn in a run that is shorter than that.
+//! Jobs behind others that their `runtime` ends come to their turn in a run that is shorter than that.
 
 use super::{done, job_file};
 
@@ -30,6 +30,28 @@ fn every_phase_has_its_part_of_a_run() {
     let all = [0, 1, 2, 3].map(|job| ios(&value, job));
     assert!(all.iter().all(|ios| *ios >= 100.0), "{all:?}");
     assert_eq!(all[3], 256.0, "what is not timed is whole");
+}
+
+/// fio's own example for an SSD: each job has an amount, and a runtime that ends it before.
+#[test]
+fn an_amount_beside_a_runtime_keeps_no_phase_waiting() {
+    let text = "[global]\nbs=4k\nioengine=libaio\niodepth=4\nsize=10g\ndirect=1\nruntime=60\n\
+        [seq-read]\nrw=read\nstonewall\n[rand-read]\nrw=randread\nstonewall\n\
+        [seq-write]\nrw=write\nstonewall\n[rand-write]\nrw=randwrite\nstonewall\n";
+    let name = job_file("phases-ssd.fio", text);
+    for disk in ["sata-ssd", "hdd-7200"] {
+        let said = ["compare", "--disk", disk, "--seeds", "1", "--elevators", "none", "--json", &name];
+        let value: serde_json::Value = serde_json::from_str(&done(&said)).expect("JSON");
+        let all = [0, 1, 2, 3].map(|job| ios(&value, job));
+        assert!(all.iter().all(|ios| *ios >= 100.0), "{disk}: {all:?}");
+    }
+    // A run that is not repeated takes the whole amounts, if that is not too much.
+    let name = job_file("phases-small.fio", &text.replace("10g", "1m"));
+    let text = done(&["simulate", &name, "--disk", "sata-ssd", "--output-format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let done = |job: &serde_json::Value| ["read", "write"].map(|way| job[way]["total_ios"].as_u64().unwrap_or(0));
+    let jobs: Vec<_> = value["jobs"].as_array().expect("jobs").iter().map(done).collect();
+    assert_eq!(jobs, [[256, 0], [256, 0], [0, 256], [0, 256]]);
 }
 
 #[test]
