@@ -13,20 +13,27 @@ use crate::trace::TraceVerb;
 #[derive(Debug, Parser)]
 #[command(name = "blksched", version, max_term_width = 120, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What may be said with every verb.
+#[derive(Debug, Args)]
+pub(crate) struct Everywhere {
     /// Whether to use colours: auto is on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
     #[arg(hide_possible_values = true)]
     pub(crate) color: Colour,
-    #[command(subcommand)]
-    pub(crate) verb: Verb,
 }
 
 /// The command line of `list` alone, so that it begins without the options of all other verbs being made.
 #[derive(Debug, Parser)]
 #[command(name = "blksched", disable_help_subcommand = true)]
 struct Listing {
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
-    color: Colour,
+    #[command(flatten)]
+    everywhere: Everywhere,
     #[command(subcommand)]
     verb: OnlyList,
 }
@@ -45,8 +52,8 @@ impl Arguments {
     /// The same of a plain `list`; what is wrong with another is told by the whole command line.
     fn of_list(words: &[OsString]) -> Option<Arguments> {
         words.get(1).filter(|verb| *verb == "list")?;
-        let Listing { color, verb: OnlyList::List(arguments) } = Listing::try_parse_from(words).ok()?;
-        Some(Arguments { color, verb: Verb::List(arguments) })
+        let Listing { everywhere, verb: OnlyList::List(arguments) } = Listing::try_parse_from(words).ok()?;
+        Some(Arguments { everywhere, verb: Verb::List(arguments) })
     }
 }
 

@@ -99,7 +99,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
 fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
     let mut arguments = Arguments::of(rest);
     let typed = typed::job_file(typed);
-    arguments.color.apply();
+    arguments.everywhere.color.apply();
     match &mut arguments.verb {
         Verb::Compare(compare) => compare.scene.typed = typed,
         Verb::Simulate(simulate) => simulate.scene.typed = typed,

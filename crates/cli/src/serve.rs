@@ -213,7 +213,8 @@ fn ublk(arguments: &ServeArguments) -> Result<Vec<UblkConfig>, Failure> {
         let config = text.parse::<UblkConfig>().map_err(said)?;
         if !names.contains(&config.export.as_str()) {
             let near = did_you_mean(&config.export, names.iter().copied());
-            return Err(said(format!("expected an export of {}{near}", names.join(", "))));
+            let export = &config.export;
+            return Err(said(format!("no export is called `{export}`{near} (known: {})", names.join(", "))));
         }
         Ok(config)
     };

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct UblkArguments {
     #[command(subcommand)]
     verb: UblkVerb,
@@ -14,7 +15,7 @@ pub(crate) struct UblkArguments {
 
 #[derive(Debug, Subcommand)]
 enum UblkVerb {
-    /// Show all, whoever made them.
+    /// Show all of this machine's.
     List,
     /// Remove one whose server is gone.
     Remove {
@@ -22,6 +23,13 @@ enum UblkVerb {
         id: u32,
     },
 }
+
+const EXAMPLES: &str = "\
+It takes root, and Linux 6.5 or later with the ublk driver (modprobe ublk_drv).
+
+Examples:
+  blksched ublk list
+  blksched ublk remove 0        # what a server that was killed has left of /dev/ublkb0";
 
 /// Look at the devices, or remove one.
 pub(crate) fn run(arguments: &UblkArguments) -> Result<(), Failure> {
