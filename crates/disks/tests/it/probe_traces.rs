@@ -56,6 +56,24 @@ fn commands_that_wait_inside_are_told_from_those_that_are_served() {
 }
 
 #[test]
+fn reads_and_writes_have_times_of_their_own() {
+    for channels in [1u32, 4] {
+        let file = include_str!("../../presets/fixed.toml")
+            .replace("service = \"100us\"", "service = { read = \"2ms\", write = \"5ms\" }")
+            .replace("channels = 8 ", &format!("channels = {channels} "))
+            .replace("service = \"50us to 200us\"\n", "")
+            // No two end at one moment: of two that begin at one moment a trace does not say which was the first.
+            + "\n[delay]\ntime = \"0us\"\njitter = \"50us\"\n";
+        let real = blksched_disks::parse("apart", &file).unwrap();
+        let fit = fit_trace("mine", deep(&real, 31)).unwrap();
+        let Model::Fixed(found) = &fit.spec.model else { panic!("{channels}: {}", fit.toml) };
+        let times = [found.read.service, found.write.service].map(|time| time.as_ms_f64());
+        assert!((times[0] / 2.0 - 1.0).abs() < 0.03 && (times[1] / 5.0 - 1.0).abs() < 0.03, "{}", fit.toml);
+        assert!(fit.held_back.unwrap().relative() < 0.05, "{channels}: {}", fit.toml);
+    }
+}
+
+#[test]
 fn what_takes_as_long_near_as_far_may_spread_more_than_an_arm_would() {
     let delayed = include_str!("../../presets/fixed.toml").replace("service = \"100us\"", "service = \"3ms\"")
         + "\n[delay]\ntime = \"0us\"\njitter = \"3.3ms\"\n";

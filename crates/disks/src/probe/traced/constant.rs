@@ -1,11 +1,12 @@
 //! **What for**: a trace of something that takes as long for every command, wherever it lies: a loop device, a volume.
 //!
-//! **Rule**: a number of commands at a time, each the same time and its data's. Of the numbers up to the trace's depth
-//! each is tried: a command is served from when one of that many places was free, in the order of dispatches, until it
-//! ended. If the places are as many as the commands under way, none waited inside, and what they take may be drawn
-//! evenly from the shortest on, so that the mean is the trace's. The replay of the trace's own commands says which is
-//! the nearest. A delay that is drawn may not make up for what an arm or a buffer does: it is less than half of the
-//! usual time, or at most all of it where the trace shows that what is near takes as long as what is far.
+//! **Rule**: a number of commands at a time, each the same time and its data's, or one for reads and one for writes.
+//! Of the numbers up to the trace's depth each is tried: a command is served from when one of that many places was
+//! free, in the order of dispatches, until it ended. If the places are as many as the commands under way, none waited
+//! inside, and what they take may be drawn evenly from the shortest on, so that the mean is the trace's. The replay of
+//! the trace's own commands says which is the nearest. A delay that is drawn may not make up for what an arm or a buffer
+//! does: it is less than half of the usual time, or at most all of it where the trace shows that what is near takes as
+//! long as what is far.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +14,7 @@ use std::fmt::Write;
 
 use blksched::{Instant, Op};
 
-use super::super::text::{NOT_SEEN, rate, time};
+use super::super::text::{NOT_SEEN, rates, time, times};
 use super::super::value::Measured;
 use super::{Seen, Traced, heading, quantile};
 
@@ -33,8 +34,9 @@ const ONE_BY_ONE: u32 = 8;
 const MOST_CHANNELS: u32 = 1024;
 
 /// By this factor a drawn delay must be nearer than a queue inside: the queue says what fewer commands at a time take,
-/// too, and a delay that stands for waiting says it wrongly. FIT: chosen with the six recordings of docs/disks.md in
-/// view; on them hangs which of the two kinds a device of many places is written as.
+/// too, and a delay that stands for waiting says it wrongly. So must two times instead of one: flash with few commands
+/// at a time looks like that. FIT: chosen with the six recordings of docs/disks.md in view; on it hangs which of the
+/// kinds a device of many places is written as.
 const HANDICAP: f64 = 1.25;
 
 /// As files, each with what its distance counts, the first as deep as the trace; that only if times differ by no more
@@ -43,76 +45,152 @@ pub(super) fn constants(name: &str, seen: &Seen, commands: &[Traced]) -> Vec<(St
     let deepest = seen.deepest.min(MOST_CHANNELS);
     let powers = (4..).map(|power| 1 << power).take_while(|channels| *channels < deepest);
     let fewer = (1..=ONE_BY_ONE).filter(|channels| *channels < deepest).chain(powers);
-    std::iter::once(deepest).chain(fewer).filter_map(|channels| constant(name, seen, commands, channels)).collect()
+    let all: Vec<(u32, Vec<Served<'_>>)> =
+        std::iter::once(deepest).chain(fewer).map(|channels| (channels, served(commands, channels))).collect();
+    let alike = all.iter().filter_map(|(channels, served)| {
+        let cost = Cost::of(served);
+        constant((name, seen, *channels), served, [cost, cost])
+    });
+    // What lets nothing wait inside and writes faster than it reads is flash rather than this. Waiting hides which of
+    // two kinds took how long: only under the right number does each take the same whenever it comes.
+    let apart = all.iter().filter(|(channels, _)| *channels < deepest).filter_map(|(channels, served)| {
+        let costs = apart(served)?;
+        let off = mean(served.iter().map(|one| (of(&costs, one.0).bare(one) - of(&costs, one.0).usual.value).abs()));
+        Some((off, (*channels, served, costs)))
+    });
+    let steadiest = apart.min_by(|a, b| a.0.total_cmp(&b.0));
+    let apart = steadiest.and_then(|(_, (channels, served, costs))| constant((name, seen, channels), served, costs));
+    alike.chain(apart.map(|(toml, _)| (toml, HANDICAP))).collect()
 }
 
-fn constant(name: &str, seen: &Seen, commands: &[Traced], channels: u32) -> Option<(String, f64)> {
-    let served = served(commands, channels);
-    let pick = |sizes: core::ops::RangeInclusive<u32>| -> Vec<(f64, f64)> {
-        let all = commands.iter().zip(&served).filter(|(command, _)| sizes.contains(&command.sectors));
-        all.map(|(command, served)| (f64::from(command.sectors) * 512.0, *served)).collect()
-    };
-    let (small, large) = (pick(1..=16), pick(64..=u32::MAX));
-    let middle = |some: &[(f64, f64)]| quantile(&mut some.iter().map(|(_, took)| *took).collect::<Vec<_>>(), 0.5).value;
-    let bytes = |some: &[(f64, f64)]| mean(some.iter().map(|(bytes, _)| *bytes));
-    let per_byte = (small.len() >= ENOUGH && large.len() >= ENOUGH)
-        .then(|| (middle(&large) - middle(&small)) / (bytes(&large) - bytes(&small)))
-        .filter(|per_byte| *per_byte > 1e9 / FAST);
-    let way = |command: &Traced| f64::from(command.sectors) * 512.0 * per_byte.unwrap_or(1e9 / FAST);
-    let bare: Vec<f64> =
-        commands.iter().zip(&served).map(|(command, served)| (served - way(command)).max(0.0)).collect();
-    let (middle, average) = (quantile(&mut bare.clone(), 0.5), mean(bare.iter().copied()));
-    let (service, drawn) = if channels < seen.deepest {
+/// What this command costs.
+fn of<'c>([read, write]: &'c [Cost; 2], command: &Traced) -> &'c Cost {
+    if command.op == Op::Write { write } else { read }
+}
+
+/// A command, and how long it was served \[ns\].
+type Served<'a> = (&'a Traced, f64);
+
+/// What commands cost.
+#[derive(Clone, Copy)]
+struct Cost {
+    /// Beyond their data: the usual time \[ns\].
+    usual: Measured,
+    /// The mean of it \[ns\].
+    mean: f64,
+    /// If sizes tell \[ns\].
+    per_byte: Option<f64>,
+}
+
+impl Cost {
+    fn of(served: &[Served<'_>]) -> Cost {
+        let pick = |sizes: core::ops::RangeInclusive<u32>| -> Vec<(f64, f64)> {
+            let some = served.iter().filter(|(command, _)| sizes.contains(&command.sectors));
+            some.map(|(command, took)| (bytes(command), *took)).collect()
+        };
+        let (small, large) = (pick(1..=16), pick(64..=u32::MAX));
+        let middle =
+            |some: &[(f64, f64)]| quantile(&mut some.iter().map(|(_, took)| *took).collect::<Vec<_>>(), 0.5).value;
+        let size = |some: &[(f64, f64)]| mean(some.iter().map(|(bytes, _)| *bytes));
+        let per_byte = (small.len() >= ENOUGH && large.len() >= ENOUGH)
+            .then(|| (middle(&large) - middle(&small)) / (size(&large) - size(&small)))
+            .filter(|per_byte| *per_byte > 1e9 / FAST);
+        let mut cost = Cost { usual: Measured::new(0.0, 0.0), mean: 0.0, per_byte };
+        let mut bare: Vec<f64> = served.iter().map(|served| cost.bare(served)).collect();
+        cost.mean = mean(bare.iter().copied());
+        cost.usual = quantile(&mut bare, 0.5);
+        cost
+    }
+
+    /// What a command took beyond its data \[ns\].
+    fn bare(&self, (command, took): &Served<'_>) -> f64 {
+        (took - bytes(command) * self.per_byte.unwrap_or(1e9 / FAST)).max(0.0)
+    }
+}
+
+/// What reads and writes cost, each for itself; only if there are enough of both, and they differ.
+fn apart(served: &[Served<'_>]) -> Option<[Cost; 2]> {
+    let of = |op| served.iter().filter(|(command, _)| command.op == op).copied().collect::<Vec<_>>();
+    let kinds = [of(Op::Read), of(Op::Write)];
+    let costs = kinds.iter().all(|kind| kind.len() >= ENOUGH).then(|| kinds.map(|kind| Cost::of(&kind)));
+    costs.filter(|[read, write]| (read.mean - write.mean).abs() > SAME * read.mean.max(write.mean))
+}
+
+/// Reads cost the first of `costs`, writes the second.
+fn constant(
+    (name, seen, channels): (&str, &Seen, u32),
+    served: &[Served<'_>],
+    costs: [Cost; 2],
+) -> Option<(String, f64)> {
+    let cost = |command: &Traced| of(&costs, command);
+    let (services, drawn) = if channels < seen.deepest {
         // What waits inside does so for the mean of those before it.
-        (average, 0.0)
+        (costs.map(|cost| cost.mean), 0.0)
     } else {
-        // The twentieth of an even draw lies a twentieth of it beyond its begin, and the mean half of it.
-        let quick = quantile(&mut bare.clone(), 0.05).value;
-        let drawn = ((average - quick) / 0.45).max(0.0);
-        let most = if even(commands, &bare) { 1.0 } else { MOST };
-        if drawn > most * middle.value {
+        // How much more than what is usual of its kind each took. The twentieth of an even draw lies a twentieth of it
+        // beyond its begin, and the mean half of it.
+        let mut beyond: Vec<f64> = served.iter().map(|one| cost(one.0).bare(one) - cost(one.0).usual.value).collect();
+        let average = mean(beyond.iter().copied());
+        let drawn = ((average - quantile(&mut beyond, 0.05).value) / 0.45).max(0.0);
+        let least = costs[0].usual.value.min(costs[1].usual.value);
+        let most = if even(served, cost) { 1.0 } else { MOST };
+        if drawn > most * least {
             return None;
         }
-        if drawn < DRAWN * middle.value { (middle.value, 0.0) } else { (average - drawn / 2.0, drawn) }
+        if drawn < DRAWN * least {
+            (costs.map(|cost| cost.usual.value), 0.0)
+        } else {
+            (costs.map(|cost| cost.usual.value + average - drawn / 2.0), drawn)
+        }
     };
+    let spread = costs[0].usual.spread.max(costs[1].usual.spread);
     let mut out = heading("fixed", name, seen);
     let _ = writeln!(out, "# The trace is nearer to this than to a disk that turns or one of flash.");
     let _ = writeln!(out, "depth = {}   # READ: as deep as the trace", seen.deepest);
     let _ = writeln!(out, "channels = {channels}   # FIT: with so many its own commands come out nearest");
-    let _ = writeln!(out, "service = {}", time(Measured::new(service.max(0.0), middle.spread), "MEASURED"));
-    match per_byte {
-        Some(per_byte) => writeln!(out, "rate = {}", rate(Measured::new(1e9 / per_byte, 0.0))).ok(),
-        None => writeln!(out, "rate = \"{FAST:.0}B/s\"   # {NOT_SEEN}").ok(),
+    let [read, write] = services.map(|service| Measured::new(service.max(0.0), spread));
+    let _ = writeln!(out, "service = {}", times([read, write]));
+    match costs.map(|cost| cost.per_byte) {
+        [None, None] => writeln!(out, "rate = \"{FAST:.0}B/s\"   # {NOT_SEEN}").ok(),
+        each => {
+            let each = each.map(|per_byte| Measured::new(per_byte.map_or(FAST, |per_byte| 1e9 / per_byte), 0.0));
+            writeln!(out, "rate = {}", rates(each)).ok()
+        }
     };
     if drawn > 0.0 {
         let _ = writeln!(out, "\n[delay]\ntime = \"0us\"   # FIT: in `service`");
-        let _ = writeln!(out, "jitter = {}", time(Measured::new(drawn, middle.spread), "MEASURED"));
+        let _ = writeln!(out, "jitter = {}", time(Measured::new(drawn, spread), "MEASURED"));
     }
     Some((out, if drawn > 0.0 { HANDICAP } else { 1.0 }))
 }
 
+fn bytes(command: &Traced) -> f64 {
+    f64::from(command.sectors) * 512.0
+}
+
 /// How long each was served, if that many are at a time, in the order of dispatches \[ns\].
-fn served(commands: &[Traced], channels: u32) -> Vec<f64> {
+fn served(commands: &[Traced], channels: u32) -> Vec<Served<'_>> {
     let mut free: BinaryHeap<Reverse<Instant>> = (0..channels).map(|_| Reverse(Instant::ZERO)).collect();
-    let one = |command: &Traced| {
+    let mut one = |command: &Traced| {
         let Reverse(place) = free.pop().unwrap_or(Reverse(Instant::ZERO));
         free.push(Reverse(command.completed));
         let begun = place.max(command.issued);
         // One that overtook the one before it was served no time at all, as far as this tells.
         if begun < command.completed { command.completed.since(begun).as_ns() as f64 } else { 0.0 }
     };
-    commands.iter().map(one).collect()
+    commands.iter().map(|command| (command, one(command))).collect()
 }
 
 /// Does what lies near the command before it take as long as what lies far from it, reads and writes each for itself?
 /// Only if the trace has enough of both.
-fn even(commands: &[Traced], bare: &[f64]) -> bool {
-    let reach = commands.iter().map(Traced::end).max().unwrap_or(0) / 50;
+fn even<'c>(served: &[Served<'_>], cost: impl Fn(&Traced) -> &'c Cost) -> bool {
+    let reach = served.iter().map(|(command, _)| command.end()).max().unwrap_or(0) / 50;
     let mut told = false;
     for op in [Op::Read, Op::Write] {
         let (mut near, mut far) = (Vec::new(), Vec::new());
-        for (pair, bare) in commands.windows(2).zip(&bare[1..]).filter(|(pair, _)| pair[1].op == op) {
-            if pair[1].start.abs_diff(pair[0].end()) < reach { near.push(*bare) } else { far.push(*bare) }
+        for pair in served.windows(2).filter(|pair| pair[1].0.op == op) {
+            let bare = cost(pair[1].0).bare(&pair[1]);
+            if pair[1].0.start.abs_diff(pair[0].0.end()) < reach { near.push(bare) } else { far.push(bare) }
         }
         if near.len() < ENOUGH || far.len() < ENOUGH {
             continue;
