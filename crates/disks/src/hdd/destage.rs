@@ -1,7 +1,8 @@
 //! **What for**: cached writes must reach the medium some time, and readers wait meanwhile: which goes first.
 //!
 //! **Rule**: reads go first, and what is dirty is destaged once no read has come for `idle` and the look-ahead's
-//! hold is over; the hold counts whenever no command is queued. Destaging becomes *urgent* when a write waits for
+//! hold is over; the hold counts whenever no command is queued. Where `idle` is zero a read's end is not waited for
+//! either: one that is answered from the cache leaves the medium free while its data are on the bus. Destaging becomes *urgent* when a write waits for
 //! room, when a queued flush waits, or when something has been dirty for `dirty_limit`. While it is urgent and
 //! commands wait too, the medium's time is shared: destaging has turns of `turn`, the commands have turns of such a
 //! length that destaging comes to `share`, and neither misses a turn.
@@ -29,7 +30,7 @@ pub(super) struct Destage {
     turn: Turn,
     /// A piece has been written since a command was served.
     kept_waiting: bool,
-    /// When the last read was served.
+    /// When the last read was served: until then it is on the bus, maybe in the future.
     last_read: Option<Instant>,
 }
 
@@ -63,7 +64,8 @@ impl Destage {
     /// No command is queued: when a piece may be written, with the look-ahead held until `hold`. If it is urgent, the
     /// rest of the commands' turn is all that a reader is waited for.
     pub(super) fn may_begin(&self, hold: Option<Instant>, urgent: bool) -> Instant {
-        let idle = self.last_read.map_or(Instant::ZERO, |last| last + self.spec.idle);
+        let last_read = self.last_read.filter(|_| self.spec.idle > Span::ZERO);
+        let idle = last_read.map_or(Instant::ZERO, |last| last + self.spec.idle);
         let idle = match self.turn {
             Turn::Commands { until } if urgent => idle.min(until),
             Turn::Destaging { .. } if urgent => Instant::ZERO,
@@ -119,6 +121,16 @@ mod tests {
         assert!(!destage.goes_first(ms(500), true));
         destage.command_served();
         assert!(destage.goes_first(ms(501), true));
+    }
+
+    #[test]
+    fn a_hit_on_the_bus_delays_destaging_only_where_reads_are_waited_for() {
+        for (idle, begins) in [(Span::ZERO, ms(0)), (Span::from_ns(1), ms(105) + Span::from_ns(1))] {
+            let mut destage = Destage::new(&DestageSpec { idle, ..SPEC });
+            destage.read_served(ms(105));
+            assert_eq!(destage.may_begin(None, false), begins, "{idle:?}");
+            assert_eq!(destage.may_begin(Some(ms(200)), false), ms(200), "the look-ahead's hold counts in either case");
+        }
     }
 
     #[test]
