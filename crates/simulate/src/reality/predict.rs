@@ -88,34 +88,83 @@ fn row(done: &Direction) -> Row {
     }
 }
 
-/// A number for all that a disk's model does with a fixed row of commands: it changes when the model does.
+/// A number for all that a disk's model does with fixed commands: it changes when the model does. First the disk is full
+/// all the time, then it is left alone between a cached write and reads that go on where the last ended, so that what it
+/// does by itself (look-ahead, destaging) shows, too.
 pub fn probe(spec: &DiskSpec) -> TraceHash {
-    const COMMANDS: u64 = 2000;
-    let mut disk: Box<dyn Disk> = spec.build(7);
-    let (sectors, depth) = (disk.facts().sectors, disk.facts().depth.min(4));
-    let (mut now, mut hash, mut random) = (Instant::ZERO, TraceHash::default(), 1u64);
-    let mut free: Vec<usize> = (0..depth as usize).collect();
-    for nth in 0..COMMANDS {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        while free.is_empty() {
-            now = disk.next().expect("it has commands").max(now);
-            while let Some(finished) = disk.finish(now) {
-                hash.completed(finished.at, finished.rq.index());
-                free.push(finished.rq.index());
-            }
+    let mut probe = Probe::new(spec);
+    let sectors = probe.disk.facts().sectors;
+    for nth in 0..2000 {
+        let random = probe.random();
+        while probe.free.is_empty() {
+            let now = probe.disk.next().expect("it has commands").max(probe.now);
+            probe.finish(now);
         }
         let place = if nth % 4 < 2 { nth * 256 } else { (random >> 20) % (sectors / 8 - 256) * 8 };
         let op = if (random >> 11).is_multiple_of(3) { Op::Write } else { Op::Read };
-        let command = Command {
-            rq: RequestId::from_index(free.pop().expect("it is not empty") as u32),
-            op,
-            start: Sector(place),
-            sectors: 8 << (nth % 5),
-            submitter: SubmitterId(0),
-            fua: false,
-        };
-        hash.issued(now, &command);
-        disk.start(now, command);
+        probe.start(op, place, 8 << (nth % 5));
     }
-    hash
+    probe.rest(Span::ZERO);
+    for nth in 0..400 {
+        // Enough is dirty all the time that hits meet pieces that are being destaged.
+        let far = (probe.random() >> 20) % (sectors / 8 - 256) * 8;
+        probe.start(Op::Write, far, 128);
+        probe.rest(Span::from_us(200 << (nth % 8)));
+        for hit in 0..2 {
+            probe.start(Op::Read, (nth / 8 * 16 + nth % 8 * 2 + hit) * 16, 16);
+            probe.rest(Span::from_us(100 << (nth % 8)));
+        }
+    }
+    probe.hash
+}
+
+/// A disk that is asked, and what came of it.
+struct Probe {
+    disk: Box<dyn Disk>,
+    now: Instant,
+    hash: TraceHash,
+    random: u64,
+    free: Vec<usize>,
+}
+
+impl Probe {
+    fn new(spec: &DiskSpec) -> Probe {
+        let disk: Box<dyn Disk> = spec.build(7);
+        let free = (0..disk.facts().depth.min(4) as usize).collect();
+        Probe { disk, now: Instant::ZERO, hash: TraceHash::default(), random: 1, free }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random
+    }
+
+    fn start(&mut self, op: Op, place: u64, sectors: u32) {
+        let rq = RequestId::from_index(self.free.pop().expect("a free one") as u32);
+        let command = Command { rq, op, start: Sector(place), sectors, submitter: SubmitterId(0), fua: false };
+        self.hash.issued(self.now, &command);
+        self.disk.start(self.now, command);
+    }
+
+    /// Takes what has ended at `now`.
+    fn finish(&mut self, now: Instant) {
+        self.now = now;
+        while let Some(finished) = self.disk.finish(now) {
+            self.hash.completed(finished.at, finished.rq.index());
+            self.free.push(finished.rq.index());
+        }
+    }
+
+    /// Waits until all have ended, and as long after it as said.
+    fn rest(&mut self, time: Span) {
+        while self.disk.in_flight() > 0 {
+            let now = self.disk.next().expect("it has commands").max(self.now);
+            self.finish(now);
+        }
+        let until = self.now + time;
+        while let Some(next) = self.disk.next().filter(|next| *next <= until) {
+            self.finish(next.max(self.now));
+        }
+        self.now = until;
+    }
 }
