@@ -7,8 +7,8 @@
 //! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
 //! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
 //!
-//! Jobs that wait for others, which their `runtime` may end, make phases ([`Plan::phases`]): what a disk needs is needed
-//! by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
+//! Jobs that wait for others, which their `runtime` may end, make phases ([`Plan::phases`]): what a disk needs is
+//! needed by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
 //!
 //! A run that is not repeated may cost more, so jobs that all end by themselves are not cut in it: only two minutes, or
 //! twenty times that cost, end them.

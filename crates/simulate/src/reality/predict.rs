@@ -88,9 +88,9 @@ fn row(done: &Direction) -> Row {
     }
 }
 
-/// A number for all that a disk's model does with fixed commands: it changes when the model does. First the disk is full
-/// all the time, then it is left alone between a cached write and reads that go on where the last ended, so that what it
-/// does by itself (look-ahead, destaging) shows, too.
+/// A number for all that a disk's model does with fixed commands: it changes when the model does. First the disk is
+/// full all the time, then it is left alone between a cached write and reads that go on where the last ended, so that
+/// what it does by itself (look-ahead, destaging) shows, too.
 pub fn probe(spec: &DiskSpec) -> TraceHash {
     let mut probe = Probe::new(spec);
     let sectors = probe.disk.facts().sectors;

@@ -4,9 +4,9 @@
 //! Of the numbers up to the trace's depth each is tried: a command is served from when one of that many places was
 //! free, in the order of dispatches, until it ended. If the places are as many as the commands under way, none waited
 //! inside, and what they take may be drawn evenly from the shortest on, so that the mean is the trace's. The replay of
-//! the trace's own commands says which is the nearest. A delay that is drawn may not make up for what an arm or a buffer
-//! does: it is less than half of the usual time, or at most all of it where the trace shows that what is near takes as
-//! long as what is far.
+//! the trace's own commands says which is the nearest. A delay that is drawn may not make up for what an arm or a
+//! buffer does: it is less than half of the usual time, or at most all of it where the trace shows that what is near
+//! takes as long as what is far.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -24,8 +24,9 @@ const SENSE_NS: f64 = 40_000.0;
 /// Small commands are measured this many at a time.
 const DEEP: f64 = 256.0;
 /// Writes that need more of the programs than this part of `wbps` are kept from it by chance, which meets some dies
-/// more often than others: then the programs are that much faster, and the interface keeps `wbps`. FIT: with it the drawn
-/// drives of the test do their six figures; on it hang models whose 4 KiB writes come near `wbps`, and no others.
+/// more often than others: then the programs are that much faster, and the interface keeps `wbps`. FIT: with it the
+/// drawn drives of the test do their six figures; on it hang models whose 4 KiB writes come near `wbps`, and no
+/// others.
 const EVEN: f64 = 0.75;
 /// The longest program that a drive's file may say \[ns\].
 const LONGEST_PROGRAM_NS: f64 = 99_000_000.0;
