@@ -1,7 +1,5 @@
 //! Rust text as a flat run of words and signs, so that rules see neither comments nor strings.
 
-use std::str::FromStr;
-
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// A word or a sign.
@@ -13,12 +11,10 @@ pub struct Token {
     pub line: usize,
 }
 
-/// All tokens of `text`; none if it is no Rust (which another rule reports).
-pub fn of(text: &str) -> Vec<Token> {
+/// All tokens of a file.
+pub fn of(stream: TokenStream) -> Vec<Token> {
     let mut tokens = Vec::new();
-    if let Ok(stream) = TokenStream::from_str(text) {
-        flatten(stream, &mut tokens);
-    }
+    flatten(stream, &mut tokens);
     tokens
 }
 
@@ -57,15 +53,20 @@ pub fn lines_with<'a>(tokens: &'a [Token], words: &'a [&'a str]) -> impl Iterato
 mod tests {
     use super::*;
 
+    fn tokens(text: &str) -> Vec<Token> {
+        of(text.parse().expect("Rust"))
+    }
+
     #[test]
     fn comments_and_strings_are_not_seen() {
-        let tokens = of("// SystemTime\n/// SystemTime\nfn a() { \"SystemTime\"; }\nfn b() { SystemTime::now() }\n");
+        let tokens =
+            tokens("// SystemTime\n/// SystemTime\nfn a() { \"SystemTime\"; }\nfn b() { SystemTime::now() }\n");
         assert_eq!(lines_with(&tokens, &["SystemTime"]).collect::<Vec<_>>(), [4]);
     }
 
     #[test]
     fn a_run_of_tokens_is_found_inside_macros_too() {
-        let tokens = of("fn a() {\n  println!(\"{:?}\",\n    Instant::now());\n}\n");
+        let tokens = tokens("fn a() {\n  println!(\"{:?}\",\n    Instant::now());\n}\n");
         assert_eq!(lines_with(&tokens, &["Instant", ":", ":", "now"]).collect::<Vec<_>>(), [3]);
     }
 }
