@@ -4,12 +4,12 @@
 #![cfg(all(feature = "uri", feature = "sweep", target_os = "linux"))]
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write, copy, sink};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -40,31 +40,55 @@ impl Server {
             );
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // It chooses a free port by itself and says which: one that was free a moment ago may be another's by now.
         let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Server { process: command.spawn().unwrap(), port };
-        for _ in 0..600 {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                server.put(BUCKET, &[]);
-                return Some(server);
+        command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let mut said = BufReader::new(process.stderr.take().unwrap());
+        let mut server = Server { process, port: 0 };
+        let mut before = String::new();
+        server.port = loop {
+            let mut line = String::new();
+            assert!(said.read_line(&mut line).unwrap() > 0, "moto_server ended before it was up: {before}");
+            match line.split_once("http://127.0.0.1:") {
+                Some((_, port)) => break port.trim().parse().unwrap(),
+                None => before += &line,
             }
-            sleep(Duration::from_millis(50));
+        };
+        // What it says later is read and dropped, so that it never waits for a reader.
+        thread::spawn(move || copy(&mut said, &mut sink()));
+        server.make_bucket();
+        Some(server)
+    }
+
+    /// It is up when it has made a bucket. Until then connections may be refused or reset.
+    fn make_bucket(&self) {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            match self.try_put(BUCKET, &[]) {
+                Ok(answer) if answer.starts_with("HTTP/1.1 200") => return,
+                told if Instant::now() > end => panic!("moto_server did not come up in a minute: {told:?}"),
+                _ => sleep(Duration::from_millis(50)),
+            }
         }
-        panic!("moto_server did not come up in 30 s");
     }
 
     /// A bucket, or an object in it.
     fn put(&self, path: &str, bytes: &[u8]) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let answer = self.try_put(path, bytes).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+
+    fn try_put(&self, path: &str, bytes: &[u8]) -> io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         let key = "Authorization: AWS4-HMAC-SHA256 Credential=test/20261122/us-east-1/s3/aws4_request";
         let head = format!("PUT /{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}\r\nContent-Length: {}\r\n", bytes.len());
-        stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
-        stream.write_all(bytes).unwrap();
+        stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes())?;
+        stream.write_all(bytes)?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     /// With what the environment says of a store, and nothing else of it.
