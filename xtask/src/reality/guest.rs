@@ -281,6 +281,7 @@ mod tests {
             tags: 4,
             model: String::new(),
             without: Vec::new(),
+            odds: Default::default(),
         };
         let console = "boot\nGUEST 6.1.0-56-cloud-amd64\nBEGIN one none 2\nnote\n{\n\"jobs\": [{\"jobname\": \"r\", \
                        \"read\": {\"total_ios\": 3}}]\n}\nEND\nBEGIN two bfq 0\nfio: no\nEND\nDONE\n";

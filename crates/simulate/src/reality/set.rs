@@ -33,8 +33,6 @@ pub struct Set {
     pub driver_tags: u32,
     /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
     pub cpus: u32,
-    /// Which task ran first when a completion let several run, as far as it was traced.
-    pub odds: RaceOdds,
     /// Whether processes began in the order of the job file or as they came.
     pub starts: Starts,
     /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
@@ -62,6 +60,9 @@ pub struct Setting {
     pub model: String,
     /// Jobs that say nothing on this disk.
     pub without: Vec<String>,
+    /// Which task ran first when a completion let several run, as far as it was traced: the set's, or this disk's own
+    /// if its rows were recorded on another host or under another load.
+    pub odds: RaceOdds,
 }
 
 /// What a job had that others have not.
@@ -92,7 +93,7 @@ const HEAD: [&str; 12] = [
 ];
 
 /// Keys of a disk's table.
-const OF_A_DISK: [&str; 4] = ["disk", "tags", "model", "without"];
+const OF_A_DISK: [&str; 6] = ["disk", "tags", "model", "without", "owner_first", "worker_first"];
 
 impl Set {
     /// Reads `settings.toml`; `file` has the text of what it names.
@@ -112,7 +113,7 @@ impl Set {
     pub fn bench(&self, setting: &Setting, chain_us: f64) -> Result<Bench, String> {
         let costs = || CpuPreset::usual().costs;
         let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
-        let (max_sectors, odds, starts) = (Some(2 * self.max_sectors_kb), self.odds, self.starts);
+        let (max_sectors, odds, starts) = (Some(2 * self.max_sectors_kb), setting.odds, self.starts);
         let driver_tags = (self.driver_tags > 0).then_some(self.driver_tags);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
@@ -211,18 +212,14 @@ fn read<'t>(
 ) -> Result<Set, Complaint> {
     let head = Section::unjudged(source, "", table, at);
     let own = table.iter().filter(|(name, _)| !HEAD.contains(&name.get_ref().as_ref()));
-    let settings = own.map(|(name, value)| setting(source, name, value, file)).collect::<Result<_, Complaint>>()?;
-    let usual = RaceOdds::default();
-    let odds = RaceOdds {
-        owner_first: count_or(&head, "owner_first", usual.owner_first, 100)?,
-        worker_first: count_or(&head, "worker_first", usual.worker_first, 100)?,
-    };
+    let odds = odds_or(&head, RaceOdds::default())?;
+    let disks = own.map(|(name, value)| setting(source, (name, value), odds, file));
+    let settings = disks.collect::<Result<_, Complaint>>()?;
     Ok(Set {
         kernel: head.needs_text("kernel")?.value,
         max_sectors_kb: head.count_within("max_sectors_kb", 0..=u32::MAX)?,
         nr_requests: head.count_within("nr_requests", 0..=u32::MAX)?,
         driver_tags: count_or(&head, "driver_tags", 0, u32::MAX)?,
-        odds,
         // fio lets its processes begin together.
         starts: head.word_or("starts", &[("as-said", Starts::AsSaid), ("drawn", Starts::Drawn(0))])?,
         cpus: count_or(&head, "cpus", 0, u32::MAX)?,
@@ -236,8 +233,8 @@ fn read<'t>(
 
 fn setting<'t>(
     source: Source<'t>,
-    name: &Spanned<Cow<'t, str>>,
-    value: &'t Spanned<DeValue<'t>>,
+    (name, value): (&Spanned<Cow<'t, str>>, &'t Spanned<DeValue<'t>>),
+    odds: RaceOdds,
     file: &impl Fn(&str) -> Result<String, String>,
 ) -> Result<Setting, Complaint> {
     let word: &str = name.get_ref();
@@ -250,7 +247,15 @@ fn setting<'t>(
     let model = own.text("model")?.map_or_else(String::new, |model| model.value);
     let tags = own.count_within("tags", 0..=u32::MAX)?;
     let without = words(&own, "without")?;
-    Ok(Setting { name: word.to_owned(), disk: (disk.value, text), tags, model, without })
+    let odds = odds_or(&own, odds)?;
+    Ok(Setting { name: word.to_owned(), disk: (disk.value, text), tags, model, without, odds })
+}
+
+fn odds_or(section: &Section<'_>, usual: RaceOdds) -> Result<RaceOdds, Complaint> {
+    Ok(RaceOdds {
+        owner_first: count_or(section, "owner_first", usual.owner_first, 100)?,
+        worker_first: count_or(section, "worker_first", usual.worker_first, 100)?,
+    })
 }
 
 fn switched(head: &Section<'_>) -> Result<BTreeMap<String, Switched>, Complaint> {
@@ -304,6 +309,16 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_that_was_recorded_elsewhere_has_odds_of_its_own() {
+        let text = format!("owner_first = 22\nworker_first = 25\n{SET}");
+        let odds = |text: &str| Set::parse(text, |_| Ok(DISK.to_owned())).unwrap().settings[0].odds;
+        assert_eq!(odds(&text), RaceOdds { owner_first: 22, worker_first: 25 });
+        let own = text.replace("tags = 4", "tags = 4\nowner_first = 30");
+        assert_eq!(odds(&own), RaceOdds { owner_first: 30, worker_first: 25 });
+        assert_eq!(odds(SET), RaceOdds::default());
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         let wrong = |text: &str| Set::parse(text, |_| Ok(DISK.to_owned())).unwrap_err();
         assert!(wrong("kernel = 6").contains("`kernel`"));
@@ -312,6 +327,7 @@ mod tests {
             wrong(&format!("worker_first = 101\n{SET}"))
                 .contains("settings.toml:1:16: 101 is not a value for `worker_first`")
         );
+        assert!(wrong(&SET.replace("tags = 4", "tags = 4\nowner_first = 101")).contains("for `owner_first`"));
         assert!(wrong(&SET.replace("tags", "tag")).contains("`tags`"));
         assert!(wrong(&SET.replace("wbt_lat", "wbt")).contains("switched.two.wbt_usec"));
         assert!(wrong(&format!("nr = 1\n{SET}")).contains("`nr`"));
