@@ -104,6 +104,8 @@ pub enum Hook {
     Prepare,
     /// `Merges::may_merge`.
     MayMerge,
+    /// `Merges::may_merge` changes something: it is asked even of a request that the bio does not adjoin.
+    MergeChanges,
     /// `Merges::may_append`.
     MayAppend,
     /// `Merges::look_up`.
@@ -114,11 +116,11 @@ pub enum Hook {
 
 /// Which of the calls that many elevators have not this one has: the others are not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hooks(u8);
+pub struct Hooks(u16);
 
 impl Hooks {
     /// Every one: right for any elevator.
-    pub const ALL: Hooks = Hooks(u8::MAX);
+    pub const ALL: Hooks = Hooks(u16::MAX);
 
     /// These.
     pub const fn of(hooks: &[Hook]) -> Hooks {

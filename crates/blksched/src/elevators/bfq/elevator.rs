@@ -28,7 +28,15 @@ use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Bfq {
     fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Meet, Hook::Admit, Hook::Prepare, Hook::MayMerge, Hook::LookUp, Hook::Complete])
+        Hooks::of(&[
+            Hook::Meet,
+            Hook::Admit,
+            Hook::Prepare,
+            Hook::MayMerge,
+            Hook::MergeChanges,
+            Hook::LookUp,
+            Hook::Complete,
+        ])
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {

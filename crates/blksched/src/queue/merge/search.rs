@@ -137,8 +137,8 @@ impl Cx<'_> {
         bio: &Bio,
     ) -> Option<Hit> {
         let end = adjoins(&self.state.requests[last], bio);
-        // An elevator that says who may merge is asked of one that the bio does not adjoin, too.
-        if end.is_none() && !hooks.has(Hook::MayMerge) {
+        // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
+        if end.is_none() && !hooks.has(Hook::MergeChanges) {
             return None;
         }
         let allowed = self.is_allowed(elevator, hooks, last, bio);
