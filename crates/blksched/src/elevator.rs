@@ -145,7 +145,8 @@ pub trait Merges {
         Merging::LINUX_6_1
     }
 
-    /// May this bio join this request? Asked of each candidate, before adjacency is looked at.
+    /// May this bio join this request? Asked of each candidate; of the request merged last only if the bio adjoins it,
+    /// unless the elevator names [`Hook::MergeChanges`].
     fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {
         true
     }

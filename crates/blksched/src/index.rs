@@ -11,8 +11,8 @@ mod lists;
 mod numbers;
 mod tree;
 
-pub use forest::{Forest, Root};
+pub use forest::{Forest, Root, Summary};
 pub use list::List;
 pub use lists::{Chain, Lists};
 pub use numbers::Numbers;
-pub use tree::{Summary, Tree};
+pub use tree::Tree;

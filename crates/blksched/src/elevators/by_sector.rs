@@ -15,18 +15,15 @@ use crate::request::{Bio, RequestId, Sector};
 /// The request of a queue that begins where a bio ends.
 #[inline(always)]
 pub(crate) fn look_up(sorted: &mut Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
-    let found = sorted.find(queue, bio.end()).0;
+    let found = sorted.find(queue, bio.end());
     found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
 }
 
 /// The neighbours of a request in its queue.
 #[inline(always)]
 pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
-    let slot = rq.index() as u32;
-    Neighbours {
-        before: sorted.previous(slot).map(RequestId::from_index),
-        behind: sorted.next(slot).map(RequestId::from_index),
-    }
+    let (before, behind) = sorted.neighbours(rq.index() as u32);
+    Neighbours { before: before.map(RequestId::from_index), behind: behind.map(RequestId::from_index) }
 }
 
 /// The requests that may be next once one is taken: the one behind it, else the lowest; and the one before it.

@@ -18,27 +18,24 @@ pub(crate) struct TurningBack {
 
 impl TurningBack {
     /// Is the first of two requests the one to take? `first` and `second` are where they start.
+    #[inline(always)]
     pub(super) fn prefers_first(self, arm: Sector, first: Sector, second: Sector) -> bool {
-        // Both ahead, as mostly.
-        if first >= arm && second >= arm {
-            return first <= second;
-        }
-        match (self.cost(arm, first), self.cost(arm, second)) {
-            (Some(one), Some(other)) if one != other => one < other,
-            (Some(_), Some(_)) => first >= second,
-            (Some(_), None) => true,
-            (None, Some(_)) => false,
-            (None, None) => first <= second,
+        match (first >= arm, second >= arm) {
+            (true, true) => first <= second,
+            (true, false) => !self.turns_back(arm, second, first),
+            (false, true) => self.turns_back(arm, first, second),
+            (false, false) => {
+                let within_reach = arm.0 - first.max(second).0 <= self.reach_sectors;
+                if within_reach { first >= second } else { first <= second }
+            }
         }
     }
 
-    /// \[sectors ahead\]; `None`: too far back.
-    fn cost(self, arm: Sector, start: Sector) -> Option<u64> {
-        if start >= arm {
-            return Some(start.0 - arm.0);
-        }
-        let back = arm.0 - start.0;
-        (back <= self.reach_sectors).then(|| back.saturating_mul(self.penalty))
+    /// Does the arm turn back for a request, with another one ahead of it?
+    #[inline(always)]
+    fn turns_back(self, arm: Sector, behind: Sector, ahead: Sector) -> bool {
+        let back = arm.0 - behind.0;
+        back <= self.reach_sectors && back.saturating_mul(self.penalty) < ahead.0 - arm.0
     }
 }
 
@@ -55,6 +52,32 @@ mod tests {
 
     fn at(offset: i64) -> Sector {
         Sector(ARM.0.checked_add_signed(offset).unwrap())
+    }
+
+    /// As the rule is written: by costs \[sectors ahead\]; `None`: too far back.
+    fn first_wins_by_cost(rule: TurningBack, arm: u64, first: u64, second: u64) -> bool {
+        let cost = |start: u64| match arm.checked_sub(start) {
+            None | Some(0) => Some(start - arm),
+            Some(back) => (back <= rule.reach_sectors).then(|| back.saturating_mul(rule.penalty)),
+        };
+        match (cost(first), cost(second)) {
+            (Some(one), Some(other)) if one != other => one < other,
+            (Some(_), Some(_)) => first >= second,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => first <= second,
+        }
+    }
+
+    #[test]
+    fn of_any_two_the_one_of_smaller_cost_wins() {
+        for (reach_sectors, penalty) in [(0, 1), (3, 1), (3, 2), (5, 3), (8, u64::MAX)] {
+            let rule = TurningBack { reach_sectors, penalty };
+            for (arm, first, second) in (0..20 * 20 * 20).map(|n| (n / 400, n / 20 % 20, n % 20)) {
+                let wins = rule.prefers_first(Sector(arm), Sector(first), Sector(second));
+                assert_eq!(wins, first_wins_by_cost(rule, arm, first, second), "{rule:?}: {arm} {first} {second}");
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Which request of a queue goes next, in CFQ and BFQ: the nearest ahead, unless one a little behind is nearer still.
 //!
-//! **Rule** A synchronous request before an asynchronous one; in CFQ metadata before data; then the nearer, by
-//! `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
+//! **Rule** In CFQ metadata before data; then the nearer, by `back_seek_penalty` and `back_seek_max` ([`TurningBack`]).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3, docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `cfq_choose_req`, `bfq_choose_req`.
 
@@ -9,97 +8,95 @@
 #![doc(alias = "bfq_choose_req")]
 
 use super::nearer::TurningBack;
-use crate::request::{Request, RequestId, Sector, Waiter};
+use crate::index::Forest;
+use crate::request::{Request, RequestId, Sector};
 
 /// Does metadata go before data?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metadata {
     First,
+    /// Or there is none.
     AsData,
 }
 
-/// By what rule one of two is preferred.
+/// By what rule one of two requests of a queue is chosen, with the arm at `from`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Preference {
+pub(crate) struct Choice {
     pub(crate) turning_back: TurningBack,
     pub(crate) metadata: Metadata,
+    pub(crate) from: Sector,
 }
 
-/// What a choice looks at.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    start: Sector,
-    waiter: Waiter,
-    meta: bool,
-}
-
-impl Candidate {
-    fn of(request: &Request) -> Candidate {
-        Candidate { start: request.start, waiter: request.waiter, meta: request.hints.meta }
-    }
-}
-
-impl Preference {
-    fn first_goes(self, from: Sector, first: Candidate, second: Candidate) -> bool {
-        if first.waiter != second.waiter {
-            return first.waiter == Waiter::Sync;
-        }
-        if self.metadata == Metadata::First && first.meta != second.meta {
-            return first.meta;
-        }
-        self.turning_back.prefers_first(from, first.start, second.start)
+impl Choice {
+    /// In a queue of CFQ with so many requests for metadata.
+    #[inline(always)]
+    pub(crate) fn of(turning_back: TurningBack, metadata: u32, from: Sector) -> Choice {
+        let metadata = if metadata > 0 { Metadata::First } else { Metadata::AsData };
+        Choice { turning_back, metadata, from }
     }
 
-    /// The one of two requests that goes, with the arm at `from`.
+    /// The one of two that goes. Where they start is their key in the queue's order, which is looked at anyway.
     #[inline(always)]
     pub(crate) fn better<'r>(
         self,
+        sorted: &Forest<Sector>,
         request: impl Fn(RequestId) -> &'r Request,
-        from: Sector,
         a: Option<RequestId>,
         b: Option<RequestId>,
     ) -> Option<RequestId> {
         let (Some(one), Some(two)) = (a, b) else { return a.or(b) };
-        if one == two {
-            return a;
+        // Kernels ask whether one of them is waited for and the other one is not. All of a queue are alike.
+        debug_assert_eq!(request(one).waiter, request(two).waiter, "{one:?} and {two:?} are of two queues");
+        if self.metadata == Metadata::First && request(one).hints.meta != request(two).hints.meta {
+            return if request(one).hints.meta { a } else { b };
         }
-        if self.first_goes(from, Candidate::of(request(one)), Candidate::of(request(two))) { a } else { b }
+        let start = |rq: RequestId| sorted.key(rq.index() as u32);
+        debug_assert!([one, two].iter().all(|&rq| start(rq) == request(rq).start));
+        if self.turning_back.prefers_first(self.from, start(one), start(two)) { a } else { b }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{Bio, Carried, Requests, Stage, SubmitterId};
+    use crate::time::Instant;
 
-    const RULE: Preference =
-        Preference { turning_back: TurningBack { reach_sectors: 2 * 16_384, penalty: 2 }, metadata: Metadata::First };
+    const ARM: Sector = Sector(100_000);
 
-    fn read(start: u64) -> Candidate {
-        Candidate { start: Sector(start), waiter: Waiter::Sync, meta: false }
-    }
-
-    fn first_wins(first: Candidate, second: Candidate) -> bool {
-        RULE.first_goes(Sector(100_000), first, second)
+    /// Is a request at `first` chosen rather than one at `second`? Each is metadata or not.
+    fn first_wins(metadata: Metadata, first: (u64, bool), second: (u64, bool)) -> bool {
+        let (mut requests, mut sorted, mut root) = (Requests::with_capacity(2), Forest::new(), Default::default());
+        let [a, b] = [first, second].map(|(start, meta)| {
+            let mut bio = Bio::read(0, SubmitterId(1), Sector(start), 8);
+            bio.hints.meta = meta;
+            let rq = requests.make_at(Stage::Queued, Instant::ZERO, &bio, true, Carried::Lone(bio.tag), 0);
+            sorted.insert(&mut root, rq.index() as u32, bio.start);
+            rq
+        });
+        let turning_back = TurningBack { reach_sectors: 2 * 16_384, penalty: 2 };
+        let choice = Choice { turning_back, metadata, from: ARM };
+        choice.better(&sorted, |rq| &requests[rq], Some(a), Some(b)) == Some(a)
     }
 
     #[test]
     fn a_short_seek_back_beats_a_long_one_ahead_and_pays_double() {
-        assert!(first_wins(read(99_990), read(100_021)));
-        assert!(!first_wins(read(99_990), read(100_019)));
+        let first_wins = |first, second| first_wins(Metadata::First, (first, false), (second, false));
+        assert!(first_wins(99_990, 100_021));
+        assert!(!first_wins(99_990, 100_019));
     }
 
     #[test]
     fn what_lies_too_far_back_waits_for_everything_else() {
-        assert!(!first_wins(read(100), read(1 << 40)));
-        assert!(first_wins(read(100), read(200)));
+        let first_wins = |first, second| first_wins(Metadata::First, (first, false), (second, false));
+        assert!(!first_wins(100, 1 << 40));
+        assert!(first_wins(100, 200));
     }
 
     #[test]
-    fn metadata_and_whoever_is_waited_for_go_first() {
-        let meta = Candidate { meta: true, ..read(1 << 40) };
-        let write_back = Candidate { waiter: Waiter::Async, ..meta };
-        assert!(first_wins(meta, read(100_000)) && !first_wins(write_back, read(1 << 41)));
-        let as_data = Preference { metadata: Metadata::AsData, ..RULE };
-        assert!(!as_data.first_goes(Sector(100_000), meta, read(100_000)));
+    fn metadata_goes_first_where_it_is_more_than_data() {
+        let (far, near) = ((1 << 40, true), (100_000, false));
+        assert!(first_wins(Metadata::First, far, near) && !first_wins(Metadata::First, near, far));
+        assert!(!first_wins(Metadata::AsData, far, near));
     }
 }

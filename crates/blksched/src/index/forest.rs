@@ -1,125 +1,485 @@
-//! Many sorted trees over one table of nodes: a thing is in at most one of them at a time.
+//! Many red-black trees over one table of nodes, each as in the textbook (Cormen, Leiserson, Rivest, Stein,
+//! *Introduction to Algorithms*, chapter 13): insertion and deletion with its fix-ups, a node with two children replaced
+//! by its in-order successor, equal keys to the right. A thing is in at most one of the trees at a time.
 //!
-//! **Why** CFQ keeps a tree of requests per process. A table of nodes for each would grow with every process that
-//! comes; here a tree is a [`Root`] of twelve bytes that its owner keeps, and nothing is allocated once the table has
-//! grown.
+//! **Why our own** Some decisions depend on a tree's *shape*: which of several equal keys an exact look-up meets first,
+//! which node a failed search visits last. Kernels use this very tree, so these decisions replay. It also counts its
+//! comparisons (the mail of 2002-11-01 is about them) and allocates nothing once its table has grown.
+//!
+//! **Why many** CFQ keeps a tree of requests per process. A table of nodes for each would grow with every process that
+//! comes; here a tree is a [`Root`] of twelve bytes that its owner keeps. [`Tree`](super::Tree) is one with its root.
 
-use super::tree::{Summary, Tree, member};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
+
+mod balance;
+
+/// What a tree keeps of each subtree: made anew, whenever the subtree changes, from the key at its top and what is kept
+/// of the two below.
+pub trait Summary<K>: Copy + Default {
+    /// Is anything kept at all?
+    const KEPT: bool;
+
+    /// Of a subtree with `own` at its top.
+    fn of(own: K, below: [Option<Self>; 2]) -> Self;
+}
+
+/// Nothing is kept.
+impl<K> Summary<K> for () {
+    const KEPT: bool = false;
+
+    fn of(_own: K, _below: [Option<()>; 2]) {}
+}
 
 /// One tree of a [`Forest`]; of no use with another forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Root {
-    root: u32,
+    top: u32,
     first: u32,
     len: u32,
 }
 
 impl Root {
     /// The member with the smallest key; of equals the one put in first.
+    #[inline]
     pub fn first(self) -> Option<u32> {
         member(self.first)
     }
 
     /// The member at its top.
     pub fn top(self) -> Option<u32> {
-        member(self.root)
+        member(self.top)
     }
 
     /// How many members it has.
+    #[inline]
     pub fn len(self) -> u32 {
         self.len
     }
 
     /// True if it has none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 }
 
-/// The nodes of many trees. Shapes and order of equals are those of [`Tree`].
-#[derive(Clone, Debug, Default)]
-pub struct Forest<K: Copy + Default + Ord, S: Summary<K> = ()> {
-    /// Its own root means nothing between calls.
-    tree: Tree<K, S>,
+/// The nodes of many sorted sets of small numbered things (requests, queues), each with a key.
+#[derive(Clone, Debug)]
+pub struct Forest<K, S = ()> {
+    /// Slot 0 is the sentinel that stands for every missing child; thing `i` is in slot `i + 1`.
+    nodes: Vec<Node<K, S>>,
+    /// Where the last search that failed fell out, until a tree changes. A bio's look-up and the insertion of the
+    /// request that it becomes mostly end in the same gap, so that the second need not go down again.
+    gap: Gap<K>,
+    /// Have keys stood out of order ([`Forest::rekey`])?
+    rekeyed: bool,
+}
+
+/// The place of a missing child, which is where its key would be put in.
+#[derive(Clone, Copy, Debug)]
+struct Gap<K> {
+    /// What was searched for.
+    key: K,
+    /// Of the tree with this top; `UNKNOWN`: no gap is known.
+    top: u32,
+    parent: u32,
+    side: u32,
+    /// Nobody may have counted them.
+    comparisons: u32,
+}
+
+/// A gap, and the members at both its ends.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    parent: u32,
+    side: u32,
+    before: u32,
+    behind: u32,
+    comparisons: u32,
+}
+
+/// The neighbours in order stand in the node, too: a step to the next member is one step, and a member that is taken
+/// out knows who comes in its place.
+#[derive(Clone, Copy, Debug)]
+struct Node<K, S> {
+    key: K,
+    summary: S,
+    parent: u32,
+    child: [u32; 2],
+    before: u32,
+    behind: u32,
+    colour: Colour,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colour {
+    Red,
+    Black,
+    /// In no tree.
+    Out,
+}
+
+/// Does a search count its comparisons? Each costs one more instruction then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    No,
+    Yes,
+}
+
+const NIL: u32 = 0;
+/// No tree has this at its top.
+const UNKNOWN: u32 = u32::MAX;
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+
+impl<K: Copy + Default + Ord, S: Summary<K>> Default for Forest<K, S> {
+    fn default() -> Forest<K, S> {
+        Forest::new()
+    }
+}
+
+impl<K: Copy + Default + Ord, S: Summary<K>> Node<K, S> {
+    fn of(key: K, parent: u32, colour: Colour) -> Node<K, S> {
+        Node { key, summary: S::default(), parent, child: [NIL; 2], before: NIL, behind: NIL, colour }
+    }
 }
 
 impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// No nodes yet.
     pub fn new() -> Forest<K, S> {
-        Forest::default()
+        let sentinel = Node::of(K::default(), NIL, Colour::Black);
+        let gap = Gap { key: K::default(), top: UNKNOWN, parent: NIL, side: 0, comparisons: 0 };
+        Forest { nodes: vec![sentinel], gap, rekeyed: false }
     }
 
-    /// As [`Tree::reserve`].
+    /// Room for things numbered below `things`, so that they are put in without an allocation.
     pub fn reserve(&mut self, things: usize) {
-        self.tree.reserve(things);
+        self.nodes.reserve((things + 1).saturating_sub(self.nodes.len()));
     }
 
     /// Is `id` in one of the trees?
     pub fn contains(&self, id: u32) -> bool {
-        self.tree.contains(id)
+        self.nodes.get(id as usize + 1).is_some_and(|node| node.colour != Colour::Out)
     }
 
-    /// The key of the member `id`.
+    /// The key under which the member `id` was put in.
+    #[inline]
     pub fn key(&self, id: u32) -> K {
-        self.tree.key(id)
+        self.nodes[id as usize + 1].key
     }
 
-    /// As [`Tree::rekey`].
+    /// Give the member `id` another key and leave it where it is, even if that breaks the order: kernels whose trees
+    /// compare what members point at *now* do so.
     pub fn rekey(&mut self, id: u32, key: K) {
-        self.tree.rekey(id, key);
+        let Node { before, behind, colour, .. } = self.nodes[id as usize + 1];
+        assert!(colour != Colour::Out, "{id} is not in the tree");
+        self.gap.top = UNKNOWN;
+        let below = before == NIL || self.nodes[before as usize].key <= key;
+        let above = behind == NIL || key <= self.nodes[behind as usize].key;
+        self.rekeyed |= !(below && above);
+        self.nodes[id as usize + 1].key = key;
+        self.summarise_up(id + 1);
+    }
+
+    /// The same in a forest in which order is lost anyway: nobody looks whether it is kept, and so [`Forest::find`] and
+    /// [`Forest::insert`] cannot remember a gap from now on.
+    #[inline]
+    pub fn rekey_anyhow(&mut self, id: u32, key: K) {
+        let node = &mut self.nodes[id as usize + 1];
+        assert!(node.colour != Colour::Out, "{id} is not in the tree");
+        node.key = key;
+        self.gap.top = UNKNOWN;
+        self.rekeyed = true;
+        self.summarise_up(id + 1);
     }
 
     /// What is kept of the subtree whose top is the member `id`.
     pub fn summary(&self, id: u32) -> S {
-        self.tree.summary(id)
+        self.nodes[id as usize + 1].summary
     }
 
     /// The members at the tops of the subtrees below `id`, lower keys first.
     pub fn below(&self, id: u32) -> [Option<u32>; 2] {
-        self.tree.below(id)
+        self.nodes[id as usize + 1].child.map(member)
+    }
+
+    /// The member of a tree with the greatest key; of equals the one put in last.
+    pub fn last(&self, of: Root) -> Option<u32> {
+        member(self.extreme(of.top, RIGHT))
     }
 
     /// The member behind `id` in its tree.
+    #[inline]
     pub fn next(&self, id: u32) -> Option<u32> {
-        self.tree.next(id)
+        member(self.nodes[id as usize + 1].behind)
     }
 
     /// The member before `id` in its tree.
+    #[inline]
     pub fn previous(&self, id: u32) -> Option<u32> {
-        self.tree.previous(id)
+        member(self.nodes[id as usize + 1].before)
     }
 
-    /// As [`Tree::last`].
-    pub fn last(&self, of: Root) -> Option<u32> {
-        self.tree.last_below(of.root)
-    }
-
-    /// As [`Tree::find`].
+    /// The members on both sides of `id` in its tree.
     #[inline(always)]
-    pub fn find(&mut self, of: Root, key: K) -> (Option<u32>, u32) {
-        self.tree.root = of.root;
-        self.tree.find(key)
+    pub fn neighbours(&self, id: u32) -> (Option<u32>, Option<u32>) {
+        let node = &self.nodes[id as usize + 1];
+        (member(node.before), member(node.behind))
     }
 
-    /// As [`Tree::last_visited`].
+    /// The member of a tree with this key that a descent from its top meets first.
+    #[inline(always)]
+    pub fn find(&mut self, of: Root, key: K) -> Option<u32> {
+        match self.known_place(of, key) {
+            Some(_) => None,
+            None => self.search(of, key, Count::No).0,
+        }
+    }
+
+    /// The same, and how many comparisons that took.
+    #[inline(always)]
+    pub(super) fn find_counting(&mut self, of: Root, key: K) -> (Option<u32>, u32) {
+        match self.known_place(of, key) {
+            Some(place) => (None, place.comparisons),
+            None => self.search(of, key, Count::Yes),
+        }
+    }
+
+    #[inline(always)]
+    fn search(&mut self, of: Root, key: K, count: Count) -> (Option<u32>, u32) {
+        if of.top == NIL {
+            return (None, 0);
+        }
+        // Counted from the slot behind the sentinel, a missing child lies beyond the table: one test for both.
+        let members = &self.nodes[1..];
+        let (mut at, mut parent, mut side, mut comparisons) = (of.top.wrapping_sub(1), 0, LEFT, 0);
+        while let Some(node) = members.get(at as usize) {
+            // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
+            (parent, side) = (at, usize::from(key > node.key));
+            at = node.child[side].wrapping_sub(1);
+            comparisons += u32::from(count == Count::Yes);
+        }
+        // On which side a search falls out cannot be predicted either, here and below.
+        let behind = select_unpredictable(side == LEFT, parent + 1, members[parent as usize].behind);
+        if self.rekeyed || (behind != NIL && self.nodes[behind as usize].key == key) {
+            return self.find_again(of, key);
+        }
+        self.gap = Gap { key, top: of.top, parent: parent + 1, side: side as u32, comparisons };
+        (None, comparisons)
+    }
+
+    /// There is such a key, or it is not known: which one is met first depends on the tree's shape.
+    #[inline(never)]
+    fn find_again(&self, of: Root, key: K) -> (Option<u32>, u32) {
+        let (mut at, mut comparisons) = (of.top, 0);
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            comparisons += 1;
+            if key == node.key {
+                return (member(at), comparisons);
+            }
+            at = node.child[usize::from(key > node.key)];
+        }
+        (None, comparisons)
+    }
+
+    /// The gap of the last search that failed, if a search for `key` would fail there too.
+    #[inline(always)]
+    fn known_place(&self, of: Root, key: K) -> Option<Place> {
+        let gap = self.gap;
+        if gap.top != of.top || key > gap.key {
+            return None;
+        }
+        let place = self.place(gap);
+        (place.before == NIL || self.nodes[place.before as usize].key < key).then_some(place)
+    }
+
+    #[inline(always)]
+    fn place(&self, Gap { parent, side, comparisons, .. }: Gap<K>) -> Place {
+        if parent == NIL {
+            // The sentinel's neighbours mean nothing.
+            return Place { parent, side, before: NIL, behind: NIL, comparisons };
+        }
+        let Node { before, behind, .. } = self.nodes[parent as usize];
+        let before = select_unpredictable(side == 0, before, parent);
+        let behind = select_unpredictable(side == 0, parent, behind);
+        Place { parent, side, before, behind, comparisons }
+    }
+
+    /// The gap behind every equal of `key`.
+    fn descend(&self, of: Root, key: K) -> Place {
+        let (mut at, mut parent, mut side, mut comparisons) = (of.top, NIL, LEFT, 0);
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            comparisons += 1;
+            (parent, side) = (at, usize::from(key >= node.key));
+            at = node.child[side];
+        }
+        self.place(Gap { key, top: of.top, parent, side: side as u32, comparisons })
+    }
+
+    /// How many comparisons it takes to put `key` in.
+    pub fn comparisons(&self, of: Root, key: K) -> u32 {
+        self.descend(of, key).comparisons
+    }
+
+    /// Where a search for `key` ends: the member with it that is met first, else the last one visited.
+    /// Whether that is the one before or behind the key depends on the tree's shape.
     pub fn last_visited(&self, of: Root, key: K) -> Option<u32> {
-        self.tree.last_visited_below(of.root, key)
+        let (mut at, mut last) = (of.top, NIL);
+        while at != NIL {
+            last = at;
+            let node = &self.nodes[at as usize];
+            match key.cmp(&node.key) {
+                core::cmp::Ordering::Less => at = node.child[LEFT],
+                core::cmp::Ordering::Greater => at = node.child[RIGHT],
+                core::cmp::Ordering::Equal => break,
+            }
+        }
+        member(last)
     }
 
-    /// Put `id` into a tree; says how many comparisons that took.
+    /// The first member of a tree in order whose key is `key` or greater.
+    pub fn at_or_behind(&self, of: Root, key: K) -> Option<u32> {
+        let (mut at, mut found) = (of.top, NIL);
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            let side = usize::from(key > node.key);
+            if side == LEFT {
+                found = at;
+            }
+            at = node.child[side];
+        }
+        member(found)
+    }
+
+    /// Put `id` into a tree, behind its equals.
     ///
     /// # Panics
     /// If it is in one already.
-    pub fn insert(&mut self, into: &mut Root, id: u32, key: K) -> u32 {
-        self.within(into, |tree| tree.insert(id, key))
+    #[inline]
+    pub fn insert(&mut self, into: &mut Root, id: u32, key: K) {
+        self.insert_counting(into, id, key);
+    }
+
+    /// The same; says how many comparisons that took, if the last search counted them.
+    #[inline(always)]
+    pub(super) fn insert_counting(&mut self, into: &mut Root, id: u32, key: K) -> u32 {
+        let place = match self.known_place(*into, key) {
+            Some(place) => place,
+            None => self.descend(*into, key),
+        };
+        self.enter(into, id, key, place);
+        place.comparisons
+    }
+
+    /// Put `id` into a tree, unless a descent from its top meets a member with this key; says whether it did. Where it
+    /// meets none, it ends where an insertion would: one descent for both.
+    ///
+    /// # Panics
+    /// If it is in one already.
+    pub fn insert_if_free(&mut self, into: &mut Root, id: u32, key: K) -> bool {
+        let (mut at, mut parent, mut side) = (into.top, NIL, false);
+        while at != NIL {
+            let node = &self.nodes[at as usize];
+            if node.key == key {
+                return false;
+            }
+            (parent, side) = (at, key > node.key);
+            at = node.child[usize::from(side)];
+        }
+        let place = self.place(Gap { key, top: into.top, parent, side: u32::from(side), comparisons: 0 });
+        self.enter(into, id, key, place);
+        true
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, into: &mut Root, id: u32, key: K, place: Place) {
+        let slot = id + 1;
+        match self.nodes.get(slot as usize) {
+            Some(node) => assert!(node.colour == Colour::Out, "{id} is already in a tree"),
+            None => self.grow(slot),
+        }
+        self.gap.top = UNKNOWN;
+        self.hang(into, slot, key, place);
+        into.len += 1;
+        self.summarise_up(slot);
+        self.fix_insertion(into, slot);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, slot: u32) {
+        self.nodes.resize(slot as usize + 1, Node::of(K::default(), NIL, Colour::Out));
+    }
+
+    /// Into a gap, red.
+    #[inline(always)]
+    fn hang(&mut self, into: &mut Root, slot: u32, key: K, Place { parent, side, before, behind, .. }: Place) {
+        let nodes = &mut self.nodes[..];
+        nodes[slot as usize] = Node { before, behind, ..Node::of(key, parent, Colour::Red) };
+        // The one that is missing is the sentinel, whose neighbours are never asked for.
+        nodes[before as usize].behind = slot;
+        nodes[behind as usize].before = slot;
+        if before == NIL {
+            into.first = slot;
+        }
+        match parent {
+            NIL => into.top = slot,
+            parent => nodes[parent as usize].child[side as usize & 1] = slot,
+        }
     }
 
     /// Take `id` out of the tree that it is in.
     ///
     /// # Panics
     /// If it is in none.
+    #[inline]
     pub fn remove(&mut self, from: &mut Root, id: u32) {
-        self.within(from, |tree| tree.remove(id));
+        let z = id + 1;
+        self.gap.top = UNKNOWN;
+        let nodes = &mut self.nodes[..];
+        let Node { parent, child: [left, right], before, behind, colour, .. } = nodes[z as usize];
+        assert!(colour != Colour::Out, "{id} is in no tree");
+        nodes[before as usize].behind = behind;
+        nodes[behind as usize].before = before;
+        if before == NIL {
+            from.first = behind;
+        }
+        nodes[z as usize].colour = Colour::Out;
+        let mut removed = colour;
+        // The lowest member whose subtree is another one afterwards.
+        let mut lowest = parent;
+        let x;
+        if left == NIL || right == NIL {
+            x = left | right;
+            balance::replace(nodes, &mut from.top, z, parent, x);
+        } else {
+            // The one behind it takes its place.
+            let y = behind;
+            let Node { parent: above, child: [_, below], colour: other, .. } = nodes[y as usize];
+            (removed, x, lowest) = (other, below, y);
+            if above == z {
+                nodes[x as usize].parent = y;
+            } else {
+                lowest = above;
+                nodes[above as usize].child[LEFT] = x;
+                nodes[x as usize].parent = above;
+                nodes[y as usize].child[RIGHT] = right;
+                nodes[right as usize].parent = y;
+            }
+            balance::replace(nodes, &mut from.top, z, parent, y);
+            let node = &mut nodes[y as usize];
+            (node.child[LEFT], node.colour) = (left, colour);
+            nodes[left as usize].parent = y;
+        }
+        from.len -= 1;
+        self.summarise_up(lowest);
+        if removed == Colour::Black {
+            self.fix_removal(from, x);
+        }
     }
 
     /// The members of a tree in order.
@@ -127,18 +487,32 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         core::iter::successors(of.first(), |&id| self.next(id))
     }
 
-    #[inline(always)]
-    fn within<T>(&mut self, root: &mut Root, work: impl FnOnce(&mut Tree<K, S>) -> T) -> T {
-        (self.tree.root, self.tree.first, self.tree.len) = (root.root, root.first, root.len);
-        let result = work(&mut self.tree);
-        *root = Root { root: self.tree.root, first: self.tree.first, len: self.tree.len };
-        result
+    fn colour(&self, at: u32) -> Colour {
+        self.nodes[at as usize].colour
     }
+
+    fn parent(&self, at: u32) -> u32 {
+        self.nodes[at as usize].parent
+    }
+
+    /// The first or last member below `at`.
+    fn extreme(&self, mut at: u32, side: usize) -> u32 {
+        while at != NIL && self.nodes[at as usize].child[side] != NIL {
+            at = self.nodes[at as usize].child[side];
+        }
+        at
+    }
+}
+
+#[inline(always)]
+fn member(slot: u32) -> Option<u32> {
+    slot.checked_sub(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::Tree;
 
     #[test]
     fn trees_over_one_table_do_not_disturb_each_other() {
@@ -160,7 +534,8 @@ mod tests {
         assert_eq!((roots[1].len(), roots[1].first()), (alone.len(), alone.first()));
         for key in 0..50 {
             assert_eq!(forest.last_visited(roots[1], key), alone.last_visited(key));
-            assert_eq!(forest.find(roots[1], key), alone.find(key));
+            assert_eq!(forest.find(roots[1], key), alone.find(key).0);
+            assert_eq!(forest.comparisons(roots[1], key), alone.clone().insert(100, key));
         }
         assert_eq!(forest.last(roots[1]), alone.last());
     }

@@ -7,13 +7,13 @@ use crate::request::{NONE, RequestId, Requests, Table};
 #[derive(Clone, Debug)]
 pub struct List<V = ()> {
     links: Table<Link<V>>,
-    pub(super) ends: Ends,
-    pub(super) len: u32,
+    ends: Ends,
+    len: u32,
 }
 
 /// The first and the last member, or `NONE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ends {
+struct Ends {
     head: u32,
     tail: u32,
 }
@@ -21,13 +21,6 @@ pub(super) struct Ends {
 impl Default for Ends {
     fn default() -> Ends {
         Ends { head: NONE, tail: NONE }
-    }
-}
-
-impl Ends {
-    #[inline]
-    pub(super) fn head(self) -> Option<RequestId> {
-        id(self.head)
     }
 }
 

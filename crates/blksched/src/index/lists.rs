@@ -1,77 +1,158 @@
-//! Many lists of requests over one table of links: a request is on at most one of them at a time.
+//! Many lists of requests over one table: a request is on at most one of them at a time. What the lists' owner keeps of
+//! each request stands in one row with its links, because the two are asked for together.
 //!
 //! **Why** as [`Forest`](super::Forest): a FIFO per process, and no table per process.
 
-use super::list::{Ends, List};
-use crate::request::RequestId;
+use core::ops::{Index, IndexMut};
+
+use crate::request::{NONE, RequestId, Table};
 
 /// One list of a [`Lists`]; of no use with another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
-    ends: Ends,
-    len: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Chain {
+    fn default() -> Chain {
+        Chain { head: NONE, tail: NONE }
+    }
 }
 
 impl Chain {
     /// Its first member.
+    #[inline]
     pub fn head(self) -> Option<RequestId> {
-        self.ends.head()
-    }
-
-    /// How many members it has.
-    pub fn len(self) -> u32 {
-        self.len
+        (self.head != NONE).then_some(RequestId(self.head))
     }
 
     /// True if it has none.
     pub fn is_empty(self) -> bool {
-        self.len == 0
+        self.head == NONE
     }
 }
 
-/// The links of many lists.
-#[derive(Clone, Debug, Default)]
-pub struct Lists {
-    /// Its own ends mean nothing between calls.
-    list: List,
+/// A request's neighbours, or `NONE`, and what is kept of it; `before` is `OUT` for one on no list.
+#[derive(Clone, Copy, Debug)]
+struct Row<V> {
+    before: u32,
+    behind: u32,
+    value: V,
 }
 
-impl Lists {
+/// On no list.
+const OUT: u32 = NONE - 1;
+
+impl<V: Default> Default for Row<V> {
+    fn default() -> Row<V> {
+        Row { before: OUT, behind: NONE, value: V::default() }
+    }
+}
+
+/// The links of many lists, and a value of each request, whether it is on one or not.
+#[derive(Clone, Debug)]
+pub struct Lists<V = ()> {
+    rows: Table<Row<V>>,
+}
+
+impl<V: Clone + Default> Default for Lists<V> {
+    fn default() -> Lists<V> {
+        Lists::new()
+    }
+}
+
+impl<V: Clone + Default> Lists<V> {
     /// No links yet.
-    pub fn new() -> Lists {
-        Lists::default()
+    pub fn new() -> Lists<V> {
+        Lists { rows: Table::new() }
     }
 
-    /// As [`List::reserve`].
+    /// Room for requests in slots below `slots`, so that they are put in without an allocation.
     pub fn reserve(&mut self, slots: usize) {
-        self.list.reserve(slots);
+        self.rows.reserve(slots);
     }
 
-    /// Make `id` the last member of a list.
-    #[inline]
-    pub fn push_back(&mut self, chain: &mut Chain, id: RequestId) {
-        self.within(chain, |list| list.push_back(id));
+    /// What is kept of `id`, made if it does not exist.
+    #[inline(always)]
+    pub fn value(&mut self, id: RequestId) -> &mut V {
+        &mut self.rows.row(id).value
     }
 
-    /// Put `id` right behind the member `at`.
+    /// Make `id`, of which something is kept, the last member of a list; what is kept of it.
+    ///
+    /// # Panics
+    /// If it is on one.
+    #[inline(always)]
+    pub fn push_back(&mut self, chain: &mut Chain, id: RequestId) -> &mut V {
+        let before = chain.tail;
+        chain.tail = id.0;
+        match before {
+            NONE => chain.head = id.0,
+            before => self.rows[RequestId(before)].behind = id.0,
+        }
+        let row = &mut self.rows[id];
+        assert!(row.before == OUT, "request {id:?} is on a list already");
+        (row.before, row.behind) = (before, NONE);
+        &mut row.value
+    }
+
+    /// Put `id`, of which something is kept, right behind the member `at`.
+    ///
+    /// # Panics
+    /// If it is on a list.
     pub fn insert_after(&mut self, chain: &mut Chain, at: RequestId, id: RequestId) {
-        self.within(chain, |list| list.insert_after(at, id));
+        let behind = core::mem::replace(&mut self.rows[at].behind, id.0);
+        match behind {
+            NONE => chain.tail = id.0,
+            behind => self.rows[RequestId(behind)].before = id.0,
+        }
+        let row = &mut self.rows[id];
+        assert!(row.before == OUT, "request {id:?} is on a list already");
+        (row.before, row.behind) = (at.0, behind);
     }
 
     /// Take the member `id` out of its list.
     ///
     /// # Panics
     /// If it is on none.
-    #[inline]
-    pub fn remove(&mut self, chain: &mut Chain, id: RequestId) {
-        self.within(chain, |list| list.remove(id));
-    }
-
     #[inline(always)]
-    fn within(&mut self, chain: &mut Chain, work: impl FnOnce(&mut List)) {
-        (self.list.ends, self.list.len) = (chain.ends, chain.len);
-        work(&mut self.list);
-        *chain = Chain { ends: self.list.ends, len: self.list.len };
+    pub fn remove(&mut self, chain: &mut Chain, id: RequestId) {
+        let row = &mut self.rows[id];
+        let (before, behind) = (row.before, row.behind);
+        assert!(before != OUT, "request {id:?} is on no list");
+        row.before = OUT;
+        match before {
+            NONE => chain.head = behind,
+            before => self.rows[RequestId(before)].behind = behind,
+        }
+        match behind {
+            NONE => chain.tail = before,
+            behind => self.rows[RequestId(behind)].before = before,
+        }
+    }
+}
+
+impl<V> Lists<V> {
+    /// The members of a list, first to last.
+    pub fn iter(&self, of: Chain) -> impl Iterator<Item = RequestId> + '_ {
+        let behind = move |&id: &RequestId| Chain { head: self.rows[id].behind, ..of }.head();
+        core::iter::successors(of.head(), behind)
+    }
+}
+
+impl<V> Index<RequestId> for Lists<V> {
+    type Output = V;
+    #[inline(always)]
+    fn index(&self, id: RequestId) -> &V {
+        &self.rows[id].value
+    }
+}
+
+impl<V> IndexMut<RequestId> for Lists<V> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: RequestId) -> &mut V {
+        &mut self.rows[id].value
     }
 }
 
@@ -81,16 +162,30 @@ mod tests {
 
     #[test]
     fn lists_over_one_table_keep_their_own_ends() {
-        let (mut lists, mut even, mut odd) = (Lists::new(), Chain::default(), Chain::default());
+        let (mut lists, mut even, mut odd) = (Lists::<u32>::new(), Chain::default(), Chain::default());
         for id in 0..6 {
+            *lists.value(RequestId(id)) = 10 * id;
             lists.push_back(if id % 2 == 0 { &mut even } else { &mut odd }, RequestId(id));
         }
         lists.remove(&mut even, RequestId(0));
         lists.remove(&mut odd, RequestId(5));
         lists.insert_after(&mut odd, RequestId(1), RequestId(0));
-        assert_eq!((even.head(), even.len()), (Some(RequestId(2)), 2));
-        assert_eq!((odd.head(), odd.len()), (Some(RequestId(1)), 3));
+        let members = |lists: &Lists<u32>, of: Chain| lists.iter(of).map(|id| lists[id]).collect::<std::vec::Vec<_>>();
+        assert_eq!((members(&lists, even), members(&lists, odd)), (vec![20, 40], vec![10, 0, 30]));
         lists.remove(&mut odd, RequestId(1));
-        assert_eq!(odd.head(), Some(RequestId(0)));
+        lists.remove(&mut odd, RequestId(3));
+        lists.push_back(&mut odd, RequestId(5));
+        assert_eq!(members(&lists, odd), [0, 50]);
+        [0, 5].map(|id| lists.remove(&mut odd, RequestId(id)));
+        assert!(odd.is_empty() && odd == Chain::default());
+    }
+
+    #[test]
+    #[should_panic(expected = "is on a list already")]
+    fn nothing_is_on_two_lists() {
+        let (mut lists, mut one, mut other) = (Lists::<()>::new(), Chain::default(), Chain::default());
+        lists.value(RequestId(3));
+        lists.push_back(&mut one, RequestId(3));
+        lists.push_back(&mut other, RequestId(3));
     }
 }

@@ -17,7 +17,8 @@ impl Bfq {
             let entity = self.entity(q);
             let members = self.sorted.iter(queue.sorted);
             members.for_each(|slot| assert!(requests.is_live(crate::request::RequestId::from_index(slot))));
-            assert_eq!(queue.sorted.len(), queue.fifo.len(), "queue {q}: the orders hold different requests");
+            let by_age = self.rows.iter(queue.fifo).count();
+            assert_eq!(queue.sorted.len() as usize, by_age, "queue {q}: the orders hold different requests");
             assert_eq!(queue.next.is_some(), !queue.is_empty(), "queue {q}: a next request exactly if there are any");
             assert!(queue.is_empty() || queue.busy, "queue {q} has requests and is not busy");
             let served = self.hierarchy.in_service == Some(q);

@@ -20,7 +20,7 @@ use crate::elevators::bfq::state::queue::Queues;
 use crate::elevators::bfq::terms::{Call, Clock, Jiffy, Terms};
 use crate::elevators::bfq::tunables::BfqTunables;
 use crate::index::{Forest, List, Lists};
-use crate::request::{Sector, Table};
+use crate::request::Sector;
 use alloc::collections::BTreeMap;
 
 /// What is kept of each request.
@@ -44,11 +44,10 @@ pub struct Bfq {
     pub(super) queues: Queues,
     /// The write-back queue of each group, class and level.
     pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
-    pub(super) rows: Table<Row>,
+    /// By request, and each queue's requests by age.
+    pub(super) rows: Lists<Row>,
     /// Each queue's requests by sector.
     pub(super) sorted: Forest<Sector>,
-    /// Each queue's requests by age.
-    pub(super) fifos: Lists,
     /// What the device handed back.
     pub(super) handed_back: List,
 
@@ -86,9 +85,8 @@ impl Bfq {
             contexts: Contexts::default(),
             queues: Queues::default(),
             write_back: BTreeMap::new(),
-            rows: Table::new(),
+            rows: Lists::new(),
             sorted: Forest::new(),
-            fifos: Lists::new(),
             handed_back: List::new(),
             hierarchy: Hierarchy::new(Terms::new(hz).idle_class),
             device: Device::new(true),
@@ -121,7 +119,6 @@ impl Bfq {
         self.positions.reserve(queues);
         self.rows.reserve(requests);
         self.sorted.reserve(requests);
-        self.fifos.reserve(requests);
         self.handed_back.reserve(requests);
     }
 

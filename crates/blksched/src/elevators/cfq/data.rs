@@ -15,10 +15,10 @@ use crate::elevators::cfq::state::queue::Queues;
 use crate::elevators::cfq::state::service_trees::ServiceTrees;
 use crate::elevators::cfq::state::workload::Workload;
 use crate::elevators::cfq::tunables::{CfqTunables, Ticks, V4_20};
-use crate::elevators::next_request::Preference;
+use crate::elevators::nearer::TurningBack;
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::index::{Forest, Lists};
-use crate::request::{PerWaiter, Sector, SubmitterId, Table};
+use crate::request::{PerWaiter, Sector, SubmitterId};
 use crate::time::{Jiffies, Span, Tick};
 
 /// What is kept of each request.
@@ -37,8 +37,8 @@ pub struct Cfq {
     pub(super) knobs: CfqTunables,
     /// The times among them, in units of the clock.
     pub(super) ticks: Ticks,
-    /// Which of two requests goes first, by them.
-    pub(super) preference: Preference,
+    /// When the arm turns back, by them.
+    pub(super) turning_back: TurningBack,
     pub(super) rules: Mechanisms,
     /// What time is counted in.
     pub(super) unit: Jiffies,
@@ -52,11 +52,10 @@ pub struct Cfq {
     pub(super) processes: Processes,
     pub(super) queues: Queues,
     pub(super) groups: Groups,
-    pub(super) rows: Table<Row>,
+    /// By request, and each queue's requests by age.
+    pub(super) rows: Lists<Row>,
     /// Each queue's requests by sector.
     pub(super) sorted: Forest<Sector>,
-    /// Each queue's requests by age.
-    pub(super) fifos: Lists,
     pub(super) service: ServiceTrees,
     pub(super) positions: Positions,
     pub(super) workload: Workload,
@@ -95,7 +94,7 @@ impl Cfq {
         Cfq {
             knobs,
             ticks: Ticks::of(&knobs, unit),
-            preference: knobs.preference(),
+            turning_back: knobs.turning_back(),
             rules,
             unit,
             jiffy: rules.clock.jiffy(hz),
@@ -104,9 +103,8 @@ impl Cfq {
             processes: Processes::default(),
             queues: Queues::default(),
             groups: Groups::new(0),
-            rows: Table::new(),
+            rows: Lists::new(),
             sorted: Forest::new(),
-            fifos: Lists::new(),
             service: ServiceTrees::default(),
             positions: Positions::default(),
             workload: Workload::default(),
@@ -137,7 +135,6 @@ impl Cfq {
         self.positions.reserve(queues);
         self.rows.reserve(requests);
         self.sorted.reserve(requests);
-        self.fifos.reserve(requests);
         self.chosen.reserve(requests);
     }
 

@@ -35,17 +35,20 @@ impl Elevator for Cfq {
         self.meet_device(cx);
     }
 
+    #[inline]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.begin(cx);
         self.settle();
         self.arrived(cx, rq)
     }
 
+    #[inline]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         self.begin(cx);
         self.dispatch_next(cx)
     }
 
+    #[inline]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         self.begin(cx);
         self.settle();
@@ -89,6 +92,7 @@ impl Elevator for Cfq {
 }
 
 impl Merges for Cfq {
+    #[inline]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.begin(cx);
         self.settle();
@@ -109,6 +113,7 @@ impl Merges for Cfq {
         !sync_into_async && self.queue_of(bio.submitter, bio.waiter) == Some(self.rows[rq].queue)
     }
 
+    #[inline]
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter);
         q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
@@ -167,7 +172,7 @@ impl Tunables for Cfq {
     fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError> {
         self.knobs.set(name, raw)?;
         self.ticks = Ticks::of(&self.knobs, self.unit);
-        self.preference = self.knobs.preference();
+        self.turning_back = self.knobs.turning_back();
         Ok(())
     }
 }

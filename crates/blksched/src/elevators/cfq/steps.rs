@@ -10,6 +10,7 @@ mod group_idle;
 mod groups;
 mod idle;
 mod isolation;
+mod learning;
 mod merge_split;
 mod preempt;
 mod prepare;

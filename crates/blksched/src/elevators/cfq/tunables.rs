@@ -5,7 +5,6 @@
 #![doc(alias = "iosched")]
 
 use crate::elevators::nearer::TurningBack;
-use crate::elevators::next_request::{Metadata, Preference};
 use crate::kernel::{Kernel, Kernels};
 use crate::request::PerWaiter;
 use crate::time::{Jiffies, Span, Tick};
@@ -78,12 +77,11 @@ tunables! {
 
 impl CfqTunables {
     /// Which of two requests goes first.
-    pub(crate) fn preference(&self) -> Preference {
-        let turning_back = TurningBack {
+    pub(crate) fn turning_back(&self) -> TurningBack {
+        TurningBack {
             reach_sectors: 2 * u64::try_from(self.back_seek_max).unwrap_or(0),
             penalty: self.back_seek_penalty.max(1) as u64,
-        };
-        Preference { turning_back, metadata: Metadata::First }
+        }
     }
 
     /// A kernel's defaults. Until 2.6.33 they are divisions of HZ that round down: at 100 ticks per second the disk

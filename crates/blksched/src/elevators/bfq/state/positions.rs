@@ -55,9 +55,7 @@ impl Positions {
     #[inline(never)]
     pub(crate) fn add(&mut self, level: usize, q: Qid, at: Sector) {
         let mut root = *self.root(level);
-        if self.forest.find(root, at).0.is_none() {
-            self.forest.insert(&mut root, q, at);
-        }
+        self.forest.insert_if_free(&mut root, q, at);
         *self.root(level) = root;
     }
 

@@ -76,8 +76,12 @@ impl Bfq {
 
     fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let start = call.rq(rq).start;
-        let steps = self.sorted.insert(&mut self.queues[q].sorted, rq.index() as u32, start);
-        call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
+        let sorted = &mut self.queues[q].sorted;
+        if call.cx.is_heard() {
+            let steps = self.sorted.comparisons(*sorted, start);
+            call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
+        }
+        self.sorted.insert(sorted, rq.index() as u32, start);
     }
 
     /// Write-back that comes to a busy queue after a pause gets going.

@@ -17,7 +17,7 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::terms::Call;
 use crate::elevators::by_sector;
 use crate::elevators::nearer::TurningBack;
-use crate::elevators::next_request::{Metadata, Preference};
+use crate::elevators::next_request::{Choice, Metadata};
 use crate::explain::Reason;
 use crate::request::{RequestId, Sector, Waiter};
 use crate::time::Span;
@@ -34,7 +34,7 @@ impl Bfq {
             reach_sectors: 2 * u64::from(self.knobs.back_seek_max),
             penalty: u64::from(self.knobs.back_seek_penalty),
         };
-        Preference { turning_back, metadata: Metadata::AsData }.better(|rq| call.rq(rq), from, a, b)
+        Choice { turning_back, metadata: Metadata::AsData, from }.better(&self.sorted, |rq| call.rq(rq), a, b)
     }
 
     /// A request has come, or begins earlier now: is it next? True if the next one changed.
@@ -75,7 +75,7 @@ impl Bfq {
         }
         let queue = &mut self.queues[q];
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);
-        self.fifos.remove(&mut queue.fifo, rq);
+        self.rows.remove(&mut queue.fifo, rq);
         self.queued -= 1;
         if !queue.is_empty() {
             return self.position_add(call, q);
@@ -97,8 +97,7 @@ impl Bfq {
             Waiter::Sync => self.knobs.fifo_expire_sync,
             Waiter::Async => self.knobs.fifo_expire_async,
         };
-        self.rows[rq].expires_ns = call.ns + expire.as_ns();
-        self.fifos.push_back(&mut self.queues[q].fifo, rq);
+        self.rows.push_back(&mut self.queues[q].fifo, rq).expires_ns = call.ns + expire.as_ns();
     }
 
     /// `victim` is about to leave for `into`, which takes its place if it is the older.
@@ -106,8 +105,8 @@ impl Bfq {
         let (row, gone) = (self.rows[into], self.rows[victim]);
         if row.queue == gone.queue && gone.expires_ns < row.expires_ns {
             let fifo = &mut self.queues[row.queue].fifo;
-            self.fifos.remove(fifo, into);
-            self.fifos.insert_after(fifo, victim, into);
+            self.rows.remove(fifo, into);
+            self.rows.insert_after(fifo, victim, into);
             self.rows[into].expires_ns = gone.expires_ns;
         }
     }

@@ -41,7 +41,7 @@ impl Bfq {
                     queue.sharing.sole = Some(submitter);
                 }
                 self.hierarchy.count_allocated(q, 1);
-                let row = self.rows.row(rq);
+                let row = self.rows.value(rq);
                 (row.queue, row.context) = (q, context);
                 return;
             }
@@ -69,7 +69,7 @@ impl Bfq {
         };
         self.hold_request(q);
         self.contexts[context].requests += 1;
-        let row = self.rows.row(rq);
+        let row = self.rows.value(rq);
         (row.queue, row.context) = (q, context);
         if self.queues[q].sharing.target.is_none() && self.queues[q].held_by.processes == 1 {
             self.queues[q].sharing.sole = Some(submitter);

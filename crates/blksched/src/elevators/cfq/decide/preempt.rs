@@ -14,85 +14,113 @@ use crate::elevators::cfq::state::slice::Duty;
 use crate::explain::Preempt;
 use crate::request::Waiter;
 
-/// What the ladder looks at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival<'a> {
-    pub(crate) active: &'a CfqQueue,
-    pub(crate) new: &'a CfqQueue,
-    pub(crate) waiter: Waiter,
-    pub(crate) meta: bool,
+/// What the ladder looks at, rung by rung: what stands behind the one that decides is not asked.
+pub(crate) trait Arrival {
+    fn active(&self) -> &CfqQueue;
+    fn new(&self) -> &CfqQueue;
+    fn waiter(&self) -> Waiter;
+    fn meta(&self) -> bool;
     /// The active queue's time is up.
-    pub(crate) slice_used: bool,
+    fn slice_used(&self) -> bool;
     /// The new queue's group is neither the active one's nor above it.
-    pub(crate) foreign: bool,
+    fn foreign(&self) -> bool;
     /// Both queues seek (until 2.6.33: and no third queue shares their tree), and the active one is empty.
-    pub(crate) fellow_seekers: bool,
+    fn fellow_seekers(&self) -> bool;
     /// The active queue is empty and not worth idling for.
-    pub(crate) abandoned: bool,
+    fn abandoned(&self) -> bool;
     /// The disk idles, and the request is close by.
-    pub(crate) close: bool,
+    fn close(&self) -> bool;
 }
 
 /// The first rung that says yes.
-pub(crate) fn why(rule: Preemption, arrival: &Arrival<'_>) -> Option<Preempt> {
-    let Arrival { active, new, waiter, meta, slice_used, foreign, fellow_seekers, abandoned, close } = *arrival;
-    let sync_over_async = waiter == Waiter::Sync && !active.is_sync();
-    // Of two queues with metadata neither has the better claim.
-    let metadata = (meta && active.meta == 0, Preempt::Metadata);
-    let real_time = (new.is_real_time() && !active.is_real_time(), Preempt::RealTime);
-    let idle_class = (active.is_idle_class(), Preempt::IdleClass);
-    let sync = (sync_over_async, Preempt::SyncOverAsync);
-    let used = (slice_used, Preempt::SliceUsed);
-    let close = (close, Preempt::Close);
+#[inline(always)]
+pub(crate) fn why(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     match rule {
-        Preemption::Close | Preemption::CloseOnce => {
-            // Until 2.6.32 this is asked first, so even the idle class takes the disk from a slice that is over.
-            if slice_used {
-                return Some(Preempt::SliceUsed);
-            }
-            if new.is_idle_class() {
-                return None;
-            }
-            first([idle_class, sync, metadata, real_time, close])
-        }
-        Preemption::ClassFirst | Preemption::SameGroup => {
-            if new.is_idle_class() {
-                return None;
-            }
-            if active.is_idle_class() {
-                return Some(Preempt::IdleClass);
-            }
-            // Until 2.6.32 this is not asked, and any sync request took the disk from real-time write-back.
-            if active.is_real_time() && !new.is_real_time() {
-                return None;
-            }
-            // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival
-            // ends that idling, whichever process sent it.
-            let fellow = (fellow_seekers, Preempt::FellowSeeker);
-            if rule == Preemption::ClassFirst {
-                return first([sync, used, fellow, metadata, real_time, close]);
-            }
-            // 4.20: unless that write-back has to go (`must_dispatch`).
-            if sync_over_async && active.slice.duty == Duty::None {
-                return Some(Preempt::SyncOverAsync);
-            }
-            // Between groups shares decide: a process that could take the disk across groups would take its group's
-            // share.
-            if foreign {
-                return None;
-            }
-            first([used, real_time, fellow, metadata, (abandoned, Preempt::Abandoned), close])
-        }
+        Preemption::Close | Preemption::CloseOnce => by_closeness(of),
+        Preemption::ClassFirst | Preemption::SameGroup => by_class(rule, of),
     }
 }
 
-/// A row of branches, because the compiler knows how many rungs there are.
-#[inline(always)]
-fn first<const N: usize>(rungs: [(bool, Preempt); N]) -> Option<Preempt> {
-    for (yes, why) in rungs {
-        if yes {
-            return Some(why);
-        }
+fn by_closeness(of: &impl Arrival) -> Option<Preempt> {
+    // Until 2.6.32 this is asked first, so even the idle class takes the disk from a slice that is over.
+    if of.slice_used() {
+        return Some(Preempt::SliceUsed);
     }
-    None
+    if of.new().is_idle_class() {
+        return None;
+    }
+    if of.active().is_idle_class() {
+        return Some(Preempt::IdleClass);
+    }
+    if is_sync_over_async(of) {
+        return Some(Preempt::SyncOverAsync);
+    }
+    if has_more_metadata(of) {
+        return Some(Preempt::Metadata);
+    }
+    if is_real_time_over_others(of) {
+        return Some(Preempt::RealTime);
+    }
+    of.close().then_some(Preempt::Close)
+}
+
+#[inline(always)]
+fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
+    let (active, new) = (of.active(), of.new());
+    if new.is_idle_class() {
+        return None;
+    }
+    if active.is_idle_class() {
+        return Some(Preempt::IdleClass);
+    }
+    // Until 2.6.32 this is not asked, and any sync request took the disk from real-time write-back.
+    if active.is_real_time() && !new.is_real_time() {
+        return None;
+    }
+    let own_group = rule == Preemption::SameGroup;
+    // 4.20: unless that write-back has to go (`must_dispatch`).
+    if is_sync_over_async(of) && (!own_group || active.slice.duty == Duty::None) {
+        return Some(Preempt::SyncOverAsync);
+    }
+    // Between groups shares decide: a process that could take the disk across groups would take its group's share.
+    if own_group && of.foreign() {
+        return None;
+    }
+    if of.slice_used() {
+        return Some(Preempt::SliceUsed);
+    }
+    if own_group && is_real_time_over_others(of) {
+        return Some(Preempt::RealTime);
+    }
+    // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival ends that
+    // idling, whichever process sent it.
+    if of.fellow_seekers() {
+        return Some(Preempt::FellowSeeker);
+    }
+    if has_more_metadata(of) {
+        return Some(Preempt::Metadata);
+    }
+    if !own_group && is_real_time_over_others(of) {
+        return Some(Preempt::RealTime);
+    }
+    if own_group && of.abandoned() {
+        return Some(Preempt::Abandoned);
+    }
+    of.close().then_some(Preempt::Close)
+}
+
+#[inline(always)]
+fn is_sync_over_async(of: &impl Arrival) -> bool {
+    of.waiter() == Waiter::Sync && !of.active().is_sync()
+}
+
+/// Of two queues with metadata neither has the better claim.
+#[inline(always)]
+fn has_more_metadata(of: &impl Arrival) -> bool {
+    of.meta() && of.active().meta == 0
+}
+
+#[inline(always)]
+fn is_real_time_over_others(of: &impl Arrival) -> bool {
+    of.new().is_real_time() && !of.active().is_real_time()
 }

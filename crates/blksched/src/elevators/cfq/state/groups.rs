@@ -171,7 +171,13 @@ impl Groups {
     }
 
     /// Is `g` the group `above`, or below it?
+    #[inline]
     pub(crate) fn is_within(&self, g: Gid, above: Gid) -> bool {
+        g == above || self.is_below(g, above)
+    }
+
+    #[inline(never)]
+    fn is_below(&self, g: Gid, above: Gid) -> bool {
         core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
     }
 

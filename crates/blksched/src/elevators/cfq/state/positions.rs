@@ -27,12 +27,7 @@ impl Positions {
 
     /// Put a queue in; false if another one is at the same place.
     pub(crate) fn insert(&mut self, level: u8, q: Qid, start: Sector) -> bool {
-        let root = &mut self.roots[usize::from(level)];
-        let is_free = self.forest.find(*root, start).0.is_none();
-        if is_free {
-            self.forest.insert(root, q, start);
-        }
-        is_free
+        self.forest.insert_if_free(&mut self.roots[usize::from(level)], q, start)
     }
 
     pub(crate) fn remove(&mut self, level: u8, q: Qid) {
@@ -41,7 +36,7 @@ impl Positions {
 
     /// It is elsewhere now, but stays where it is in the tree, as in the kernel.
     pub(crate) fn moved(&mut self, q: Qid, start: Sector) {
-        self.forest.rekey(q, start);
+        self.forest.rekey_anyhow(q, start);
     }
 
     /// The queue that is there, or the last one that a search for it comes by: which one that is depends on the tree's

@@ -84,6 +84,13 @@ pub(crate) struct References {
     pub(crate) requests: u32,
 }
 
+impl References {
+    /// Nothing holds the queue any more.
+    pub(crate) fn is_none(self) -> bool {
+        self.processes + self.requests == 0
+    }
+}
+
 impl CfqQueue {
     fn new(owner: SubmitterId, waiter: Waiter, group: Gid, ioprio: Ioprio) -> CfqQueue {
         let mut queue = CfqQueue {
@@ -183,7 +190,7 @@ impl Queues {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Qid, &CfqQueue)> {
         let all = self.slots.iter().enumerate().map(|(q, queue)| (q as Qid, queue));
-        all.filter(|(_, queue)| queue.held_by.processes + queue.held_by.requests > 0)
+        all.filter(|(_, queue)| !queue.held_by.is_none())
     }
 }
 

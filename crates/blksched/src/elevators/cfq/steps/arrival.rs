@@ -15,16 +15,15 @@
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, Row};
-use crate::elevators::cfq::decide::idle_window::{Habits, window};
-use crate::elevators::cfq::ids::{Pid, Qid};
-use crate::elevators::cfq::rules::{Alias, Idling, NextRequest, Seeks, Think, WhileIdling};
-use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth};
+use crate::elevators::cfq::ids::Qid;
+use crate::elevators::cfq::rules::{Alias, NextRequest, WhileIdling};
 use crate::elevators::cfq::state::queue::Reading;
-use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::state::slice::{Duty, Idle};
+use crate::elevators::cfq::steps::learning::Learning;
 use crate::elevators::ioprio::Ioprio;
+use crate::elevators::next_request::Choice;
 use crate::explain::Reason;
-use crate::request::{Dir, RequestId, Sector};
+use crate::request::{Request, RequestId, Sector};
 
 /// Up to this many bytes wait for more to merge.
 const SMALL_BYTES: u64 = 4096;
@@ -33,15 +32,29 @@ impl Cfq {
     /// A request enters its queue.
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Row { queue: q, process: pid, .. } = self.rows[rq];
-        let queue = &mut self.queues[q];
-        if queue.reading == Reading::Stale {
-            queue.take(Ioprio::of(cx.rq(rq).priority));
+        let Request { start, waiter, priority, hints, .. } = *cx.rq(rq);
+        if self.queues[q].reading == Reading::Stale {
+            self.queues[q].take(Ioprio::of(priority));
         }
-        self.sort_in(cx, q, rq);
-        self.queue_by_age(cx, q, rq);
+        self.make_way(cx, q, start);
+        let queue = &mut self.queues[q];
+        self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
+        self.rows.push_back(&mut queue.fifo, rq).expires = self.now + self.ticks.fifo_expire[waiter];
         self.queued += 1;
-        self.learn(cx, q, pid, rq);
-        let run = self.meet_active(cx, q, rq);
+        queue.meta += u32::from(hints.meta);
+        // From where the disk is, since the arm has not moved for this request yet; after a dispatch `choose` says from
+        // where.
+        let choice = Choice::of(self.turning_back, queue.meta, self.head);
+        let next = choice.better(&self.sorted, |rq| cx.rq(rq), queue.next, Some(rq));
+        let is_next = next != queue.next;
+        queue.next = next;
+        Learning { rules: &self.rules, ticks: &self.ticks, knobs: &self.knobs, ncq: self.ncq.queues(), now: self.now }
+            .learn(cx, rq, queue, &mut self.processes[pid], &mut self.groups);
+        let idle = queue.slice.idle;
+        if is_next {
+            self.position_add(cx, q);
+        }
+        let run = if self.active == Some(q) { self.meet_own(cx, q, rq, idle) } else { self.meet_other(cx, q, rq) };
         // The queue that was served may have ended when its last process left it (`prepare`).
         run.max(self.take_wish())
     }
@@ -67,30 +80,35 @@ impl Cfq {
         self.drop_unserved(cx, victim);
     }
 
-    /// Into the queue's order by sector.
+    /// Into the queue's order by sector, anew.
     fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         let start = cx.rq(rq).start;
-        // Until 2.6.33 the order has one place for each first sector, so the older request has to leave it.
-        if self.rules.alias == Alias::Forced {
-            self.force_aliases_out(cx, q, start);
-        }
+        self.make_way(cx, q, start);
         let queue = &mut self.queues[q];
         self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
-        if queue.served_in.is_none() {
-            self.join(cx, q);
-        }
-        let before = self.queues[q].next;
-        // From where the disk is, since the arm has not moved for this request yet; after a dispatch `find_next` says
-        // from where.
-        let next = self.preference.better(|rq| cx.rq(rq), self.head, before, Some(rq));
-        if next != before {
-            self.set_next(cx, q, next);
+        let choice = Choice::of(self.turning_back, queue.meta, self.head);
+        let next = choice.better(&self.sorted, |rq| cx.rq(rq), queue.next, Some(rq));
+        if next != queue.next {
+            queue.next = next;
             self.position_add(cx, q);
         }
     }
 
+    /// A request that starts here is about to stand in the queue's order: nothing else does, and the queue waits for a
+    /// slice.
+    #[inline(always)]
+    fn make_way(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
+        // Until 2.6.33 the order has one place for each first sector, so the older request has to leave it.
+        if self.rules.alias == Alias::Forced {
+            self.force_aliases_out(cx, q, start);
+        }
+        if self.queues[q].served_in.is_none() {
+            self.join(cx, q);
+        }
+    }
+
     fn force_aliases_out(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
-        while let Some(alias) = self.sorted.find(self.queues[q].sorted, start).0 {
+        while let Some(alias) = self.sorted.find(self.queues[q].sorted, start) {
             let alias = RequestId::from_index(alias);
             cx.explain(Reason::AliasForced { rq: alias });
             self.move_to_chosen(cx, q, alias);
@@ -98,61 +116,25 @@ impl Cfq {
         }
     }
 
-    /// What an arrival says about its process and its queue.
+    /// An arrival and the queue being served, which is another one.
     #[inline(always)]
-    fn learn(&mut self, cx: &Cx<'_>, q: Qid, pid: Pid, rq: RequestId) {
-        let (rules, ticks, request) = (&self.rules, &self.ticks, cx.rq(rq));
-        let (queue, process) = (&mut self.queues[q], &mut self.processes[pid]);
-        queue.meta += u32::from(request.hints.meta);
-        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to
-        // think less than it does.
-        if queue.is_sync() || rules.think == Think::PerProcess {
-            process.pauses.end(self.now, ticks.slice_idle);
-        }
-        if rules.think != Think::PerProcess {
-            self.groups.pauses_end(queue, self.now, ticks, rules.groups);
-        }
-        match rules.seeks {
-            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, request.start),
-            Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, request.start),
-            Seeks::History => queue.history.add(request.start, request.sectors, cx.device().rotational),
-        }
-        // Is it worth idling for now?
-        if queue.is_sync() && !queue.is_idle_class() {
-            let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
-            let is_last = |next: RequestId| cx.rq(next).dir() == Dir::Write && cx.rq(next).hints.no_idle;
-            let habits = Habits {
-                gone: process.gone,
-                idle: ticks.slice_idle,
-                seeky_idle: ticks.seeky_idle,
-                think: process.pauses.believed(),
-                seeks: seekiness(rules.seeks, queue, Some(process)),
-                ends: rules.idling == Idling::TreeThinks && queue.next.is_some_and(is_last),
-                depth,
-                ncq: self.ncq.queues(),
-                fairness: self.knobs.fairness,
-                low_latency: self.knobs.low_latency,
-                window: queue.window.window,
-            };
-            queue.window = IdleWindow { window: window(rules.idling, habits), depth };
-        }
-        match rules.seeks {
-            Seeks::PerProcess => process.seeks.ended(request.end()),
-            Seeks::PerQueue => queue.seeks.ended(request.end()),
-            Seeks::History => queue.history.ended(request.end()),
+    fn meet_other(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
+        let Some(why) = self.should_preempt(cx, q, rq) else { return Run::No };
+        self.preempt(cx, q, why);
+        Run::Now
+    }
+
+    /// An arrival for the queue being served: does the disk idle for it?
+    #[inline(always)]
+    fn meet_own(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId, idle: Idle) -> Run {
+        match idle {
+            Idle::No => Run::No,
+            Idle::WaitsForRequest => self.was_waited_for(cx, q, rq),
         }
     }
 
-    /// An arrival and the queue being served.
-    fn meet_active(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
-        if self.active != Some(q) {
-            let Some(why) = self.should_preempt(cx, q, rq) else { return Run::No };
-            self.preempt(cx, q, why);
-            return Run::Now;
-        }
-        if self.queues[q].slice.idle == Idle::No {
-            return Run::No;
-        }
+    #[inline(never)]
+    fn was_waited_for(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
         // A small request alone may still grow by what follows it; if others wait there is no time for that.
         let large = u64::from(cx.rq(rq).sectors) * 512 > SMALL_BYTES;
         if !large && self.service.busy() <= 1 {
@@ -171,6 +153,14 @@ impl Cfq {
 
     /// The run that an arrival set off is over.
     pub(in crate::elevators::cfq) fn settle(&mut self) {
+        if self.pending.is_some() {
+            self.mark_pending();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_pending(&mut self) {
         if let Some(q) = self.pending.take() {
             self.queues[q].slice.duty = Duty::MustDispatch;
         }

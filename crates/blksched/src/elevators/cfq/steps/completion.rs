@@ -27,14 +27,18 @@ impl Cfq {
         self.in_driver[waiter] -= 1;
         let queue = &mut self.queues[q];
         queue.dispatched -= 1;
+        queue.held_by.requests -= 1;
         self.in_flight[queue.waiter] -= 1;
         self.groups[queue.group].in_flight -= 1;
+        let process = &mut self.processes[pid];
+        process.requests -= 1;
         if waiter == Waiter::Sync {
-            self.processes[pid].pauses.begin(self.now);
+            process.pauses.begin(self.now);
         }
         if self.rules.think != Think::PerProcess {
             self.groups.pauses_begin(queue, waiter, self.now, self.rules.groups);
         }
+        let (unused, gone) = (queue.held_by.is_none(), process.gone);
         if waiter == Waiter::Sync {
             self.note_sync_end(queued_at);
         }
@@ -45,10 +49,17 @@ impl Cfq {
         if self.in_driver.sync + self.in_driver.async_ == 0 {
             self.wish_run();
         }
-        self.drop_request(cx, q, pid);
+        // The last step in its life (`release`): what it was the last request of goes with it.
+        if unused {
+            self.release(cx, q);
+        }
+        if gone {
+            self.forget_if_unused(pid);
+        }
         self.take_wish()
     }
 
+    #[inline(always)]
     fn watch_depth(&mut self) {
         let active = self.active.map(|a| &self.queues[a]).filter(|queue| queue.window.is_open());
         self.ncq.look(Moment {

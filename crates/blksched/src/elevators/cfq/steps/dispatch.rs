@@ -18,20 +18,19 @@ use crate::elevators::cfq::decide::async_ramp::Ramp;
 use crate::elevators::cfq::decide::async_share::async_share;
 use crate::elevators::cfq::decide::depth::{Load, allowed};
 use crate::elevators::cfq::ids::Qid;
-use crate::elevators::cfq::rules::{AsyncDepth, Depth, NextRequest, Trees};
+use crate::elevators::cfq::rules::{AsyncDepth, Depth, Fifo, NextRequest, Trees};
+use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::slice::{AgeCheck, Duty, Rest};
 use crate::elevators::cfq::tunables::V2_6_32;
-use crate::explain::{Reason, SliceEnd};
+use crate::elevators::next_request::Choice;
+use crate::explain::{HeldBack, Reason, SliceEnd};
 use crate::request::RequestId;
 
 impl Cfq {
     /// The next request to the driver, if any may go.
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(cx) };
-        let Some(rq) = rq else {
-            self.settle();
-            return self.nothing_to_issue();
-        };
+        let Some(rq) = rq else { return self.nothing_to_issue() };
         let request = cx.rq(rq);
         self.in_driver[request.waiter] += 1;
         self.head = request.end();
@@ -47,18 +46,24 @@ impl Cfq {
     }
 
     /// Choose a request, if one may go: it goes past the dispatch list, on which nothing else is.
+    #[inline(always)]
     fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if self.service.busy() == 0 {
             return None;
         }
         let q = self.select(cx)?;
-        let late = self.overdue(cx, q);
-        if !self.may_dispatch(cx, q) {
+        let looks_first = self.rules.fifo == Fifo::PastLimits && self.queues[q].slice.age_check == AgeCheck::Due;
+        let mut late = if looks_first { self.overdue(cx, q) } else { None };
+        let queue = &self.queues[q];
+        if let Err(why) = self.may_dispatch(cx, q, queue) {
+            cx.explain(Reason::HeldBack { owner: queue.owner, waiter: queue.waiter, why });
             return None;
         }
-        let queue = &self.queues[q];
-        let late = if late.is_none() && queue.slice.age_check == AgeCheck::Due { self.expired(cx, q) } else { late };
-        let rq = late.or(self.queues[q].next).expect("a queue that is selected has requests");
+        let next = queue.next;
+        if late.is_none() && queue.slice.age_check == AgeCheck::Due {
+            late = self.expired(cx, q);
+        }
+        let rq = late.or(next).expect("a queue that is selected has requests");
         self.choose(cx, q, rq);
         self.chosen.pass_by(cx, rq);
         // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
@@ -88,9 +93,10 @@ impl Cfq {
         }
     }
 
-    fn may_dispatch(&mut self, cx: &mut Cx<'_>, q: Qid) -> bool {
-        let (busy, queue) = (self.service.busy(), &self.queues[q]);
-        let async_depth = if queue.is_sync() { None } else { self.async_depth(cx, q) };
+    #[inline(always)]
+    fn may_dispatch(&self, cx: &mut Cx<'_>, q: Qid, queue: &CfqQueue) -> Result<(), HeldBack> {
+        let busy = self.service.busy();
+        let async_depth = if queue.is_sync() { None } else { self.async_depth(cx, queue) };
         let async_in_flight = match self.rules.depth {
             Depth::WhileSliceLasts => self.in_flight.async_,
             // Until 2.6.33 write-back on the dispatch list does not count, though the disk has it next.
@@ -110,18 +116,13 @@ impl Cfq {
             sync_in_flight: self.in_flight.sync > 0,
             async_depth,
         };
-        match allowed(self.rules.depth, load) {
-            Ok(()) => true,
-            Err(why) => {
-                cx.explain(Reason::HeldBack { owner: queue.owner, waiter: queue.waiter, why });
-                false
-            }
-        }
+        allowed(self.rules.depth, load)
     }
 
     /// How much write-back may be in flight.
-    fn async_depth(&self, cx: &mut Cx<'_>, q: Qid) -> Option<u32> {
-        let (queue, ticks, now) = (&self.queues[q], &self.ticks, self.now);
+    #[inline(never)]
+    fn async_depth(&self, cx: &mut Cx<'_>, queue: &CfqQueue) -> Option<u32> {
+        let (ticks, now) = (&self.ticks, self.now);
         // 2.6.31 has no such knob, and so never less than all of this.
         let wanted = self.knobs.low_latency || self.knobs.kernel < V2_6_32;
         if !wanted {
@@ -160,13 +161,21 @@ impl Cfq {
         if self.rules.next_request == NextRequest::Kept {
             return self.take_out(cx, q, rq);
         }
+        let request = cx.rq(rq);
         let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
-        let from = if self.rules.next_request == NextRequest::FromTaken { cx.rq(rq).start } else { self.head };
-        queue.next = self.preference.better(|rq| cx.rq(rq), from, behind, before);
+        let from = if self.rules.next_request == NextRequest::FromTaken { request.start } else { self.head };
+        let choice = Choice::of(self.turning_back, queue.meta, from);
+        queue.next = choice.better(&self.sorted, |rq| cx.rq(rq), behind, before);
         if let (Some(_), Some(next)) = (queue.positioned_in, queue.next) {
-            self.positions.moved(q, cx.rq(next).start);
+            self.positions.moved(q, self.sorted.key(next.index() as u32));
         }
-        self.leave_orders(cx, q, rq);
+        self.rows.remove(&mut queue.fifo, rq);
+        self.sorted.remove(&mut queue.sorted, rq.index() as u32);
+        queue.meta -= u32::from(request.hints.meta);
+        self.queued -= 1;
+        if queue.is_empty() {
+            self.ran_empty(q);
+        }
     }
 
     /// The request behind `rq` or the one before it.
@@ -176,7 +185,8 @@ impl Cfq {
             NextRequest::FromTaken => cx.rq(rq).start,
             NextRequest::Kept | NextRequest::FromDisk => self.head,
         };
-        self.preference.better(|rq| cx.rq(rq), from, behind, before)
+        let choice = Choice::of(self.turning_back, self.queues[q].meta, from);
+        choice.better(&self.sorted, |rq| cx.rq(rq), behind, before)
     }
 
     /// A request leaves every order of its queue.
@@ -185,29 +195,31 @@ impl Cfq {
             let next = self.find_next(cx, q, rq);
             self.set_next(cx, q, next);
         }
-        self.leave_orders(cx, q, rq);
-    }
-
-    /// The same of one that is not its queue's next any more.
-    #[inline(always)]
-    fn leave_orders(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let queue = &mut self.queues[q];
-        self.fifos.remove(&mut queue.fifo, rq);
+        self.rows.remove(&mut queue.fifo, rq);
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);
         queue.meta -= u32::from(cx.rq(rq).hints.meta);
         self.queued -= 1;
         if queue.is_empty() {
-            match self.rules.trees {
-                // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is
-                // served; since 2.6.33 when its slice ends.
-                Trees::Single => self.leave(q),
-                Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
-            }
+            self.ran_empty(q);
+        }
+    }
+
+    /// Nothing of a queue is queued any more.
+    #[inline(never)]
+    fn ran_empty(&mut self, q: Qid) {
+        match self.rules.trees {
+            // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is served;
+            // since 2.6.33 when its slice ends.
+            Trees::Single => self.leave(q),
+            Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
         }
     }
 
     /// Why nothing was issued.
-    fn nothing_to_issue(&self) -> Dispatch {
+    #[inline(never)]
+    fn nothing_to_issue(&mut self) -> Dispatch {
+        self.settle();
         match self.timer {
             _ if self.queued == 0 => Dispatch::Empty,
             Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.idles_for },

@@ -19,12 +19,6 @@ use crate::explain::Reason;
 use crate::request::RequestId;
 
 impl Cfq {
-    /// Put a new request behind the others.
-    pub(super) fn queue_by_age(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
-        self.rows[rq].expires = self.now + self.ticks.fifo_expire[cx.rq(rq).waiter];
-        self.fifos.push_back(&mut self.queues[q].fifo, rq);
-    }
-
     /// `into` takes the place of an older `victim`.
     pub(super) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
         let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
@@ -35,21 +29,21 @@ impl Cfq {
         }
         self.rows[into].expires = older;
         let fifo = &mut self.queues[q].fifo;
-        self.fifos.remove(fifo, into);
-        self.fifos.insert_after(fifo, victim, into);
+        self.rows.remove(fifo, into);
+        self.rows.insert_after(fifo, victim, into);
     }
 
-    /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are.
+    /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are
+    /// (`Fifo::PastLimits`).
+    #[inline(never)]
     pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
-        if self.rules.fifo != Fifo::PastLimits || self.queues[q].slice.age_check == AgeCheck::Done {
-            return None;
-        }
         let rq = self.expired(cx, q)?;
         self.queues[q].slice.duty = Duty::MustDispatch;
         Some(rq)
     }
 
     /// The oldest request, if its time is up and this slice has not looked yet.
+    #[inline(never)]
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         // Once: were it asked for each request, a queue that is behind would be served by age alone, with a seek each.
         if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {

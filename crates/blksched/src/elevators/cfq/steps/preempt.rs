@@ -17,43 +17,83 @@ use crate::elevators::cfq::state::slice::{Idle, Progress, Rest};
 use crate::elevators::cfq::steps::cooperator::ClosePurpose;
 use crate::elevators::cfq::steps::service_tree::InsertPosition;
 use crate::explain::{Preempt, ServiceType, SliceEnd};
-use crate::request::RequestId;
+use crate::request::{Request, RequestId, Waiter};
 
-impl Cfq {
-    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
-        let a = self.active?;
-        let (active, new, request) = (&self.queues[a], &self.queues[n], cx.rq(rq));
-        let idles = self.active_process.is_some() && active.slice.idle == Idle::WaitsForRequest;
-        let close = idles && self.is_close(request.start, ClosePurpose::Preemption);
+/// A request of one queue while another one is served.
+struct Met<'c, 'a> {
+    cfq: &'c Cfq,
+    cx: &'c Cx<'a>,
+    rq: &'c Request,
+    active: (Qid, &'c CfqQueue),
+    new: &'c CfqQueue,
+}
+
+impl Arrival for Met<'_, '_> {
+    fn active(&self) -> &CfqQueue {
+        self.active.1
+    }
+
+    fn new(&self) -> &CfqQueue {
+        self.new
+    }
+
+    fn waiter(&self) -> Waiter {
+        self.rq.waiter
+    }
+
+    fn meta(&self) -> bool {
+        self.rq.hints.meta
+    }
+
+    #[inline]
+    fn slice_used(&self) -> bool {
+        self.active().slice.is_used(self.cfq.now)
+    }
+
+    #[inline]
+    fn foreign(&self) -> bool {
+        !self.cfq.groups.is_within(self.active().group, self.new.group)
+    }
+
+    #[inline]
+    fn fellow_seekers(&self) -> bool {
+        let Met { cfq, new, .. } = self;
+        let is_pair = || new.served_in.is_some_and(|tree| cfq.service.count(tree) == 2);
+        cfq.rules.trees != Trees::Single
+            && cfq.workload.kind == ServiceType::SyncNoIdle
+            && new.kind() == ServiceType::SyncNoIdle
+            && (cfq.rules.preemption == Preemption::SameGroup || is_pair())
+            && self.active().is_empty()
+    }
+
+    #[inline]
+    fn abandoned(&self) -> bool {
+        self.active().is_empty() && !self.cfq.should_idle(self.cx, self.active.0)
+    }
+
+    #[inline]
+    fn close(&self) -> bool {
+        let Met { cfq, new, .. } = self;
+        let idles = cfq.active_process.is_some() && self.active().slice.idle == Idle::WaitsForRequest;
         // 2.6.31 asks no such thing, and two cooperators could take the disk from each other again and again.
         let once =
-            self.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || self.service.busy() == 1;
-        let arrival = Arrival {
-            active,
-            new,
-            waiter: request.waiter,
-            meta: request.hints.meta,
-            slice_used: active.slice.is_used(self.now),
-            foreign: !self.groups.is_within(active.group, new.group),
-            abandoned: active.is_empty() && !self.should_idle(cx, a),
-            fellow_seekers: self.are_fellow_seekers(active, new),
-            close: close && once,
-        };
-        let why = why(self.rules.preemption, &arrival);
+            || cfq.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || cfq.service.busy() == 1;
+        idles && once() && cfq.is_close(self.rq.start, ClosePurpose::Preemption)
+    }
+}
+
+impl Cfq {
+    /// Does an arrival of the queue `n` take the disk from the one being served?
+    #[inline(always)]
+    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
+        let a = self.active?;
+        let active = (a, &self.queues[a]);
+        let met = Met { cfq: self, cx, rq: cx.rq(rq), active, new: &self.queues[n] };
+        let why = why(self.rules.preemption, &met);
         if why == Some(Preempt::Close) && self.rules.preemption == Preemption::CloseOnce {
             self.queues[n].cooperation.preempt();
         }
         why
-    }
-
-    fn are_fellow_seekers(&self, active: &CfqQueue, new: &CfqQueue) -> bool {
-        let pair = self.rules.preemption == Preemption::SameGroup
-            || new.served_in.is_some_and(|tree| self.service.count(tree) == 2);
-        self.rules.trees != Trees::Single
-            && self.workload.kind == ServiceType::SyncNoIdle
-            && new.kind() == ServiceType::SyncNoIdle
-            && pair
-            && active.is_empty()
     }
 
     /// The queue being served gives way to `n`.

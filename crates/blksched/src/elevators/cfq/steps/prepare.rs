@@ -37,7 +37,7 @@ impl Cfq {
             Some(known) => known,
             None => self.processes.make(submitter, group, ioprio, self.now),
         };
-        let row = self.rows.row(rq);
+        let row = self.rows.value(rq);
         row.process = pid;
         let process = &mut self.processes[pid];
         process.requests += 1;

@@ -18,39 +18,32 @@ use crate::explain::SliceEnd;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Cfq {
-    /// The last step in a request's life: its queue and its process have one less.
-    #[inline]
-    pub(super) fn drop_request(&mut self, cx: &mut Cx<'_>, q: Qid, pid: Pid) {
-        let held_by = &mut self.queues[q].held_by;
-        held_by.requests -= 1;
-        if held_by.processes + held_by.requests == 0 {
-            self.release(cx, q);
-        }
-        let process = &mut self.processes[pid];
-        process.requests -= 1;
-        if process.gone {
-            self.forget_if_unused(pid);
-        }
-    }
-
-    /// The same of one that never was inserted, or is part of another one now.
+    /// The last step in the life of a request that never was inserted, or is part of another one now: its queue and its
+    /// process have one less.
     pub(in crate::elevators::cfq) fn drop_unserved(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let Row { queue, process, .. } = self.rows[rq];
-        self.drop_request(cx, queue, process);
+        self.queues[queue].held_by.requests -= 1;
+        self.processes[process].requests -= 1;
+        if self.queues[queue].held_by.is_none() {
+            self.release(cx, queue);
+        }
+        if self.processes[process].gone {
+            self.forget_if_unused(process);
+        }
     }
 
     /// A process, or a merge planned for one, leaves a queue.
     pub(super) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let held_by = &mut self.queues[q].held_by;
         held_by.processes -= 1;
-        if held_by.processes + held_by.requests == 0 {
+        if held_by.is_none() {
             self.release(cx, q);
         }
     }
 
     /// No process and no request holds a queue any more.
     #[inline(never)]
-    fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    pub(super) fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
         if self.active == Some(q) {
             self.expire(cx, Rest::Dropped, SliceEnd::Gone);
             self.wish_run();

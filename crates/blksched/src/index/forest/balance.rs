@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Colour, LEFT, NIL, Node, RIGHT, Summary, Tree, member};
+use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary, member};
 
 /// Turn the edge between `at` and its child on the other side, so that `at` moves down to `side`.
 #[inline(always)]
@@ -43,7 +43,7 @@ fn summarise<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], at: u32) {
     nodes[at as usize].summary = S::of(key, below);
 }
 
-impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
+impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// Make anew what is kept of every subtree that `at` is in.
     #[inline(always)]
     pub(super) fn summarise_up(&mut self, mut at: u32) {
@@ -55,8 +55,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
 
     /// `z` is new and red; so may its parent be.
     #[inline(always)]
-    pub(super) fn fix_insertion(&mut self, mut z: u32) {
-        let (nodes, root) = (&mut self.nodes[..], &mut self.root);
+    pub(super) fn fix_insertion(&mut self, of: &mut Root, mut z: u32) {
+        let (nodes, root) = (&mut self.nodes[..], &mut of.top);
         let mut parent = nodes[z as usize].parent;
         while nodes[parent as usize].colour == Colour::Red {
             let grandparent = nodes[parent as usize].parent;
@@ -86,8 +86,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
 
     /// A black node is gone above `x`.
     #[inline(always)]
-    pub(super) fn fix_removal(&mut self, mut x: u32) {
-        let (nodes, root) = (&mut self.nodes[..], &mut self.root);
+    pub(super) fn fix_removal(&mut self, of: &mut Root, mut x: u32) {
+        let (nodes, root) = (&mut self.nodes[..], &mut of.top);
         while x != *root && nodes[x as usize].colour == Colour::Black {
             let parent = nodes[x as usize].parent;
             let children = nodes[parent as usize].child;
@@ -126,15 +126,21 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     ///
     /// # Panics
     /// If one does not hold.
-    pub fn check(&self) {
-        assert_eq!(self.colour(self.root), Colour::Black);
-        assert_eq!(self.first, self.extreme(self.root, LEFT));
-        self.black_height(self.root);
-        let members: Vec<u32> = self.iter().collect();
+    pub fn check(&self, of: Root) {
+        assert_eq!(self.colour(of.top), Colour::Black);
+        assert_eq!(of.first, self.extreme(of.top, LEFT));
+        self.black_height(of.top);
+        let members: Vec<u32> = self.iter(of).collect();
         assert!(members.windows(2).all(|pair| self.previous(pair[1]) == Some(pair[0])));
-        assert_eq!(members.last().copied(), self.last());
+        assert_eq!(members.last().copied(), self.last(of));
         let keys: Vec<K> = members.iter().map(|&id| self.key(id)).collect();
-        assert!(keys.is_sorted() && keys.len() == self.len as usize);
+        assert!(keys.is_sorted() && keys.len() == of.len as usize);
+    }
+
+    /// Every node's children and colour.
+    #[cfg(test)]
+    pub(in crate::index) fn shape(&self) -> Vec<([u32; 2], bool)> {
+        self.nodes.iter().map(|node| (node.child, node.colour == Colour::Red)).collect()
     }
 
     fn black_height(&self, at: u32) -> u32 {

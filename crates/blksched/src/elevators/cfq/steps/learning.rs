@@ -1,0 +1,96 @@
+//! What an arrival says about its process and its queue: how long they think, whether they seek, and whether it is
+//! worth idling for them.
+//!
+//! **Rule** `decide/idle_window.rs`; the estimates are in `state/think.rs` and `state/seeks.rs`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5 and #c7; docs/behaviour/elevators-4.20.md#e420.2.
+//! **In the kernel** `cfq_update_io_thinktime`, `cfq_update_io_seektime`, `cfq_update_idle_window`.
+
+#![doc(alias = "cfq_update_io_thinktime")]
+#![doc(alias = "cfq_update_io_seektime")]
+#![doc(alias = "cfq_update_idle_window")]
+
+use crate::elevator::Cx;
+use crate::elevators::cfq::decide::idle_window::{Habits, window};
+use crate::elevators::cfq::rules::{Idling, Mechanisms, Seeks, Think};
+use crate::elevators::cfq::state::groups::Groups;
+use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth};
+use crate::elevators::cfq::state::process::Process;
+use crate::elevators::cfq::state::queue::CfqQueue;
+use crate::elevators::cfq::state::seeks::seekiness;
+use crate::elevators::cfq::tunables::{CfqTunables, Ticks};
+use crate::request::{Dir, Request, RequestId};
+use crate::time::Tick;
+
+/// By what it is learnt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Learning<'c> {
+    pub(crate) rules: &'c Mechanisms,
+    pub(crate) ticks: &'c Ticks,
+    pub(crate) knobs: &'c CfqTunables,
+    /// The disk queues.
+    pub(crate) ncq: bool,
+    pub(crate) now: Tick,
+}
+
+impl Learning<'_> {
+    /// `rq` is in its queue.
+    #[inline(always)]
+    pub(crate) fn learn(
+        self,
+        cx: &Cx<'_>,
+        rq: RequestId,
+        queue: &mut CfqQueue,
+        process: &mut Process,
+        groups: &mut Groups,
+    ) {
+        let Learning { rules, ticks, now, .. } = self;
+        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to
+        // think less than it does.
+        if queue.is_sync() || rules.think == Think::PerProcess {
+            process.pauses.end(now, ticks.slice_idle);
+        }
+        if rules.think != Think::PerProcess {
+            groups.pauses_end(queue, now, ticks, rules.groups);
+        }
+        let request = cx.rq(rq);
+        match rules.seeks {
+            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, request.start),
+            Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, request.start),
+            Seeks::History => queue.history.add(request.start, request.sectors, cx.device().rotational),
+        }
+        // Is it worth idling for now?
+        if queue.is_sync() && !queue.is_idle_class() {
+            queue.window = self.window(cx, queue, process);
+        }
+        let end = request.end();
+        match rules.seeks {
+            Seeks::PerProcess => process.seeks.ended(end),
+            Seeks::PerQueue => queue.seeks.ended(end),
+            Seeks::History => queue.history.ended(end),
+        }
+    }
+
+    #[inline(always)]
+    fn window(self, cx: &Cx<'_>, queue: &CfqQueue, process: &Process) -> IdleWindow {
+        let Learning { rules, ticks, knobs, ncq, .. } = self;
+        let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
+        let is_last = |next: RequestId| {
+            let Request { op, hints, .. } = cx.rq(next);
+            op.dir() == Dir::Write && hints.no_idle
+        };
+        let habits = Habits {
+            gone: process.gone,
+            idle: ticks.slice_idle,
+            seeky_idle: ticks.seeky_idle,
+            think: process.pauses.believed(),
+            seeks: seekiness(rules.seeks, queue, Some(process)),
+            ends: rules.idling == Idling::TreeThinks && queue.next.is_some_and(is_last),
+            depth,
+            ncq,
+            fairness: knobs.fairness,
+            low_latency: knobs.low_latency,
+            window: queue.window.window,
+        };
+        IdleWindow { window: window(rules.idling, habits), depth }
+    }
+}
