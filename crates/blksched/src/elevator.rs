@@ -43,9 +43,10 @@ impl Cx<'_> {
 
     /// The deadline is this from now on: for elevators that do not name [`Hook::Deadline`].
     pub fn wake_at(&mut self, deadline: Option<Instant>) {
-        let due = &mut self.state.due;
+        let QueueState { due, calm, .. } = &mut *self.state;
         if !due.asked {
             due.at = deadline.unwrap_or(Instant::NEVER);
+            calm.until = calm.until.min(due.at);
         }
     }
 
@@ -53,6 +54,17 @@ impl Cx<'_> {
     /// [`Elevator::absorbed`] and [`Grouped::ungroup`].
     pub fn wish(&mut self, run: Run) {
         self.state.wished = run.max(self.state.wished);
+    }
+
+    /// The same context, for a call that is not compiled together with its caller: what the caller knows of its own, such
+    /// as that nobody listens, it knows behind the call, too.
+    #[inline(always)]
+    pub(crate) fn apart(&mut self) -> Cx<'_> {
+        let listener: Option<&mut dyn Listener> = match &mut self.listener {
+            Some(listener) => Some(&mut **listener),
+            None => None,
+        };
+        Cx { now: self.now, state: &mut *self.state, listener }
     }
 
     /// Is there a listener? For reasons that cost something to find out.
@@ -140,7 +152,7 @@ pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
 
 /// How bios find a request to join, and what an elevator that follows them hears of it.
 pub trait Merges {
-    /// How the queue looks for a request that a bio may join.
+    /// How the queue looks for a request that a bio may join; always the same.
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }

@@ -14,7 +14,7 @@ use crate::elevator::{Cx, DeviceFacts, Dispatch, Due, Elevator, Hook, Insert, Ru
 use crate::explain::{Listener, NoListener, Reason, Unplug};
 use crate::group::Groups;
 use crate::request::{
-    Bio, Bios, Carried, Dir, InFlight, NONE, Op, Request, RequestId, Requests, Stage, SubmitterId, Tag,
+    Bio, Bios, Carried, Dir, FlightKey, InFlight, NONE, Op, RequestId, Requests, Sector, Stage, SubmitterId, Tag,
 };
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting};
@@ -63,6 +63,7 @@ pub use state::QueueState;
 pub use steps::CalmSteps;
 pub use tasks::Wakes;
 
+use answers::Taken;
 use calm::Calm;
 use cgroup::BioGate;
 use dispatch_list::DispatchList;
@@ -93,7 +94,6 @@ pub struct BlockQueue<L: Listener = NoListener> {
     groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
-    calm: Calm,
     /// In flight, but issued by an elevator that has been replaced.
     orphans: Vec<RequestId>,
     /// Taken back, and still with the elevator.
@@ -173,6 +173,7 @@ impl<L: Listener> BlockQueue<L> {
             merges,
             wished: Run::No,
             due: Due::of(elevator.hooks()),
+            calm: Calm::UNKNOWN,
             clock: config.born,
             bios: Bios::default(),
             slots,
@@ -192,7 +193,6 @@ impl<L: Listener> BlockQueue<L> {
             gate: BioGate::default(),
             groups: Groups::default(),
             answer: None,
-            calm: Calm::UNKNOWN,
             orphans: Vec::new(),
             cancelled: Vec::new(),
             last_asleep: None,
@@ -235,16 +235,18 @@ impl<L: Listener> BlockQueue<L> {
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
     #[inline]
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
-        if !self.is_calm(now) || !self.complete_calmly(now, &command, outcome) {
-            self.complete_at(now, &command, outcome);
+        // Two words of the token are all that is needed; so it need not be in memory.
+        let (key, start) = (command.key(), command.start);
+        if !self.is_calm(now) || !self.complete_calmly(now, key, start, outcome) {
+            self.complete_at(now, key, start, outcome);
         }
     }
 
     /// The same, whatever there may be.
     #[inline(never)]
-    fn complete_at(&mut self, now: Instant, command: &InFlight, outcome: Outcome) {
+    fn complete_at(&mut self, now: Instant, key: FlightKey, start: Sector, outcome: Outcome) {
         self.catch_up(now);
-        let rq = self.leave_device(command);
+        let rq = self.leave_device(key, start);
         self.explain_completed(now, rq);
         if self.core.state.requests[rq].op == Op::Flush {
             match self.core.state.config.slots.era() {
@@ -265,7 +267,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn explain_completed(&mut self, now: Instant, rq: RequestId) {
         self.core.explain(now, |requests| {
-            let Request { submitter, sectors, .. } = requests[rq];
+            let Bio { submitter, sectors, .. } = *requests[rq];
             Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
         });
     }
@@ -356,7 +358,7 @@ impl<L: Listener> BlockQueue<L> {
     /// What has come back since the last call.
     #[inline(always)]
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
-        self.core.state.deliveries.drain(..)
+        Taken::of(&mut self.core.state.deliveries)
     }
 
     /// The same, to the end of `all`: for drivers that keep one buffer.
@@ -432,7 +434,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.state.clock, "time ran backwards: {now} after {}", self.core.state.clock);
-        self.calm = Calm::UNKNOWN;
+        self.core.state.calm = Calm::UNKNOWN;
         let is_due = self.core.state.due.may_be(now) && self.elevator.deadline().is_some_and(|at| at <= now);
         if is_due || self.is_timer_due(now) {
             self.pass_all(now);
@@ -576,7 +578,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn explain_inserted(&mut self, now: Instant, rq: RequestId) {
         self.core.explain(now, |requests| {
-            let Request { submitter, start, sectors, .. } = requests[rq];
+            let Bio { submitter, start, sectors, .. } = *requests[rq];
             Reason::Inserted { rq, dir: requests[rq].dir(), start, sectors, submitter }
         });
     }

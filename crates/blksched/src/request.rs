@@ -8,13 +8,15 @@
 
 #![doc(alias = "bio")]
 
+use core::ops::Deref;
+
 use crate::time::Instant;
 
 mod arena;
 mod in_flight;
 mod vocabulary;
 
-pub(crate) use arena::{Bios, Carried, Fragment, NONE, SplitId};
+pub(crate) use arena::{Bios, Carried, Ended, Fragment, Links, NONE, SplitId};
 pub use arena::{Requests, Table};
 pub use in_flight::{FlightKey, InFlight, NotInFlight};
 pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Priority, Sector, Waiter};
@@ -178,37 +180,20 @@ pub enum Stage {
     Free,
 }
 
-/// One request. At most 64 bytes, because thousands are looked at between two answers.
+/// One request. It reads as the bio that it was made of (`request.op`), and its place as it is now: `start` moves down
+/// when a bio joins in front, `sectors` grows with each. Whose the other bios are, their tags and priorities are not
+/// here; nor does `tag` mean anything then. At most 64 bytes, because thousands are looked at between two answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// First sector; moves down when a bio joins in front.
-    pub start: Sector,
+    /// Of its first bio, in one piece, so that one copy makes it; of a request with several, the two halves of `tag` are
+    /// the first and the last piece of their chain.
+    pub(crate) bio: Bio,
     /// When it was made; after a merge of two requests the older moment.
     pub queued_at: Instant,
     /// Order of creation, never reused.
     pub serial: u64,
-    /// Length \[512-byte sectors\].
-    pub sectors: u32,
-    /// The submitter that made it (merged bios may have others).
-    pub submitter: SubmitterId,
-    /// Whose share it is.
-    pub group: GroupId,
-    /// Its bios: the two halves of the tag of its only one, or the first and the last piece of a chain (`lone`).
-    pub(crate) bios: [u32; 2],
-    /// How often this slot was used for something that went to the device: a token of an earlier use is stale.
-    pub(crate) generation: u32,
     /// Pieces of memory it gathers; one per bio.
     pub segments: u16,
-    /// The priority of its first bio.
-    pub priority: Priority,
-    /// What to do.
-    pub op: Op,
-    /// Whether its first bio is synchronous.
-    pub waiter: Waiter,
-    /// Hints of its first bio.
-    pub hints: Hints,
-    /// What must be stable before it completes.
-    pub durability: Durability,
     /// Where it is on its way.
     pub stage: Stage,
     /// May a bio or a neighbour still join it?
@@ -218,6 +203,14 @@ pub struct Request {
 }
 
 const _: () = assert!(core::mem::size_of::<Request>() <= 64);
+
+impl Deref for Request {
+    type Target = Bio;
+    #[inline(always)]
+    fn deref(&self) -> &Bio {
+        &self.bio
+    }
+}
 
 impl Request {
     /// The first sector behind it.
@@ -241,16 +234,13 @@ impl Request {
     }
 
     pub(crate) fn carried(&self) -> Carried {
-        match (self.lone, self.bios) {
-            (true, [low, high]) => Carried::Lone(Tag(u64::from(high) << 32 | u64::from(low))),
-            (false, [front, last]) => Carried::Chain(Fragment(front), last),
-        }
+        if self.lone { Carried::Lone(self.bio.tag) } else { Carried::chain_of(self.bio.tag) }
     }
 
     pub(crate) fn carry(&mut self, bios: Carried) {
-        (self.lone, self.bios) = match bios {
-            Carried::Lone(Tag(tag)) => (true, [tag as u32, (tag >> 32) as u32]),
-            Carried::Chain(front, last) => (false, [front.0, last]),
+        (self.lone, self.bio.tag) = match bios {
+            Carried::Lone(tag) => (true, tag),
+            Carried::Chain(front, last) => (false, Tag(u64::from(last) << 32 | u64::from(front.0))),
         };
     }
 }

@@ -120,7 +120,7 @@ impl Trace {
 
     /// The device is done with a request.
     pub fn completed(&mut self, now: Instant, request: &Request, error: u16) {
-        let Request { op, start, sectors, submitter, durability, .. } = *request;
+        let Bio { op, start, sectors, submitter, durability, .. } = **request;
         self.note(now, Action::Complete, kind(op, durability), start, sectors, submitter, error);
     }
 

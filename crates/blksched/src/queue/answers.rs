@@ -1,5 +1,7 @@
 //! What the queue answers: what became of a bio, what comes back, what the device should do next.
 
+use alloc::vec::Vec;
+
 use super::mq::Task;
 use crate::elevator::IdleFor;
 use crate::request::{InFlight, RequestId, SubmitterId, Tag};
@@ -45,6 +47,42 @@ pub enum Delivery {
     /// A task that slept was woken and wants a processor ([`Wakes::ByDriver`](super::Wakes::ByDriver) only): to
     /// [`BlockQueue::run_task`](super::BlockQueue::run_task).
     Runnable(Task),
+}
+
+/// What has come back, one after the other; when this goes, all of it is taken.
+pub(super) struct Taken<'q> {
+    all: &'q mut Vec<Delivery>,
+    next: usize,
+}
+
+impl Taken<'_> {
+    #[inline(always)]
+    pub(super) fn of(all: &mut Vec<Delivery>) -> Taken<'_> {
+        Taken { all, next: 0 }
+    }
+}
+
+impl Iterator for Taken<'_> {
+    type Item = Delivery;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Delivery> {
+        let delivery = *self.all.get(self.next)?;
+        self.next += 1;
+        Some(delivery)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.all.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl Drop for Taken<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.all.clear();
+    }
 }
 
 /// How an I/O ended.

@@ -1,10 +1,12 @@
 //! What is known to be quiet in the queue; what that is good for is in `queue/steps/calm.rs`.
 
+use crate::time::Instant;
+
 /// What is known to be quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Calm {
-    /// Issuing and completing need not look at anything but the elevator and the request.
-    pub(super) quiet: bool,
+pub(crate) struct Calm {
+    /// Before this moment issuing and completing need not look at anything but the elevator and the request.
+    pub(crate) until: Instant,
     /// So need bios of at most this many sectors; 0: no bio takes the short way.
     pub(super) sectors: u32,
     /// So need bursts of one bio of at most this many sectors; 0: they are submitted, and then their submitter waits.
@@ -13,5 +15,5 @@ pub(super) struct Calm {
 
 impl Calm {
     /// It has to be looked at.
-    pub(super) const UNKNOWN: Calm = Calm { quiet: false, sectors: 0, alone: 0 };
+    pub(super) const UNKNOWN: Calm = Calm { until: Instant::ZERO, sectors: 0, alone: 0 };
 }

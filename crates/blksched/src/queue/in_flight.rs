@@ -10,7 +10,7 @@
 
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;
-use crate::request::{Command, FlightKey, InFlight, NotInFlight, Op, Request, RequestId, Stage};
+use crate::request::{Bio, Command, FlightKey, InFlight, NotInFlight, Op, RequestId, Sector, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -22,7 +22,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn in_flight_as(&self, key: FlightKey) -> Result<InFlight, NotInFlight> {
         let (rq, requests) = (key.slot(), &self.core.state.requests);
         let has = requests.is_live(rq) && requests[rq].stage == Stage::InFlight;
-        if !has || requests[rq].generation != key.generation() {
+        if !has || requests.generation(rq) != key.generation() {
             return Err(NotInFlight(key));
         }
         Ok(self.token(rq))
@@ -43,7 +43,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.device.in_flight += 1;
         self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
         self.core.explain(now, |requests| {
-            let Request { op, sectors, submitter, .. } = requests[rq];
+            let Bio { op, sectors, submitter, .. } = *requests[rq];
             Reason::Issued { rq, dir: op.dir(), sectors, submitter }
         });
         self.token(rq)
@@ -51,20 +51,20 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline(always)]
     fn token(&self, rq: RequestId) -> InFlight {
-        let Request { op, start, sectors, durability, submitter, generation, .. } = self.core.state.requests[rq];
+        let requests = &self.core.state.requests;
+        let Bio { op, start, sectors, durability, submitter, .. } = *requests[rq];
         let fua = durability.fua && self.core.state.config.limits.fua;
-        InFlight::new(Command { rq, op, start, sectors, fua, submitter }, generation)
+        InFlight::new(Command { rq, op, start, sectors, fua, submitter }, requests.generation(rq))
     }
 
+    /// Requests in flight do not change: another queue's command mostly begins elsewhere.
     #[inline(always)]
-    pub(super) fn leave_device(&mut self, command: &InFlight) -> RequestId {
-        let rq = command.rq;
-        let requests = &mut self.core.state.requests;
-        let ours = requests.is_live(rq) && requests[rq].stage == Stage::InFlight && command.is_of(&requests[rq]);
-        assert!(ours, "{}", NotInFlight(command.key()));
-        let request = requests.get_mut(rq);
-        // Keys of this flight are stale from now on.
-        request.generation = request.generation.wrapping_add(1);
+    pub(super) fn leave_device(&mut self, key: FlightKey, start: Sector) -> RequestId {
+        let (rq, requests) = (key.slot(), &mut self.core.state.requests);
+        let has = requests.is_live(rq) && requests[rq].stage == Stage::InFlight;
+        let ours = has && requests.generation(rq) == key.generation() && requests[rq].start == start;
+        assert!(ours, "{}", NotInFlight(key));
+        requests.lands(rq);
         self.core.state.device.in_flight -= 1;
         // What the elevator never met changes no answer of its.
         let request = &self.core.state.requests[rq];

@@ -12,9 +12,10 @@
 
 use crate::answer::Insert;
 use crate::explain::End;
-use crate::request::{Bio, Request, RequestId, Requests, Sector};
+use crate::request::{Bio, Links, NONE, Request, RequestId, Requests, Sector};
 
 use super::Limits;
+use crate::time::Instant;
 use hash::EndHash;
 
 mod hash;
@@ -22,7 +23,7 @@ mod join;
 mod on_insert;
 mod search;
 
-pub(super) use search::Hit;
+pub(super) use search::{Hit, Known};
 
 /// How one era merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +140,12 @@ pub enum OnInsert {
 }
 
 impl Merging {
+    /// Do requests stand in the merge hash at all?
+    #[inline(always)]
+    pub(super) fn uses_hash(&self) -> bool {
+        self.gate != Gate::Never && self.search == Search::LastHashOwn
+    }
+
     /// Nothing merges.
     pub const NEVER: Merging = Merging { gate: Gate::Never, ..Merging::LINUX_2_6 };
     /// 2.4.
@@ -214,7 +221,8 @@ pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limi
 pub struct MergeIndex {
     rules: Merging,
     hash: EndHash,
-    last: Option<RequestId>,
+    /// The request merged last, or `NONE`.
+    last: u32,
     /// Do requests stand in the hash at all?
     uses_hash: bool,
     /// No request that can be found ends here, until the next one is hashed. What was merged last is hashed, too.
@@ -224,8 +232,8 @@ pub struct MergeIndex {
 impl MergeIndex {
     pub(super) fn new(rules: Merging, requests: usize) -> MergeIndex {
         let bits = rules.hash_bits.unwrap_or_else(|| (2 * requests).ilog2().clamp(8, 20));
-        let uses_hash = rules.gate != Gate::Never && rules.search == Search::LastHashOwn;
-        MergeIndex { rules, hash: EndHash::with_bits(bits), last: None, uses_hash, nothing_at: NOWHERE }
+        let uses_hash = rules.uses_hash();
+        MergeIndex { rules, hash: EndHash::with_bits(bits), last: NONE, uses_hash, nothing_at: NOWHERE }
     }
 
     pub(super) fn rules(&self) -> Merging {
@@ -238,17 +246,33 @@ impl MergeIndex {
         if self.uses_hash && requests[rq].mergeable {
             self.nothing_at = NOWHERE;
             self.hash.insert(requests, rq);
-            self.last = self.last.or(Some(rq));
+            self.is_first_or(rq);
         }
     }
 
-    /// The same of one that may merge and ends here.
+    /// The same of one that may merge and ends here, for rules by which requests are hashed.
     #[inline(always)]
     pub(super) fn admit_new(&mut self, requests: &mut Requests, rq: RequestId, end: Sector) {
-        if self.uses_hash {
-            self.nothing_at = NOWHERE;
-            self.hash.insert_at(requests, rq, end);
-            self.last = self.last.or(Some(rq));
+        self.nothing_at = NOWHERE;
+        self.hash.insert_at(requests, rq, end);
+        self.is_first_or(rq);
+    }
+
+    /// The same of one that is made now.
+    #[inline(always)]
+    pub(super) fn make(&mut self, requests: &mut Requests, now: Instant, bio: &Bio, tag: u32) -> RequestId {
+        self.nothing_at = NOWHERE;
+        let (bucket, first) = self.hash.at(bio.end());
+        let rq = requests.make_hashed(now, bio, tag, first, bucket);
+        self.is_first_or(rq);
+        rq
+    }
+
+    /// The first request of all counts as the one merged last.
+    #[inline(always)]
+    fn is_first_or(&mut self, rq: RequestId) {
+        if self.last == NONE {
+            self.last = rq.0;
         }
     }
 
@@ -256,8 +280,20 @@ impl MergeIndex {
     #[inline(always)]
     pub(crate) fn forget(&mut self, requests: &mut Requests, rq: RequestId) {
         self.hash.remove(requests, rq);
-        if self.last == Some(rq) {
-            self.last = None;
+        self.is_not_last(rq);
+    }
+
+    /// The same of one that has left the hash.
+    #[inline(always)]
+    pub(super) fn forget_hashed(&mut self, requests: &mut Requests, rq: RequestId, links: Links) {
+        self.hash.mend(requests, links);
+        self.is_not_last(rq);
+    }
+
+    #[inline(always)]
+    fn is_not_last(&mut self, rq: RequestId) {
+        if self.last == rq.0 {
+            self.last = NONE;
         }
     }
 
@@ -273,11 +309,17 @@ impl MergeIndex {
     /// The request hashed last that ends here, and how many were looked at.
     #[inline(always)]
     fn find(&mut self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
-        let found = self.hash.find(requests, end);
-        if found.0.is_none() {
+        let (found, steps) = self.hash.find(requests, end);
+        if found == NONE {
             self.nothing_at = end;
+            return (None, steps);
         }
-        found
+        (Some(RequestId(found)), steps)
+    }
+
+    #[inline(always)]
+    fn last_merged(&self) -> Option<RequestId> {
+        (self.last != NONE).then_some(RequestId(self.last))
     }
 
     #[inline(always)]

@@ -36,30 +36,37 @@ pub(crate) struct Pools {
     privilege: PerDir<Option<Privilege>>,
     /// 2.4.
     waiters: Waiters,
-    /// How many there may be of each direction, if no submitter has a privilege.
+    /// How many there may be of each direction.
     limit: u32,
+    /// The same while no submitter ever had a privilege in that direction, then 0.
+    simply: PerDir<u32>,
 }
 
 impl Pools {
     pub(super) fn new(slots: Slots) -> Pools {
+        let limit = match slots {
+            Slots::PerDirection { nr_requests, .. } => nr_requests,
+            Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
+        };
         Pools {
             slots,
             used: PerDir::default(),
             sleepers: PerDir::default(),
             privilege: PerDir::default(),
             waiters: Waiters::default(),
-            limit: match slots {
-                Slots::PerDirection { nr_requests, .. } => nr_requests,
-                Slots::Unlimited | Slots::Unbounded { .. } | Slots::Tags { .. } => u32::MAX,
-            },
+            limit,
+            simply: PerDir { read: limit, write: limit },
         }
     }
 
     /// The usual case of [`Pools::take`]: none sleeps, none is privileged, and a slot is free.
     #[inline(always)]
     pub(super) fn take_free(&mut self, dir: Dir) -> bool {
-        let free = self.privilege[dir].is_none() && self.used[dir] < self.limit;
-        self.used[dir] += u32::from(free);
+        let (used, limit) = (&mut self.used[dir], self.simply[dir]);
+        let free = *used < limit;
+        if free {
+            *used += 1;
+        }
         free
     }
 
@@ -149,6 +156,7 @@ impl Pools {
             WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => (u32::MAX, Instant::NEVER),
             WakeRule::Batcher { requests, time } => (requests, now + time),
         };
+        self.simply[dir] = 0;
         self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
         Some(sleeper)
     }

@@ -21,7 +21,7 @@ impl<L: Listener> BlockQueue<L> {
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
     pub fn requeue(&mut self, now: Instant, command: InFlight) {
         self.catch_up(now);
-        let rq = self.leave_device(&command);
+        let rq = self.leave_device(command.key(), command.start);
         self.core.explain(now, |_| Reason::Requeued { rq });
         if self.core.state.requests[rq].op == Op::Flush {
             self.requeue_flush(rq);

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::answers::Delivery;
+use super::calm::Calm;
 use super::config::QueueConfig;
 use super::merge::MergeIndex;
 use super::mq::Search;
@@ -26,6 +27,8 @@ pub struct QueueState {
     pub(crate) wished: Run,
     /// Before this moment the elevator need not be asked for its deadline.
     pub(crate) due: Due,
+    /// What is known to be quiet.
+    pub(crate) calm: Calm,
     /// The latest moment seen; time never runs backwards for an elevator.
     pub(crate) clock: Instant,
     pub(crate) bios: Bios,

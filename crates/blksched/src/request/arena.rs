@@ -6,10 +6,7 @@
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-use super::{
-    Bio, Command, Dir, Durability, GroupId, Hints, InFlight, Op, Priority, Request, RequestId, Sector, Stage,
-    SubmitterId, Tag, Waiter,
-};
+use super::{Bio, Command, Dir, FlightKey, InFlight, Request, RequestId, Sector, Stage, SubmitterId, Tag};
 use crate::time::Instant;
 
 /// Every live request.
@@ -18,27 +15,64 @@ pub struct Requests {
     slots: Vec<Slot>,
     /// The first of the free slots, which are a chain (`Slot::behind`); what came free last is used first.
     free: u32,
-    live: u32,
-    next_serial: u64,
+    /// How many were made, and how many of them are over.
+    made: u64,
+    over: u64,
 }
 
 /// A request, and what the queue keeps of it: all that a step of its life touches, in one place.
 #[derive(Debug)]
 struct Slot {
     request: Request,
-    /// Its place in the merge hash: the one hashed after it under this bucket, or [`UNHASHED`].
+    /// How often this slot was used for something that went to the device: a token of an earlier use is stale.
+    generation: u32,
+    /// Its place in the merge hash: the one hashed after it under the same bucket; of the bucket's first [`FIRST`] and
+    /// the bucket's number; or [`UNHASHED`].
     before: u32,
     /// The one hashed before it; of a free slot the next free one.
     behind: u32,
-    bucket: u32,
     /// Its tag (blk-mq).
     tag: u32,
+}
+
+const _: () = assert!(core::mem::size_of::<Slot>() <= 80);
+
+impl Slot {
+    /// It is free, and `next` is the next free one.
+    #[inline(always)]
+    fn end(&mut self, next: u32) -> Ended {
+        let tag = core::mem::replace(&mut self.tag, NONE);
+        self.request.stage = Stage::Free;
+        self.behind = next;
+        let Request { bio, lone, .. } = self.request;
+        Ended { lone, bios: bio.tag, dir: bio.op.dir(), tag }
+    }
+}
+
+/// What is left of a request that is over.
+pub(crate) struct Ended {
+    /// Did it carry one whole bio?
+    pub(crate) lone: bool,
+    /// The tag of that, else its chain as [`Carried::chain_of`] reads it.
+    pub(crate) bios: Tag,
+    pub(crate) dir: Dir,
+    /// Its tag, or `NONE`.
+    pub(crate) tag: u32,
+}
+
+/// The neighbours in the merge hash of one that has left it.
+#[derive(Clone, Copy)]
+pub(crate) struct Links {
+    before: u32,
+    behind: u32,
 }
 
 /// No slot, no tag.
 pub(crate) const NONE: u32 = u32::MAX;
 /// In no bucket of the merge hash.
-const UNHASHED: u32 = u32::MAX - 1;
+const UNHASHED: u32 = u32::MAX;
+/// The first of its bucket, whose number is in the other bits; there are fewer slots and fewer buckets.
+const FIRST: u32 = 1 << 31;
 
 impl Default for Requests {
     fn default() -> Requests {
@@ -54,7 +88,7 @@ impl Requests {
         let behind = core::mem::replace(first, id.0);
         let slot = &mut self.slots[id.index()];
         assert!(slot.before == UNHASHED, "request {id:?} is already hashed");
-        (slot.before, slot.behind, slot.bucket) = (NONE, behind, bucket);
+        (slot.before, slot.behind) = (FIRST | bucket, behind);
         if behind != NONE {
             self.slots[behind as usize].before = id.0;
         }
@@ -64,16 +98,22 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn unchain(&mut self, id: RequestId) -> Option<(u32, u32)> {
         let slot = &mut self.slots[id.index()];
-        let Slot { before, behind, bucket, .. } = *slot;
+        let links = Links { before: core::mem::replace(&mut slot.before, UNHASHED), behind: slot.behind };
+        self.mend(links)
+    }
+
+    /// The chain closes behind one that has left it, as [`Requests::unchain`] answers.
+    #[inline(always)]
+    pub(crate) fn mend(&mut self, Links { before, behind }: Links) -> Option<(u32, u32)> {
         if before == UNHASHED {
             return None;
         }
-        slot.before = UNHASHED;
         if behind != NONE {
+            // Who comes after a bucket's first is its first.
             self.slots[behind as usize].before = before;
         }
-        if before == NONE {
-            return Some((bucket, behind));
+        if before & FIRST != 0 {
+            return Some((before & !FIRST, behind));
         }
         self.slots[before as usize].behind = behind;
         None
@@ -93,17 +133,17 @@ impl Requests {
 
 impl Requests {
     pub(crate) fn with_capacity(capacity: usize) -> Requests {
-        Requests { slots: Vec::with_capacity(capacity), free: NONE, live: 0, next_serial: 0 }
+        Requests { slots: Vec::with_capacity(capacity), free: NONE, made: 0, over: 0 }
     }
 
     /// How many requests are live.
     pub fn len(&self) -> usize {
-        self.live as usize
+        (self.made - self.over) as usize
     }
 
     /// True if none is live.
     pub fn is_empty(&self) -> bool {
-        self.live == 0
+        self.made == self.over
     }
 
     /// Does `id` name a live request?
@@ -117,84 +157,84 @@ impl Requests {
         self.slots.get(id.index()).map(|slot| &slot.request)
     }
 
+    /// How often this slot was used for something that went to the device.
+    pub(crate) fn generation(&self, id: RequestId) -> u32 {
+        self.slots[id.index()].generation
+    }
+
+    /// Keys of this slot's flight are stale from now on.
+    pub(crate) fn lands(&mut self, id: RequestId) {
+        let generation = &mut self.slots[id.index()].generation;
+        *generation = generation.wrapping_add(1);
+    }
+
     /// A request of a bio, in the slot that came free last.
     #[inline(always)]
     pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried, tag: u32) -> RequestId {
-        self.make_at(Stage::Prepared, now, bio, bio.is_mergeable(), carried, tag)
+        let rq = self.make_lone(Stage::Prepared, bio.is_mergeable(), now, bio, tag);
+        self.get_mut(rq).carry(carried);
+        rq
     }
 
-    /// The same, at a stage of its life, for callers that know whether it may merge.
+    /// The same of a whole bio, at a stage of its life, for callers that know whether it may merge.
     #[inline(always)]
-    pub(crate) fn make_at(
-        &mut self,
-        stage: Stage,
-        now: Instant,
-        bio: &Bio,
-        mergeable: bool,
-        carried: Carried,
-        tag: u32,
-    ) -> RequestId {
+    pub(crate) fn make_lone(&mut self, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> RequestId {
+        let rq = self.next_free();
+        self.fill(rq, stage, mergeable, now, bio, tag);
+        rq
+    }
+
+    /// The same of one that may merge and is queued, as the first of this bucket of the merge hash.
+    #[inline(always)]
+    pub(crate) fn make_hashed(&mut self, now: Instant, bio: &Bio, tag: u32, first: &mut u32, bucket: u32) -> RequestId {
+        let rq = self.next_free();
+        let behind = core::mem::replace(first, rq.0);
+        let slot = self.fill(rq, Stage::Queued, true, now, bio, tag);
+        (slot.before, slot.behind) = (FIRST | bucket, behind);
+        if behind != NONE {
+            self.slots[behind as usize].before = rq.0;
+        }
+        rq
+    }
+
+    #[inline(always)]
+    fn next_free(&mut self) -> RequestId {
         if self.free == NONE {
             self.add();
         }
-        let (lone, bios) = match carried {
-            Carried::Lone(Tag(tag)) => (true, [tag as u32, (tag >> 32) as u32]),
-            Carried::Chain(front, last) => (false, [front.0, last]),
-        };
-        let rq = RequestId(self.free);
+        RequestId(self.free)
+    }
+
+    /// The first of the free slots becomes a request.
+    #[inline(always)]
+    fn fill(&mut self, rq: RequestId, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> &mut Slot {
         let slot = &mut self.slots[rq.index()];
-        // Made where it stays: a copy of sixteen small fields costs more than they do.
-        slot.request = Request {
-            start: bio.start,
-            queued_at: now,
-            serial: self.next_serial,
-            sectors: bio.sectors,
-            submitter: bio.submitter,
-            group: bio.group,
-            bios,
-            generation: slot.request.generation,
-            segments: 1,
-            priority: bio.priority,
-            op: bio.op,
-            waiter: bio.waiter,
-            hints: bio.hints,
-            durability: bio.durability,
-            stage,
-            mergeable,
-            lone,
-        };
+        // Made where it stays.
+        slot.request =
+            Request { bio: *bio, queued_at: now, serial: self.made, segments: 1, stage, mergeable, lone: true };
         slot.tag = tag;
         self.free = slot.behind;
-        self.next_serial += 1;
-        self.live += 1;
-        rq
+        self.made += 1;
+        slot
     }
 
     /// A slot more than there ever were.
     #[cold]
     #[inline(never)]
     fn add(&mut self) {
-        let nothing = Request {
-            start: Sector(0),
+        assert!(self.slots.len() < FIRST as usize, "2^31 requests");
+        let bio = Bio::read(0, SubmitterId(0), Sector(0), 0);
+        let request = Request {
+            bio,
             queued_at: Instant::ZERO,
             serial: 0,
-            sectors: 0,
-            submitter: SubmitterId(0),
-            group: GroupId::ROOT,
-            bios: [NONE; 2],
-            generation: 0,
             segments: 0,
-            priority: Priority::default(),
-            op: Op::Flush,
-            waiter: Waiter::Sync,
-            hints: Hints::default(),
-            durability: Durability::default(),
             stage: Stage::Free,
             mergeable: false,
-            lone: false,
+            lone: true,
         };
         self.free = self.slots.len() as u32;
-        self.slots.push(Slot { request: nothing, before: UNHASHED, behind: NONE, bucket: 0, tag: NONE });
+        self.slots.push(Slot { request, generation: 0, before: UNHASHED, behind: NONE, tag: NONE });
     }
 
     #[inline(always)]
@@ -202,40 +242,63 @@ impl Requests {
         &mut self.slots[id.index()].request
     }
 
-    /// It goes to the device: as a token, and in this direction. `fua`: can the device write past its cache?
+    /// It goes to the device: as a token, and in this direction; it has left the merge hash, whose chain is to be
+    /// mended. `fua`: can the device write past its cache?
     #[inline(always)]
-    pub(crate) fn issue(&mut self, rq: RequestId, fua: bool) -> (InFlight, Dir) {
-        let request = &mut self.slots[rq.index()].request;
+    pub(crate) fn issue(&mut self, rq: RequestId, fua: bool) -> (InFlight, Dir, Links) {
+        let slot = &mut self.slots[rq.index()];
+        let request = &mut slot.request;
         let stage = request.stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         (request.stage, request.mergeable) = (Stage::InFlight, false);
-        let Request { op, start, sectors, durability, submitter, generation, .. } = *request;
+        let Bio { op, start, sectors, durability, submitter, .. } = request.bio;
         let command = Command { rq, op, start, sectors, fua: durability.fua && fua, submitter };
-        (InFlight::new(command, generation), op.dir())
+        let links = Links { before: slot.before, behind: slot.behind };
+        slot.before = UNHASHED;
+        (InFlight::new(command, slot.generation), op.dir(), links)
+    }
+
+    /// Is this its slot's command in flight, and no more than reading and writing?
+    #[inline(always)]
+    fn is_plain_flight(slot: &Slot, key: FlightKey, start: Sector) -> bool {
+        let Slot { request, generation, .. } = slot;
+        let ours = *generation == key.generation() && request.start == start;
+        request.stage == Stage::InFlight && ours && request.is_plain()
     }
 
     /// The device is done with it: keys of this flight are stale from now on. False if it is not in flight, or is more
     /// than reading and writing.
     #[inline(always)]
-    pub(crate) fn land(&mut self, command: &InFlight) -> bool {
-        let Some(Slot { request, .. }) = self.slots.get_mut(command.rq.index()) else { return false };
-        if request.stage != Stage::InFlight || !command.is_of(request) || !request.is_plain() {
+    pub(crate) fn land(&mut self, key: FlightKey, start: Sector) -> bool {
+        let Some(slot) = self.slots.get_mut(key.slot().index()) else { return false };
+        if !Requests::is_plain_flight(slot, key, start) {
             return false;
         }
-        request.generation = request.generation.wrapping_add(1);
+        slot.generation = slot.generation.wrapping_add(1);
         true
     }
 
-    /// It is over: what it carried, its direction, and its tag, or `NONE`.
+    /// [`Requests::land`] and [`Requests::end`] in one step.
     #[inline(always)]
-    pub(crate) fn end(&mut self, id: RequestId) -> (Carried, Dir, u32) {
-        let slot = &mut self.slots[id.index()];
-        let tag = core::mem::replace(&mut slot.tag, NONE);
-        slot.request.stage = Stage::Free;
-        slot.behind = self.free;
+    pub(crate) fn land_for_good(&mut self, key: FlightKey, start: Sector) -> Option<Ended> {
+        let slot = self.slots.get_mut(key.slot().index())?;
+        if !Requests::is_plain_flight(slot, key, start) {
+            return None;
+        }
+        slot.generation = slot.generation.wrapping_add(1);
+        let ended = slot.end(self.free);
+        self.free = key.slot().0;
+        self.over += 1;
+        Some(ended)
+    }
+
+    /// It is over.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, id: RequestId) -> Ended {
+        let ended = self.slots[id.index()].end(self.free);
         self.free = id.0;
-        self.live -= 1;
-        (slot.request.carried(), slot.request.dir(), tag)
+        self.over += 1;
+        ended
     }
 
     /// The tag of this request is no longer its own: which it was, or `NONE`.
@@ -252,7 +315,7 @@ impl Requests {
         slot.request.stage = Stage::Free;
         slot.behind = self.free;
         self.free = id.0;
-        self.live -= 1;
+        self.over += 1;
     }
 
     /// Every request at `stage`, oldest first. Allocates: for rare events such as a switch of elevators.
@@ -292,16 +355,14 @@ impl<T: Clone + Default> Table<T> {
     /// The row of `id`, made if it does not exist.
     #[inline]
     pub fn row(&mut self, id: RequestId) -> &mut T {
-        if id.index() >= self.rows.len() {
-            self.grow(id);
-        }
-        &mut self.rows[id.index()]
+        if id.index() < self.rows.len() { &mut self.rows[id.index()] } else { self.grow(id) }
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, id: RequestId) {
+    fn grow(&mut self, id: RequestId) -> &mut T {
         self.rows.resize(id.index() + 1, T::default());
+        &mut self.rows[id.index()]
     }
 
     /// The row of `id`, if it was ever made.
@@ -344,6 +405,11 @@ pub(crate) enum Carried {
 impl Carried {
     /// No bio: a flush of the queue's own.
     pub(crate) const NOTHING: Carried = Carried::Chain(Fragment::NONE, Fragment::NONE.0);
+
+    /// The chain that stands in a request where its bio's tag would.
+    pub(crate) fn chain_of(Tag(halves): Tag) -> Carried {
+        Carried::Chain(Fragment(halves as u32), (halves >> 32) as u32)
+    }
 }
 
 /// One bio, or one piece of a bio that was split, waiting for its request.

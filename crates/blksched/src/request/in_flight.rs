@@ -6,7 +6,7 @@
 
 use core::ops::Deref;
 
-use super::{Command, Request, RequestId};
+use super::{Command, RequestId};
 
 /// A command in flight. It reads as the [`Command`] that it is (`token.start`); the device's answer goes to
 /// [`BlockQueue::complete`](crate::BlockQueue::complete) or [`BlockQueue::requeue`](crate::BlockQueue::requeue), which
@@ -90,12 +90,8 @@ impl InFlight {
         self.command
     }
 
-    /// Was it made for this use of this request's slot? Requests in flight do not change.
-    pub(crate) fn is_of(&self, request: &Request) -> bool {
-        (self.generation, self.command.start) == (request.generation, request.start)
-    }
-
     /// The token as a number; [`BlockQueue::in_flight_as`](crate::BlockQueue::in_flight_as) makes it a token again.
+    #[inline]
     pub fn key(&self) -> FlightKey {
         FlightKey(u64::from(self.generation) << 32 | u64::from(self.command.rq.0))
     }
@@ -103,16 +99,19 @@ impl InFlight {
 
 impl Deref for InFlight {
     type Target = Command;
+    #[inline]
     fn deref(&self) -> &Command {
         &self.command
     }
 }
 
 impl FlightKey {
+    #[inline(always)]
     pub(crate) fn slot(self) -> RequestId {
         RequestId(self.0 as u32)
     }
 
+    #[inline(always)]
     pub(crate) fn generation(self) -> u32 {
         (self.0 >> 32) as u32
     }

@@ -14,7 +14,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::request::{NONE, RequestId, Requests, Sector};
+use crate::request::{Links, NONE, RequestId, Requests, Sector};
 
 /// Requests by end sector, newest first.
 #[derive(Clone, Debug)]
@@ -41,8 +41,15 @@ impl EndHash {
     /// The same of one that ends here.
     #[inline(always)]
     pub(super) fn insert_at(&mut self, requests: &mut Requests, id: RequestId, end: Sector) {
+        let (bucket, first) = self.at(end);
+        requests.chain(id, first, bucket);
+    }
+
+    /// The bucket of requests that end here: its number, and its first.
+    #[inline(always)]
+    pub(super) fn at(&mut self, end: Sector) -> (u32, &mut u32) {
         let bucket = self.bucket(end);
-        requests.chain(id, &mut self.buckets[bucket as usize], bucket);
+        (bucket, &mut self.buckets[bucket as usize])
     }
 
     /// Take `id` out, if it is in.
@@ -53,11 +60,19 @@ impl EndHash {
         }
     }
 
-    /// The request hashed most recently under `end`, and how many entries were looked at.
+    /// The chain of one that has left it closes.
     #[inline(always)]
-    pub(super) fn find(&self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
+    pub(super) fn mend(&mut self, requests: &mut Requests, links: Links) {
+        if let Some((bucket, first)) = requests.mend(links) {
+            self.buckets[bucket as usize] = first;
+        }
+    }
+
+    /// The request hashed most recently under `end`, or `NONE`, and how many entries were looked at.
+    #[inline(always)]
+    pub(super) fn find(&self, requests: &Requests, end: Sector) -> (u32, u32) {
         let first = self.buckets[self.bucket(end) as usize];
-        if first == NONE { (None, 0) } else { find_from(requests, first, end) }
+        if first == NONE { (NONE, 0) } else { find_from(requests, first, end) }
     }
 
     #[inline(always)]
@@ -69,16 +84,16 @@ impl EndHash {
 
 /// Out of line: mostly a bucket is empty.
 #[inline(never)]
-fn find_from(requests: &Requests, mut at: u32, end: Sector) -> (Option<RequestId>, u32) {
+fn find_from(requests: &Requests, mut at: u32, end: Sector) -> (u32, u32) {
     let mut steps = 0;
     while at != NONE {
         steps += 1;
         if requests[RequestId(at)].end() == end {
-            return (Some(RequestId(at)), steps);
+            return (at, steps);
         }
         at = requests.chained_behind(at);
     }
-    (None, steps)
+    (NONE, steps)
 }
 
 #[cfg(test)]
@@ -95,12 +110,12 @@ mod tests {
             let rq = requests.make(Instant::ZERO, &bio, Carried::NOTHING, NONE);
             hash.insert(&mut requests, rq);
         }
-        assert_eq!(hash.find(&requests, Sector(16)).0, Some(RequestId(3)));
+        assert_eq!(hash.find(&requests, Sector(16)).0, 3);
         hash.remove(&mut requests, RequestId(3));
-        assert_eq!(hash.find(&requests, Sector(16)).0, Some(RequestId(1)));
+        assert_eq!(hash.find(&requests, Sector(16)).0, 1);
         hash.remove(&mut requests, RequestId(1));
         hash.remove(&mut requests, RequestId(1));
-        assert_eq!(hash.find(&requests, Sector(16)).0, None);
-        assert_eq!(hash.find(&requests, Sector(8)).0, Some(RequestId(2)));
+        assert_eq!(hash.find(&requests, Sector(16)).0, NONE);
+        assert_eq!(hash.find(&requests, Sector(8)).0, 2);
     }
 }

@@ -31,7 +31,7 @@ impl Cx<'_> {
         self.tell(|_| Reason::Merged { into: rq, end });
         let remember = self.state.merges.rules().remember;
         if remember != Remember::Survivor {
-            self.state.merges.last = Some(rq);
+            self.state.merges.last = rq.0;
         }
         if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
             self.coalesce(elevator, into, victim);
@@ -41,7 +41,7 @@ impl Cx<'_> {
         if end == End::Back || remember != Remember::Survivor {
             self.state.merges.rehash(&mut self.state.requests, rq);
         }
-        self.state.merges.last = Some(rq);
+        self.state.merges.last = rq.0;
         None
     }
 
@@ -50,7 +50,7 @@ impl Cx<'_> {
         let request = self.state.requests.get_mut(rq);
         let (front, last) = self.state.bios.chain(request.carried());
         let piece = self.state.bios.add(bio.tag, of);
-        request.sectors += bio.sectors;
+        request.bio.sectors += bio.sectors;
         request.segments += 1;
         match end {
             End::Back => {
@@ -60,7 +60,7 @@ impl Cx<'_> {
             End::Front => {
                 self.state.bios.link(piece.0, front);
                 request.carry(Carried::Chain(piece, last));
-                request.start = bio.start;
+                request.bio.start = bio.start;
             }
         }
     }
@@ -93,7 +93,7 @@ impl Cx<'_> {
             (self.state.bios.chain(request.carried()), self.state.bios.chain(from.carried()));
         self.state.bios.link(last, behind);
         request.carry(Carried::Chain(front, end));
-        request.sectors += from.sectors;
+        request.bio.sectors += from.sectors;
         request.segments += from.segments;
         request.queued_at = request.queued_at.min(from.queued_at);
     }
@@ -103,7 +103,7 @@ impl Cx<'_> {
         self.state.merges.forget(&mut self.state.requests, victim);
         self.state.merges.rehash(&mut self.state.requests, into);
         if self.state.merges.rules().remember == Remember::Survivor {
-            self.state.merges.last = Some(into);
+            self.state.merges.last = into.0;
         }
     }
 }

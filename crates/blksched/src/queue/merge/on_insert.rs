@@ -33,7 +33,7 @@ impl Cx<'_> {
         if !self.state.requests[victim].is_mergeable() {
             return None;
         }
-        let last = self.state.merges.last.filter(|&last| grown.is_none() && self.continues(last, victim));
+        let last = self.state.merges.last_merged().filter(|&last| grown.is_none() && self.continues(last, victim));
         let into = match last {
             Some(last) => last,
             None => {

@@ -9,13 +9,22 @@
 #![doc(alias = "blk_try_merge")]
 #![doc(alias = "blk_mq_sched_bio_merge")]
 
-use super::{Attempt, Gate, Kin, Oversize, Remember, Search, adjoins, fits};
+use super::{Attempt, Gate, Kin, Merging, Oversize, Remember, Search, adjoins, fits};
 use crate::elevator::{Cx, Elevator, Hook, Hooks, Insert, Lookup};
 use crate::explain::{End, Index, Reason};
 use crate::request::{Bio, NONE, RequestId, SplitId};
 
 /// A request that the bio adjoins and may join, if the size allows.
 pub(in crate::queue) type Hit = (RequestId, End);
+
+/// What does not change while an elevator is there. Where a step is compiled together with its elevator, this is known
+/// before it runs.
+#[derive(Clone, Copy)]
+pub(in crate::queue) struct Known {
+    /// What the elevator is asked at all.
+    pub(in crate::queue) hooks: Hooks,
+    pub(in crate::queue) rules: Merging,
+}
 
 /// This many of the newest are asked for at a time: as many as an era looks at.
 const A_FEW: usize = 8;
@@ -33,23 +42,23 @@ impl Cx<'_> {
         if !bio.is_mergeable() {
             return (Attempt::Insert(Insert::Sorted), None);
         }
-        let hooks = self.state.hooks;
-        match self.look_for(elevator, hooks, bio) {
+        let known = Known { hooks: self.state.hooks, rules: self.state.merges.rules() };
+        match self.look_for(elevator, known, bio) {
             Ok(hit) => self.join_if_it_fits(elevator, bio, of, hit),
             Err(at) => (Attempt::Insert(at), None),
         }
     }
 
-    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. `hooks`:
-    /// what the elevator has; compiled together with one elevator, this knows.
+    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. What may
+    /// follow a find stands out of line and gets a context of its own: in a random load nothing is found.
     #[inline(always)]
     pub(in crate::queue) fn look_for<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
-        hooks: Hooks,
+        known: Known,
         bio: &Bio,
     ) -> Result<Hit, Insert> {
-        let rules = self.state.merges.rules();
+        let Known { hooks, rules } = known;
         let tried = match rules.gate {
             Gate::Never => false,
             Gate::WhileBusy => elevator.has_work(),
@@ -62,8 +71,8 @@ impl Cx<'_> {
             elevator.meet(self, bio);
         }
         match rules.search {
-            Search::LastHashOwn => self.search(elevator, hooks, bio),
-            Search::Newest { look_back } => self.search_newest(elevator, hooks, bio, look_back),
+            Search::LastHashOwn => self.search(elevator, known, bio),
+            Search::Newest { look_back } => self.search_newest(elevator, known, bio, look_back),
             Search::Own => self.search_own(elevator, bio),
         }
     }
@@ -91,7 +100,7 @@ impl Cx<'_> {
         self.tell(|_| Reason::Oversize { rq });
         self.seal(rq);
         if self.state.merges.rules().remember != Remember::Survivor {
-            self.state.merges.last = None;
+            self.state.merges.last = NONE;
         }
         match (oversize, end) {
             (Oversize::Anew, _) => Insert::Sorted,
@@ -102,16 +111,22 @@ impl Cx<'_> {
 
     /// `Err` carries the place that the elevator's look-up found on the way.
     #[inline(always)]
-    fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, bio: &Bio) -> Result<Hit, Insert> {
-        if let Some(last) = self.state.merges.last
-            && let Some(hit) = self.last_merged(elevator, hooks, last, bio)
-        {
-            return self.ask_again(elevator, hooks, hit, bio);
+    fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, known: Known, bio: &Bio) -> Result<Hit, Insert> {
+        let Known { hooks, .. } = known;
+        if let Some(last) = self.state.merges.last_merged() {
+            let end = adjoins(&self.state.requests[last], bio);
+            // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
+            if (end.is_some() || hooks.has(Hook::MergeChanges))
+                && self.apart().is_allowed(elevator, known, last, bio)
+                && let Some(end) = end
+            {
+                return self.ask_again(elevator, hooks, (last, end), bio);
+            }
         }
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
         self.tell(|_| Reason::Searched { index: Index::Hash, steps });
         if let Some(rq) = hashed
-            && self.is_allowed(elevator, hooks, rq, bio)
+            && self.apart().is_allowed(elevator, known, rq, bio)
         {
             return self.ask_again(elevator, hooks, (rq, End::Back), bio);
         }
@@ -119,7 +134,7 @@ impl Cx<'_> {
             return Err(Insert::Sorted);
         }
         match elevator.look_up(self, bio) {
-            Lookup::Front(rq) if self.is_allowed(elevator, hooks, rq, bio) => {
+            Lookup::Front(rq) if self.apart().is_allowed(elevator, known, rq, bio) => {
                 self.ask_again(elevator, hooks, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
@@ -127,28 +142,16 @@ impl Cx<'_> {
         }
     }
 
-    /// The request merged last, if the bio adjoins it and may join.
-    #[inline(always)]
-    fn last_merged<E: Elevator + ?Sized>(
-        &mut self,
-        elevator: &mut E,
-        hooks: Hooks,
-        last: RequestId,
-        bio: &Bio,
-    ) -> Option<Hit> {
-        let end = adjoins(&self.state.requests[last], bio);
-        // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
-        if end.is_none() && !hooks.has(Hook::MergeChanges) {
-            return None;
-        }
-        let allowed = self.is_allowed(elevator, hooks, last, bio);
-        end.filter(|_| allowed).map(|end| (last, end))
-    }
-
     /// May the bio join, by the era's rule and by the elevator's?
     #[inline(never)]
-    fn is_allowed<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, rq: RequestId, bio: &Bio) -> bool {
-        self.accepts(self.state.merges.rules().kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
+    fn is_allowed<E: Elevator + ?Sized>(
+        &mut self,
+        elevator: &mut E,
+        Known { hooks, rules }: Known,
+        rq: RequestId,
+        bio: &Bio,
+    ) -> bool {
+        self.accepts(rules.kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
     }
 
     /// The elevator's answer is all there is.
@@ -162,7 +165,7 @@ impl Cx<'_> {
     }
 
     /// The chosen candidate is asked about once more, just before it is joined (BFQ's answer may have changed).
-    #[inline(never)]
+    #[inline(always)]
     fn ask_again<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
@@ -170,7 +173,7 @@ impl Cx<'_> {
         hit: Hit,
         bio: &Bio,
     ) -> Result<Hit, Insert> {
-        if self.may_merge(elevator, hooks, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
+        if self.apart().may_merge(elevator, hooks, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
     }
 
     /// The first of the newest that adjoins decides.
@@ -178,7 +181,7 @@ impl Cx<'_> {
     fn search_newest<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
-        hooks: Hooks,
+        known: Known,
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
@@ -188,7 +191,7 @@ impl Cx<'_> {
             let found = elevator.newest_few(bio, than, &mut few[..room]);
             for &rq in &few[..found] {
                 if let Some(end) = adjoins(&self.state.requests[rq], bio)
-                    && self.is_allowed(elevator, hooks, rq, bio)
+                    && self.apart().is_allowed(elevator, known, rq, bio)
                 {
                     return Ok((rq, end));
                 }

@@ -8,47 +8,55 @@
 
 use crate::answer::Insert;
 use crate::explain::Listener;
-use crate::queue::answers::Outcome;
+use crate::queue::answers::Next;
 use crate::queue::state::QueueState;
-use crate::request::{Bio, InFlight};
-use crate::time::Instant;
+use crate::request::{Bio, FlightKey, Sector, Tag};
 
-/// An elevator, and its queue's steps; every elevator has them.
+/// An elevator, and its queue's steps; every elevator has them. The moment is the state's clock. Each of the three that
+/// every request takes is there twice: where nobody listens, reasons are not even asked for, and what is handed over
+/// fits the registers.
 pub trait CalmSteps {
     /// A bio comes. The request that was inserted; `NONE` if the rest is to be done.
-    fn arrive_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        bio: &Bio,
-    ) -> u32;
+    fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32;
+
+    /// The same while somebody listens.
+    fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32;
 
     /// The same, of a bio that could join no request after all.
     fn enter_calmly<'a>(
         &mut self,
         state: &'a mut QueueState,
         listener: Option<&'a mut dyn Listener>,
-        now: Instant,
         bio: &Bio,
         at: Insert,
     ) -> u32;
 
-    /// The device has room. `None` if the rest is to be done.
-    fn issue_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-    ) -> Option<InFlight>;
+    /// The device has room. Anything but a command: the rest is to be done.
+    fn issue_calmly(&mut self, state: &mut QueueState) -> Next;
 
-    /// The device is done with a command. False if that is not for the short way.
-    fn complete_calmly<'a>(
+    /// The same while somebody listens.
+    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> Next;
+
+    /// The device is done with a command. How its request ended, and what that carried.
+    fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag);
+
+    /// The same while somebody listens.
+    fn complete_heard<'a>(
         &mut self,
         state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        command: &InFlight,
-        outcome: Outcome,
-    ) -> bool;
+        listener: &'a mut dyn Listener,
+        key: FlightKey,
+        start: Sector,
+    ) -> (CalmEnd, Tag);
+}
+
+/// How a request ended on the short way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CalmEnd {
+    /// It did not: that is not for the short way, and nothing has happened.
+    NotYet,
+    /// With one whole bio, of this tag.
+    Lone,
+    /// With a chain of pieces, which stands where a tag would.
+    Chain,
 }

@@ -13,18 +13,19 @@ use crate::queue::merge::{Attempt, Hit};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::Piece;
-use crate::queue::state::Rest;
+use crate::queue::state::{QueueState, Rest};
+use crate::queue::steps::calls::CalmEnd;
 use crate::queue::waiters::Sleeper;
-use crate::queue::{BlockQueue, Listener, Next, Outcome, Submitted};
-use crate::request::{Bio, InFlight, NONE, RequestId, Stage};
+use crate::queue::{BlockQueue, Delivery, Listener, Next, Outcome, Submitted};
+use crate::request::{Bio, Carried, FlightKey, GroupId, NONE, RequestId, Sector, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
     /// Is nothing due, and nothing rare going on?
     #[inline(always)]
     pub(in crate::queue) fn is_calm(&mut self, now: Instant) -> bool {
-        // In this order: an elevator that is always asked for its deadline is never calm.
-        self.is_now(now) && (self.calm.quiet || (self.policies.is_empty() && self.calms_down()))
+        let QueueState { clock, calm, .. } = &self.core.state;
+        now >= *clock && (now < calm.until || self.calms_down(now))
     }
 
     /// Is it later than ever, and is the elevator's deadline yet to come?
@@ -33,10 +34,15 @@ impl<L: Listener> BlockQueue<L> {
         now >= self.core.state.clock && !self.core.state.due.may_be(now)
     }
 
+    /// It was not known to be. An elevator that is always asked for its deadline is never calm.
     #[inline(never)]
-    fn calms_down(&mut self) -> bool {
-        self.calm = self.look();
-        self.calm.quiet
+    fn calms_down(&mut self, now: Instant) -> bool {
+        if self.core.state.due.may_be(now) || !self.policies.is_empty() {
+            return false;
+        }
+        let calm = self.look();
+        self.core.state.calm = calm;
+        now < calm.until
     }
 
     fn look(&self) -> Calm {
@@ -50,7 +56,8 @@ impl<L: Listener> BlockQueue<L> {
         let max_sectors = |if_so: bool| if if_so { self.core.state.config.limits.max_sectors } else { 0 };
         let straight = quiet && !self.plug.closes() && self.gate.is_open();
         let sectors = max_sectors(straight && !self.plug.collects());
-        Calm { quiet, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
+        let until = if quiet { self.core.state.due.at } else { Instant::ZERO };
+        Calm { until, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
     }
 
     /// What is known is so.
@@ -58,19 +65,22 @@ impl<L: Listener> BlockQueue<L> {
     /// # Panics
     /// If not.
     pub(in crate::queue) fn check_calm(&self) {
-        assert!(self.calm == Calm::UNKNOWN || self.calm == self.look(), "the queue is not as calm as it thinks");
+        let (known, calm) = (self.core.state.calm, self.look());
+        // A deadline may have been put off since.
+        let holds = known.until <= calm.until && known == Calm { until: known.until, ..calm };
+        assert!(known == Calm::UNKNOWN || holds, "the queue is not as calm as it thinks");
     }
 
     /// May this bio take the short way?
     #[inline(always)]
     pub(in crate::queue) fn is_plain_bio(&self, now: Instant, bio: &Bio) -> bool {
-        self.is_plain_below(self.calm.sectors, now, bio)
+        self.is_plain_below(self.core.state.calm.sectors, now, bio)
     }
 
     /// And may it, if its submitter waits behind it?
     #[inline(always)]
     pub(in crate::queue) fn is_plain_burst(&self, now: Instant, bio: &Bio) -> bool {
-        self.is_plain_below(self.calm.alone, now, bio)
+        self.is_plain_below(self.core.state.calm.alone, now, bio)
     }
 
     #[inline(always)]
@@ -79,7 +89,7 @@ impl<L: Listener> BlockQueue<L> {
         bio.sectors.wrapping_sub(1) < sectors
             && self.is_now(now)
             && bio.is_mergeable()
-            && self.groups.get(bio.group).is_some()
+            && (bio.group == GroupId::ROOT || self.groups.get(bio.group).is_some())
     }
 
     /// A bio that may take it.
@@ -87,8 +97,12 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn submit_calmly(&mut self, now: Instant, bio: &Bio) -> Submitted {
         self.core.state.clock = now;
         self.answer = None;
-        let Cx { now, state, listener } = self.core.cx(now);
-        match self.elevator.arrive_calmly(state, listener, now, bio) {
+        let Cx { state, listener, .. } = self.core.cx(now);
+        let became = match listener {
+            None => self.elevator.arrive_calmly(state, bio),
+            Some(listener) => self.elevator.arrive_heard(state, listener, bio),
+        };
+        match became {
             NONE => self.submit_rest(now, bio),
             rq => Submitted::Inserted(RequestId(rq)),
         }
@@ -110,8 +124,8 @@ impl<L: Listener> BlockQueue<L> {
     fn join(&mut self, now: Instant, bio: &Bio, hit: Hit) -> Submitted {
         match self.core.cx(now).join_if_it_fits(&mut *self.elevator, bio, None, hit) {
             (Attempt::Insert(at), _) => {
-                let Cx { now, state, listener } = self.core.cx(now);
-                match self.elevator.enter_calmly(state, listener, now, bio, at) {
+                let Cx { state, listener, .. } = self.core.cx(now);
+                match self.elevator.enter_calmly(state, listener, bio, at) {
                     NONE => self.submit_rest(now, bio),
                     rq => Submitted::Inserted(RequestId(rq)),
                 }
@@ -128,7 +142,7 @@ impl<L: Listener> BlockQueue<L> {
 
     #[cold]
     fn sleep_for_tag(&mut self, now: Instant, bio: &Bio, search: Search) -> Submitted {
-        self.calm = Calm::UNKNOWN;
+        self.core.state.calm = Calm::UNKNOWN;
         self.wait_for_tag(now, Sleeper { bio: *bio, piece: Piece { of: None, last: true } }, search)
     }
 
@@ -149,7 +163,7 @@ impl<L: Listener> BlockQueue<L> {
     /// No slot is simply there.
     #[cold]
     fn take_pooled(&mut self, now: Instant, bio: &Bio, at: Insert) -> Submitted {
-        self.calm = Calm::UNKNOWN;
+        self.core.state.calm = Calm::UNKNOWN;
         let became = self.enter_pooled(now, bio, Piece { of: None, last: true }, at);
         if became == Submitted::Asleep {
             self.sleep(now, Sleeper { bio: *bio, piece: Piece { of: None, last: true } });
@@ -168,11 +182,12 @@ impl<L: Listener> BlockQueue<L> {
             return self.next_of_all(now);
         }
         self.core.state.clock = now;
-        let Cx { now, state, listener } = self.core.cx(now);
-        match self.elevator.issue_calmly(state, listener, now) {
-            Some(token) => Next::Issue(token),
-            None => self.tell(now),
-        }
+        let Cx { state, listener, .. } = self.core.cx(now);
+        let issued = match listener {
+            None => self.elevator.issue_calmly(state),
+            Some(listener) => self.elevator.issue_heard(state, listener),
+        };
+        if matches!(issued, Next::Issue(_)) { issued } else { self.tell(now) }
     }
 
     #[inline(always)]
@@ -189,18 +204,30 @@ impl<L: Listener> BlockQueue<L> {
             Rest::Answered(answer) => self.answer = Some(answer),
             rest => unreachable!("an answer does not leave {rest:?}"),
         }
-        self.calm = Calm::UNKNOWN;
+        self.core.state.calm = Calm::UNKNOWN;
         self.next_of_all(now)
     }
 
     /// False if that is not for the short way; nothing has happened then.
     #[inline(always)]
-    pub(in crate::queue) fn complete_calmly(&mut self, now: Instant, command: &InFlight, outcome: Outcome) -> bool {
-        let Cx { now, state, listener } = self.core.cx(now);
-        if !self.elevator.complete_calmly(state, listener, now, command, outcome) {
-            return false;
-        }
+    pub(in crate::queue) fn complete_calmly(
+        &mut self,
+        now: Instant,
+        key: FlightKey,
+        start: Sector,
+        outcome: Outcome,
+    ) -> bool {
         self.core.state.clock = now;
+        let Cx { state, listener, .. } = self.core.cx(now);
+        let (end, bios) = match listener {
+            None => self.elevator.complete_calmly(state, key, start),
+            Some(listener) => self.elevator.complete_heard(state, listener, key, start),
+        };
+        match end {
+            CalmEnd::NotYet => return false,
+            CalmEnd::Lone => self.core.state.deliveries.push(Delivery::Done { tag: bios, outcome }),
+            CalmEnd::Chain => self.core.state.deliver_all(Carried::chain_of(bios), outcome),
+        }
         self.answer = None;
         true
     }

@@ -11,28 +11,23 @@
 #![doc(alias = "blk_mq_dispatch_rq_list")]
 #![doc(alias = "blk_mq_end_request")]
 
-use crate::elevator::{Cx, Dispatch, Elevator, Hook, Insert, Run};
+use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::explain::{Listener, Reason};
-use crate::queue::merge::OnInsert;
+use crate::queue::merge::{Known, OnInsert};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::state::Rest;
-use crate::queue::{CalmSteps, Delivery, Outcome, Plugging, QueueState};
-use crate::request::{Bio, Carried, InFlight, NONE, Request, Stage};
-use crate::time::Instant;
+use crate::queue::steps::calls::CalmEnd;
+use crate::queue::{CalmSteps, Next, Outcome, Plugging, QueueState};
+use crate::request::{Bio, Carried, Ended, FlightKey, NONE, Sector, Stage, Tag};
 
 impl<E: Elevator> CalmSteps for E {
-    fn arrive_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        bio: &Bio,
-    ) -> u32 {
-        match listener {
-            None => arrive(self, &mut Cx { now, state, listener: None }, bio),
-            heard => arrive(self, &mut Cx { now, state, listener: heard }, bio),
-        }
+    fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32 {
+        arrive(self, &mut Cx { now: state.clock, state, listener: None }, bio)
+    }
+
+    fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32 {
+        arrive(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, bio)
     }
 
     #[cold]
@@ -40,60 +35,68 @@ impl<E: Elevator> CalmSteps for E {
         &mut self,
         state: &'a mut QueueState,
         listener: Option<&'a mut dyn Listener>,
-        now: Instant,
         bio: &Bio,
         at: Insert,
     ) -> u32 {
-        enter(self, &mut Cx { now, state, listener }, bio, at)
+        enter(self, &mut Cx { now: state.clock, state, listener }, bio, at)
     }
 
-    fn issue_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-    ) -> Option<InFlight> {
-        match listener {
-            None => issue(self, &mut Cx { now, state, listener: None }),
-            heard => issue(self, &mut Cx { now, state, listener: heard }),
-        }
+    fn issue_calmly(&mut self, state: &mut QueueState) -> Next {
+        issue(self, &mut Cx { now: state.clock, state, listener: None })
     }
 
-    fn complete_calmly<'a>(
+    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> Next {
+        issue(self, &mut Cx { now: state.clock, state, listener: Some(listener) })
+    }
+
+    fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag) {
+        complete(self, &mut Cx { now: state.clock, state, listener: None }, key, start)
+    }
+
+    fn complete_heard<'a>(
         &mut self,
         state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        now: Instant,
-        command: &InFlight,
-        outcome: Outcome,
-    ) -> bool {
-        match listener {
-            None => complete(self, &mut Cx { now, state, listener: None }, command, outcome),
-            heard => complete(self, &mut Cx { now, state, listener: heard }, command, outcome),
-        }
+        listener: &'a mut dyn Listener,
+        key: FlightKey,
+        start: Sector,
+    ) -> (CalmEnd, Tag) {
+        complete(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, key, start)
     }
+}
+
+/// What is known of this elevator before a step runs.
+#[inline(always)]
+fn known<E: Elevator>(elevator: &E) -> Known {
+    Known { hooks: elevator.hooks(), rules: elevator.merging() }
 }
 
 #[inline(always)]
 fn arrive<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
-    let hooks = elevator.hooks();
-    let at = match cx.look_for(elevator, hooks, bio) {
-        Ok(hit) => return leave(cx, Rest::Joins(hit)),
+    let known = known(elevator);
+    let at = match cx.look_for(elevator, known, bio) {
+        Ok(hit) => return leave(cx.state, Rest::Joins(hit)),
         Err(at) => at,
     };
     enter(elevator, cx, bio, at)
+}
+
+/// May it wish in a call that a bio which joins nothing makes?
+const fn wishes(hooks: Hooks) -> bool {
+    hooks.has(Hook::Meet) || hooks.has(Hook::MayMerge)
 }
 
 /// It has found nothing to join.
 #[inline(always)]
 fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
     let hooks = elevator.hooks();
-    obey_wish(cx);
+    if wishes(hooks) {
+        obey_wish(cx);
+    }
     let (at, tag) = match &mut cx.state.slots {
         SlotPools::Pools(pools) => {
             // Recordings of eras without tags tell what was asked for.
             if hooks.has(Hook::Admit) || !pools.take_free(bio.dir()) {
-                return leave(cx, Rest::NoSlot(at));
+                return leave(cx.state, Rest::NoSlot(at));
             }
             // What comes out of a submitter's plug goes where the elevator sorts it.
             let collects = matches!(cx.state.config.plugging, Plugging::Submitter { .. } | Plugging::Task { .. });
@@ -110,7 +113,7 @@ fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) 
             match tasks.set.take(0, search) {
                 // The place that an elevator of 2.5 found is lost behind blk-mq's tags, as on the long way.
                 Some(tag) => (Insert::Sorted, tag),
-                None => return leave(cx, Rest::NoTag(search)),
+                None => return leave(cx.state, Rest::NoTag(search)),
             }
         }
     };
@@ -120,21 +123,26 @@ fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) 
 /// It becomes a request with a slot.
 #[inline(always)]
 fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert, tag: u32) -> u32 {
-    let hooks = elevator.hooks();
+    let Known { hooks, rules } = known(elevator);
     let state = &mut *cx.state;
-    let continues = state.merges.rules().on_insert == OnInsert::Merge && !state.merges.nothing_ends_at(bio.start);
-    // At what stage it is shows in between only to the call that prepares it, and in what it may continue.
-    let stage = if hooks.has(Hook::Prepare) { Stage::Prepared } else { Stage::Queued };
-    let rq = state.requests.make_at(stage, cx.now, bio, true, Carried::Lone(bio.tag), tag);
-    if hooks.has(Hook::Prepare) {
+    if rules.on_insert == OnInsert::Merge && !state.merges.nothing_ends_at(bio.start) {
+        return may_continue(elevator, &mut cx.apart(), bio, at, tag);
+    }
+    let rq = if hooks.has(Hook::Prepare) {
+        let rq = state.requests.make_lone(Stage::Prepared, true, cx.now, bio, tag);
         elevator.prepare(cx, rq);
-        cx.state.requests.get_mut(rq).stage = Stage::Queued;
-    }
-    if continues {
-        return leave(cx, Rest::MayContinue(rq, at));
-    }
+        let state = &mut *cx.state;
+        state.requests.get_mut(rq).stage = Stage::Queued;
+        if rules.uses_hash() {
+            state.merges.admit_new(&mut state.requests, rq, bio.end());
+        }
+        rq
+    } else if rules.uses_hash() {
+        state.merges.make(&mut state.requests, cx.now, bio, tag)
+    } else {
+        state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
+    };
     cx.state.queued += 1;
-    cx.state.merges.admit_new(&mut cx.state.requests, rq, bio.end());
     cx.tell(|_| {
         let Bio { submitter, start, sectors, .. } = *bio;
         Reason::Inserted { rq, dir: bio.dir(), start, sectors, submitter }
@@ -144,58 +152,79 @@ fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at:
     rq.0
 }
 
-#[inline(always)]
-fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> Option<InFlight> {
-    let rq = match elevator.dispatch(cx) {
-        Dispatch::Issue(rq) => rq,
-        answer => {
-            leave(cx, Rest::Answered(answer));
-            return None;
-        }
-    };
-    let state = &mut *cx.state;
-    let (token, dir) = state.requests.issue(rq, state.config.limits.fua);
-    state.merges.forget(&mut state.requests, rq);
-    state.queued -= 1;
-    state.device.in_flight += 1;
-    cx.tell(|_| Reason::Issued { rq, dir, sectors: token.sectors, submitter: token.submitter });
-    Some(token)
+/// A request may end where this one starts.
+#[inline(never)]
+fn may_continue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert, tag: u32) -> u32 {
+    let prepares = elevator.hooks().has(Hook::Prepare);
+    // At what stage it is shows in between only to the call that prepares it, and in what it may continue.
+    let stage = if prepares { Stage::Prepared } else { Stage::Queued };
+    let rq = cx.state.requests.make_lone(stage, true, cx.now, bio, tag);
+    if prepares {
+        elevator.prepare(cx, rq);
+        cx.state.requests.get_mut(rq).stage = Stage::Queued;
+    }
+    leave(cx.state, Rest::MayContinue(rq, at))
 }
 
 #[inline(always)]
-fn complete<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, command: &InFlight, outcome: Outcome) -> bool {
-    let rq = command.rq;
-    if !cx.state.requests.land(command) {
-        return false;
-    }
-    cx.state.device.in_flight -= 1;
-    cx.tell(|requests| {
-        let Request { submitter, sectors, .. } = requests[rq];
-        Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
-    });
-    if elevator.hooks().has(Hook::Complete) {
-        let run = elevator.complete(cx, rq);
-        obey(cx, run);
-    }
+fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> Next {
+    let rq = match elevator.dispatch(cx) {
+        Dispatch::Issue(rq) => rq,
+        answer => {
+            leave(cx.state, Rest::Answered(answer));
+            return Next::Empty;
+        }
+    };
     let state = &mut *cx.state;
-    let (carried, dir, tag) = state.requests.end(rq);
-    match carried {
-        Carried::Lone(tag) => state.deliveries.push(Delivery::Done { tag, outcome }),
-        carried => state.deliver_all(carried, outcome),
-    }
-    match &mut state.slots {
+    let (token, dir, links) = state.requests.issue(rq, state.config.limits.fua);
+    state.merges.forget_hashed(&mut state.requests, rq, links);
+    state.queued -= 1;
+    state.device.in_flight += 1;
+    cx.tell(|_| Reason::Issued { rq, dir, sectors: token.sectors, submitter: token.submitter });
+    Next::Issue(token)
+}
+
+#[inline(always)]
+fn complete<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, key: FlightKey, start: Sector) -> (CalmEnd, Tag) {
+    let rq = key.slot();
+    let told = elevator.hooks().has(Hook::Complete);
+    let ended = if told || cx.is_heard() {
+        if !cx.state.requests.land(key, start) {
+            return (CalmEnd::NotYet, Tag(0));
+        }
+        cx.state.device.in_flight -= 1;
+        cx.tell(|requests| {
+            let Bio { submitter, sectors, .. } = *requests[rq];
+            Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
+        });
+        if told {
+            let run = elevator.complete(cx, rq);
+            obey(cx, run);
+        }
+        cx.state.requests.end(rq)
+    } else {
+        match cx.state.requests.land_for_good(key, start) {
+            Some(ended) => {
+                cx.state.device.in_flight -= 1;
+                ended
+            }
+            None => return (CalmEnd::NotYet, Tag(0)),
+        }
+    };
+    let Ended { lone, bios, dir, tag } = ended;
+    match &mut cx.state.slots {
         SlotPools::Pools(pools) => pools.put_back(dir),
         SlotPools::Tags(tasks) if tag != NONE => tasks.set.put_back(tag),
         SlotPools::Tags(_) => {}
     }
-    true
+    (if lone { CalmEnd::Lone } else { CalmEnd::Chain }, bios)
 }
 
 /// The long way goes on from here.
 #[cold]
 #[inline(never)]
-fn leave(cx: &mut Cx<'_>, rest: Rest) -> u32 {
-    cx.state.rest = rest;
+fn leave(state: &mut QueueState, rest: Rest) -> u32 {
+    state.rest = rest;
     NONE
 }
 
@@ -216,7 +245,7 @@ fn obey_wish(cx: &mut Cx<'_>) {
 impl QueueState {
     /// The bios of a request that carries more than one.
     #[inline(never)]
-    fn deliver_all(&mut self, carried: Carried, outcome: Outcome) {
+    pub(in crate::queue) fn deliver_all(&mut self, carried: Carried, outcome: Outcome) {
         let (bios, _) = self.bios.chain(carried);
         self.finish_bios(bios, outcome);
     }

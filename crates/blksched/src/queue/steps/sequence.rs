@@ -13,7 +13,7 @@ use crate::queue::mq::MqEra;
 use crate::queue::sequence::{Counted, Step, Way};
 use crate::queue::tasks::Wakes;
 use crate::queue::{BlockQueue, Listener, Outcome, Submitted};
-use crate::request::{Bio, Carried, Op, Request, RequestId, Stage, SubmitterId};
+use crate::request::{Bio, Carried, Op, RequestId, Stage, SubmitterId};
 use crate::time::{Instant, Span};
 
 impl<L: Listener> BlockQueue<L> {
@@ -25,7 +25,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A request that is a flush or must be stable has its slot. `None` if it is an ordinary one after all.
     pub(in crate::queue) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
-        let Request { op, durability, .. } = self.core.state.requests[rq];
+        let Bio { op, durability, .. } = *self.core.state.requests[rq];
         let era = self.core.state.config.slots.era();
         let flush_after = durability.fua && !self.core.state.config.limits.fua;
         match (op == Op::Flush || durability.preflush, flush_after, era) {

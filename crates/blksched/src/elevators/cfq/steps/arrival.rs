@@ -23,7 +23,7 @@ use crate::elevators::cfq::steps::learning::Learning;
 use crate::elevators::ioprio::Ioprio;
 use crate::elevators::next_request::Choice;
 use crate::explain::Reason;
-use crate::request::{Request, RequestId, Sector};
+use crate::request::{Bio, RequestId, Sector};
 
 /// Up to this many bytes wait for more to merge.
 const SMALL_BYTES: u64 = 4096;
@@ -32,7 +32,7 @@ impl Cfq {
     /// A request enters its queue.
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Row { queue: q, process: pid, .. } = self.rows[rq];
-        let Request { start, waiter, priority, hints, .. } = *cx.rq(rq);
+        let Bio { start, waiter, priority, hints, .. } = **cx.rq(rq);
         if self.queues[q].reading == Reading::Stale {
             self.queues[q].take(Ioprio::of(priority));
         }

@@ -15,13 +15,14 @@ use crate::elevators::cfq::state::ncq::Moment;
 use crate::elevators::cfq::state::slice::{Progress, Rest};
 use crate::elevators::cfq::steps::cooperator::Search;
 use crate::explain::{ServiceType, SliceEnd};
-use crate::request::{Request, RequestId, Waiter};
+use crate::request::{Bio, RequestId, Waiter};
 use crate::time::Instant;
 
 impl Cfq {
     pub(in crate::elevators::cfq) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Row { queue: q, process: pid, .. } = self.rows[rq];
-        let Request { waiter, queued_at, hints, .. } = *cx.rq(rq);
+        let queued_at = cx.rq(rq).queued_at;
+        let Bio { waiter, hints, .. } = **cx.rq(rq);
         // Counts this request still: the watch asks how many the disk had at once.
         self.watch_depth();
         self.in_driver[waiter] -= 1;

@@ -18,7 +18,7 @@ use crate::elevators::cfq::state::process::Process;
 use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::tunables::{CfqTunables, Ticks};
-use crate::request::{Dir, Request, RequestId};
+use crate::request::{Bio, Dir, RequestId};
 use crate::time::Tick;
 
 /// By what it is learnt.
@@ -75,7 +75,7 @@ impl Learning<'_> {
         let Learning { rules, ticks, knobs, ncq, .. } = self;
         let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
         let is_last = |next: RequestId| {
-            let Request { op, hints, .. } = cx.rq(next);
+            let Bio { op, hints, .. } = **cx.rq(next);
             op.dir() == Dir::Write && hints.no_idle
         };
         let habits = Habits {
