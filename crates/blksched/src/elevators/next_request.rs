@@ -59,7 +59,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Bio, Carried, Requests, Stage, SubmitterId};
+    use crate::request::{Bio, Requests, Stage, SubmitterId};
     use crate::time::Instant;
 
     const ARM: Sector = Sector(100_000);
@@ -70,7 +70,7 @@ mod tests {
         let [a, b] = [first, second].map(|(start, meta)| {
             let mut bio = Bio::read(0, SubmitterId(1), Sector(start), 8);
             bio.hints.meta = meta;
-            let rq = requests.make_at(Stage::Queued, Instant::ZERO, &bio, true, Carried::Lone(bio.tag), 0);
+            let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
             sorted.insert(&mut root, rq.index() as u32, bio.start);
             rq
         });

@@ -176,7 +176,7 @@ mod tests {
         lists.remove(&mut odd, RequestId(3));
         lists.push_back(&mut odd, RequestId(5));
         assert_eq!(members(&lists, odd), [0, 50]);
-        [0, 5].map(|id| lists.remove(&mut odd, RequestId(id)));
+        let _ = [0, 5].map(|id| lists.remove(&mut odd, RequestId(id)));
         assert!(odd.is_empty() && odd == Chain::default());
     }
 
