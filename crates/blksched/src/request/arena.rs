@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Bio, Command, Dir, FlightKey, InFlight, Request, RequestId, Sector, Stage, SubmitterId, Tag};
 use crate::time::Instant;
@@ -18,6 +19,8 @@ pub struct Requests {
     /// How many were made, and how many of them are over.
     made: u64,
     over: u64,
+    /// The generation of a slot's first use.
+    first_generation: u32,
 }
 
 /// A request, and what the queue keeps of it: all that a step of its life touches, in one place.
@@ -65,6 +68,15 @@ pub(crate) struct Ended {
 pub(crate) struct Links {
     before: u32,
     behind: u32,
+}
+
+/// Where a queue's generations start, so that a token of another queue is not taken for one of its own. No decision and
+/// no record knows this number.
+fn first_generation() -> u32 {
+    /// 2^32 divided by the golden ratio: multiples of it lie as far apart as they can, however many there are.
+    const APART: u32 = 0x9e37_79b9;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(APART, Ordering::Relaxed)
 }
 
 /// No slot, no tag.
@@ -133,7 +145,8 @@ impl Requests {
 
 impl Requests {
     pub(crate) fn with_capacity(capacity: usize) -> Requests {
-        Requests { slots: Vec::with_capacity(capacity), free: NONE, made: 0, over: 0 }
+        let slots = Vec::with_capacity(capacity);
+        Requests { slots, free: NONE, made: 0, over: 0, first_generation: first_generation() }
     }
 
     /// How many requests are live.
@@ -234,7 +247,7 @@ impl Requests {
             lone: true,
         };
         self.free = self.slots.len() as u32;
-        self.slots.push(Slot { request, generation: 0, before: UNHASHED, behind: NONE, tag: NONE });
+        self.slots.push(Slot { request, generation: self.first_generation, before: UNHASHED, behind: NONE, tag: NONE });
     }
 
     #[inline(always)]

@@ -42,8 +42,8 @@ use super::{Command, RequestId};
 /// * *Complete a command twice*: does not compile, as above. By its key: [`NotInFlight`]; a second token that was made
 ///   by a key panics with that.
 /// * *Complete a slot's number*: does not compile, as above.
-/// * *Complete another queue's command*: panics with [`NotInFlight`], unless this queue has a command of the same slot,
-///   generation and sector in flight. Keep the tokens of two queues apart.
+/// * *Complete another queue's command*: panics with [`NotInFlight`]. Each queue counts the uses of its slots from a
+///   number of its own; of ten thousand queues no two start within a hundred thousand uses of each other.
 /// * *Drop the token*: the command stays in flight and keeps its place, which [`Next::Full`](crate::Next::Full) shows
 ///   in the end; a key that was taken before makes a new token.
 /// * *Forget `waits`*: [`Next::Plugged`](crate::Next::Plugged) says until when the queue holds what was submitted; it
@@ -52,14 +52,28 @@ use super::{Command, RequestId};
 ///
 /// Each is a test: an example above, or one in `tests/it/contract.rs`.
 #[must_use = "the device owes an answer: give it to `complete` or to `requeue`"]
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Eq)]
 pub struct InFlight {
     command: Command,
     generation: u32,
 }
 
+/// Equal are two tokens that ask the same of the device: two queues that decide alike answer alike.
+impl PartialEq for InFlight {
+    fn eq(&self, other: &InFlight) -> bool {
+        self.command == other.command
+    }
+}
+
+/// Without the generation, which differs from run to run.
+impl core::fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("InFlight").field(&self.command).finish()
+    }
+}
+
 /// A token as a number, for what carries numbers only (the user data of a ring, a wire, a device's tag): the slot in
-/// the lower half, the generation of its use in the upper.
+/// the lower half, the generation of its use in the upper. Generations differ from queue to queue and from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlightKey(pub u64);
 
@@ -69,11 +83,11 @@ pub struct NotInFlight(pub FlightKey);
 
 impl core::fmt::Display for NotInFlight {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (slot, generation) = (self.0.slot().index(), self.0.generation());
+        let slot = self.0.slot().index();
         write!(
             f,
-            "slot {slot}, generation {generation}, is not in flight: that command was completed or handed back before, \
-             or another queue issued it"
+            "slot {slot} has no such command in flight: it was completed or handed back before, or another queue \
+             issued it"
         )
     }
 }

@@ -73,7 +73,7 @@ fn the_second_token_of_a_key_panics_and_says_why() {
     let theirs = issue(&mut queue, NOW);
     assert_eq!(again.command().rq, theirs.command().rq);
     let said = panics_with(|| queue.complete(NOW, again, Outcome::Ok));
-    assert!(said.contains("slot 0, generation 0, is not in flight"), "{said}");
+    assert!(said.contains("slot 0 has no such command in flight"), "{said}");
     assert!(said.contains("was completed or handed back before"), "{said}");
 }
 
@@ -98,6 +98,20 @@ fn a_token_of_another_queue_is_refused() {
     let (token, _theirs) = (issue(&mut mine, NOW), issue(&mut yours, NOW));
     let said = panics_with(|| yours.complete(NOW, token, Outcome::Ok));
     assert!(said.contains("another queue issued it"), "{said}");
+}
+
+#[test]
+fn a_token_of_another_queue_is_refused_even_if_slot_and_sector_are_the_same() {
+    let (mut mine, mut yours) = (noop(Plugging::Never), noop(Plugging::Never));
+    mine.submit(NOW, read(1, ME));
+    yours.submit(NOW, read(1, YOU));
+    let (token, theirs) = (issue(&mut mine, NOW), issue(&mut yours, NOW));
+    assert_eq!((token.rq, token.start), (theirs.rq, theirs.start), "what a driver sees of them is alike");
+    assert_eq!(yours.in_flight_as(token.key()), Err(NotInFlight(token.key())));
+    let said = panics_with(|| yours.complete(NOW, token, Outcome::Ok));
+    assert!(said.contains("another queue issued it"), "{said}");
+    yours.complete(NOW, theirs, Outcome::Ok);
+    assert_eq!(done(&mut yours), [1]);
 }
 
 #[test]
