@@ -44,12 +44,14 @@ impl Elevator for Bfq {
         self.meet_device(&call);
     }
 
+    #[inline]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         let mut call = self.call(cx);
         self.arrived(&mut call, rq);
         Run::No
     }
 
+    #[inline]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let mut call = self.call(cx);
         if let Some(rq) = self.handed_back.pop_front() {
@@ -71,6 +73,7 @@ impl Elevator for Bfq {
         self.nothing_to_issue()
     }
 
+    #[inline]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let mut call = self.call(cx);
         self.completed(&mut call, rq);
@@ -120,6 +123,7 @@ impl Elevator for Bfq {
 }
 
 impl Merges for Bfq {
+    #[inline]
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
         if let Some(context) = self.contexts.find(bio.submitter) {
@@ -129,6 +133,7 @@ impl Merges for Bfq {
         }
     }
 
+    #[inline]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let mut call = self.call(cx);
         self.prepared(&mut call, rq);
@@ -143,6 +148,7 @@ impl Merges for Bfq {
     }
 
     /// Asked of each candidate: here queues of cooperators become one, whether the bio merges or not.
+    #[inline]
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
         if bio.waiter == Waiter::Sync && cx.rq(rq).waiter == Waiter::Async {
             return false;
@@ -157,6 +163,7 @@ impl Merges for Bfq {
         self.rows[rq].queue == own
     }
 
+    #[inline]
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
         q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
@@ -175,6 +182,7 @@ impl Merges for Bfq {
 }
 
 impl Admits for Bfq {
+    #[inline]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         self.admission(cx.device(), bio)
     }

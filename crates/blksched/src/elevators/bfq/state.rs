@@ -1,5 +1,6 @@
 //! What BFQ remembers of queues and processes. Nothing here knows the elevator.
 
+pub(crate) mod arrival;
 pub(crate) mod burst;
 pub(crate) mod context;
 pub(crate) mod habits;

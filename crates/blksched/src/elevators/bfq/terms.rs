@@ -52,13 +52,19 @@ impl Clock {
         Clock { jiffies: Jiffies::new(hz), tick: 0, from: Instant::ZERO, until: Instant::ZERO }
     }
 
+    #[inline(always)]
     pub(crate) fn tick(&mut self, now: Instant) -> Jiffy {
         if !(self.from..self.until).contains(&now) {
-            let tick = self.jiffies.tick(now);
-            (self.from, self.until) = (self.jiffies.instant(tick), self.jiffies.instant(tick + 1));
-            self.tick = tick as Jiffy;
+            self.move_on(now);
         }
         self.tick
+    }
+
+    #[inline(never)]
+    fn move_on(&mut self, now: Instant) {
+        let tick = self.jiffies.tick(now);
+        (self.from, self.until) = (self.jiffies.instant(tick), self.jiffies.instant(tick + 1));
+        self.tick = tick as Jiffy;
     }
 
     /// The tick of the last call.

@@ -95,6 +95,7 @@ impl PeakRate {
     }
 
     /// True if the estimate may be another one now.
+    #[inline]
     pub(crate) fn dispatched(&mut self, at: Dispatched) -> bool {
         if self.interval.samples == 0 {
             self.begin(Some(at));
@@ -127,6 +128,7 @@ impl PeakRate {
         changed
     }
 
+    #[inline(never)]
     fn begin(&mut self, first: Option<Dispatched>) {
         self.interval.samples = 0;
         if let Some(Dispatched { ns, sectors, .. }) = first {
@@ -143,6 +145,7 @@ impl PeakRate {
         }
     }
 
+    #[inline(never)]
     fn close(&mut self, first: Option<Dispatched>) -> bool {
         let new = self.interval.estimate(self.rate, self.last_completion_ns);
         self.begin(first);

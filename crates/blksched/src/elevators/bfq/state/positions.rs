@@ -42,13 +42,16 @@ impl Positions {
     /// Put a queue, which may be in this tree already, where its next request is; where another one is, it is left out.
     #[inline]
     pub(crate) fn put(&mut self, level: usize, q: Qid, at: Sector) {
-        if self.forest.contains(q) {
-            // Alone it moves with its node: there is no shape to be kept.
-            if self.root(level).len() == 1 {
-                return self.forest.rekey(q, at);
-            }
-            self.remove(level, q);
+        // Alone it moves with its node: there is no shape to be kept.
+        match self.roots.get(level) {
+            Some(root) if root.len() == 1 && root.top() == Some(q) => self.forest.rekey_anyhow(q, at),
+            _ => self.put_anew(level, q, at),
         }
+    }
+
+    #[inline(never)]
+    fn put_anew(&mut self, level: usize, q: Qid, at: Sector) {
+        self.remove(level, q);
         self.add(level, q, at);
     }
 

@@ -10,85 +10,142 @@
 #![doc(alias = "bfq_rq_enqueued")]
 #![doc(alias = "bfq_update_io_seektime")]
 
-use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::data::{Bfq, Row};
+use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::arrival::{Arrival, News};
+use crate::elevators::bfq::state::context::Context;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
-use crate::explain::{Raised, Reason};
-use crate::request::{RequestId, Waiter};
+use crate::explain::{Raised, RaisingEnd, Reason};
+use crate::request::{Request, RequestId, Sector, Waiter};
 
 /// Smaller than this and alone, a request may wait for company \[sectors\].
 const SMALL: u32 = 32;
 
 impl Bfq {
     /// A prepared request is inserted.
+    #[inline]
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        let row = self.rows[rq];
+        let Row { context, queue: mut q, .. } = self.rows[rq];
+        let Request { start, sectors, waiter, .. } = *call.rq(rq);
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
-        let mut q = row.queue;
-        if let Some(into) = self.cooperator(call, row.context, q, call.rq(rq).start) {
+        if let Some(into) = self.cooperator(call, context, q, start) {
             self.move_request(call, rq, q, into);
             q = into;
         }
-        self.note_think_time(call, q);
-        self.judge_think_time(call, q, self.contexts[row.context].is_gone);
-        self.note_seek(call, q, rq);
-        self.add(call, row.context, q, rq);
-        self.queue_by_age(call, q, rq);
-        self.note_position(call, q, rq);
-        self.meet_idling(call, q, rq);
-    }
-
-    fn add(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, rq: RequestId) {
+        let Context { requests, is_gone, .. } = self.contexts[context];
+        let choice = self.choice(self.device.last_position);
+        let expire = self.fifo_expire(waiter);
+        let at = Arrival {
+            ns: call.ns,
+            now: call.now,
+            idle: self.slice_idle(),
+            new_start: self.terms.new_start,
+            start,
+            sectors,
+            rotational: self.device.rate.is_rotational(),
+            is_gone,
+        };
         self.queued += 1;
+        let mut queue = &mut self.queues[q];
+        let news = queue.hear_of(at);
         // A process with other requests under way did not wait for another process with this one, and its service time
         // would be that of several.
-        let sync_requests = self.contexts[context].requests;
-        if self.queues[q].is_sync() && sync_requests <= 1 {
-            self.look_for_waker(call, q);
-            self.prepare_sample(call, q);
+        let is_alone = requests <= 1 && queue.is_sync();
+        if news.is_any() || is_alone {
+            self.obey_news(call, q, news, is_alone);
+            queue = &mut self.queues[q];
         }
-        if self.queues[q].is_sync() {
-            self.watch_intensity(call, q);
+        if call.cx.is_heard() {
+            self.say_searched(call, q, start);
+            queue = &mut self.queues[q];
         }
-        self.sort_in(call, q, rq);
-        let is_next = self.reconsider(call, q, rq);
-        if is_next {
-            self.position_add(call, q);
+        if queue.is_sync() {
+            let ran_empty = queue.is_empty() && queue.in_device == 0;
+            queue.habits.watch(call.ns, ran_empty, queue.birth.is_new);
         }
-        let was_raised = self.queues[q].is_raised();
-        let interactive = if self.queues[q].busy {
-            self.raise_write_back(call, q, rq);
-            if is_next {
-                self.fit_budget(call, q);
-            }
-            false
-        } else {
-            self.awaken(call, q)
-        };
-        let queue = &mut self.queues[q];
+        queue.seeks.last_end = start + sectors;
+        self.rows.push_back(&mut queue.fifo, rq).expires_ns = call.ns + expire;
+        self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
+        let next = choice.better(&self.sorted, |rq| call.rq(rq), queue.next, Some(rq));
+        let is_next = next != queue.next;
+        queue.next = next;
+        let (was_raised, mut interactive) = (queue.is_raised(), false);
+        if is_next || !queue.busy || waiter == Waiter::Async {
+            interactive = self.find_its_place(call, q, is_next);
+            queue = &mut self.queues[q];
+        }
         // From when its raising, or its lack of it, counts. A queue that stays raised must not begin anew with each
         // request, or it would be raised for ever.
         if self.knobs.low_latency && (!was_raised || !queue.is_raised() || interactive) {
             queue.raising.since = call.now;
         }
+        // Was the disk being left idle for it?
+        if queue.slice.waits && self.hierarchy.in_service == Some(q) {
+            self.was_waited_for(call, q, rq);
+        }
     }
 
-    fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
-        let start = call.rq(rq).start;
-        let sorted = &mut self.queues[q].sorted;
-        if call.cx.is_heard() {
-            let steps = self.sorted.comparisons(*sorted, start);
-            call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
+    #[cold]
+    fn say_searched(&self, call: &mut Call<'_, '_>, q: Qid, start: Sector) {
+        let steps = self.sorted.comparisons(self.queues[q].sorted, start);
+        call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
+    }
+
+    #[inline(never)]
+    fn obey_news(&mut self, call: &mut Call<'_, '_>, q: Qid, news: News, is_alone: bool) {
+        if let Some(shortly) = news.thinks_shortly {
+            self.changes_its_mind(call, q, shortly);
         }
-        self.sorted.insert(sorted, rq.index() as u32, start);
+        if news.only_seeks {
+            self.end_soft_real_time(call, q, RaisingEnd::Seeks);
+        }
+        if is_alone {
+            self.look_for_waker(call, q);
+            self.prepare_sample(call, q);
+        }
+    }
+
+    /// A queue has another next request, is not busy yet, or is write-back's; true if it was found to begin something
+    /// new.
+    #[inline(never)]
+    fn find_its_place(&mut self, call: &mut Call<'_, '_>, q: Qid, is_next: bool) -> bool {
+        if is_next {
+            self.position_add(call, q);
+        }
+        let queue = &self.queues[q];
+        if !queue.busy {
+            return self.awaken(call, q);
+        }
+        if !queue.is_sync() {
+            self.raise_write_back(call, q);
+        }
+        if is_next {
+            self.fit_budget(call, q);
+        }
+        false
+    }
+
+    /// Into the order by sector, anew; true if that changes which is next.
+    fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
+        let start = call.rq(rq).start;
+        if call.cx.is_heard() {
+            self.say_searched(call, q, start);
+        }
+        let choice = self.choice(self.device.last_position);
+        let queue = &mut self.queues[q];
+        self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
+        let next = choice.better(&self.sorted, |rq| call.rq(rq), queue.next, Some(rq));
+        let is_next = next != queue.next;
+        queue.next = next;
+        is_next
     }
 
     /// Write-back that comes to a busy queue after a pause gets going.
-    fn raise_write_back(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    fn raise_write_back(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let raising = self.queues[q].raising;
         let paused = call.now > raising.since + self.terms.write_back;
-        if !self.knobs.low_latency || raising.is_raised() || call.rq(rq).waiter == Waiter::Sync || !paused {
+        if !self.knobs.low_latency || raising.is_raised() || !paused {
             return;
         }
         let mut raised = raising;
@@ -98,11 +155,9 @@ impl Bfq {
         self.say_raised(call, q, Raised::WriteBack);
     }
 
-    /// Was the disk being left idle for it?
-    fn meet_idling(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
-        if self.hierarchy.in_service != Some(q) || !self.queues[q].slice.waits {
-            return;
-        }
+    /// The disk was being left idle for its queue.
+    #[inline(never)]
+    fn was_waited_for(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let waiter = call.rq(rq).waiter;
         let queue = &self.queues[q];
         let of_its_kind = |&slot: &u32| call.rq(RequestId::from_index(slot)).waiter == waiter;
@@ -129,8 +184,7 @@ impl Bfq {
             return self.sorted.rekey(slot, start);
         }
         self.sorted.remove(&mut self.queues[q].sorted, slot);
-        self.sort_in(call, q, rq);
-        if self.reconsider(call, q, rq) {
+        if self.sort_in(call, q, rq) {
             self.fit_budget(call, q);
             self.position_add(call, q);
         }

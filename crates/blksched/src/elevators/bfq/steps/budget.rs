@@ -46,11 +46,13 @@ impl Bfq {
     }
 
     /// It has a next request, and that fits into what is left of its budget.
+    #[inline(always)]
     pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         self.queues[q].next.is_some_and(|next| self.cost(call, next, q) <= self.entity(q).left())
     }
 
     /// A queue has had this many sectors.
+    #[inline(always)]
     pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
         let queue = &mut self.queues[q];
         if queue.slice.served == 0 {
@@ -104,7 +106,7 @@ impl Bfq {
 
     /// The same of a queue that is not being served.
     #[inline(never)]
-    fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(next) = self.queues[q].next else { return };
         let cost = self.cost(call, next, q);
         let entity = self.entity(q);

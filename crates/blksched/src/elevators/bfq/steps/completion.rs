@@ -53,6 +53,7 @@ impl Bfq {
     }
 
     /// The device has one request of `q` less.
+    #[inline]
     pub(in crate::elevators::bfq) fn left_device(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.device.in_device -= 1;
         let queue = &mut self.queues[q];

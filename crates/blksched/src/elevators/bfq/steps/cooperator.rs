@@ -28,6 +28,7 @@ use crate::request::{RequestId, Sector};
 
 impl Bfq {
     /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
+    #[inline]
     pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
         if self.device.ncq.is_flash_that_queues() {
             return;
@@ -50,7 +51,7 @@ impl Bfq {
     /// Its next request begins elsewhere now, but it stays where it is in its tree.
     pub(super) fn position_moved(&mut self, q: Qid, to: Sector) {
         if self.positions.forest.contains(q) {
-            self.positions.forest.rekey(q, to);
+            self.positions.forest.rekey_anyhow(q, to);
         }
     }
 

@@ -18,6 +18,7 @@ use crate::request::RequestId;
 
 impl Bfq {
     /// A request goes to the device.
+    #[inline(always)]
     pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, q: Qid) {
         let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
@@ -32,6 +33,7 @@ impl Bfq {
         }
     }
 
+    #[inline(never)]
     pub(super) fn rate_changed(&mut self, call: &mut Call<'_, '_>) {
         if self.knobs.max_budget == 0 {
             self.recompute_max_budget();

@@ -25,6 +25,7 @@ use crate::request::{Bio, Op, Waiter};
 const SHARES: [[u64; 2]; 2] = [[8, 12], [3, 6]];
 
 impl Bfq {
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn admission(&self, device: &DeviceFacts, bio: &Bio) -> Admission {
         let share = SHARES[usize::from(self.raised_busy > 0)][usize::from(bio.waiter == Waiter::Sync)];
         let all = self.rules.tags.all(device);

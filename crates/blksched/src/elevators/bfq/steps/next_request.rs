@@ -23,63 +23,74 @@ use crate::request::{RequestId, Sector, Waiter};
 use crate::time::Span;
 
 impl Bfq {
-    fn better(
-        &self,
-        call: &Call<'_, '_>,
-        a: Option<RequestId>,
-        b: Option<RequestId>,
-        from: Sector,
-    ) -> Option<RequestId> {
+    /// How one of two requests of a queue is chosen.
+    #[inline(always)]
+    pub(super) fn choice(&self, from: Sector) -> Choice {
         let turning_back = TurningBack {
             reach_sectors: 2 * u64::from(self.knobs.back_seek_max),
             penalty: u64::from(self.knobs.back_seek_penalty),
         };
-        Choice { turning_back, metadata: Metadata::AsData, from }.better(&self.sorted, |rq| call.rq(rq), a, b)
+        Choice { turning_back, metadata: Metadata::AsData, from }
     }
 
-    /// A request has come, or begins earlier now: is it next? True if the next one changed.
-    pub(super) fn reconsider(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
-        let present = self.queues[q].next;
-        let next = self.better(call, present, Some(rq), self.device.last_position);
-        self.queues[q].next = next;
-        next != present
+    /// How long after it came a request may go out of turn \[ns\].
+    #[inline(always)]
+    pub(super) fn fifo_expire(&self, waiter: Waiter) -> u64 {
+        let expire = match waiter {
+            Waiter::Sync => self.knobs.fifo_expire_sync,
+            Waiter::Async => self.knobs.fifo_expire_async,
+        };
+        expire.as_ns()
     }
 
-    /// The next request leaves: which one follows?
-    fn next_after(&mut self, call: &mut Call<'_, '_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
-        if let Some(oldest) = self.oldest_if_late(call, q).filter(|&oldest| oldest != leaving) {
-            let late = Span::from_ns(call.ns - self.rows[oldest].expires_ns);
-            call.explain(Reason::TookOldest { rq: oldest, late });
-            return Some(oldest);
-        }
-        let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, leaving);
-        self.better(call, behind, before, call.rq(leaving).start)
-    }
-
-    /// Once a slice: the oldest request, if its time is up.
-    fn oldest_if_late(&mut self, call: &Call<'_, '_>, q: Qid) -> Option<RequestId> {
-        let queue = &mut self.queues[q];
-        // Once: were it asked for each request, a queue that is behind would be served by age alone, with a seek each.
-        if core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
-            return None;
-        }
-        queue.fifo.head().filter(|&oldest| call.ns >= self.rows[oldest].expires_ns)
+    /// The oldest request, if its time is up.
+    #[inline(never)]
+    fn oldest_if_late(&mut self, call: &mut Call<'_, '_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
+        let oldest = self.queues[q].fifo.head().filter(|&oldest| oldest != leaving)?;
+        let late = Span::from_ns(call.ns.checked_sub(self.rows[oldest].expires_ns)?);
+        call.explain(Reason::TookOldest { rq: oldest, late });
+        Some(oldest)
     }
 
     /// A request leaves its queue.
     pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        let q = self.rows[rq].queue;
-        if self.queues[q].next == Some(rq) {
-            self.queues[q].next = self.next_after(call, q, rq);
-            self.fit_budget(call, q);
+        self.leave_orders(call, self.rows[rq].queue, rq);
+    }
+
+    /// The same of one whose queue is known.
+    #[inline(always)]
+    pub(super) fn leave_orders(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+        let choice = self.choice(call.rq(rq).start);
+        let mut queue = &mut self.queues[q];
+        if queue.next == Some(rq) {
+            let mut oldest = None;
+            // Once a slice: were it asked for each request, a queue that is behind would be served by age alone, with a
+            // seek each.
+            if !core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
+                oldest = self.oldest_if_late(call, q, rq);
+                queue = &mut self.queues[q];
+            }
+            let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
+            queue.next = oldest.or_else(|| choice.better(&self.sorted, |rq| call.rq(rq), behind, before));
+            if self.hierarchy.in_service != Some(q) {
+                self.fit_waiting_budget(call, q);
+                queue = &mut self.queues[q];
+            }
         }
-        let queue = &mut self.queues[q];
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);
         self.rows.remove(&mut queue.fifo, rq);
         self.queued -= 1;
-        if !queue.is_empty() {
-            return self.position_add(call, q);
+        if queue.is_empty() {
+            self.ran_empty(call, q);
+        } else {
+            self.position_add(call, q);
         }
+    }
+
+    /// Nothing of a queue is queued any more.
+    #[inline(never)]
+    fn ran_empty(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let queue = &mut self.queues[q];
         queue.next = None;
         if queue.busy && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
@@ -89,15 +100,6 @@ impl Bfq {
             (entity.budget, entity.service) = (0, 0);
         }
         self.position_remove(q);
-    }
-
-    /// A request's age: at the end of its queue's line.
-    pub(super) fn queue_by_age(&mut self, call: &Call<'_, '_>, q: Qid, rq: RequestId) {
-        let expire = match call.rq(rq).waiter {
-            Waiter::Sync => self.knobs.fifo_expire_sync,
-            Waiter::Async => self.knobs.fifo_expire_async,
-        };
-        self.rows.push_back(&mut self.queues[q].fifo, rq).expires_ns = call.ns + expire.as_ns();
     }
 
     /// `victim` is about to leave for `into`, which takes its place if it is the older.

@@ -27,12 +27,13 @@ impl Bfq {
         let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
         let context = self.contexts.meet(submitter);
         let level = self.hierarchy.level_of(group);
-        self.notice_priority(call, context, priority, level);
-        // A run of the queue that this asks for comes after the insertion that follows.
-        self.notice_group(call, context, level);
+        let serial = Some(self.hierarchy.levels[level].serial);
         let process = &mut self.contexts[context];
-        // As most requests: its queue is its own and has had others before.
-        if let Some(q) = process.queues[waiter] {
+        // As most requests: nothing is new of its process, and its queue is its own and has had others before.
+        if process.priority == priority
+            && process.group_serial == serial
+            && let Some(q) = process.queues[waiter]
+        {
             let queue = &mut self.queues[q];
             if !queue.sharing.is_shared && !queue.birth.is_new {
                 process.requests += 1;
@@ -46,6 +47,9 @@ impl Bfq {
                 return;
             }
         }
+        self.notice_priority(call, context, priority, level);
+        // A run of the queue that this asks for comes after the insertion that follows.
+        self.notice_group(call, context, level);
         self.find_queue(call, context, level, rq);
     }
 

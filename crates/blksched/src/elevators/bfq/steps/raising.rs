@@ -79,28 +79,41 @@ impl Bfq {
     }
 
     /// A queue was served: has it been raised for long enough?
+    #[inline(always)]
     pub(super) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        let queue = &self.queues[q];
-        let raising = queue.raising;
-        if raising.is_raised() {
-            if queue.birth.in_large_burst {
-                self.end_raising(call, q, RaisingEnd::LargeBurst);
-            } else if raising.is_over(call.now) && raising.is_soft_real_time() {
-                self.end_soft_real_time(call, q, RaisingEnd::TimeUp);
-            } else if raising.is_over(call.now) {
-                self.end_raising(call, q, RaisingEnd::TimeUp);
-            }
-            let raising = self.queues[q].raising;
-            // Without this a backup that begins after a pause has the disk for as long as the longest start may last.
-            if raising.kind == Kind::Interactive && raising.served > ENOUGH {
-                self.end_raising(call, q, RaisingEnd::ServedEnough);
-            }
+        let mut queue = &self.queues[q];
+        let raising = &queue.raising;
+        let lasts = !queue.birth.in_large_burst
+            && !raising.is_over(call.now)
+            && (raising.kind != Kind::Interactive || raising.served <= ENOUGH);
+        if raising.is_raised() && !lasts {
+            self.end_what_is_over(call, q);
+            queue = &self.queues[q];
         }
         let entity = self.entity(q);
         // At once, not when it next enters a tree: a queue that never runs empty would keep its raised weight. Its
         // class stays, since that would need another tree.
-        if (entity.weight > entity.own_weight) != self.queues[q].is_raised() {
+        if (entity.weight > entity.own_weight) != queue.is_raised() {
             self.hierarchy.apply_priority(Node::queue(q), false);
+        }
+    }
+
+    /// A queue was raised until now, for one of three reasons.
+    #[inline(never)]
+    fn end_what_is_over(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+        let queue = &self.queues[q];
+        let raising = queue.raising;
+        if queue.birth.in_large_burst {
+            self.end_raising(call, q, RaisingEnd::LargeBurst);
+        } else if raising.is_over(call.now) && raising.is_soft_real_time() {
+            self.end_soft_real_time(call, q, RaisingEnd::TimeUp);
+        } else if raising.is_over(call.now) {
+            self.end_raising(call, q, RaisingEnd::TimeUp);
+        }
+        let raising = self.queues[q].raising;
+        // Without this a backup that begins after a pause has the disk for as long as the longest start may last.
+        if raising.kind == Kind::Interactive && raising.served > ENOUGH {
+            self.end_raising(call, q, RaisingEnd::ServedEnough);
         }
     }
 

@@ -27,6 +27,7 @@ use crate::request::RequestId;
 
 impl Bfq {
     /// The queue whose next request goes, if any may.
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
         if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);
@@ -61,11 +62,19 @@ impl Bfq {
     }
 
     /// Its time is up, and it is not being waited for with most of its budget left.
+    #[inline]
     pub(super) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
-        let entity = self.entity(q);
-        (!self.queues[q].slice.waits || entity.left() >= entity.budget / 3) && self.is_out_of_time(call, q)
+        self.is_out_of_time(call, q) && self.is_not_waited_for(q)
     }
 
+    /// It is not being waited for; or it is, with a third of its budget left at least.
+    #[inline(never)]
+    fn is_not_waited_for(&self, q: Qid) -> bool {
+        let entity = self.entity(q);
+        !self.queues[q].slice.waits || entity.left() >= entity.budget / 3
+    }
+
+    #[inline]
     pub(super) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         call.now >= self.queues[q].slice.expires
     }
@@ -101,6 +110,7 @@ impl Bfq {
     }
 
     /// A queue's next request goes to the device.
+    #[inline]
     pub(in crate::elevators::bfq) fn serve(&mut self, call: &mut Call<'_, '_>, q: Qid) -> RequestId {
         let rq = self.queues[q].next.expect("a queue that is selected has a next request");
         let cost = self.cost(call, rq, q);
@@ -111,7 +121,7 @@ impl Bfq {
         }
         self.queues[q].in_device += 1;
         self.sample_dispatch(call, rq, q);
-        self.remove(call, rq);
+        self.leave_orders(call, q, rq);
         if in_service {
             self.watch_raising(call, q);
             // One request at a time: after each, any other queue goes first.

@@ -1,0 +1,71 @@
+//! What a queue learns from an arrival: how long its process thinks, and whether it seeks.
+//!
+//! **Origin** docs/behaviour/elevators-6.1.md#b7 and #b11.
+//! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`.
+
+#![doc(alias = "bfq_update_io_thinktime")]
+#![doc(alias = "bfq_update_has_short_ttime")]
+#![doc(alias = "bfq_update_io_seektime")]
+
+use crate::elevators::bfq::state::habits::seeks;
+use crate::elevators::bfq::state::queue::BfqQueue;
+use crate::elevators::bfq::terms::Jiffy;
+use crate::request::Sector;
+
+/// A request has come to a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) ns: u64,
+    pub(crate) now: Jiffy,
+    /// `slice_idle` \[ns\].
+    pub(crate) idle: u64,
+    /// A queue that was split is watched as long.
+    pub(crate) new_start: Jiffy,
+    pub(crate) start: Sector,
+    pub(crate) sectors: u32,
+    pub(crate) rotational: bool,
+    /// Its process has exited.
+    pub(crate) is_gone: bool,
+}
+
+/// What is new of the queue by that.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct News {
+    /// It thinks shortly, or no longer does.
+    pub(crate) thinks_shortly: Option<bool>,
+    /// Soft real-time, it has come to do nothing but seek.
+    pub(crate) only_seeks: bool,
+}
+
+impl News {
+    #[inline(always)]
+    pub(crate) fn is_any(self) -> bool {
+        self.thinks_shortly.is_some() || self.only_seeks
+    }
+}
+
+impl BfqQueue {
+    #[inline(always)]
+    pub(crate) fn hear_of(&mut self, at: Arrival) -> News {
+        if self.in_device == 0 && !self.busy {
+            self.habits.think.add(at.ns.wrapping_sub(self.habits.last_end_ns), at.idle);
+        }
+        let seek = seeks(self.seeks.last_end, at.start, at.sectors, at.rotational);
+        self.seeks.history = self.seeks.history << 1 | u32::from(seek);
+        News {
+            thinks_shortly: self.thinks_otherwise(at),
+            only_seeks: self.raising.is_soft_real_time() && self.seeks.is_totally_seeky(),
+        }
+    }
+
+    /// Does it think shortly, if that has changed? Not asked of write-back, nor soon after it was split.
+    #[inline(always)]
+    fn thinks_otherwise(&self, at: Arrival) -> Option<bool> {
+        if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {
+            return None;
+        }
+        let too_long = self.habits.think.believed().is_some_and(|mean| mean > at.idle / 2);
+        let shortly = !(at.is_gone || too_long);
+        (shortly != self.habits.thinks_shortly).then_some(shortly)
+    }
+}
