@@ -36,13 +36,16 @@ pub(super) struct Member {
     next_sector: u64,
     /// What it works, in the array's words; none unless the array is watched.
     stints: Option<Vec<Stint>>,
+    /// Has the array been told that there are some?
+    is_told: bool,
 }
 
 impl Member {
     pub(super) fn new(disk: Box<dyn Disk>) -> Member {
         let depth = disk.facts().depth;
         let free = (0..depth).rev().collect();
-        Member { disk, sent: vec![None; depth as usize], free, waiting: VecDeque::new(), next_sector: 0, stints: None }
+        let (sent, waiting) = (vec![None; depth as usize], VecDeque::new());
+        Member { disk, sent, free, waiting, next_sector: 0, stints: None, is_told: false }
     }
 
     /// How many commands it has.
@@ -80,8 +83,15 @@ impl Member {
         self.stints.get_or_insert_default();
     }
 
+    /// Has it worked anything, and is that told for the first time since the last [`stints`](Member::stints)?
+    pub(super) fn has_news(&mut self) -> bool {
+        let has_some = self.stints.as_ref().is_some_and(|stints| !stints.is_empty());
+        has_some && !core::mem::replace(&mut self.is_told, true)
+    }
+
     /// Moves what it has worked to `to`; its parts are counted from `first`.
     pub(super) fn stints(&mut self, first: u32, to: &mut Vec<Stint>) {
+        self.is_told = false;
         let Some(stints) = &mut self.stints else { return };
         to.extend(stints.drain(..).map(|stint| Stint { part: first + stint.part, ..stint }));
     }

@@ -2,7 +2,7 @@
 //!
 //! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
 //! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
-//! and the commands that wait for it. This file cuts commands, sends the pieces and puts the ends together;
+//! and the commands that wait for it, [`earliest`] says which of them goes on first. This file cuts commands, sends the pieces and puts the ends together;
 //! [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
 //!
 //! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
@@ -22,6 +22,7 @@ use crate::endings::Endings;
 use crate::{Activity, Disk, Facts, Finished, Ledger, MirrorReads, Outcome, RaidSpec, Stint};
 
 mod batch;
+mod earliest;
 mod layout;
 mod member;
 mod parity;
@@ -29,6 +30,7 @@ mod rebuild;
 mod stripes;
 
 use batch::Batch;
+use earliest::Earliest;
 use layout::Layout;
 use member::{Member, Owner};
 use parity::Piece;
@@ -54,6 +56,12 @@ pub(crate) struct Raid {
     layout: Layout,
     reads: MirrorReads,
     members: Vec<Member>,
+    /// When each member goes on.
+    earliest: Earliest,
+    /// Members that have worked since somebody asked who did, each once.
+    worked: Vec<u32>,
+    /// How many parts stand before those of each member.
+    parts_before: Vec<u32>,
     max_sectors: u64,
     jobs: Vec<Option<Job>>,
     free: Vec<u32>,
@@ -84,7 +92,18 @@ impl Raid {
         let speeds = spec.rebuild.map_or((1, 1), |rebuild| (rebuild.sync_speed_min, rebuild.sync_speed_max));
         let rebuild =
             layout.rebuilding.map(|(member, done)| Rebuild::new(member, done, layout.member_sectors(), speeds));
+        let mut earliest = Earliest::of(members.len());
+        (0..).zip(&members).for_each(|(index, member)| _ = earliest.set(index, member.disk.next()));
+        let parts_before = members.iter().scan(0, |parts, member| {
+            let before = *parts;
+            *parts += member.disk.parts();
+            Some(before)
+        });
+        let parts_before = parts_before.collect();
         Raid {
+            earliest,
+            worked: Vec::new(),
+            parts_before,
             facts: Facts {
                 sectors: layout.sectors(),
                 rotational: facts().any(|facts| facts.rotational),
@@ -201,9 +220,19 @@ impl Raid {
                     break;
                 }
             }
+            self.look_at(run[0].member);
         }
         self.pieces = pieces;
         sent
+    }
+
+    /// A member has been given something, or has gone on.
+    fn look_at(&mut self, index: u32) {
+        let member = &mut self.members[index as usize];
+        self.earliest.set(index, member.disk.next());
+        if member.has_news() {
+            self.worked.push(index);
+        }
     }
 
     /// A member's command has ended.
@@ -238,8 +267,7 @@ impl Raid {
 
     /// When the next thing happens inside, and what.
     fn upcoming(&self) -> Option<(Instant, Event)> {
-        let members = self.members.iter().enumerate();
-        let member = members.filter_map(|(index, member)| Some((member.disk.next()?, Event::Member(index)))).min();
+        let member = self.earliest.first().map(|(at, index)| (at, Event::Member(index)));
         let busy = self.in_flight > 0;
         let rebuild = self.rebuild.as_ref().and_then(|rebuild| Some((rebuild.next(busy)?, Event::Rebuild)));
         member.into_iter().chain(rebuild).min()
@@ -259,9 +287,10 @@ impl Raid {
                 (Some((at, _)), Some(release)) if release < at => self.release(release),
                 (None, Some(release)) => self.release(release),
                 (Some((at, Event::Member(index))), _) => {
-                    while let Some((owner, finished)) = self.members[index].finish(at) {
+                    while let Some((owner, finished)) = self.members[index as usize].finish(at) {
                         self.ended(owner, &finished);
                     }
+                    self.look_at(index);
                 }
                 (Some((at, Event::Rebuild)), _) => self.begin_window(at),
                 (None, None) => return,
@@ -273,7 +302,7 @@ impl Raid {
 /// What happens inside by itself; of several at a time members come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Member(usize),
+    Member(u32),
     Rebuild,
 }
 
@@ -338,13 +367,13 @@ impl Disk for Raid {
 
     fn watch(&mut self) {
         self.members.iter_mut().for_each(Member::watch);
+        (0..self.members.len() as u32).for_each(|index| self.look_at(index));
     }
 
     fn stints(&mut self, to: &mut Vec<Stint>) {
-        let mut first = 0;
-        for member in &mut self.members {
-            member.stints(first, to);
-            first += member.disk.parts();
+        self.worked.sort_unstable();
+        for index in self.worked.drain(..) {
+            self.members[index as usize].stints(self.parts_before[index as usize], to);
         }
     }
 }

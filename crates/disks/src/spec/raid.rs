@@ -73,6 +73,15 @@ impl Level {
         }
     }
 
+    /// The most members. Where parity is worked out, and where each read looks at every mirror, an array is a shelf and
+    /// not a hall.
+    pub fn most_members(self) -> u32 {
+        match self {
+            Level::Raid0 | Level::Raid10 => 1024,
+            Level::Raid1 | Level::Raid5 | Level::Raid6 => 64,
+        }
+    }
+
     /// The fewest members.
     pub fn least_members(self) -> u32 {
         match self {
@@ -123,7 +132,6 @@ pub(super) const SYNC_SPEED_MAX: u32 = 200_000;
 pub(super) const SYNC_SPEEDS: RangeInclusive<u32> = 1..=100_000_000;
 /// The stripe cache holds pages of this size \[512-byte sectors\].
 const PAGE: u64 = 8;
-const MOST_MEMBERS: u32 = 64;
 const MOST_DEPTH: u32 = 1_024;
 
 pub(super) fn read(top: &Section<'_>) -> Result<RaidSpec, Complaint> {
@@ -189,9 +197,9 @@ pub(super) fn check_chunk(level: Level, sectors: u64) -> Result<(), String> {
 }
 
 pub(super) fn check_count(level: Level, count: u32) -> Result<(), String> {
-    let least = level.least_members();
-    if count < least || count > MOST_MEMBERS {
-        return Err(format!("{count} members: this level needs from {least} to {MOST_MEMBERS}"));
+    let (least, most) = (level.least_members(), level.most_members());
+    if count < least || count > most {
+        return Err(format!("{count} members: this level needs from {least} to {most}"));
     }
     if level == Level::Raid10 && !count.is_multiple_of(2) {
         return Err(format!("{count} members: mirrors come in pairs, expected an even number"));

@@ -114,7 +114,7 @@ fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result
         let expected = format!("`{value}` is not a value for `{word}`: expected a whole number from {low} to {high}");
         value.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| wrong(at, expected))
     };
-    raid.failed = number("failed", 0..=64, 0)?;
+    raid.failed = number("failed", 0..=raid.level.most_members(), 0)?;
     if let Some((value, at)) = said.get("rebuild") {
         let percent = value.strip_suffix('%').and_then(|number| number.parse().ok()).filter(|percent| *percent < 100);
         let expected = || {

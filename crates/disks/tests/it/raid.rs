@@ -68,6 +68,17 @@ fn capacity_is_what_redundancy_leaves_of_the_members() {
 }
 
 #[test]
+fn a_thousand_members_work_side_by_side() {
+    let spec = array(Level::Raid0, 1000, |raid| raid.depth = 1024);
+    let (mut disk, far) = (spec.build(1), (0..1000).map(|chunk| read(chunk * CHUNK, 8)));
+    let run = run_on(&mut *disk, 1000, far);
+    // One on each: all end when the first does.
+    assert_eq!(run.done.len(), 1000);
+    assert!(run.latencies().all(|latency| latency == SERVICE));
+    assert_eq!(disk.ledger().total().sum(), SERVICE * 1000);
+}
+
+#[test]
 fn a_write_costs_what_its_level_says() {
     let of = |level, members, sectors| services(&array(level, members, |_| ()), write(0, sectors));
     assert_eq!(of(Level::Raid0, 4, 8), (1, 1));
@@ -232,6 +243,7 @@ fn a_name_and_a_file_say_the_same_array() {
 fn what_is_wrong_with_an_array_is_told_with_its_place() {
     let name = |name: &str| load(name).unwrap_err().to_string();
     assert_eq!(name("raid5:2xhdd-7200"), "raid5:2xhdd-7200:1:7: 2 members: this level needs from 3 to 64");
+    assert_eq!(name("raid0:1025xnull"), "raid0:1025xnull:1:7: 1025 members: this level needs from 2 to 1024");
     assert_eq!(name("raid7:4xhdd-7200"), "raid7:4xhdd-7200:1:5: `7` is not a level: expected one of 0, 1, 5, 6, 10");
     assert!(name("raid10:5xhdd-7200").ends_with("mirrors come in pairs, expected an even number"));
     assert!(name("raid0:4hdd").contains("says no members"));
@@ -242,7 +254,7 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
             .to_string()
     };
     assert!(file("members = [\"fixed\", \"fixd\"]").starts_with("my.toml:4:21: `fixd` is not a preset"));
-    assert_eq!(file(""), "my.toml:1:1: 0 members: this level needs from 2 to 64");
+    assert_eq!(file(""), "my.toml:1:1: 0 members: this level needs from 2 to 1024");
     assert!(file("[[member]]\nkind = \"nul\"").starts_with("my.toml:5:8: `nul` is not a kind of disk"));
     let with = |rest: &str| file(&format!("members = [\"fixed\", \"fixed\"]\n{rest}"));
     assert!(with("sync_speed_max = 9").starts_with("my.toml:5:18: `sync_speed_max` says how fast"));
