@@ -56,9 +56,9 @@ pub use spec::{
     CommandOverheads, Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec,
     Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference, InterferenceSpec,
     IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model,
-    NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PowerLoss, QueueOrder, RaidSpec, Rate, Reach,
-    RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermarks,
-    WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse, preset_descriptions,
-    presets,
+    NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, Passing, PowerLoss, QueueOrder, RaidSpec, Rate, Reach,
+    RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermark,
+    Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse,
+    preset_descriptions, presets,
 };
 pub use stint::{Stint, Work};

@@ -9,7 +9,7 @@ use super::keys;
 use super::syntax::{self, Block, File, Value};
 use crate::{
     AfterHit, Begins, CaseOverheads, CommandOverheads, Counts, Delivered, DiskError, LayoutSpec, LookAheadRules,
-    Overwritten, Reach, Written,
+    Overwritten, Passing, Reach, Turn, Watermark, Written, ZoneSpec,
 };
 
 use super::layout;
@@ -37,8 +37,8 @@ pub(super) struct Drive {
     pub(super) overheads: CaseOverheads,
     /// A sector over the bus; zero if the files do not say.
     pub(super) bus: Span,
-    pub(super) read_watermark: u32,
-    pub(super) write_watermark: u32,
+    pub(super) read_watermark: Watermark,
+    pub(super) write_watermark: Watermark,
     pub(super) segment_sectors: u64,
     /// None: no caching.
     pub(super) read_segments: u64,
@@ -52,25 +52,38 @@ pub(super) struct Drive {
 impl Drive {
     pub(super) fn read(files: &Files<'_>) -> Result<Drive, DiskError> {
         let mut notes = Vec::new();
-        let block = syntax::parse(&files.model, "dm_disk")?.swap_remove(0);
+        let block = the_only(&files.model)?;
         let model = Fields::of(&files.model, &block, keys::MODEL, &mut notes)?;
         let heads = match model.count("Number of data surfaces", 64)? {
             0 => return Err(model.wrong("Number of data surfaces", "a whole number from 1 to 64")),
             heads => heads as u32,
         };
-        let mechanics = Fields::of(&files.model, model.block("Mechanical Model")?, keys::MECHANICS, &mut notes)?;
+        let mechanics =
+            Fields::of(&files.model, model.block("Mechanical Model", "dm_mech_g1")?, keys::MECHANICS, &mut notes)?;
         let cylinders = layout::cylinders(&model)?;
         let (curve, seek) = seek::read(&mechanics, cylinders, files.seek)?;
         let (layout, sectors) = layout::read(&model, heads, &curve, &mut notes)?;
-        if mechanics.text("Access time type")? != "trackSwitchPlusRotation" {
-            return Err(mechanics.wrong("Access time type", "`trackSwitchPlusRotation`: a disk whose platters turn"));
+        if mechanics.text("Access time type")? != TURNING {
+            let expected = format!("`{TURNING}`: a disk whose platters turn");
+            return Err(mechanics.wrong_but_near("Access time type", &expected, &[TURNING]));
         }
-        let rpm = mechanics.count("Rotation speed (in rpms)", 30_000)? as u32;
-        let specs_block = specs_of(files)?;
+        let rpm = match mechanics.count("Rotation speed (in rpms)", 30_000)? {
+            slow @ 0..1000 => {
+                let expected = format!("a whole number from 1000 to 30000, not {slow}");
+                return Err(mechanics.wrong("Rotation speed (in rpms)", &expected));
+            }
+            rpm => rpm as u32,
+        };
+        let head_switch = mechanics.ms("Head switch time")?;
+        note_short_skews(&layout, rpm, (head_switch, curve[0].1), &mut notes);
+        let specs_block = specs_of(files, &mut notes)?;
         let specs = Fields::of(&files.specs, &specs_block, keys::SPECS, &mut notes)?;
+        specs.note_absent(keys::SPECS, &mut notes);
+        queue(&specs, &mut notes)?;
         let minimum = specs.ms("Minimum seek delay")?;
         let curve = curve.into_iter().map(|(distance, time): (u32, Span)| (distance, time.max(minimum))).collect();
-        let [read_watermark, write_watermark] = watermarks(&specs, &mut notes)?;
+        let segment_sectors = specs.count_or_0("Segment size (in blks)", 4_194_304)?.max(8);
+        let [read_watermark, write_watermark] = watermarks(&specs, segment_sectors)?;
         let (segments, write_segments) = segments(&specs)?;
         Ok(Drive {
             name: block.name.trim_end_matches("_model").to_owned(),
@@ -79,13 +92,13 @@ impl Drive {
             layout,
             curve,
             seek,
-            head_switch: mechanics.ms("Head switch time")?,
+            head_switch,
             write_settle: mechanics.ms("Add. write settling delay")?,
             overheads: overheads(&specs)?,
-            bus: specs.ms("Bulk sector transfer time")?,
+            bus: bus(&specs)?,
             read_watermark,
             write_watermark,
-            segment_sectors: specs.count("Segment size (in blks)", 4_194_304)?.max(8),
+            segment_sectors,
             read_segments: segments,
             rules: rules(&specs, &mut notes)?,
             write_segments,
@@ -94,22 +107,86 @@ impl Drive {
     }
 }
 
+/// What a time's being an angle is called.
+const TURNING: &str = "trackSwitchPlusRotation";
+
+/// The drive of a model's file.
+fn the_only<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {
+    let mut blocks = syntax::parse(file, "dm_disk")?;
+    match &blocks[1..] {
+        [] => Ok(blocks.swap_remove(0)),
+        [second, ..] => {
+            let problem = format!("a second drive, `{}`: expected one `dm_disk` in a model's file", second.name);
+            Err(file.invalid(second.at, problem, None))
+        }
+    }
+}
+
+/// Along the spiral a disk of ours takes a skew for what the way to the next track needs, whatever is longer.
+fn note_short_skews(layout: &LayoutSpec, rpm: u32, (switch, step): (Span, Span), notes: &mut Vec<String>) {
+    let ms = |turn: Turn| f64::from(turn.millionths()) * 0.06 / f64::from(rpm);
+    let mut shortest = |key: &str, skew: fn(&ZoneSpec) -> Turn, needed: Span, what: &str| {
+        let least = layout.zones.iter().map(skew).min().map_or(f64::INFINITY, ms);
+        if least < needed.as_ms_f64() {
+            notes.push(format!(
+                "`{key}` ({least:.2} ms) is shorter than {what} ({:.2} ms): what goes on there is no revolution late",
+                needed.as_ms_f64()
+            ));
+        }
+    };
+    shortest("Skew for cylinder switch", |zone| zone.cylinder_skew, step, "a seek to the next cylinder");
+    if layout.heads > 1 {
+        shortest("Skew for track switch", |zone| zone.track_skew, switch, "a change of heads");
+    }
+}
+
+/// What the drive's own queue says that is not done.
+fn queue(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<(), DiskError> {
+    let depth = specs.count_or_0("Max queue length", 1_000_000)?;
+    if depth > 1 {
+        notes.push(format!("`Max queue length = {depth}` is left out: this drive is given one command at a time"));
+    }
+    if specs.block.entry("Scheduler").is_some() {
+        Fields::of(specs.file, specs.block("Scheduler", "disksim_ioqueue")?, keys::SCHEDULER, notes)?;
+    }
+    Ok(())
+}
+
 /// The drive's own block: of several the one whose model is this file.
-fn specs_of<'t>(files: &Files<'t>) -> Result<Block<'t>, DiskError> {
+fn specs_of<'t>(files: &Files<'t>, notes: &mut Vec<String>) -> Result<Block<'t>, DiskError> {
     let mut blocks = syntax::parse(&files.specs, "disksim_disk")?;
     let file = Path::new(files.model.name).file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |block: &Block<'_>| {
         matches!(block.entry("Model").map(|entry| &entry.value), Some(Value::Text(text))
             if text.trim_start_matches("source").trim().trim_matches('"') == file)
     };
-    match blocks.iter().position(is_ours) {
-        Some(ours) => Ok(blocks.swap_remove(ours)),
-        None if blocks.len() == 1 => Ok(blocks.swap_remove(0)),
-        None => {
+    let mut ours = (0..blocks.len()).filter(|&nth| is_ours(&blocks[nth]));
+    match (ours.next(), ours.next()) {
+        (Some(_), Some(second)) => {
+            let problem = format!("`{}` has this model too: expected one drive that does", blocks[second].name);
+            Err(files.specs.invalid(blocks[second].at, problem, None))
+        }
+        (Some(ours), None) => Ok(blocks.swap_remove(ours)),
+        (None, _) if blocks.len() == 1 => {
+            if let Some(Value::Text(text)) = blocks[0].entry("Model").map(|entry| &entry.value) {
+                notes.push(format!("`Model = {text}` is not the file that was given, {file}, which counts"));
+            }
+            Ok(blocks.swap_remove(0))
+        }
+        (None, _) => {
             let names = blocks.iter().map(|block| block.name).collect::<Vec<_>>().join(", ");
             let problem = format!("none of {names} has `Model = source {file}`: expected one that does");
             Err(files.specs.invalid(blocks[0].at, problem, None))
         }
+    }
+}
+
+/// A sector over the bus; zero if it is not said.
+fn bus(specs: &Fields<'_, '_>) -> Result<Span, DiskError> {
+    let key = "Bulk sector transfer time";
+    match specs.ms(key)?.as_ns() {
+        ns @ (0 | 6..) => Ok(Span::from_ns(ns)),
+        _ => Err(specs.wrong(key, "0, or 0.000006 (100 GB/s) and more")),
     }
 }
 
@@ -119,9 +196,16 @@ fn overheads(specs: &Fields<'_, '_>) -> Result<CaseOverheads, DiskError> {
         scale => scale,
     };
     let each = specs.number_or_0("Per-request overhead time")?;
-    let scaled = |key: &str| Ok::<_, DiskError>(ms(specs.number_or_0(key)? * scale));
-    let before =
-        |what: &str, after: &str| Ok::<_, DiskError>(scaled(&format!("{what} over. after {after}"))? + ms(each));
+    let most = Span::from_ms(100);
+    let checked = |key: &str, time: Span| match time <= most {
+        true => Ok(time),
+        false => Err(specs.wrong(key, "one that makes 100 ms at most, with what all requests and the scale add")),
+    };
+    let scaled = |key: &str| checked(key, ms(specs.number_or_0(key)? * scale));
+    let before = |what: &str, after: &str| {
+        let key = format!("{what} over. after {after}");
+        checked(&key, scaled(&key)? + ms(each))
+    };
     let all = |after: &str| {
         Ok::<_, DiskError>(CommandOverheads {
             read_hit: before("Read hit", after)?,
@@ -133,20 +217,26 @@ fn overheads(specs: &Fields<'_, '_>) -> Result<CaseOverheads, DiskError> {
     Ok(CaseOverheads {
         after_read: all("read")?,
         after_write: all("write")?,
-        read_prepare: scaled("Data preparation overhead")? + scaled("First reselect overhead")?,
+        read_prepare: checked(
+            "First reselect overhead",
+            scaled("Data preparation overhead")? + scaled("First reselect overhead")?,
+        )?,
         read_end: scaled("Read completion overhead")?,
         write_end: scaled("Write completion overhead")?,
     })
 }
 
-/// Of reads and writes \[%\].
-fn watermarks(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<[u32; 2], DiskError> {
-    let percent = |key: &str| Ok::<_, DiskError>((specs.number_or_0(key)? * 100.0).round().min(100.0) as u32);
-    let marks = [percent("High (read) water mark")?, percent("Low (write) water mark")?];
-    if !specs.is_on("Set watermark by reqsize")? && marks != [0, 0] {
-        notes.push("water marks count from the command's size here, not from the segment's".to_owned());
-    }
-    Ok(marks)
+/// Of reads and writes: of what a command asks for, or of a segment.
+fn watermarks(specs: &Fields<'_, '_>, segment_sectors: u64) -> Result<[Watermark; 2], DiskError> {
+    let by_command = specs.is_on("Set watermark by reqsize")?;
+    let mark = |key: &str| {
+        let part = specs.number_or_0(key)?;
+        Ok::<_, DiskError>(match by_command || part == 0.0 {
+            true => Watermark::Part((part * 100.0).round() as u32),
+            false => Watermark::Sectors((part * segment_sectors as f64).ceil() as u64),
+        })
+    };
+    Ok([mark("High (read) water mark")?, mark("Low (write) water mark")?])
 }
 
 /// More than a disk of ours remembers make no difference to one that is asked one command at a time.
@@ -154,11 +244,11 @@ const MOST_SEGMENTS: u64 = 64;
 
 /// Segments for reads and for writes.
 fn segments(specs: &Fields<'_, '_>) -> Result<(u64, u64), DiskError> {
-    let all = specs.count("Number of buffer segments", 10_000)?.clamp(1, MOST_SEGMENTS);
+    let all = specs.count_or_0("Number of buffer segments", 10_000)?.clamp(1, MOST_SEGMENTS);
     let caching = specs.is_on("Enable caching in buffer")?;
     let apart = u64::from(specs.is_on("Use separate write segment")?);
     let write = match specs.is_on("Fast write level")? {
-        true => specs.count("Maximum number of write segments", 10_000)?.clamp(1, MOST_SEGMENTS),
+        true => specs.count_or_0("Maximum number of write segments", 10_000)?.clamp(1, MOST_SEGMENTS),
         false => 0,
     };
     Ok((if caching { (all - apart.min(all - 1)).max(1) } else { 0 }, write))
@@ -166,8 +256,8 @@ fn segments(specs: &Fields<'_, '_>) -> Result<(u64, u64), DiskError> {
 
 fn rules(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<LookAheadRules, DiskError> {
     let over_requested = specs.is_on("Read-ahead over requested")?;
-    let most = specs.count("Maximum read-ahead (blks)", 4_194_304)?;
-    let mode = specs.count("Buffer continuous read", 4)?;
+    let most = specs.count_or_0("Maximum read-ahead (blks)", 4_194_304)?;
+    let mode = specs.count_or_0("Buffer continuous read", 4)?;
     let (reach, begins) = match mode {
         1 => (Reach::Track, Begins::Always),
         2 => (Reach::Cylinder, Begins::Always),
@@ -188,6 +278,8 @@ fn rules(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<LookAheadRul
         written: if on_written { Written::Kept } else { Written::Forgotten },
         hit: if specs.is_on("Read-ahead on idle hit")? { AfterHit::Continues } else { AfterHit::Rests },
         overwritten: Overwritten::Dropped,
+        passing: if specs.is_on("Allow almost read hits")? { Passing::Hit } else { Passing::Miss },
+        least_sectors: if mode == 0 { 0 } else { specs.count_or_0("Minimum read-ahead (blks)", 4_194_304)? },
     })
 }
 

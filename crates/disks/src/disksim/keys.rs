@@ -1,5 +1,24 @@
-//! DiskSim's parameters by name: which of them a disk of ours has, which mean nothing to one disk on its own, and which
-//! it has only if they are off.
+//! DiskSim's parameters by name: what their values look like, which of them a disk of ours has, which mean nothing to
+//! one disk on its own, and which it has only if they are off.
+
+/// What a parameter's value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A number, which may have a sign.
+    Number,
+    /// A whole number up to this.
+    Whole(u64),
+    /// A number from 0 to 1.
+    Part,
+    /// Up to so many milliseconds.
+    Ms(u32),
+    Word,
+    List,
+    /// `kind { … }`.
+    Block,
+    /// `source FILE`, or the block itself.
+    Source,
+}
 
 /// What becomes of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,122 +29,154 @@ pub(super) enum Use {
     NoMatter,
     /// The disk has nothing like it: noted unless it is 0.
     OffOnly,
+    /// It says what happens while several commands are under way: noted unless it is 0.
+    Several,
 }
 
-use Use::{NoMatter, OffOnly, Taken};
+/// A parameter: its name, what its values look like, and what becomes of them.
+pub(super) type Key = (&'static str, Form, Use);
 
-pub(super) const MODEL: &[(&str, Use)] = &[
-    ("Number of data surfaces", Taken),
-    ("Number of cylinders", Taken),
-    ("Block count", Taken),
-    ("Layout Model", Taken),
-    ("Mechanical Model", Taken),
+use Form::{Block, List, Ms, Number, Part, Source, Whole, Word};
+use Use::{NoMatter, OffOnly, Several, Taken};
+
+/// On or off.
+const SWITCH: Form = Whole(1);
+/// What electronics take.
+const OVERHEAD: Form = Ms(100);
+/// What an arm takes.
+const MOVE: Form = Ms(500);
+/// Whatever can be counted.
+const COUNT: Form = Whole(2_000_000_000_000);
+
+pub(super) const MODEL: &[Key] = &[
+    ("Number of data surfaces", COUNT, Taken),
+    ("Number of cylinders", COUNT, Taken),
+    ("Block count", COUNT, Taken),
+    ("Layout Model", Block, Taken),
+    ("Mechanical Model", Block, Taken),
 ];
 
-pub(super) const LAYOUT: &[(&str, Use)] = &[
-    ("LBN-to-PBN mapping scheme", Taken),
-    ("Sparing scheme used", Taken),
-    ("Rangesize for sparing", Taken),
-    ("Zones", Taken),
-    ("Skew units", Taken),
+pub(super) const LAYOUT: &[Key] = &[
+    ("LBN-to-PBN mapping scheme", COUNT, Taken),
+    ("Sparing scheme used", COUNT, Taken),
+    ("Rangesize for sparing", COUNT, Taken),
+    ("Zones", List, Taken),
+    ("Skew units", Word, Taken),
 ];
 
-pub(super) const ZONE: &[(&str, Use)] = &[
-    ("First cylinder number", Taken),
-    ("Last cylinder number", Taken),
-    ("Blocks per track", Taken),
-    ("Offset of first block", Taken),
-    ("Skew units", Taken),
-    ("Empty space at zone front", Taken),
-    ("Skew for track switch", Taken),
-    ("Skew for cylinder switch", Taken),
-    ("Number of spares", Taken),
-    ("slips", Taken),
-    ("defects", Taken),
+pub(super) const ZONE: &[Key] = &[
+    ("First cylinder number", COUNT, Taken),
+    ("Last cylinder number", COUNT, Taken),
+    ("Blocks per track", COUNT, Taken),
+    ("Offset of first block", Number, Taken),
+    ("Skew units", Word, Taken),
+    ("Empty space at zone front", COUNT, Taken),
+    ("Skew for track switch", Number, Taken),
+    ("Skew for cylinder switch", Number, Taken),
+    ("Number of spares", COUNT, Taken),
+    ("slips", List, Taken),
+    ("defects", List, Taken),
 ];
 
-pub(super) const MECHANICS: &[(&str, Use)] = &[
-    ("Access time type", Taken),
-    ("Constant access time", OffOnly),
-    ("Seek type", Taken),
-    ("Single cylinder seek time", Taken),
-    ("Average seek time", Taken),
-    ("Constant seek time", Taken),
-    ("Full strobe seek time", Taken),
-    ("Full seek curve", Taken),
-    ("First ten seek times", Taken),
-    ("HPL seek equation values", Taken),
-    ("Add. write settling delay", Taken),
-    ("Head switch time", Taken),
-    ("Rotation speed (in rpms)", Taken),
-    ("Percent error in rpms", OffOnly),
+pub(super) const MECHANICS: &[Key] = &[
+    ("Access time type", Word, Taken),
+    ("Constant access time", Number, OffOnly),
+    ("Seek type", Word, Taken),
+    ("Single cylinder seek time", MOVE, Taken),
+    ("Average seek time", MOVE, Taken),
+    ("Constant seek time", MOVE, Taken),
+    ("Full strobe seek time", MOVE, Taken),
+    ("Full seek curve", Word, Taken),
+    ("First ten seek times", List, Taken),
+    ("HPL seek equation values", List, Taken),
+    ("Add. write settling delay", MOVE, Taken),
+    ("Head switch time", MOVE, Taken),
+    ("Rotation speed (in rpms)", Number, Taken),
+    ("Percent error in rpms", Number, OffOnly),
 ];
 
-pub(super) const SPECS: &[(&str, Use)] = &[
-    ("Model", NoMatter),
-    ("Per-request overhead time", Taken),
-    ("Time scale for overheads", Taken),
-    ("Bulk sector transfer time", Taken),
-    ("Hold bus entire read xfer", NoMatter),
-    ("Hold bus entire write xfer", NoMatter),
-    ("Allow almost read hits", OffOnly),
-    ("Allow sneaky full read hits", OffOnly),
-    ("Allow sneaky partial read hits", OffOnly),
-    ("Allow sneaky intermediate read hits", OffOnly),
-    ("Allow read hits on write data", Taken),
-    ("Allow write prebuffering", OffOnly),
-    ("Preseeking level", OffOnly),
-    ("Never disconnect", NoMatter),
-    ("Print stats", NoMatter),
-    ("Avg sectors per cylinder", NoMatter),
-    ("Max queue length", NoMatter),
-    ("Scheduler", NoMatter),
-    ("Number of buffer segments", Taken),
-    ("Maximum number of write segments", Taken),
-    ("Segment size (in blks)", Taken),
-    ("Use separate write segment", Taken),
-    ("Low (write) water mark", Taken),
-    ("High (read) water mark", Taken),
-    ("Set watermark by reqsize", Taken),
-    ("Calc sector by sector", NoMatter),
-    ("Enable caching in buffer", Taken),
-    ("Buffer continuous read", Taken),
-    ("Minimum read-ahead (blks)", OffOnly),
-    ("Maximum read-ahead (blks)", Taken),
-    ("Read-ahead over requested", Taken),
-    ("Read-ahead on idle hit", Taken),
-    ("Read any free blocks", Taken),
-    ("Fast write level", Taken),
-    ("Immediate buffer read", OffOnly),
-    ("Immediate buffer write", OffOnly),
-    ("Combine seq writes", NoMatter),
-    ("Stop prefetch in sector", NoMatter),
-    ("Disconnect write if seek", NoMatter),
-    ("Write hit stop prefetch", NoMatter),
-    ("Read directly to buffer", NoMatter),
-    ("Immed transfer partial hit", NoMatter),
-    ("Read hit over. after read", Taken),
-    ("Read hit over. after write", Taken),
-    ("Read miss over. after read", Taken),
-    ("Read miss over. after write", Taken),
-    ("Write hit over. after read", Taken),
-    ("Write hit over. after write", Taken),
-    ("Write miss over. after read", Taken),
-    ("Write miss over. after write", Taken),
-    ("Read completion overhead", Taken),
-    ("Write completion overhead", Taken),
-    ("Data preparation overhead", Taken),
-    ("First reselect overhead", Taken),
-    ("Other reselect overhead", OffOnly),
+pub(super) const SPECS: &[Key] = &[
+    ("Model", Source, NoMatter),
+    ("Per-request overhead time", OVERHEAD, Taken),
+    ("Time scale for overheads", Number, Taken),
+    ("Bulk sector transfer time", Ms(5), Taken),
+    ("Hold bus entire read xfer", SWITCH, NoMatter),
+    ("Hold bus entire write xfer", SWITCH, NoMatter),
+    ("Allow almost read hits", SWITCH, Taken),
+    ("Allow sneaky full read hits", SWITCH, Several),
+    ("Allow sneaky partial read hits", SWITCH, Several),
+    ("Allow sneaky intermediate read hits", SWITCH, Several),
+    ("Allow read hits on write data", SWITCH, Taken),
+    ("Allow write prebuffering", SWITCH, Several),
+    ("Preseeking level", Whole(2), Several),
+    ("Never disconnect", SWITCH, NoMatter),
+    ("Print stats", Number, NoMatter),
+    ("Avg sectors per cylinder", Number, NoMatter),
+    ("Max queue length", COUNT, NoMatter),
+    ("Scheduler", Block, NoMatter),
+    ("Number of buffer segments", COUNT, Taken),
+    ("Maximum number of write segments", COUNT, Taken),
+    ("Segment size (in blks)", COUNT, Taken),
+    ("Use separate write segment", SWITCH, Taken),
+    ("Low (write) water mark", Part, Taken),
+    ("High (read) water mark", Part, Taken),
+    ("Set watermark by reqsize", SWITCH, Taken),
+    ("Calc sector by sector", SWITCH, NoMatter),
+    ("Enable caching in buffer", Whole(2), Taken),
+    ("Buffer continuous read", Whole(4), Taken),
+    ("Minimum read-ahead (blks)", COUNT, Taken),
+    ("Maximum read-ahead (blks)", COUNT, Taken),
+    ("Read-ahead over requested", SWITCH, Taken),
+    ("Read-ahead on idle hit", SWITCH, Taken),
+    ("Read any free blocks", SWITCH, Taken),
+    ("Fast write level", Whole(2), Taken),
+    ("Immediate buffer read", SWITCH, OffOnly),
+    ("Immediate buffer write", SWITCH, OffOnly),
+    ("Combine seq writes", SWITCH, NoMatter),
+    ("Stop prefetch in sector", SWITCH, NoMatter),
+    ("Disconnect write if seek", SWITCH, NoMatter),
+    ("Write hit stop prefetch", SWITCH, NoMatter),
+    ("Read directly to buffer", SWITCH, NoMatter),
+    ("Immed transfer partial hit", SWITCH, NoMatter),
+    ("Read hit over. after read", OVERHEAD, Taken),
+    ("Read hit over. after write", OVERHEAD, Taken),
+    ("Read miss over. after read", OVERHEAD, Taken),
+    ("Read miss over. after write", OVERHEAD, Taken),
+    ("Write hit over. after read", OVERHEAD, Taken),
+    ("Write hit over. after write", OVERHEAD, Taken),
+    ("Write miss over. after read", OVERHEAD, Taken),
+    ("Write miss over. after write", OVERHEAD, Taken),
+    ("Read completion overhead", OVERHEAD, Taken),
+    ("Write completion overhead", OVERHEAD, Taken),
+    ("Data preparation overhead", OVERHEAD, Taken),
+    ("First reselect overhead", OVERHEAD, Taken),
+    ("Other reselect overhead", Number, OffOnly),
     // A drive disconnects while its arm moves.
-    ("Read disconnect afterread", NoMatter),
-    ("Read disconnect afterwrite", NoMatter),
-    ("Write disconnect overhead", NoMatter),
-    ("Extra write disconnect", OffOnly),
-    ("Extradisc command overhead", OffOnly),
-    ("Extradisc disconnect overhead", OffOnly),
-    ("Extradisc inter-disconnect delay", OffOnly),
-    ("Extradisc 2nd disconnect overhead", OffOnly),
-    ("Extradisc seek delta", OffOnly),
-    ("Minimum seek delay", Taken),
+    ("Read disconnect afterread", Number, NoMatter),
+    ("Read disconnect afterwrite", Number, NoMatter),
+    ("Write disconnect overhead", Number, NoMatter),
+    ("Extra write disconnect", SWITCH, OffOnly),
+    ("Extradisc command overhead", Number, OffOnly),
+    ("Extradisc disconnect overhead", Number, OffOnly),
+    ("Extradisc inter-disconnect delay", Number, OffOnly),
+    ("Extradisc 2nd disconnect overhead", Number, OffOnly),
+    ("Extradisc seek delta", Number, OffOnly),
+    ("Minimum seek delay", MOVE, Taken),
+];
+
+/// Of the drive's own queue, which holds one command at a time here.
+pub(super) const SCHEDULER: &[Key] = &[
+    ("Scheduling policy", COUNT, NoMatter),
+    ("Cylinder mapping strategy", COUNT, NoMatter),
+    ("Write initiation delay", Number, OffOnly),
+    ("Read initiation delay", Number, OffOnly),
+    ("Sequential stream scheme", COUNT, NoMatter),
+    ("Maximum concat size", COUNT, NoMatter),
+    ("Overlapping request scheme", COUNT, NoMatter),
+    ("Sequential stream diff maximum", COUNT, NoMatter),
+    ("Scheduling timeout scheme", COUNT, NoMatter),
+    ("Timeout time/weight", Number, NoMatter),
+    ("Timeout scheduling", COUNT, NoMatter),
+    ("Scheduling priority scheme", COUNT, NoMatter),
+    ("Priority scheduling", COUNT, NoMatter),
 ];

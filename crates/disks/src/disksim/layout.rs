@@ -9,6 +9,8 @@ use super::sparing::{Sparing, last_cylinder};
 use super::syntax::Value;
 use crate::{DiskError, HeadOrder, LayoutSpec, Turn, ZoneSpec};
 
+/// A disk of ours has 1 MB at least.
+const LEAST_SECTORS: u64 = 1_954;
 const MOST_CYLINDERS: u64 = 10_000_000;
 
 /// The layout, and how many sectors the drive has for its host.
@@ -18,11 +20,9 @@ pub(super) fn read(
     curve: &[(u32, Span)],
     notes: &mut Vec<String>,
 ) -> Result<(LayoutSpec, u64), DiskError> {
-    let fields = Fields::of(model.file, model.block("Layout Model")?, keys::LAYOUT, notes)?;
-    if fields.block.kind != "dm_layout_g1" {
-        return Err(model.wrong("Layout Model", "`dm_layout_g1 { … }`; the later layouts g2 and g4 are not read"));
-    }
-    let order = match fields.count("LBN-to-PBN mapping scheme", 10)? {
+    let fields = Fields::of(model.file, model.block("Layout Model", "dm_layout_g1")?, keys::LAYOUT, notes)?;
+    fields.note_absent(keys::LAYOUT, notes);
+    let order = match fields.count_or_0("LBN-to-PBN mapping scheme", 10)? {
         0 => HeadOrder::Same,
         1 => HeadOrder::Alternating,
         2 => HeadOrder::AlternatingByCylinder,
@@ -31,8 +31,8 @@ pub(super) fn read(
             return Err(fields.wrong("LBN-to-PBN mapping scheme", expected));
         }
     };
-    let range = fields.count("Rangesize for sparing", 100_000)?.max(1);
-    let scheme = fields.count("Sparing scheme used", 10)?;
+    let range = fields.count_or_0("Rangesize for sparing", 100_000)?.max(1);
+    let scheme = fields.count_or_0("Sparing scheme used", 10)?;
     let blocks = model.count("Block count", 2_000_000_000_000)?.max(1);
     let stroke = curve.last().map_or(0, |&(distance, _)| distance);
     let believed = Sparing::of(scheme, range);
@@ -55,6 +55,11 @@ pub(super) fn read(
     } else {
         blocks
     };
+    if sectors < LEAST_SECTORS {
+        return Err(
+            fields.wrong("Zones", &format!("zones for 1 MB at least: they and the block count make {sectors} sectors"))
+        );
+    }
     Ok((layout, sectors))
 }
 
@@ -100,10 +105,12 @@ fn zones(
     let units = skew_units(layout)?.unwrap_or(SkewUnits::Sectors);
     let mut zones: Vec<ZoneSpec> = Vec::new();
     for (value, at) in list {
-        let Value::Block(block) = value else {
-            return Err(layout.file.invalid(*at, "expected `dm_layout_g1_zone { … }`".to_owned(), None));
+        let block = match value {
+            Value::Block(block) if block.kind == "dm_layout_g1_zone" => block,
+            _ => return Err(layout.file.invalid(*at, "expected `dm_layout_g1_zone { … }`".to_owned(), None)),
         };
         let fields = Fields::of(layout.file, block, keys::ZONE, notes)?;
+        fields.note_absent(keys::ZONE, notes);
         let zone = zone(&fields, heads, (sparing, units), notes)?;
         if zones.last().is_some_and(|before| before.last_cylinder >= zone.first_cylinder) {
             return Err(fields.wrong("First cylinder number", "one behind the zone before it"));
@@ -126,7 +133,7 @@ fn skew_units(fields: &Fields<'_, '_>) -> Result<Option<SkewUnits>, DiskError> {
         None => Ok(None),
         Some("sectors") => Ok(Some(SkewUnits::Sectors)),
         Some("revolutions") => Ok(Some(SkewUnits::Revolutions)),
-        Some(_) => Err(fields.wrong("Skew units", "`sectors` or `revolutions`")),
+        Some(_) => Err(fields.wrong_but_near("Skew units", "`sectors` or `revolutions`", &["sectors", "revolutions"])),
     }
 }
 
@@ -142,8 +149,8 @@ fn zone(
         SkewUnits::Revolutions => 1.0,
     };
     let turn = |key: &str| {
-        let part = fields.number_or_0(key)? / track;
-        Ok::<_, DiskError>(Turn::from_millionths(((part.fract() * 1e6).round() as u32).min(999_000)))
+        let part = (fields.signed_or_0(key)? / track).rem_euclid(1.0);
+        Ok::<_, DiskError>(Turn::from_millionths(((part * 1e6).round() as u32).min(999_000)))
     };
     let mut zone = ZoneSpec {
         first_cylinder: fields.count("First cylinder number", MOST_CYLINDERS)? as u32,
@@ -152,9 +159,9 @@ fn zone(
         track_skew: turn("Skew for track switch")?,
         cylinder_skew: turn("Skew for cylinder switch")?,
         offset: turn("Offset of first block")?,
-        reserved_sectors: fields.count("Empty space at zone front", 1_000_000_000)?,
+        reserved_sectors: fields.count_or_0("Empty space at zone front", 1_000_000_000)?,
         group_sectors: 0,
-        spare_sectors: fields.count("Number of spares", 1_000_000_000)?,
+        spare_sectors: fields.count_or_0("Number of spares", 1_000_000_000)?,
         slips: Vec::new(),
     };
     if zone.last_cylinder < zone.first_cylinder {

@@ -47,5 +47,7 @@ pub fn import(model: &Path) -> Result<String, DiskError> {
 
 fn text_of(path: &Path) -> Result<String, DiskError> {
     let unreadable = |reason: String| DiskError::Unreadable { file: path.display().to_string(), reason };
-    fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))
+    // A comment may be of an older encoding than ours.
+    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -46,7 +46,7 @@ pub(super) fn read(
         }
         "curve" => {
             let three = Three::read(mechanics)?;
-            Box::new(move |distance| three.curve(distance, most))
+            Box::new(move |distance| three.curve(distance, f64::from(cylinders)))
         }
         _ => {
             let [short, a, b, c, d, single] = listed::<6>(mechanics, "HPL seek equation values")?;
@@ -94,10 +94,11 @@ impl Three {
         }
     }
 
-    fn curve(&self, distance: f64, most: f64) -> f64 {
+    /// Lee and Katz's, as DiskSim's manual writes it: by the number of cylinders, not by the longest way.
+    fn curve(&self, distance: f64, cylinders: f64) -> f64 {
         let Three { least, average, full } = *self;
-        let root = (-10.0 * least + 15.0 * average - 5.0 * full) / (3.0 * most.sqrt());
-        let straight = (7.0 * least - 15.0 * average + 8.0 * full) / (3.0 * most);
+        let root = (-10.0 * least + 15.0 * average - 5.0 * full) / (3.0 * cylinders.sqrt());
+        let straight = (7.0 * least - 15.0 * average + 8.0 * full) / (3.0 * cylinders);
         root * (distance - 1.0).sqrt() + straight * (distance - 1.0) + least
     }
 }
@@ -117,12 +118,19 @@ fn listed<const N: usize>(mechanics: &Fields<'_, '_>, key: &str) -> Result<[f64;
 /// `distance, ms` line by line, after a line that says how many; `#` begins a comment.
 pub(super) fn points(file: &File<'_>) -> Result<Points, DiskError> {
     let mut points: Points = Vec::new();
+    let mut promised: Option<(usize, usize)> = None;
     let mut at = 0;
     for line in file.text.split_inclusive('\n') {
         let begin = at;
         at += line.len();
         let text = line.split('#').next().unwrap_or("").trim();
-        if text.is_empty() || text.starts_with("Seek distances measured") {
+        if text.is_empty() {
+            continue;
+        }
+        if let Some(count) = text.strip_prefix("Seek distances measured:").filter(|_| points.is_empty()) {
+            let expected = || format!("`{text}`: expected how many there are, as in `Seek distances measured: 90`");
+            let count = count.trim().parse().map_err(|_| file.invalid(begin, expected(), None))?;
+            promised = Some((count, begin));
             continue;
         }
         let point = text.split_once([',', ' ', '\t']).and_then(|(distance, time)| {
@@ -138,6 +146,10 @@ pub(super) fn points(file: &File<'_>) -> Result<Points, DiskError> {
                 return Err(file.invalid(begin + indent, problem, None));
             }
         }
+    }
+    if let Some((count, at)) = promised.filter(|&(count, _)| count != points.len()) {
+        let problem = format!("{count} distances, it says: but {} follow; is the file cut off?", points.len());
+        return Err(file.invalid(at, problem, None));
     }
     if points.is_empty() {
         return Err(file.invalid(0, "no points: expected lines of `cylinders, ms`".to_owned(), None));

@@ -63,8 +63,8 @@ pub(super) fn parse<'t>(file: &File<'t>, kind: &str) -> Result<Vec<Block<'t>>, D
     let mut parser = Parser { file: *file, at: 0 };
     let mut blocks: Vec<Block<'t>> = Vec::new();
     while blocks.is_empty() || parser.peek().is_some() {
-        let head = match parser.until(&['{']) {
-            Err(_) if blocks.is_empty() => {
+        let head = match parser.head() {
+            Err(_) if blocks.is_empty() && !file.text.contains('{') => {
                 let problem = format!(
                     "no block: expected `{kind} NAME {{ … }}`, as DiskSim 3 and 4 write it; the older `key: value` \
                      files are not read"
@@ -87,6 +87,9 @@ pub(super) fn parse<'t>(file: &File<'t>, kind: &str) -> Result<Vec<Block<'t>>, D
     }
 }
 
+/// What may stand beside blocks, and builds a system of several parts.
+const STATEMENTS: [&str; 3] = ["source", "instantiate", "topology"];
+
 /// Blocks within blocks; no file nests deeper than four.
 const DEEPEST: usize = 8;
 
@@ -96,11 +99,11 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// Behind white space and comments.
+    /// Behind white space, a byte order mark, and comments.
     fn skip(&mut self) {
         loop {
             let rest = &self.file.text[self.at..];
-            let space = rest.len() - rest.trim_start().len();
+            let space = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
             self.at += space;
             if !self.file.text[self.at..].starts_with('#') {
                 return;
@@ -128,6 +131,27 @@ impl<'t> Parser<'t> {
         let expected = stops.iter().map(|stop| format!("`{stop}`")).collect::<Vec<_>>().join(" or ");
         let found = if self.at == self.file.text.len() { "the file ends" } else { "behind the comment it goes on" };
         Err(self.file.invalid(self.at, format!("{found}: expected {expected}"), None))
+    }
+
+    /// What stands before a file's next block: its kind and its name.
+    fn head(&mut self) -> Result<Range<usize>, DiskError> {
+        self.skip();
+        let begin = self.at;
+        let word = self.file.text[begin..].split(char::is_whitespace).next().unwrap_or("");
+        if STATEMENTS.contains(&word) {
+            let problem = format!(
+                "a `{word}` statement: expected `kind NAME {{ … }}`; another file is read only as a drive's `Model`"
+            );
+            return Err(self.file.invalid(begin, problem, None));
+        }
+        let head = self.until(&['{'])?;
+        match self.text(head.clone()).find(['}', '=', ',', '[', ']']) {
+            None => Ok(head),
+            Some(at) => {
+                let found = &self.file.text[begin + at..=begin + at];
+                Err(self.file.invalid(begin + at, format!("`{found}`: expected `kind NAME {{ … }}`"), None))
+            }
+        }
     }
 
     fn text(&self, range: Range<usize>) -> &'t str {
@@ -175,8 +199,12 @@ impl<'t> Parser<'t> {
             self.at += 1;
             return Ok((Value::List(self.list(depth + 1)?), at));
         }
-        let text = self.until(&[',', '{', '}', ']'])?;
+        let text = self.until(&[',', '{', '}', ']', '='])?;
         let at = text.start;
+        if self.peek() == Some('=') {
+            let problem = "`=` in a value: expected `,` before the next parameter".to_owned();
+            return Err(self.file.invalid(self.at, problem, None));
+        }
         if self.peek() == Some('{') {
             return Ok((Value::Block(self.block(text, depth + 1)?), at));
         }

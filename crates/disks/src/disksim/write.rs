@@ -7,7 +7,8 @@ use blksched::Span;
 use super::drive::Drive;
 use crate::spec::HEAD_ORDERS;
 use crate::{
-    AfterHit, Begins, CommandOverheads, Counts, Delivered, HeadOrder, Overwritten, Reach, Turn, Written, ZoneSpec,
+    AfterHit, Begins, CommandOverheads, Counts, Delivered, HeadOrder, Overwritten, Passing, Reach, Turn, Watermark,
+    Written, ZoneSpec,
 };
 
 /// If the files say nothing of the bus: asynchronous transfers on a narrow SCSI bus.
@@ -51,8 +52,12 @@ fn body(text: &mut String, drive: &Drive) -> fmt::Result {
         )?,
         ns => writeln!(text, "rate = \"{}B/s\"", 512_000_000_000 / ns)?,
     }
-    writeln!(text, "read_watermark = \"{}%\"", drive.read_watermark)?;
-    writeln!(text, "write_watermark = \"{}%\"", drive.write_watermark)?;
+    for (key, mark) in [("read_watermark", drive.read_watermark), ("write_watermark", drive.write_watermark)] {
+        match mark {
+            Watermark::Part(percent) => writeln!(text, "{key} = \"{percent}%\"")?,
+            Watermark::Sectors(sectors) => writeln!(text, "{key} = \"{}B\"", sectors * 512)?,
+        }
+    }
     look_ahead(text, drive)?;
     write_cache(text, drive)?;
     drive.layout.zones.iter().try_for_each(|one| zone(text, one))
@@ -112,6 +117,7 @@ fn look_ahead(text: &mut String, drive: &Drive) -> fmt::Result {
         drive.read_segments
     )?;
     writeln!(text, "most = \"{}B\"", rules.most_sectors * 512)?;
+    writeln!(text, "least = \"{}B\"", rules.least_sectors * 512)?;
     let words = [
         (
             "reach",
@@ -126,6 +132,7 @@ fn look_ahead(text: &mut String, drive: &Drive) -> fmt::Result {
         ("delivered", if rules.delivered == Delivered::Kept { "kept" } else { "dropped" }),
         ("written", if rules.written == Written::Kept { "kept" } else { "forgotten" }),
         ("hit", if rules.hit == AfterHit::Continues { "continues" } else { "rests" }),
+        ("passing", if rules.passing == Passing::Hit { "hit" } else { "miss" }),
         ("overwritten", if rules.overwritten == Overwritten::Trimmed { "trimmed" } else { "dropped" }),
     ];
     words.iter().try_for_each(|(key, word)| writeln!(text, "{key} = \"{word}\""))

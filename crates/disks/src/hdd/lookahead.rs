@@ -8,7 +8,7 @@
 //! a queued command does not wait for that.
 //!
 //! Drives differ in [rules](crate::LookAheadRules): some stop at the end of the track or the cylinder, begin only after
-//! a sequential read, drop what the host has got, keep what it has written.
+//! a sequential read, drop what the host has got, keep what it has written, read a least part before they leave.
 //!
 //! **Origin**: every drive since the nineties; `hold` is the parameter that the first mail's table hangs on.
 //! **Shown by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s.
@@ -18,7 +18,7 @@ use blksched::{Instant, Span, SubmitterId};
 
 use super::mechanism::Mechanism;
 use super::segments::{Segment, Segments};
-use crate::{AfterHit, Begins, Counts, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Reach, Written};
+use crate::{AfterHit, Begins, Counts, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Passing, Reach, Written};
 
 /// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
@@ -196,6 +196,33 @@ impl LookAhead {
             let (since, from, sector) = (at + Span::from_ns(wait as u64), place.unrolled, run.limit);
             *run = Run { since, from, sector, limit, returning, ..*run };
         }
+    }
+
+    /// Does a read that it finds in the look-ahead that is going on cost what a hit does?
+    pub(super) fn is_hit(&self, found: Found) -> bool {
+        found == Found::Whole || self.rules.passing == Passing::Hit
+    }
+
+    /// When a command that is ready at `at` and wants the head elsewhere may have it: not before `least` has been read
+    /// ahead.
+    #[inline]
+    pub(super) fn may_leave(&self, at: Instant, mechanism: &Mechanism) -> Instant {
+        if self.rules.least_sectors == 0 {
+            return at;
+        }
+        let Some(run) = self.run else { return at };
+        let least = (run.sector + self.rules.least_sectors).min(run.limit);
+        if least <= run.sector {
+            return at;
+        }
+        at.max(self.passed(least, mechanism))
+    }
+
+    /// When what lies before `end` has passed under the head that is reading ahead, if it goes so far.
+    pub(super) fn passed(&self, end: u64, mechanism: &Mechanism) -> Instant {
+        self.run.map_or(Instant::ZERO, |run| {
+            run.since + Span::from_ns(mechanism.behind(end - 1).unrolled.saturating_sub(run.from))
+        })
     }
 
     /// Until when drains are held back, if the head is reading ahead.

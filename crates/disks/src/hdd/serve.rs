@@ -20,7 +20,7 @@ impl Hdd {
                 let found = |ahead: &LookAhead| {
                     let begin = Start { sector: start, unrolled: self.mechanism.place(start).unrolled };
                     ahead.holds(ahead.segment_of(start, end), end)
-                        || ahead.find(now, &begin, end, &self.mechanism).is_some()
+                        || ahead.find(now, &begin, end, &self.mechanism).is_some_and(|found| ahead.is_hit(found))
                 };
                 if dirty || self.look_ahead.as_ref().is_some_and(found) { Case::ReadHit } else { Case::ReadMiss }
             }
@@ -106,16 +106,18 @@ impl Hdd {
     }
 
     fn serve_write(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
-        let at = turn.max(ready);
+        let (begun, asked) = (turn.max(arrived), turn.max(ready));
+        let at = self.head_free(asked);
         self.stop_reading_ahead(at);
         let data = self.wire.data_ahead_of_medium(command.sectors);
         let accessed = self.mechanism.access_on(at, (&place, &lane), range(&command).1, Access::Write, data);
         self.medium = Medium::Writing;
-        self.end_access(at, accessed, at.since(turn.max(arrived)), &command);
+        self.end_access(at, accessed, asked.since(begun), &command);
     }
 
     fn serve_read(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
-        let (at, begun) = (turn.max(ready), turn.max(arrived));
+        let (mut at, begun) = (turn.max(ready), turn.max(arrived));
+        let overhead = at.since(begun);
         let (start, end) = range(&command);
         let (mut from, mut place, mut lane, mut segment) = (start, place, lane, None);
         if let Some(ahead) = &self.look_ahead {
@@ -126,8 +128,20 @@ impl Hdd {
             let begin = Start { sector: start, unrolled: place.unrolled };
             match ahead.find(at, &begin, end, &self.mechanism) {
                 Some(Found::Whole) => return self.buffer_hit(begun, at, &command),
-                Some(Found::Passing(until)) => return self.pass(at, until, at.since(begun), &command),
-                None => segment = self.look_elsewhere(at, (start, end), segment),
+                Some(Found::Passing(until)) => return self.pass(at, until, overhead, &command),
+                None => {
+                    let free = self.head_free(at);
+                    // While it waits, the head may come over it.
+                    if free > at
+                        && let Some(found) = ahead.find(free, &begin, end, &self.mechanism)
+                    {
+                        let until =
+                            if let Found::Passing(until) = found { until } else { ahead.passed(end, &self.mechanism) };
+                        return self.pass(at, until, overhead, &command);
+                    }
+                    at = free;
+                    segment = self.look_elsewhere(at, (start, end), segment);
+                }
             }
         }
         if let Some(ahead) = &self.look_ahead {
@@ -142,7 +156,12 @@ impl Hdd {
         }
         let (unrolled, owner) = (accessed.unrolled, command.submitter);
         self.medium = Medium::Reading { range: (from, end), segment, unrolled, owner };
-        self.end_access(at, accessed, at.since(begun), &command);
+        self.end_access(at, accessed, overhead, &command);
+    }
+
+    /// When a command that is ready at `at` may have the head.
+    fn head_free(&self, at: Instant) -> Instant {
+        self.look_ahead.as_ref().map_or(at, |ahead| ahead.may_leave(at, &self.mechanism))
     }
 
     /// The head leaves the spiral to read `start..end`, which began in the segment `was`; the segment that it begins

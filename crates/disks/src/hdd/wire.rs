@@ -87,14 +87,14 @@ impl Wire {
         let Some(cases) = &self.overhead.cases else { return until.max(from + self.time_of(sectors)) };
         let under_head = until.since(from);
         let first = under_head / u64::from(sectors.max(1));
-        let needed = Span::from_ns(under_head.as_ns() * u64::from(self.watermarks.read_percent) / 100);
+        let needed = self.watermarks.read.part_of(under_head, sectors);
         let begin = from + needed.max(first) + cases.read_prepare;
         (begin + self.time_of(sectors)).max(until + self.time_of(1))
     }
 
     /// How much later than a write its data is there, as far as the medium waits for it.
     pub(super) fn data_ahead_of_medium(&self, sectors: u32) -> Span {
-        self.time_of((u64::from(sectors) * u64::from(self.watermarks.write_percent)).div_ceil(100) as u32)
+        self.time_of(self.watermarks.write.of(sectors))
     }
 
     /// Carries `sectors` of buffered data, from `ready` on at the earliest; says when that ends.

@@ -51,7 +51,8 @@ impl HddSpec {
     fn longest(&self, op: Op, most_sectors: u32) -> Span {
         let depth = u64::from(self.ncq.map_or(1, |ncq| ncq.depth));
         let wires = (self.electronics() + self.interface.time_of(most_sectors.into())) * (depth + 1);
-        let command = self.access(most_sectors.into());
+        let least = self.look_ahead.map_or(0, |ahead| ahead.rules.least_sectors);
+        let command = self.access(most_sectors.into()) + if least > 0 { self.access(least) } else { Span::ZERO };
         let waits = self.ncq.map_or(Span::ZERO, |ncq| ncq.sequential_wait);
         let Some(cache) = &self.write_cache else {
             let age = self.ncq.map_or(Span::ZERO, |ncq| ncq.age_limit);

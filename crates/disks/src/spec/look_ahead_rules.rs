@@ -23,6 +23,10 @@ pub struct LookAheadRules {
     pub hit: AfterHit,
     /// What a write does to a segment that it overlaps.
     pub overwritten: Overwritten,
+    /// What a read costs that the head is just reading ahead.
+    pub passing: Passing,
+    /// Read ahead before another command has the head, if the look-ahead goes so far \[512-byte sectors\].
+    pub least_sectors: u64,
 }
 
 /// Where a look-ahead ends at the latest.
@@ -90,6 +94,15 @@ pub enum Overwritten {
     Dropped,
 }
 
+/// What a read costs that the head is just reading ahead, where overheads differ by case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// A hit's overhead.
+    Hit,
+    /// A miss's.
+    Miss,
+}
+
 impl LookAheadRules {
     /// Of a file that does not say.
     pub const fn usual(segment_sectors: u64) -> LookAheadRules {
@@ -102,6 +115,8 @@ impl LookAheadRules {
             written: Written::Forgotten,
             hit: AfterHit::Continues,
             overwritten: Overwritten::Trimmed,
+            passing: Passing::Hit,
+            least_sectors: 0,
         }
     }
 }
@@ -119,6 +134,8 @@ pub(super) const KEYS: &[&str] = &[
     "written",
     "hit",
     "overwritten",
+    "passing",
+    "least",
 ];
 
 pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAheadRules, Complaint> {
@@ -134,5 +151,7 @@ pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAh
         hit: section.word_or("hit", &[("continues", AfterHit::Continues), ("rests", AfterHit::Rests)])?,
         overwritten: section
             .word_or("overwritten", &[("trimmed", Overwritten::Trimmed), ("dropped", Overwritten::Dropped)])?,
+        passing: section.word_or("passing", &[("hit", Passing::Hit), ("miss", Passing::Miss)])?,
+        least_sectors: if section.has("least") { section.sectors("least", 0..=4_194_304)?.value } else { 0 },
     })
 }

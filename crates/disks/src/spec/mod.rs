@@ -54,9 +54,9 @@ pub use hdd::{
 pub use iocost::{IocostModel, SixFigures, iocost_models};
 pub(crate) use layout::HEAD_ORDERS;
 pub use layout::{HeadOrder, LayoutSpec, ZoneSpec};
-pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Reach, Written};
+pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Passing, Reach, Written};
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
-pub use overhead::{CaseOverheads, CommandOverheads, Watermarks};
+pub use overhead::{CaseOverheads, CommandOverheads, Watermark, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
 use reader::Quantities as _;
 pub use ssd::{

@@ -5,6 +5,7 @@ use blksched_text::document::{Complaint, Section};
 
 use super::hdd::OverheadSpec;
 use super::reader::Quantities as _;
+use super::units;
 
 /// Overheads by what a command turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +46,46 @@ impl CommandOverheads {
     }
 }
 
-/// What part of a command's data must have come before it goes on.
+/// How much of a command's data must have come before it goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
-    /// Of a read into the buffer, before the interface carries any \[%\].
-    pub read_percent: u32,
-    /// Of a write into the buffer, before the medium takes any \[%\].
-    pub write_percent: u32,
+    /// Of a read into the buffer, before the interface carries any.
+    pub read: Watermark,
+    /// Of a write into the buffer, before the medium takes any.
+    pub write: Watermark,
+}
+
+/// How much of a command's data that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watermark {
+    /// A part of it \[%\].
+    Part(u32),
+    /// So much, or all if the command has less \[512-byte sectors\].
+    Sectors(u64),
+}
+
+impl Watermark {
+    /// Of this many sectors so many, rounded up.
+    pub fn of(self, sectors: u32) -> u32 {
+        match self {
+            Watermark::Part(percent) => (u64::from(sectors) * u64::from(percent)).div_ceil(100) as u32,
+            Watermark::Sectors(mark) => mark.min(sectors.into()) as u32,
+        }
+    }
+
+    /// Of what takes `all` for this many sectors the part.
+    pub fn part_of(self, all: Span, sectors: u32) -> Span {
+        match self {
+            Watermark::Part(percent) => Span::from_ns(all.as_ns() * u64::from(percent) / 100),
+            Watermark::Sectors(_) => all * u64::from(self.of(sectors)) / u64::from(sectors.max(1)),
+        }
+    }
+}
+
+impl Default for Watermark {
+    fn default() -> Watermark {
+        Watermark::Part(0)
+    }
 }
 
 pub(super) const KEYS: &[&str] =
@@ -92,6 +126,16 @@ fn cases(section: &Section<'_>, command: Span) -> Result<Option<CaseOverheads>, 
 }
 
 pub(super) fn watermarks(section: &Section<'_>) -> Result<Watermarks, Complaint> {
-    let percent = |key| if section.has(key) { section.percent(key, 0..=100) } else { Ok(0) };
-    Ok(Watermarks { read_percent: percent("read_watermark")?, write_percent: percent("write_watermark")? })
+    let mark = |key| {
+        let Some(text) = section.text(key)? else { return Ok(Watermark::default()) };
+        if text.value.trim_end().ends_with('%') {
+            return Ok(Watermark::Part(section.percent(key, 0..=100)?));
+        }
+        let expected = "a part of the command, as in \"50%\", or so much data, as in \"32KiB\"";
+        let sectors = units::sectors(&text.value).filter(|sectors| *sectors <= 4_194_304);
+        let problem =
+            || section.complain(&text.at, format!("\"{}\" is not a watermark: expected {expected}", text.value));
+        Ok(Watermark::Sectors(sectors.ok_or_else(problem)?))
+    };
+    Ok(Watermarks { read: mark("read_watermark")?, write: mark("write_watermark")? })
 }

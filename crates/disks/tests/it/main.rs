@@ -3,6 +3,7 @@
 mod buffer;
 mod disk;
 mod disksim;
+mod disksim_parameters;
 mod fixed;
 mod iocost;
 mod laws;

@@ -4,7 +4,7 @@ use crate::support::*;
 use blksched::{Command, Instant, Span};
 use blksched_disks::{
     AfterHit, Begins, CacheOrder, Counts, Delivered, DestageSpec, FlushMode, HddSpec, LookAheadRules, LookAheadSpec,
-    NcqSpec, Overwritten, QueueOrder, Reach, WriteCacheSpec, Written,
+    NcqSpec, Overwritten, Passing, QueueOrder, Reach, Watermark, WriteCacheSpec, Written,
 };
 
 fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
@@ -22,7 +22,11 @@ fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
         written: pick(random, &[Written::Forgotten, Written::Kept]),
         hit: pick(random, &[AfterHit::Continues, AfterHit::Rests]),
         overwritten: pick(random, &[Overwritten::Trimmed, Overwritten::Dropped]),
+        passing: pick(random, &[Passing::Hit, Passing::Miss]),
+        least_sectors: pick(random, &[0, 8, 5_000]),
     };
+    let marks = [Watermark::Part(0), Watermark::Part(100), Watermark::Sectors(1), Watermark::Sectors(10_000)];
+    (hdd.watermarks.read, hdd.watermarks.write) = (pick(random, &marks), pick(random, &marks));
     let look_ahead = LookAheadSpec { segment_sectors, segments: pick(random, &[1, 2, 16]), hold_sectors, rules };
     hdd.look_ahead = pick(random, &[None, Some(look_ahead), Some(look_ahead)]);
     let write_cache = WriteCacheSpec {
