@@ -1,11 +1,11 @@
 //! The contract between a queue and an elevator.
 
 pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
-use crate::explain::{Listener, Reason};
+use crate::explain::{End, Listener, Reason};
 pub use crate::facts::DeviceFacts;
 pub(crate) use crate::facts::Due;
 use crate::group::Group;
-use crate::queue::merge::Merging;
+use crate::queue::merge::{Merging, adjoins};
 use crate::queue::rq_qos::OwnThrottling;
 use crate::queue::{CalmSteps, QueueState};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
@@ -111,6 +111,12 @@ pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
     /// A request is queued.
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;
 
+    /// The same of a request that was just made of this bio alone and that nothing is known of otherwise: for elevators
+    /// that need not look it up.
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, _bio: &Bio) -> Run {
+        self.insert(cx, rq, at)
+    }
+
     /// What should the disk do next? `Empty` when nothing is queued; else `Idle` when a deadline can change the
     /// answer; else `Wait`.
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch;
@@ -179,15 +185,24 @@ pub trait Merges {
         None
     }
 
-    /// The next few answers of [`Merges::newest`], as many as there is room for; how many there are.
-    fn newest_few(&self, bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
-        let mut than = than;
-        for (nth, place) in into.iter_mut().enumerate() {
-            than = self.newest(bio, than);
-            let Some(rq) = than else { return nth };
-            *place = rq;
+    /// The first of the answers of [`Merges::newest`], from `than` on, that the bio adjoins, and at which end. `left`: so
+    /// many may still be looked at.
+    fn newest_beside(
+        &self,
+        requests: &Requests,
+        bio: &Bio,
+        mut than: Option<RequestId>,
+        left: &mut usize,
+    ) -> Option<(RequestId, End)> {
+        while *left > 0 {
+            *left -= 1;
+            let rq = self.newest(bio, than)?;
+            if let Some(end) = adjoins(&requests[rq], bio) {
+                return Some((rq, end));
+            }
+            than = Some(rq);
         }
-        into.len()
+        None
     }
 
     /// The queued requests next to `rq`, for coalescing.
@@ -196,7 +211,7 @@ pub trait Merges {
     }
 
     /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
-    fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: crate::explain::End) {}
+    fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: End) {}
 
     /// A bio has come and is about to look for a request to join, whether there is one or not.
     fn meet(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) {}

@@ -29,7 +29,7 @@ pub use batch::Cost;
 pub(super) use batch::goes_on;
 pub(super) use direction::Starved;
 pub use expiry::Expiry;
-pub(super) use expiry::{Fifo, InTicks};
+pub(super) use expiry::{Fifo, InTicks, LastTick};
 pub use moving::Moving;
 pub use order::Order;
 pub use presets::ENTRY;

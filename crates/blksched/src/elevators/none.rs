@@ -12,9 +12,10 @@ use alloc::boxed::Box;
 
 use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
+use crate::explain::End;
 use crate::index::List;
 use crate::kernel::{Kernel, V6_18};
-use crate::queue::merge::Merging;
+use crate::queue::merge::{Extent, Merging};
 use crate::queue::{Plugging, Slots};
 use crate::request::{Bio, RequestId, Requests};
 
@@ -56,7 +57,8 @@ fn bound(_: &Choice) -> Bound {
 /// A software queue, and nothing else.
 #[derive(Debug, Default)]
 pub struct Unscheduled {
-    waiting: List,
+    /// Each with where it lies: bios look there.
+    waiting: List<Extent>,
 }
 
 impl Elevator for Unscheduled {
@@ -65,11 +67,21 @@ impl Elevator for Unscheduled {
     }
 
     #[inline(always)]
-    fn insert(&mut self, _cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+    fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
+        let place = Extent::of(cx.rq(rq));
         match at {
-            Insert::First => self.waiting.push_front(rq),
-            _ => self.waiting.push_back(rq),
+            Insert::First => self.waiting.push_front_with(rq, place),
+            _ => self.waiting.push_back_with(rq, place),
         }
+        Run::No
+    }
+
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
+        if at == Insert::First {
+            return self.insert(cx, rq, at);
+        }
+        self.waiting.push_back_with(rq, Extent::of(bio));
         Run::No
     }
 
@@ -90,12 +102,13 @@ impl Elevator for Unscheduled {
         unreachable!("{victim:?} has no neighbour here that could absorb it");
     }
 
-    fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.waiting.push_front(rq);
+    fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        self.waiting.push_front_with(rq, Extent::of(cx.rq(rq)));
     }
 
     fn check(&self, requests: &Requests) {
         self.waiting.check(requests);
+        assert!(self.waiting.iter().all(|rq| self.waiting.value(rq) == Extent::of(&requests[rq])));
     }
 }
 
@@ -109,8 +122,18 @@ impl Merges for Unscheduled {
     }
 
     #[inline(always)]
-    fn newest_few(&self, _bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
-        self.waiting.few_before(than, into)
+    fn newest_beside(
+        &self,
+        _requests: &Requests,
+        bio: &Bio,
+        than: Option<RequestId>,
+        left: &mut usize,
+    ) -> Option<(RequestId, End)> {
+        self.waiting.find_before(than, left, |place| place.end_beside(bio))
+    }
+
+    fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
+        self.waiting.set_value(rq, Extent::of(cx.rq(rq)));
     }
 }
 

@@ -139,18 +139,30 @@ impl<V: Copy + Default> List<V> {
         id(self.links[rq].before).filter(|before| before.0 != OUT)
     }
 
-    /// The last members, or those before `than`, from behind and as many as there is room for; how many there are.
-    #[inline]
-    pub fn few_before(&self, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
+    /// The first member, from behind or from the one before `than` on, of whose value `find` makes something; and what.
+    /// `left`: so many may still be looked at.
+    #[inline(always)]
+    pub fn find_before<F>(
+        &self,
+        than: Option<RequestId>,
+        left: &mut usize,
+        find: impl Fn(V) -> Option<F>,
+    ) -> Option<(RequestId, F)> {
         let mut at = than.map_or(self.ends.tail, |than| self.links[than].before);
-        for (nth, place) in into.iter_mut().enumerate() {
-            if at == NONE {
-                return nth;
+        while *left > 0 && at != NONE {
+            *left -= 1;
+            let link = &self.links[RequestId(at)];
+            if let Some(found) = find(link.value) {
+                return Some((RequestId(at), found));
             }
-            *place = RequestId(at);
-            at = self.links[RequestId(at)].before;
+            at = link.before;
         }
-        into.len()
+        None
+    }
+
+    /// Another value for the member `rq`.
+    pub fn set_value(&mut self, rq: RequestId, value: V) {
+        self.links[rq].value = value;
     }
 
     /// The value of the member `rq`; of one that was a member last, its last.
@@ -169,6 +181,11 @@ impl<V: Copy + Default> List<V> {
             NONE => self.ends.head = id.0,
             before => self.links[RequestId(before)].behind = id.0,
         }
+    }
+
+    /// Make `id` the first member, with this value.
+    pub fn push_front_with(&mut self, id: RequestId, value: V) {
+        self.link(id, value, None, self.head());
     }
 
     /// Put `id` right behind the member `at`, with this value.

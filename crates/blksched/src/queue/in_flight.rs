@@ -10,7 +10,7 @@
 
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;
-use crate::request::{Bio, Command, FlightKey, InFlight, NotInFlight, Op, RequestId, Sector, Stage};
+use crate::request::{Bio, FlightKey, InFlight, NotInFlight, Op, RequestId, Sector, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
@@ -50,11 +50,8 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[inline(always)]
-    fn token(&self, rq: RequestId) -> InFlight {
-        let requests = &self.core.state.requests;
-        let Bio { op, start, sectors, durability, submitter, .. } = *requests[rq];
-        let fua = durability.fua && self.core.state.config.limits.fua;
-        InFlight::new(Command { rq, op, start, sectors, fua, submitter }, requests.generation(rq))
+    pub(super) fn token(&self, rq: RequestId) -> InFlight {
+        self.core.state.requests.token(rq, self.core.state.config.limits.fua)
     }
 
     /// Requests in flight do not change: another queue's command mostly begins elsewhere.

@@ -200,13 +200,34 @@ pub(super) enum Attempt {
 
 /// The end of `request` that `bio` adjoins.
 #[inline]
-pub(super) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
-    if request.end() == bio.start {
-        Some(End::Back)
-    } else if bio.end() == request.start {
-        Some(End::Front)
-    } else {
-        None
+pub(crate) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
+    Extent::of(request).end_beside(bio)
+}
+
+/// Where a request lies: for elevators that keep a copy of it where they look for one that a bio adjoins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    start: Sector,
+    end: Sector,
+}
+
+impl Extent {
+    /// Where it lies now.
+    #[inline(always)]
+    pub(crate) fn of(request: &Bio) -> Extent {
+        Extent { start: request.start, end: request.end() }
+    }
+
+    /// The end of it that `bio` adjoins.
+    #[inline(always)]
+    pub(crate) fn end_beside(self, bio: &Bio) -> Option<End> {
+        if self.end == bio.start {
+            Some(End::Back)
+        } else if bio.end() == self.start {
+            Some(End::Front)
+        } else {
+            None
+        }
     }
 }
 

@@ -255,20 +255,23 @@ impl Requests {
         &mut self.slots[id.index()].request
     }
 
-    /// It goes to the device: as a token, and in this direction; it has left the merge hash, whose chain is to be
-    /// mended. `fua`: can the device write past its cache?
+    /// It goes to the device; it has left the merge hash, whose chain is to be mended.
     #[inline(always)]
-    pub(crate) fn issue(&mut self, rq: RequestId, fua: bool) -> (InFlight, Dir, Links) {
+    pub(crate) fn issue(&mut self, rq: RequestId) -> Links {
         let slot = &mut self.slots[rq.index()];
         let request = &mut slot.request;
         let stage = request.stage;
         assert!(stage == Stage::Queued, "the elevator issued {rq:?}, which is {stage:?}");
         (request.stage, request.mergeable) = (Stage::InFlight, false);
+        Links { before: core::mem::replace(&mut slot.before, UNHASHED), behind: slot.behind }
+    }
+
+    /// The token of a request that the device has. `fua`: can the device write past its cache?
+    #[inline(always)]
+    pub(crate) fn token(&self, rq: RequestId, fua: bool) -> InFlight {
+        let Slot { request, generation, .. } = &self.slots[rq.index()];
         let Bio { op, start, sectors, durability, submitter, .. } = request.bio;
-        let command = Command { rq, op, start, sectors, fua: durability.fua && fua, submitter };
-        let links = Links { before: slot.before, behind: slot.behind };
-        slot.before = UNHASHED;
-        (InFlight::new(command, slot.generation), op.dir(), links)
+        InFlight::new(Command { rq, op, start, sectors, fua: durability.fua && fua, submitter }, *generation)
     }
 
     /// Is this its slot's command in flight, and no more than reading and writing?

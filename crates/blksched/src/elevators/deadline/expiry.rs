@@ -124,6 +124,32 @@ impl InTicks {
     }
 }
 
+/// The tick of the moment asked for last, which most often is that of the next one, too: no division then.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::elevators) struct LastTick {
+    /// Its first nanosecond, and the next one's.
+    from: Instant,
+    until: Instant,
+    tick: Tick,
+}
+
+impl LastTick {
+    /// As [`Jiffies::tick`].
+    #[inline(always)]
+    pub(in crate::elevators) fn of(&mut self, now: Instant, jiffies: Jiffies) -> Tick {
+        if now < self.from || now >= self.until {
+            self.move_to(now, jiffies);
+        }
+        self.tick
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, now: Instant, jiffies: Jiffies) {
+        let tick = jiffies.tick(now);
+        *self = LastTick { from: jiffies.first(tick), until: jiffies.first(tick + 1), tick };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +180,18 @@ mod tests {
         assert_eq!((fifo.head(), fifo.expires(rq(2))), (Some(rq(2)), 10));
         fifo.inherit(rq(2), rq(1));
         assert_eq!(fifo.head(), Some(rq(2)));
+    }
+
+    #[test]
+    fn the_last_tick_is_that_of_every_moment() {
+        for hz in [100, 250, 300, 1000] {
+            let (jiffies, mut last) = (Jiffies::new(hz), LastTick::default());
+            for ns in [0, 1, 3_333_333, 3_333_334, 3_999_999, 4_000_000, 4_000_001, 3_999_999, 9_999_999, 10_000_000, 5]
+            {
+                let now = Instant::from_ns(ns);
+                assert_eq!(last.of(now, jiffies), jiffies.tick(now), "{ns} at {hz}");
+            }
+        }
     }
 
     #[test]

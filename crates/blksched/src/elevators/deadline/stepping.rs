@@ -12,7 +12,7 @@
 
 use super::batch;
 use super::direction::Starved;
-use super::expiry::{Expiry, Fifo, InTicks};
+use super::expiry::{Expiry, Fifo, InTicks, LastTick};
 use super::tunables::DeadlineTunables;
 use crate::elevator::{
     Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
@@ -61,6 +61,7 @@ impl Lane {
 pub struct Stepping {
     tunables: DeadlineTunables,
     jiffies: Jiffies,
+    tick: LastTick,
     expiry: Expiry,
     alias: Alias,
     lanes: PerDir<Lane>,
@@ -78,6 +79,7 @@ impl Stepping {
         Stepping {
             tunables,
             jiffies: Jiffies::new(hz),
+            tick: LastTick::default(),
             expiry,
             alias,
             lanes: PerDir::default(),
@@ -98,12 +100,13 @@ impl Stepping {
         }
         let (reads, writes) = (self.lanes.read.aged.head().is_some(), self.lanes.write.aged.head().is_some());
         let dir = self.starved.choose(cx, reads, writes, self.tunables.writes_starved)?;
-        let (rq, why) = self.begin(cx, dir);
+        let (rq, why) = self.begin(&cx.apart(), dir);
         self.taken = 1;
         cx.explain(Reason::BatchBegan { dir, rq, why });
         Some(rq)
     }
 
+    #[inline(never)]
     fn begin(&self, cx: &Cx<'_>, dir: Dir) -> (RequestId, BatchStart) {
         let aged = &self.lanes[dir].aged;
         let oldest = aged.head().expect("this direction waits");
@@ -122,6 +125,19 @@ impl Stepping {
         let lane = &mut self.lanes[dir];
         self.next = lane.behind(rq).map(|behind| (dir, behind));
         lane.remove(rq);
+    }
+
+    /// It comes into both orders.
+    #[inline(always)]
+    fn enter(&mut self, cx: &mut Cx<'_>, dir: Dir, rq: RequestId, start: Sector) {
+        self.sort(cx, dir, rq, start);
+        let expire = match dir {
+            Dir::Read => self.tunables.read_expire,
+            Dir::Write => self.tunables.write_expire,
+        };
+        let lane = &mut self.lanes[dir];
+        let expires = self.tick.of(cx.now, self.jiffies) + lane.expire.of(expire, self.jiffies);
+        lane.aged.push(rq, expires);
     }
 
     /// By sector; in 2.6 every older request with the same first sector is forced out.
@@ -153,14 +169,16 @@ impl Elevator for Stepping {
             return Run::No;
         }
         let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
-        self.sort(cx, dir, rq, start);
-        let expire = match dir {
-            Dir::Read => self.tunables.read_expire,
-            Dir::Write => self.tunables.write_expire,
-        };
-        let lane = &mut self.lanes[dir];
-        let expires = self.jiffies.tick(cx.now) + lane.expire.of(expire, self.jiffies);
-        lane.aged.push(rq, expires);
+        self.enter(cx, dir, rq, start);
+        Run::No
+    }
+
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
+        if at == Insert::First {
+            return self.insert(cx, rq, at);
+        }
+        self.enter(cx, bio.dir(), rq, bio.start);
         Run::No
     }
 

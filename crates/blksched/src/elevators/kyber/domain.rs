@@ -19,6 +19,7 @@ use core::ops::{Index, IndexMut};
 use super::tokens::Tokens;
 use crate::explain::Domain;
 use crate::index::List;
+use crate::queue::merge::Extent;
 use crate::request::{Op, RequestId, Requests};
 
 /// All of them, in the order of their turns.
@@ -39,8 +40,10 @@ pub(super) fn most_tokens(domain: Domain) -> u32 {
 }
 
 /// Requests in one turn.
+#[inline(always)]
 pub(super) fn batch(domain: Domain) -> u32 {
-    [16, 8, 1, 1][domain as usize]
+    const BATCHES: [u32; 4] = [16, 8, 1, 1];
+    BATCHES[domain as usize]
 }
 
 /// One `T` per domain.
@@ -73,10 +76,10 @@ impl<T> IndexMut<Domain> for PerDomain<T> {
 /// One domain's requests and tokens.
 #[derive(Debug)]
 pub(super) struct DomainQueue {
-    /// Where bios may still join.
-    pub(super) staged: List,
+    /// Where bios may still join; each with where it lies.
+    pub(super) staged: List<Extent>,
     /// Where they no longer may.
-    pub(super) flushed: List,
+    pub(super) flushed: List<Extent>,
     pub(super) tokens: Tokens,
 }
 
@@ -115,6 +118,7 @@ impl DomainQueue {
 
     pub(super) fn check(&self, requests: &Requests) {
         self.staged.check(requests);
+        assert!(self.staged.iter().all(|rq| self.staged.value(rq) == Extent::of(&requests[rq])));
         self.flushed.check(requests);
     }
 }
@@ -127,7 +131,7 @@ mod tests {
     fn without_a_token_the_staged_list_is_left_as_it_is() {
         let mut queue = DomainQueue::new(Domain::Other);
         for index in 0..18 {
-            queue.staged.push_back(RequestId::from_index(index));
+            queue.staged.push_back_with(RequestId::from_index(index), Extent::default());
         }
         for index in 0..16 {
             assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(index), index));
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!((queue.take(), queue.flushed.len()), (Answer::Throttled, 2));
         queue.flushed.remove(RequestId::from_index(16));
         queue.flushed.remove(RequestId::from_index(17));
-        queue.staged.push_back(RequestId::from_index(20));
+        queue.staged.push_back_with(RequestId::from_index(20), Extent::default());
         assert_eq!((queue.take(), queue.staged.len()), (Answer::Throttled, 1));
         queue.tokens.put_back(3);
         assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(20), 3));

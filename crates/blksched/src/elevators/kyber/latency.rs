@@ -60,6 +60,7 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
+    #[inline(always)]
     pub(super) fn count(&mut self, latency: Latency, took: Span, target: Span) {
         self.fresh[latency as usize].0[bucket(took, target)] += 1;
     }
@@ -107,9 +108,16 @@ impl Judged {
 }
 
 /// How many quarters of the target `took` exceeds, at most 7. A quarter is at least a nanosecond.
+#[inline(always)]
 fn bucket(took: Span, target: Span) -> usize {
     let quarter = (target.as_ns() / 4).max(1);
-    // As many whole quarters as it took more than.
+    // Most are quick: no division then.
+    if took.as_ns() <= quarter { 0 } else { slow_bucket(took, quarter) }
+}
+
+/// As many whole quarters as it took more than.
+#[inline(never)]
+fn slow_bucket(took: Span, quarter: u64) -> usize {
     (took.as_ns().saturating_sub(1) / quarter).min(BUCKETS as u64 - 1) as usize
 }
 

@@ -23,7 +23,8 @@ use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned,
 };
 use crate::elevators::tags::Tags;
-use crate::queue::merge::Merging;
+use crate::explain::End;
+use crate::queue::merge::{Extent, Merging};
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
 use crate::time::{Instant, Jiffies};
 use crate::tunables::Tunables;
@@ -79,11 +80,21 @@ impl Elevator for Kyber {
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
+        let (op, place) = (cx.rq(rq).op, Extent::of(cx.rq(rq)));
+        let queue = &mut self.queues[domain_of(op)];
         match at {
-            Insert::First => queue.flushed.push_front(rq),
-            _ => queue.staged.push_back(rq),
+            Insert::First => queue.flushed.push_front_with(rq, place),
+            _ => queue.staged.push_back_with(rq, place),
         }
+        Run::No
+    }
+
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
+        if at == Insert::First {
+            return self.insert(cx, rq, at);
+        }
+        self.queues[domain_of(bio.op)].staged.push_back_with(rq, Extent::of(bio));
         Run::No
     }
 
@@ -130,7 +141,7 @@ impl Elevator for Kyber {
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         queue.tokens.put_back(self.started[rq].token);
-        queue.flushed.push_front(rq);
+        queue.flushed.push_front_with(rq, Extent::of(cx.rq(rq)));
     }
 
     fn check(&self, requests: &Requests) {
@@ -149,8 +160,19 @@ impl Merges for Kyber {
     }
 
     #[inline(always)]
-    fn newest_few(&self, bio: &Bio, than: Option<RequestId>, into: &mut [RequestId]) -> usize {
-        self.queues[domain_of(bio.op)].staged.few_before(than, into)
+    fn newest_beside(
+        &self,
+        _requests: &Requests,
+        bio: &Bio,
+        than: Option<RequestId>,
+        left: &mut usize,
+    ) -> Option<(RequestId, End)> {
+        self.queues[domain_of(bio.op)].staged.find_before(than, left, |place| place.end_beside(bio))
+    }
+
+    fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
+        let request = cx.rq(rq);
+        self.queues[domain_of(request.op)].staged.set_value(rq, Extent::of(request));
     }
 }
 

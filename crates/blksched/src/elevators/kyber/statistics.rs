@@ -24,13 +24,14 @@ const JUDGED: [Domain; 3] = [Domain::Read, Domain::Write, Domain::Discard];
 const DISCARD_TARGET: Span = Span::from_secs(5);
 
 /// How long a request of a domain may take, if it matters.
+#[inline(always)]
 fn target(domain: Domain, tunables: &KyberTunables) -> Option<Span> {
-    match domain {
-        Domain::Read => Some(tunables.read_lat_nsec),
-        Domain::Write => Some(tunables.write_lat_nsec),
-        Domain::Discard => Some(DISCARD_TARGET),
-        Domain::Other => None,
+    if matches!(domain, Domain::Read | Domain::Write) {
+        // Which of the two cannot be predicted.
+        let is_read = domain == Domain::Read;
+        return Some(core::hint::select_unpredictable(is_read, tunables.read_lat_nsec, tunables.write_lat_nsec));
     }
+    (domain == Domain::Discard).then_some(DISCARD_TARGET)
 }
 
 /// What is known about latencies.

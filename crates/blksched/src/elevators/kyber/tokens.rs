@@ -80,7 +80,7 @@ impl Tokens {
         if self.hint >= self.depth {
             self.hint = 0;
         }
-        let token = self.find();
+        let token = self.find_near_hint().or_else(|| self.find());
         match token {
             Some(token) if token == self.hint => {
                 self.hint = if token + 1 >= self.depth.saturating_sub(1) { 0 } else { token + 1 };
@@ -91,6 +91,21 @@ impl Tokens {
         token
     }
 
+    /// The usual case: the word where the search begins has a free one.
+    #[inline(always)]
+    fn find_near_hint(&mut self) -> Option<u32> {
+        let index = self.hint >> self.shift;
+        let first = index << self.shift;
+        let word = self.words.get_mut(index as usize)?;
+        let bit = word.taken.trailing_ones();
+        if bit >= (self.depth - first).min(1 << self.shift) {
+            return None;
+        }
+        word.taken |= 1 << bit;
+        Some(first + bit)
+    }
+
+    #[inline(never)]
     fn find(&mut self) -> Option<u32> {
         let bits = 1 << self.shift;
         let words = self.words_in_use();
@@ -106,6 +121,7 @@ impl Tokens {
     }
 
     /// It is free again, though not at once.
+    #[inline(always)]
     pub(super) fn put_back(&mut self, token: u32) {
         let bit = token & ((1 << self.shift) - 1);
         self.words[(token >> self.shift) as usize].given_back |= 1 << bit;

@@ -33,14 +33,17 @@ pub(super) struct HandedBack {
     /// Each with the tick at which it counts as queued.
     of_class: PerClass<VecDeque<(RequestId, i64)>>,
     of_all: VecDeque<RequestId>,
+    /// How many wait, in whatever list.
+    len: u32,
 }
 
 impl HandedBack {
     pub(super) fn new(rule: AtHead) -> HandedBack {
-        HandedBack { rule, of_class: PerClass::from_fn(VecDeque::new), of_all: VecDeque::new() }
+        HandedBack { rule, of_class: PerClass::from_fn(VecDeque::new), of_all: VecDeque::new(), len: 0 }
     }
 
     pub(super) fn push(&mut self, class: IoprioClass, rq: RequestId, queued: i64) {
+        self.len += 1;
         match self.rule {
             AtHead::Class => self.of_class[class].push_front((rq, queued)),
             AtHead::Queue => self.of_all.push_front(rq),
@@ -49,24 +52,36 @@ impl HandedBack {
 
     /// The one that goes ahead of everything.
     pub(super) fn pop(&mut self) -> Option<RequestId> {
-        self.of_all.pop_front()
+        let popped = self.of_all.pop_front();
+        self.len -= u32::from(popped.is_some());
+        popped
+    }
+
+    /// Does any wait at all?
+    #[inline(always)]
+    pub(super) fn has_any(&self) -> bool {
+        self.len > 0
     }
 
     /// Has this class one?
     #[inline(always)]
     pub(super) fn has_of_class(&self, class: IoprioClass) -> bool {
-        !self.of_class[class].is_empty()
+        self.has_any() && !self.of_class[class].is_empty()
     }
 
     /// Has this class one? Then that, or nothing.
     pub(super) fn pop_of_class(&mut self, class: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
         let &(_, queued) = self.of_class[class].front()?;
-        Some(if age.admits(queued) { self.of_class[class].pop_front() } else { None })
+        if !age.admits(queued) {
+            return Some(None);
+        }
+        self.len -= 1;
+        Some(self.of_class[class].pop_front())
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> u32 {
-        (self.of_all.len() + self.of_class.iter().map(VecDeque::len).sum::<usize>()) as u32
+        self.len
     }
 }
 

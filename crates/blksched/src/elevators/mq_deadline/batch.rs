@@ -67,7 +67,7 @@ impl Batch {
         }
         let (reads, writes) = (class.lanes.read.has_any(), class.lanes.write.has_any());
         let dir = self.starved.choose(cx, reads, writes, tunables.writes_starved)?;
-        let (rq, why) = begin(cx, class, dir, jiffies);
+        let (rq, why) = begin(&cx.apart(), class, dir, jiffies);
         (self.dir, self.taken) = (dir, 0);
         Some(Candidate { dir, rq, why: Why::Begins(why) })
     }

@@ -68,8 +68,9 @@ pub(super) struct Lane {
     pub(super) aged: Fifo,
     /// Where it goes on.
     pub(super) position: Position,
-    /// What that comes to at this moment.
+    /// What that comes to at this moment, and where that request begins.
     first: First,
+    first_at: Sector,
 }
 
 /// One class's requests.
@@ -83,7 +84,13 @@ pub(super) struct ClassQueue {
 impl ClassQueue {
     /// Nothing queued; `position`: what is remembered before anything was taken.
     pub(super) fn new(position: Position) -> ClassQueue {
-        let lane = |_| Lane { sorted: Tree::new(), aged: Fifo::default(), position, first: First::Unknown };
+        let lane = |_| Lane {
+            sorted: Tree::new(),
+            aged: Fifo::default(),
+            position,
+            first: First::Unknown,
+            first_at: Sector(0),
+        };
         ClassQueue { lanes: PerDir::from_fn(lane), unfinished: 0 }
     }
 
@@ -98,13 +105,14 @@ impl ClassQueue {
 
     pub(super) fn check(&self, requests: &crate::request::Requests) {
         for dir in Dir::BOTH {
-            let Lane { sorted, aged, position, first } = &self.lanes[dir];
+            let Lane { sorted, aged, position, first, first_at } = &self.lanes[dir];
             sorted.check();
             aged.check(requests);
             assert_eq!(sorted.len(), aged.len());
             position.check(sorted);
             if let First::Known(first) = *first {
                 assert_eq!(first, position.request(sorted));
+                assert!(first.is_none_or(|first| sorted.key(first.index() as u32) == *first_at));
             }
         }
         assert!(self.unfinished >= self.len());
@@ -124,8 +132,16 @@ impl Lane {
     #[inline(never)]
     fn look_up_next(&mut self) -> Option<RequestId> {
         let first = self.position.request(&self.sorted);
-        self.first = First::Known(first);
+        self.knows(first);
         first
+    }
+
+    #[inline(always)]
+    fn knows(&mut self, first: Option<RequestId>) {
+        self.first = First::Known(first);
+        if let Some(first) = first {
+            self.first_at = self.sorted.key(first.index() as u32);
+        }
     }
 
     /// The direction goes on from there.
@@ -141,9 +157,9 @@ impl Lane {
         self.sorted.insert(rq.index() as u32, start);
         let First::Known(first) = self.first else { return };
         // Equals stand in the order in which they came.
-        let is_first = first.is_none_or(|first| start < self.sorted.key(first.index() as u32));
+        let is_first = first.is_none() || start < self.first_at;
         if is_first && self.position.admits(start) {
-            self.first = First::Known(Some(rq));
+            (self.first, self.first_at) = (First::Known(Some(rq)), start);
         }
     }
 
@@ -159,7 +175,9 @@ impl Lane {
         let was_first = self.first == First::Known(Some(rq));
         let behind = self.position.took(&self.sorted, rq);
         self.drop(rq);
-        self.first = if was_first { First::Known(behind) } else { First::Unknown };
+        if was_first {
+            self.knows(behind);
+        }
     }
 
     /// `rq` leaves both orders.

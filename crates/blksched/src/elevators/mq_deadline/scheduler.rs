@@ -25,6 +25,7 @@ use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
     Neighbours, Run, Tuned,
 };
+use crate::elevators::deadline::LastTick;
 use crate::elevators::ioprio::IoprioClass;
 use crate::elevators::tags::Tags;
 use crate::explain::{ClassTurn, End, Reason};
@@ -46,6 +47,7 @@ pub(super) struct Rules {
 pub struct MqDeadline {
     pub(super) tunables: MqDeadlineTunables,
     jiffies: Jiffies,
+    tick: LastTick,
     tags: Tags,
     pub(super) classes: PerClass<ClassQueue>,
     /// Those that have unfinished requests.
@@ -65,6 +67,7 @@ impl MqDeadline {
         MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
+            tick: LastTick::default(),
             tags: rules.tags,
             classes: PerClass::from_fn(|| ClassQueue::new(rules.position)),
             busy: BusyClasses::default(),
@@ -79,7 +82,7 @@ impl MqDeadline {
     #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let several = self.busy.are_several();
-        if several && let Some(rq) = self.choose_aged(cx) {
+        if several && let Some(rq) = self.choose_aged(&mut cx.apart()) {
             return Some(rq);
         }
         self.choose_highest(cx, several)
@@ -121,7 +124,7 @@ impl MqDeadline {
     #[inline(always)]
     fn pick(&mut self, cx: &mut Cx<'_>, class: IoprioClass, age: Option<Age>) -> Pick {
         if self.handed_back.has_of_class(class) {
-            return self.pick_handed_back(cx, class, age);
+            return self.pick_handed_back(&cx.apart(), class, age);
         }
         let candidate = self.batch.candidate(cx, &mut self.classes[class], &self.tunables, self.jiffies);
         let Some(candidate) = candidate else { return Pick::Nothing };
@@ -158,7 +161,9 @@ impl MqDeadline {
 
     #[inline(always)]
     fn answer(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        if let Some(rq) = self.handed_back.pop() {
+        if self.handed_back.has_any()
+            && let Some(rq) = self.handed_back.pop()
+        {
             let request = cx.rq(rq);
             self.classes[IoprioClass::of(request.priority)].lanes[request.dir()].goes_on_from(request.start);
             self.queued -= 1;
@@ -168,14 +173,35 @@ impl MqDeadline {
             self.expire = PerDir::default();
             return Dispatch::Empty;
         }
-        match (self.choose(cx), self.deadline()) {
-            (Some(rq), _) => {
-                self.queued -= 1;
-                Dispatch::Issue(rq)
-            }
-            (None, Some(until)) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
-            (None, None) => Dispatch::Wait,
+        if let Some(rq) = self.choose(cx) {
+            self.queued -= 1;
+            return Dispatch::Issue(rq);
         }
+        match self.deadline() {
+            Some(until) => Dispatch::Idle { until, why: IdleFor::AheadOfTime },
+            None => Dispatch::Wait,
+        }
+    }
+
+    /// It comes into the orders of its class.
+    #[inline(always)]
+    fn enter(&mut self, cx: &Cx<'_>, rq: RequestId, bio: &Bio) {
+        let (dir, class) = (bio.dir(), IoprioClass::of(bio.priority));
+        self.queued += 1;
+        self.is_unfinished(class);
+        let expire = self.expire_of(dir);
+        let expires = self.tick.of(cx.now, self.jiffies) + self.expire[dir].of(expire, self.jiffies);
+        self.classes[class].lanes[dir].insert(rq, bio.start, expires);
+    }
+
+    /// A request of this class has come.
+    #[inline(always)]
+    fn is_unfinished(&mut self, class: IoprioClass) {
+        let unfinished = &mut self.classes[class].unfinished;
+        if *unfinished == 0 {
+            self.busy.add(class);
+        }
+        *unfinished += 1;
     }
 
     #[inline(always)]
@@ -193,6 +219,17 @@ impl MqDeadline {
         *unfinished -= 1;
         if *unfinished == 0 {
             self.busy.remove(class);
+        }
+    }
+
+    /// The deadline is another.
+    #[inline(never)]
+    fn announce(&mut self, cx: &mut Cx<'_>) {
+        let deadline = self.deadline();
+        cx.wake_at(deadline);
+        match deadline {
+            Some(until) => cx.explain(Reason::Armed { until, why: IdleFor::AheadOfTime }),
+            None => cx.explain(Reason::Cancelled),
         }
     }
 
@@ -229,32 +266,35 @@ impl Elevator for MqDeadline {
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let (dir, start, class) = (cx.rq(rq).dir(), cx.rq(rq).start, IoprioClass::of(cx.rq(rq).priority));
-        self.queued += 1;
-        self.busy.add(class);
-        self.classes[class].unfinished += 1;
         if at == Insert::First {
+            self.queued += 1;
+            self.is_unfinished(IoprioClass::of(cx.rq(rq).priority));
             self.hand_back(cx, rq);
             return Run::No;
         }
-        let expire = self.expire_of(dir);
-        let expires = self.jiffies.tick(cx.now) + self.expire[dir].of(expire, self.jiffies);
-        self.classes[class].lanes[dir].insert(rq, start, expires);
+        let bio = **cx.rq(rq);
+        self.enter(cx, rq, &bio);
+        Run::No
+    }
+
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
+        if at == Insert::First {
+            return self.insert(cx, rq, at);
+        }
+        self.enter(cx, rq, bio);
         Run::No
     }
 
     #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        let before = self.ahead_of_time.take();
-        let answer = self.answer(cx);
-        if self.ahead_of_time == before {
-            return answer;
+        let before = self.ahead_of_time;
+        if before.is_some() {
+            self.ahead_of_time = None;
         }
-        let deadline = self.deadline();
-        cx.wake_at(deadline);
-        match deadline {
-            Some(until) => cx.explain(Reason::Armed { until, why: IdleFor::AheadOfTime }),
-            None => cx.explain(Reason::Cancelled),
+        let answer = self.answer(cx);
+        if self.ahead_of_time != before {
+            self.announce(&mut cx.apart());
         }
         answer
     }

@@ -26,9 +26,6 @@ pub(in crate::queue) struct Known {
     pub(in crate::queue) rules: Merging,
 }
 
-/// This many of the newest are asked for at a time: as many as an era looks at.
-const A_FEW: usize = 8;
-
 impl Cx<'_> {
     /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
     /// the way and is gone.
@@ -112,12 +109,12 @@ impl Cx<'_> {
     /// `Err` carries the place that the elevator's look-up found on the way.
     #[inline(always)]
     fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, known: Known, bio: &Bio) -> Result<Hit, Insert> {
-        let Known { hooks, .. } = known;
+        let Known { hooks, rules: Merging { kin, .. } } = known;
         if let Some(last) = self.state.merges.last_merged() {
             let end = adjoins(&self.state.requests[last], bio);
             // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
             if (end.is_some() || hooks.has(Hook::MergeChanges))
-                && self.apart().is_allowed(elevator, known, last, bio)
+                && self.apart().is_allowed(elevator, hooks, kin, last, bio)
                 && let Some(end) = end
             {
                 return self.ask_again(elevator, hooks, (last, end), bio);
@@ -126,7 +123,7 @@ impl Cx<'_> {
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
         self.tell(|_| Reason::Searched { index: Index::Hash, steps });
         if let Some(rq) = hashed
-            && self.apart().is_allowed(elevator, known, rq, bio)
+            && self.apart().is_allowed(elevator, hooks, kin, rq, bio)
         {
             return self.ask_again(elevator, hooks, (rq, End::Back), bio);
         }
@@ -134,7 +131,7 @@ impl Cx<'_> {
             return Err(Insert::Sorted);
         }
         match elevator.look_up(self, bio) {
-            Lookup::Front(rq) if self.apart().is_allowed(elevator, known, rq, bio) => {
+            Lookup::Front(rq) if self.apart().is_allowed(elevator, hooks, kin, rq, bio) => {
                 self.ask_again(elevator, hooks, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
@@ -147,11 +144,12 @@ impl Cx<'_> {
     fn is_allowed<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
-        Known { hooks, rules }: Known,
+        hooks: Hooks,
+        kin: Kin,
         rq: RequestId,
         bio: &Bio,
     ) -> bool {
-        self.accepts(rules.kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
+        self.accepts(kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
     }
 
     /// The elevator's answer is all there is.
@@ -185,21 +183,13 @@ impl Cx<'_> {
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
-        let (mut few, mut than, mut left) = ([RequestId(NONE); A_FEW], None, look_back);
-        while left > 0 {
-            let room = left.min(A_FEW);
-            let found = elevator.newest_few(bio, than, &mut few[..room]);
-            for &rq in &few[..found] {
-                if let Some(end) = adjoins(&self.state.requests[rq], bio)
-                    && self.apart().is_allowed(elevator, known, rq, bio)
-                {
-                    return Ok((rq, end));
-                }
+        let Known { hooks, rules: Merging { kin, .. } } = known;
+        let (mut than, mut left) = (None, look_back);
+        while let Some(hit) = elevator.newest_beside(&self.state.requests, bio, than, &mut left) {
+            if self.apart().is_allowed(elevator, hooks, kin, hit.0, bio) {
+                return Ok(hit);
             }
-            if found < room {
-                break;
-            }
-            (than, left) = (Some(few[room - 1]), left - room);
+            than = Some(hit.0);
         }
         Err(Insert::Sorted)
     }

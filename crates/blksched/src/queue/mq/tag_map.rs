@@ -117,13 +117,13 @@ impl TagMap {
             word.taken &= !core::mem::take(&mut word.freed);
         }
         let free = !word.taken & word.usable;
+        if free == 0 {
+            return None;
+        }
         // A search without a limit takes the word's lowest.
         let from = if wraps { hint & ((1 << shift) - 1) } else { 0 };
         let ahead = free & (u64::MAX << from);
         let found = if ahead == 0 { free } else { ahead };
-        if found == 0 {
-            return None;
-        }
         let bit = found.trailing_zeros();
         word.taken |= 1 << bit;
         let tag = ((w as u32) << shift) + bit;

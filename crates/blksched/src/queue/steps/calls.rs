@@ -8,7 +8,6 @@
 
 use crate::answer::Insert;
 use crate::explain::Listener;
-use crate::queue::answers::Next;
 use crate::queue::state::QueueState;
 use crate::request::{Bio, FlightKey, Sector, Tag};
 
@@ -31,11 +30,11 @@ pub trait CalmSteps {
         at: Insert,
     ) -> u32;
 
-    /// The device has room. Anything but a command: the rest is to be done.
-    fn issue_calmly(&mut self, state: &mut QueueState) -> Next;
+    /// The device has room. The request that goes to it; `NONE` if the rest is to be done.
+    fn issue_calmly(&mut self, state: &mut QueueState) -> u32;
 
     /// The same while somebody listens.
-    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> Next;
+    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32;
 
     /// The device is done with a command. How its request ended, and what that carried.
     fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag);

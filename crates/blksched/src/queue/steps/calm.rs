@@ -172,7 +172,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// The device has room or is full; the elevator is asked.
-    #[inline]
+    #[inline(always)]
     pub(in crate::queue) fn next_calmly(&mut self, now: Instant) -> Next {
         if self.core.state.device.in_flight >= self.core.state.config.depth {
             return if self.is_simply_full() { self.full(now) } else { self.next_at(now) };
@@ -187,7 +187,10 @@ impl<L: Listener> BlockQueue<L> {
             None => self.elevator.issue_calmly(state),
             Some(listener) => self.elevator.issue_heard(state, listener),
         };
-        if matches!(issued, Next::Issue(_)) { issued } else { self.tell(now) }
+        match issued {
+            NONE => self.tell(now),
+            rq => Next::Issue(self.token(RequestId(rq))),
+        }
     }
 
     #[inline(always)]

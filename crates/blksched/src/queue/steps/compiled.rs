@@ -18,7 +18,7 @@ use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::state::Rest;
 use crate::queue::steps::calls::CalmEnd;
-use crate::queue::{CalmSteps, Next, Outcome, Plugging, QueueState};
+use crate::queue::{CalmSteps, Outcome, Plugging, QueueState};
 use crate::request::{Bio, Carried, Ended, FlightKey, NONE, Sector, Stage, Tag};
 
 impl<E: Elevator> CalmSteps for E {
@@ -41,11 +41,11 @@ impl<E: Elevator> CalmSteps for E {
         enter(self, &mut Cx { now: state.clock, state, listener }, bio, at)
     }
 
-    fn issue_calmly(&mut self, state: &mut QueueState) -> Next {
+    fn issue_calmly(&mut self, state: &mut QueueState) -> u32 {
         issue(self, &mut Cx { now: state.clock, state, listener: None })
     }
 
-    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> Next {
+    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32 {
         issue(self, &mut Cx { now: state.clock, state, listener: Some(listener) })
     }
 
@@ -147,7 +147,7 @@ fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at:
         let Bio { submitter, start, sectors, .. } = *bio;
         Reason::Inserted { rq, dir: bio.dir(), start, sectors, submitter }
     });
-    let run = elevator.insert(cx, rq, at);
+    let run = elevator.insert_lone(cx, rq, at, bio);
     obey(cx, run);
     rq.0
 }
@@ -167,21 +167,21 @@ fn may_continue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: I
 }
 
 #[inline(always)]
-fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> Next {
+fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
     let rq = match elevator.dispatch(cx) {
         Dispatch::Issue(rq) => rq,
-        answer => {
-            leave(cx.state, Rest::Answered(answer));
-            return Next::Empty;
-        }
+        answer => return leave(cx.state, Rest::Answered(answer)),
     };
     let state = &mut *cx.state;
-    let (token, dir, links) = state.requests.issue(rq, state.config.limits.fua);
+    let links = state.requests.issue(rq);
     state.merges.forget_hashed(&mut state.requests, rq, links);
     state.queued -= 1;
     state.device.in_flight += 1;
-    cx.tell(|_| Reason::Issued { rq, dir, sectors: token.sectors, submitter: token.submitter });
-    Next::Issue(token)
+    cx.tell(|requests| {
+        let Bio { op, sectors, submitter, .. } = *requests[rq];
+        Reason::Issued { rq, dir: op.dir(), sectors, submitter }
+    });
+    rq.0
 }
 
 #[inline(always)]
