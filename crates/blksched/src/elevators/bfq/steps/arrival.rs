@@ -17,7 +17,7 @@ use crate::elevators::bfq::state::context::Context;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, RaisingEnd, Reason};
-use crate::request::{Request, RequestId, Sector, Waiter};
+use crate::request::{Bio, RequestId, Sector, Waiter};
 
 /// Smaller than this and alone, a request may wait for company \[sectors\].
 const SMALL: u32 = 32;
@@ -27,7 +27,7 @@ impl Bfq {
     #[inline]
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let Row { context, queue: mut q, .. } = self.rows[rq];
-        let Request { start, sectors, waiter, .. } = *call.rq(rq);
+        let Bio { start, sectors, waiter, .. } = **call.rq(rq);
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
         if let Some(into) = self.cooperator(call, context, q, start) {
             self.move_request(call, rq, q, into);
