@@ -425,6 +425,7 @@ impl<L: Listener> BlockQueue<L> {
         }
         assert!(self.core.state.device.in_flight <= self.core.state.config.depth);
         assert!(self.core.state.due.agrees(self.elevator.deadline()), "its deadline moved, and it did not say so");
+        self.core.state.merges.check(&self.core.state.requests);
         self.check_calm();
     }
 }

@@ -211,7 +211,7 @@ impl<V: Copy + Default> List<V> {
     ///
     /// # Panics
     /// If it is not a member.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, id: RequestId) {
         let link = self.links[id].leave();
         assert!(link.before != OUT, "request {id:?} is not on this list");

@@ -95,8 +95,10 @@ pub enum Outcome {
 }
 
 /// The queue's answer to "what should the device do next?"
+// A tag of its own is told from the others faster than one inside the token.
 #[must_use = "what is to be issued is issued by whoever asked"]
 #[derive(Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Next {
     /// Start this; the device's answer goes with it to `complete` or `requeue`.
     Issue(InFlight),

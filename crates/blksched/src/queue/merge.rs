@@ -14,7 +14,7 @@ use crate::answer::Insert;
 use crate::explain::End;
 use crate::request::{Bio, Links, NONE, Request, RequestId, Requests, Sector};
 
-use super::Limits;
+use super::{Limits, QueueState};
 use crate::time::Instant;
 use hash::EndHash;
 
@@ -242,8 +242,9 @@ pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limi
 pub struct MergeIndex {
     rules: Merging,
     hash: EndHash,
-    /// The request merged last, or `NONE`.
+    /// The request merged last, or `NONE`, and where it lies.
     last: u32,
+    last_at: Extent,
     /// Do requests stand in the hash at all?
     uses_hash: bool,
     /// No request that can be found ends here, until the next one is hashed. What was merged last is hashed, too.
@@ -254,7 +255,14 @@ impl MergeIndex {
     pub(super) fn new(rules: Merging, requests: usize) -> MergeIndex {
         let bits = rules.hash_bits.unwrap_or_else(|| (2 * requests).ilog2().clamp(8, 20));
         let uses_hash = rules.uses_hash();
-        MergeIndex { rules, hash: EndHash::with_bits(bits), last: NONE, uses_hash, nothing_at: NOWHERE }
+        MergeIndex {
+            rules,
+            hash: EndHash::with_bits(bits),
+            last: NONE,
+            last_at: Extent::default(),
+            uses_hash,
+            nothing_at: NOWHERE,
+        }
     }
 
     pub(super) fn rules(&self) -> Merging {
@@ -267,7 +275,7 @@ impl MergeIndex {
         if self.uses_hash && requests[rq].mergeable {
             self.nothing_at = NOWHERE;
             self.hash.insert(requests, rq);
-            self.is_first_or(rq);
+            self.is_first_or(rq, Extent::of(&requests[rq]));
         }
     }
 
@@ -276,7 +284,7 @@ impl MergeIndex {
     pub(super) fn admit_new(&mut self, requests: &mut Requests, rq: RequestId, end: Sector) {
         self.nothing_at = NOWHERE;
         self.hash.insert_at(requests, rq, end);
-        self.is_first_or(rq);
+        self.is_first_or(rq, Extent::of(&requests[rq]));
     }
 
     /// The same of one that is made now.
@@ -285,15 +293,15 @@ impl MergeIndex {
         self.nothing_at = NOWHERE;
         let (bucket, first) = self.hash.at(bio.end());
         let rq = requests.make_hashed(now, bio, tag, first, bucket);
-        self.is_first_or(rq);
+        self.is_first_or(rq, Extent::of(bio));
         rq
     }
 
     /// The first request of all counts as the one merged last.
     #[inline(always)]
-    fn is_first_or(&mut self, rq: RequestId) {
+    fn is_first_or(&mut self, rq: RequestId, at: Extent) {
         if self.last == NONE {
-            self.last = rq.0;
+            (self.last, self.last_at) = (rq.0, at);
         }
     }
 
@@ -343,9 +351,26 @@ impl MergeIndex {
         (self.last != NONE).then_some(RequestId(self.last))
     }
 
+    /// What is remembered of the request merged last is so.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn check(&self, requests: &Requests) {
+        if let Some(last) = self.last_merged() {
+            assert_eq!(self.last_at, Extent::of(&requests[last]), "{last:?}");
+        }
+    }
+
     #[inline(always)]
     pub(super) fn nothing_ends_at(&self, sector: Sector) -> bool {
         self.nothing_at == sector
+    }
+}
+
+impl QueueState {
+    /// This request merged last.
+    fn remember(&mut self, rq: RequestId) {
+        (self.merges.last, self.merges.last_at) = (rq.0, Extent::of(&self.requests[rq]));
     }
 }
 

@@ -45,8 +45,8 @@ pub struct QueueState {
 pub(crate) enum Rest {
     /// It ended there.
     Nothing,
-    /// The bio may join this request.
-    Joins((RequestId, End)),
+    /// The bio joined this request, and one that it then absorbed is to be freed.
+    Joined { into: RequestId, end: End, freed: Option<RequestId> },
     /// No slot is simply free; the bio's request would be inserted here.
     NoSlot(Insert),
     /// No tag is free, by this search.

@@ -19,9 +19,10 @@ use crate::request::{Bio, Carried, RequestId, SplitId};
 
 impl Cx<'_> {
     /// `bio` joins `rq` at `end`; returns the request that was absorbed because of it, if one was.
-    pub(super) fn join(
+    #[inline]
+    pub(super) fn join<E: Elevator + ?Sized>(
         &mut self,
-        elevator: &mut dyn Elevator,
+        elevator: &mut E,
         rq: RequestId,
         bio: &Bio,
         of: Option<SplitId>,
@@ -31,7 +32,7 @@ impl Cx<'_> {
         self.tell(|_| Reason::Merged { into: rq, end });
         let remember = self.state.merges.rules().remember;
         if remember != Remember::Survivor {
-            self.state.merges.last = rq.0;
+            self.state.remember(rq);
         }
         if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
             self.coalesce(elevator, into, victim);
@@ -41,7 +42,7 @@ impl Cx<'_> {
         if end == End::Back || remember != Remember::Survivor {
             self.state.merges.rehash(&mut self.state.requests, rq);
         }
-        self.state.merges.last = rq.0;
+        self.state.remember(rq);
         None
     }
 
@@ -66,7 +67,8 @@ impl Cx<'_> {
     }
 
     /// The pair that has become one, lower sector first, if the neighbour at `end` now touches and fits.
-    fn adjacent(&self, elevator: &dyn Elevator, rq: RequestId, end: End) -> Option<(RequestId, RequestId)> {
+    #[inline]
+    fn adjacent<E: Elevator + ?Sized>(&self, elevator: &E, rq: RequestId, end: End) -> Option<(RequestId, RequestId)> {
         let neighbours = elevator.neighbours(rq);
         let (into, victim) = match end {
             End::Back => (rq, neighbours.behind?),
@@ -78,7 +80,8 @@ impl Cx<'_> {
     }
 
     /// `into` takes all that `victim` carries. The victim's slot in the arena is the caller's to release.
-    pub(super) fn coalesce(&mut self, elevator: &mut dyn Elevator, into: RequestId, victim: RequestId) {
+    #[inline(never)]
+    pub(super) fn coalesce<E: Elevator + ?Sized>(&mut self, elevator: &mut E, into: RequestId, victim: RequestId) {
         self.take_over(into, victim);
         elevator.absorbed(self, into, victim);
         self.tell(|_| Reason::Coalesced { into, victim });
@@ -102,8 +105,9 @@ impl Cx<'_> {
     pub(super) fn settle(&mut self, into: RequestId, victim: RequestId) {
         self.state.merges.forget(&mut self.state.requests, victim);
         self.state.merges.rehash(&mut self.state.requests, into);
-        if self.state.merges.rules().remember == Remember::Survivor {
-            self.state.merges.last = into.0;
+        // Where it lies has changed, too, if it is remembered already.
+        if self.state.merges.rules().remember == Remember::Survivor || self.state.merges.last == into.0 {
+            self.state.remember(into);
         }
     }
 }

@@ -9,7 +9,7 @@
 #![doc(alias = "blk_try_merge")]
 #![doc(alias = "blk_mq_sched_bio_merge")]
 
-use super::{Attempt, Gate, Kin, Merging, Oversize, Remember, Search, adjoins, fits};
+use super::{Attempt, Gate, Kin, Merging, Oversize, Remember, Search, fits};
 use crate::elevator::{Cx, Elevator, Hook, Hooks, Insert, Lookup};
 use crate::explain::{End, Index, Reason};
 use crate::request::{Bio, NONE, RequestId, SplitId};
@@ -74,11 +74,11 @@ impl Cx<'_> {
         }
     }
 
-    /// Out of line, as all that follows a find: in a random load nothing is found.
-    #[inline(never)]
-    pub(in crate::queue) fn join_if_it_fits(
+    /// The bio joins what it found, if that may grow so far.
+    #[inline]
+    pub(in crate::queue) fn join_if_it_fits<E: Elevator + ?Sized>(
         &mut self,
-        elevator: &mut dyn Elevator,
+        elevator: &mut E,
         bio: &Bio,
         of: Option<SplitId>,
         (rq, end): Hit,
@@ -111,7 +111,7 @@ impl Cx<'_> {
     fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, known: Known, bio: &Bio) -> Result<Hit, Insert> {
         let Known { hooks, rules: Merging { kin, .. } } = known;
         if let Some(last) = self.state.merges.last_merged() {
-            let end = adjoins(&self.state.requests[last], bio);
+            let end = self.state.merges.last_at.end_beside(bio);
             // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
             if (end.is_some() || hooks.has(Hook::MergeChanges))
                 && self.apart().is_allowed(elevator, hooks, kin, last, bio)
@@ -130,7 +130,12 @@ impl Cx<'_> {
         if !hooks.has(Hook::LookUp) {
             return Err(Insert::Sorted);
         }
-        match elevator.look_up(self, bio) {
+        let found = elevator.look_up(self, bio);
+        // Asked first, because it is so in a random load.
+        if matches!(found, Lookup::Nothing) {
+            return Err(Insert::Sorted);
+        }
+        match found {
             Lookup::Front(rq) if self.apart().is_allowed(elevator, hooks, kin, rq, bio) => {
                 self.ask_again(elevator, hooks, (rq, End::Front), bio)
             }

@@ -6,7 +6,6 @@
 #![doc(alias = "blk_mq_dispatch_rq_list")]
 #![doc(alias = "blk_mq_end_request")]
 
-use crate::answer::Insert;
 use crate::explain::Listener;
 use crate::queue::state::QueueState;
 use crate::request::{Bio, FlightKey, Sector, Tag};
@@ -20,15 +19,6 @@ pub trait CalmSteps {
 
     /// The same while somebody listens.
     fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32;
-
-    /// The same, of a bio that could join no request after all.
-    fn enter_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        bio: &Bio,
-        at: Insert,
-    ) -> u32;
 
     /// The device has room. The request that goes to it; `NONE` if the rest is to be done.
     fn issue_calmly(&mut self, state: &mut QueueState) -> u32;

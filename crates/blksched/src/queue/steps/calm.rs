@@ -7,9 +7,9 @@
 //! Where something rare begins on the short way (no slot is free), it goes on on the long one. The steps themselves are
 //! in `queue/steps/compiled.rs`.
 
-use crate::elevator::{Cx, Dispatch, Insert};
+use crate::elevator::{Cx, Dispatch, Insert, Run};
+use crate::explain::End;
 use crate::queue::calm::Calm;
-use crate::queue::merge::{Attempt, Hit};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::Piece;
@@ -112,7 +112,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(never)]
     fn submit_rest(&mut self, now: Instant, bio: &Bio) -> Submitted {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
-            Rest::Joins(hit) => self.join(now, bio, hit),
+            Rest::Joined { into, end, freed } => self.joined(now, into, end, freed),
             Rest::NoSlot(at) => self.take_pooled(now, bio, at),
             Rest::NoTag(search) => self.sleep_for_tag(now, bio, search),
             Rest::MayContinue(rq, at) => self.continue_or_enter(now, rq, at),
@@ -120,24 +120,16 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// It joins a request, unless that is too large then.
-    fn join(&mut self, now: Instant, bio: &Bio, hit: Hit) -> Submitted {
-        match self.core.cx(now).join_if_it_fits(&mut *self.elevator, bio, None, hit) {
-            (Attempt::Insert(at), _) => {
-                let Cx { state, listener, .. } = self.core.cx(now);
-                match self.elevator.enter_calmly(state, listener, bio, at) {
-                    NONE => self.submit_rest(now, bio),
-                    rq => Submitted::Inserted(RequestId(rq)),
-                }
-            }
-            (Attempt::Joined { into, end }, freed) => {
-                if let Some(victim) = freed {
-                    self.absorb(now, into, victim);
-                }
-                self.obey_wish(now);
-                Submitted::Merged { into, end }
-            }
+    /// It joined a request.
+    #[inline(always)]
+    fn joined(&mut self, now: Instant, into: RequestId, end: End, freed: Option<RequestId>) -> Submitted {
+        if let Some(victim) = freed {
+            self.absorb(now, into, victim);
         }
+        if self.core.state.wished != Run::No {
+            self.obey_wish(now);
+        }
+        Submitted::Merged { into, end }
     }
 
     #[cold]

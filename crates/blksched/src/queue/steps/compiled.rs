@@ -13,7 +13,7 @@
 
 use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::explain::{Listener, Reason};
-use crate::queue::merge::{Known, OnInsert};
+use crate::queue::merge::{Attempt, Hit, Known, OnInsert};
 use crate::queue::mq::Search;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::state::Rest;
@@ -28,17 +28,6 @@ impl<E: Elevator> CalmSteps for E {
 
     fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32 {
         arrive(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, bio)
-    }
-
-    #[cold]
-    fn enter_calmly<'a>(
-        &mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        bio: &Bio,
-        at: Insert,
-    ) -> u32 {
-        enter(self, &mut Cx { now: state.clock, state, listener }, bio, at)
     }
 
     fn issue_calmly(&mut self, state: &mut QueueState) -> u32 {
@@ -74,10 +63,19 @@ fn known<E: Elevator>(elevator: &E) -> Known {
 fn arrive<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
     let known = known(elevator);
     let at = match cx.look_for(elevator, known, bio) {
-        Ok(hit) => return leave(cx.state, Rest::Joins(hit)),
+        Ok(hit) => return join(elevator, &mut cx.apart(), bio, hit),
         Err(at) => at,
     };
     enter(elevator, cx, bio, at)
+}
+
+/// It joins a request, unless that is too large then.
+#[inline(never)]
+fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
+    match cx.join_if_it_fits(elevator, bio, None, hit) {
+        (Attempt::Insert(at), _) => enter(elevator, cx, bio, at),
+        (Attempt::Joined { into, end }, freed) => leave(cx.state, Rest::Joined { into, end, freed }),
+    }
 }
 
 /// May it wish in a call that a bio which joins nothing makes?
