@@ -94,6 +94,18 @@ impl BfqQueue {
         self.waiter == Waiter::Sync
     }
 
+    /// It has had this many sectors.
+    #[inline]
+    pub(crate) fn note_served(&mut self, now: Jiffy, sectors: i64) {
+        if self.slice.served == 0 {
+            self.slice.first_served = now;
+        }
+        if self.is_raised() {
+            self.raising.served += sectors;
+        }
+        self.slice.served += sectors;
+    }
+
     /// Nothing of it is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()

@@ -22,6 +22,7 @@ use crate::elevators::bfq::decide::feedback::Feedback;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::state::queue::BfqQueue;
 use crate::elevators::bfq::state::turn_end::Why;
 use crate::elevators::bfq::terms::Call;
 use crate::explain::Reason;
@@ -32,9 +33,9 @@ const WRITE_BACK_COSTS: i64 = 3;
 impl Bfq {
     /// What serving a request costs its queue.
     #[inline(always)]
-    pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid) -> i64 {
+    pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid, queue: &BfqQueue) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
-        if self.queues[q].is_sync() { sectors } else { self.cost_of_write_back(sectors, q) }
+        if queue.is_sync() { sectors } else { self.cost_of_write_back(sectors, q) }
     }
 
     #[inline(never)]
@@ -47,21 +48,14 @@ impl Bfq {
 
     /// It has a next request, and that fits into what is left of its budget.
     #[inline(always)]
-    pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid) -> bool {
-        self.queues[q].next.is_some_and(|next| self.cost(call, next, q) <= self.entity(q).left())
+    pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid, queue: &BfqQueue) -> bool {
+        queue.next.is_some_and(|next| self.cost(call, next, q, queue) <= self.entity(q).left())
     }
 
     /// A queue has had this many sectors.
     #[inline(always)]
     pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
-        let queue = &mut self.queues[q];
-        if queue.slice.served == 0 {
-            queue.slice.first_served = call.now;
-        }
-        if queue.is_raised() {
-            queue.raising.served += sectors;
-        }
-        queue.slice.served += sectors;
+        self.queues[q].note_served(call.now, sectors);
         self.hierarchy.serve_entity(Node::queue(q), sectors);
         self.release_left();
     }
@@ -90,7 +84,7 @@ impl Bfq {
         }
         self.queues[q].slice.assigned = budget;
         if let Some(next) = self.queues[q].next {
-            self.entity_mut(q).budget = budget.max(self.cost(call, next, q));
+            self.entity_mut(q).budget = budget.max(self.cost(call, next, q, &self.queues[q]));
         }
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::BudgetAssigned { owner, waiter, sectors: budget });
@@ -108,7 +102,7 @@ impl Bfq {
     #[inline(never)]
     pub(super) fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(next) = self.queues[q].next else { return };
-        let cost = self.cost(call, next, q);
+        let cost = self.cost(call, next, q, &self.queues[q]);
         let entity = self.entity(q);
         // Never below what a request costs, or the queue could not send it, nor below what it has had already, or what
         // is left would be negative.

@@ -18,14 +18,22 @@ use crate::request::RequestId;
 impl Bfq {
     pub(in crate::elevators::bfq) fn completed(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let q = self.rows[rq].queue;
-        self.end_sample(call, q, rq);
+        if self.sample.request == Some(rq) {
+            self.end_sample(call, q);
+        }
         self.watch_device(call);
-        self.left_device(call, q);
-        self.queues[q].habits.last_end_ns = call.ns;
+        self.device.in_device -= 1;
         if self.device.rate.completed(call.ns) {
             self.rate_changed(call);
         }
-        let queue = &self.queues[q];
+        let mut queue = &mut self.queues[q];
+        queue.habits.last_end_ns = call.ns;
+        queue.in_device -= 1;
+        if queue.in_device == 0 && !queue.busy {
+            queue.slice.expires = call.now;
+            self.come_to_rest(q);
+            queue = &mut self.queues[q];
+        }
         // Which process a shared queue's request wakes cannot be told: it is of one of several.
         self.last_completed = (!queue.sharing.is_shared).then_some(q);
         let is_quiet = queue.in_device == 0 && queue.is_empty();

@@ -10,16 +10,15 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
-use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::habits;
 use crate::elevators::bfq::terms::Call;
 use crate::explain::Reason;
 use crate::request::RequestId;
 
 impl Bfq {
-    /// A request goes to the device.
+    /// A request goes to the device, of the queue in service or of another one.
     #[inline(always)]
-    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, q: Qid) {
+    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, in_service: bool) {
         let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
         let at =
@@ -28,7 +27,7 @@ impl Bfq {
             self.rate_changed(call);
         }
         self.device.last_position = start + sectors;
-        if self.hierarchy.in_service == Some(q) {
+        if in_service {
             self.served_position = self.device.last_position;
         }
     }

@@ -38,7 +38,7 @@ enum Came {
 impl Bfq {
     /// A request has come to a queue that had none; true if it was found to begin something new.
     pub(super) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
-        let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q));
+        let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q, &self.queues[q]));
         let at = self.look_at(call, q);
         self.leave_old_burst(call, q);
         let came = self.renew_budget(call, q, cost);

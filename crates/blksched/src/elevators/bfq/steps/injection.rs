@@ -22,13 +22,16 @@ use crate::elevators::bfq::state::habits::LARGE;
 use crate::elevators::bfq::state::injection::{Injection, Measured};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Injected, Reason};
-use crate::request::{RequestId, Waiter};
+use crate::request::Waiter;
 
 impl Bfq {
     /// Another queue that may send a request while `q` has the disk and is empty.
     pub(super) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
-        let may_go = |other: &Qid| self.queues[*other].busy && self.has_room(call, *other);
+        let may_go = |&other: &Qid| {
+            let there = &self.queues[other];
+            there.busy && self.has_room(call, other, there)
+        };
         let (found, why) = if let Some(own) = self.own_write_back(call, q).filter(may_go) {
             (own, Injected::OwnWriteBack)
         } else if let Some(waker) = queue.waking.waker.filter(may_go) {
@@ -71,7 +74,7 @@ impl Bfq {
             let there = &self.queues[other];
             let Some(next) = there.next else { return false };
             let harmless = !queue.is_raised() || !queue.habits.thinks_shortly || there.is_raised();
-            if !harmless || !self.has_room(call, other) {
+            if !harmless || !self.has_room(call, other, there) {
                 return false;
             }
             // A large request keeps flash busy for as long as several small ones.
@@ -109,24 +112,15 @@ impl Bfq {
         }
     }
 
-    /// The request to be measured goes to the device.
-    pub(super) fn begin_sample(&mut self, q: Qid, rq: RequestId) {
-        if core::mem::take(&mut self.queues[q].injection.measures) {
-            self.sample.request = Some(rq);
-        }
-    }
-
     pub(super) fn forget_sample(&mut self, q: Qid) {
         self.sample.injected = false;
         self.queues[q].injection.measures = false;
         self.sample.request = None;
     }
 
-    /// A request of `q` has come back; the device still counts it.
-    pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
-        if self.sample.request != Some(rq) {
-            return;
-        }
+    /// The request of `q` that is measured has come back; the device still counts it.
+    #[inline(never)]
+    pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let at = Measured {
             took_ns: call.ns - self.sample.from_ns,
             injected: self.sample.injected,

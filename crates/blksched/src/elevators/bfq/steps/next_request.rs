@@ -70,8 +70,13 @@ impl Bfq {
                 oldest = self.oldest_if_late(call, q, rq);
                 queue = &mut self.queues[q];
             }
-            let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
-            queue.next = oldest.or_else(|| choice.better(&self.sorted, |rq| call.rq(rq), behind, before));
+            queue.next = match oldest {
+                Some(_) => oldest,
+                None => {
+                    let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
+                    choice.better(&self.sorted, |rq| call.rq(rq), behind, before)
+                }
+            };
             if self.hierarchy.in_service != Some(q) {
                 self.fit_waiting_budget(call, q);
                 queue = &mut self.queues[q];

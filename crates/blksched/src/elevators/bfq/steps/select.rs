@@ -19,6 +19,7 @@ use crate::elevator::{Dispatch, IdleFor};
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::select;
 use crate::elevators::bfq::decide::select::{Decision, DecisionInputs};
+use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::{Call, Jiffy};
@@ -41,13 +42,13 @@ impl Bfq {
             let has_next = queue.next.is_some();
             let at = DecisionInputs {
                 has_next,
-                fits: has_next && self.has_room(call, q),
+                fits: has_next && self.has_room(call, q, queue),
                 waits: queue.slice.waits,
                 worth_waiting: !has_next && queue.in_device != 0 && self.idling_is_better(q),
             };
             match select::choose(at) {
                 Decision::Serve => {
-                    if self.queues[q].slice.waits {
+                    if queue.slice.waits {
                         self.end_idling(call, q);
                     }
                     return Some(q);
@@ -112,15 +113,19 @@ impl Bfq {
     /// A queue's next request goes to the device.
     #[inline]
     pub(in crate::elevators::bfq) fn serve(&mut self, call: &mut Call<'_, '_>, q: Qid) -> RequestId {
-        let rq = self.queues[q].next.expect("a queue that is selected has a next request");
-        let cost = self.cost(call, rq, q);
-        self.charge(call, q, cost);
+        let queue = &self.queues[q];
+        let rq = queue.next.expect("a queue that is selected has a next request");
+        let cost = self.cost(call, rq, q, queue);
         let in_service = self.hierarchy.in_service == Some(q);
-        if in_service {
-            self.begin_sample(q, rq);
+        let queue = &mut self.queues[q];
+        queue.note_served(call.now, cost);
+        queue.in_device += 1;
+        if in_service && core::mem::take(&mut queue.injection.measures) {
+            self.sample.request = Some(rq);
         }
-        self.queues[q].in_device += 1;
-        self.sample_dispatch(call, rq, q);
+        self.hierarchy.serve_entity(Node::queue(q), cost);
+        self.release_left();
+        self.sample_dispatch(call, rq, in_service);
         self.leave_orders(call, q, rq);
         if in_service {
             self.watch_raising(call, q);
