@@ -73,7 +73,7 @@ impl Elevator for Bfq {
         self.nothing_to_issue()
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let mut call = self.call(cx);
         self.completed(&mut call, rq);
@@ -123,7 +123,7 @@ impl Elevator for Bfq {
 }
 
 impl Merges for Bfq {
-    #[inline]
+    #[inline(always)]
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
         if let Some(context) = self.contexts.find(bio.submitter) {
@@ -133,7 +133,7 @@ impl Merges for Bfq {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let mut call = self.call(cx);
         self.prepared(&mut call, rq);
@@ -148,7 +148,7 @@ impl Merges for Bfq {
     }
 
     /// Asked of each candidate: here queues of cooperators become one, whether the bio merges or not.
-    #[inline]
+    #[inline(always)]
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
         if bio.waiter == Waiter::Sync && cx.rq(rq).waiter == Waiter::Async {
             return false;
@@ -163,7 +163,7 @@ impl Merges for Bfq {
         self.rows[rq].queue == own
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
         q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
@@ -182,7 +182,7 @@ impl Merges for Bfq {
 }
 
 impl Admits for Bfq {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
         self.admission(cx.device(), bio)
     }

@@ -48,7 +48,7 @@ impl Elevator for Cfq {
         self.dispatch_next(cx)
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         self.begin(cx);
         self.settle();
@@ -92,7 +92,7 @@ impl Elevator for Cfq {
 }
 
 impl Merges for Cfq {
-    #[inline]
+    #[inline(always)]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.begin(cx);
         self.settle();
@@ -113,7 +113,7 @@ impl Merges for Cfq {
         !sync_into_async && self.queue_of(bio.submitter, bio.waiter) == Some(self.rows[rq].queue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let q = self.queue_of(bio.submitter, bio.waiter);
         q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))

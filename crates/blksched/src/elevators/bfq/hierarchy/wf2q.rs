@@ -310,7 +310,7 @@ impl Hierarchy {
     }
 
     /// An entity, and every group that it is in, has had this many sectors.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serve_entity(&mut self, n: Node, sectors: i64) {
         let mut at = Some(n);
         while let Some(n) = at {

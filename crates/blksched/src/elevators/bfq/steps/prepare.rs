@@ -22,6 +22,7 @@ use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 
 impl Bfq {
     /// A request exists: its queue is found, made, or parted from.
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn prepared(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let request = call.rq(rq);
         let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);

@@ -36,7 +36,7 @@ impl Bfq {
     }
 
     /// The last step in a request's life: its process and its queue have one less.
-    #[inline]
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
         let Row { context, queue, .. } = self.rows[rq];
         self.contexts[context].requests -= 1;

@@ -29,6 +29,7 @@ use crate::request::{PerWaiter, RequestId, SubmitterId, Waiter};
 
 impl Cfq {
     /// The queue for a new request; process and queue are made if there are none.
+    #[inline(always)]
     pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
         let (submitter, waiter, ioprio) = (request.submitter, request.waiter, Ioprio::of(request.priority));
