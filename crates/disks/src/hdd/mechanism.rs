@@ -10,7 +10,7 @@ use super::geometry::{Behind, Place, Spiral, Track};
 use super::lane::Lane;
 use super::rotation::Platters;
 use super::seek::SeekCurve;
-use super::targets::Targets;
+use super::targets::{Fields, Targets, padded};
 use crate::{Activity, HddSpec};
 
 /// What the head does when it gets there.
@@ -130,28 +130,42 @@ impl Mechanism {
         self.platters.until(angle, place.angle, delay_ns + seek + settle)
     }
 
-    /// What getting to each of `targets` costs at `at` \[ns\], into `costs`.
+    /// What getting to each of `targets` costs at `at` \[ns\], into `costs`, whose length is [`padded`] with infinity.
     ///
-    /// As [`Mechanism::cost`], but right to some nanoseconds only (exact for no move at all), and four at a time.
+    /// As [`Mechanism::cost`], but right to some nanoseconds only (exact for no move at all), and several at a time.
     pub(super) fn costs(&self, at: Instant, targets: &Targets, costs: &mut Vec<f32>) {
-        let count = targets.len();
+        let (count, angle) = (targets.len(), self.angle(at));
+        costs.resize(padded(count), f32::INFINITY);
         if self.seek.is_measured() {
-            let angle = self.angle(at);
-            costs.clear();
-            return costs.extend((0..count).map(|index| {
+            for (index, cost) in costs[..count].iter_mut().enumerate() {
                 let (place, access) = targets.get(index);
-                self.cost(angle, 0, &place, access) as f32
-            }));
+                *cost = self.cost(angle, 0, &place, access) as f32;
+            }
+        } else {
+            let Fields { cylinders, heads, angles, settles } = targets.fields();
+            self.estimates(angle, (cylinders, heads), angles, settles, costs);
         }
-        costs.resize(count, 0.0);
-        let (cylinders, heads) = (&targets.cylinders[..count], &targets.heads[..count]);
-        let (angles, settles) = (&targets.angles[..count], &targets.settles[..count]);
-        let (seek, turn, here, angle) = (self.seek.estimate(), self.platters.estimate(), self.head, self.angle(at));
-        let settle_ns = self.seek.write_settle_ns() as f32;
-        for (index, cost) in costs.iter_mut().enumerate() {
-            let moves = seek.move_ns((cylinders[index] - here.cylinder).abs(), heads[index] == here.head);
-            let settle = if moves > 0.0 { settle_ns } else { 0.0 };
-            *cost = turn.until(angle, angles[index], moves + settle * settles[index]);
+        costs[count..].iter_mut().for_each(|cost| *cost = f32::INFINITY);
+    }
+
+    /// The same of all fields, whether they count or not; the platters are at `angle`.
+    #[inline(never)]
+    fn estimates(
+        &self,
+        angle: i32,
+        (cylinders, heads): (&[f32], &[i32]),
+        angles: &[i32],
+        settles: &[f32],
+        costs: &mut [f32],
+    ) {
+        let (seek, turn, here) = (self.seek.estimate(), self.platters.estimate(), self.head);
+        let (cylinder, settle_ns) = (here.cylinder as f32, self.seek.write_settle_ns() as f32);
+        // All are as long; iterators that go in step need no check for each.
+        let tracks = cylinders.iter().zip(heads);
+        for (cost, ((track, angle_there), settle)) in costs.iter_mut().zip(tracks.zip(angles).zip(settles)) {
+            let moves = seek.move_ns((*track.0 - cylinder).abs(), *track.1 == here.head);
+            let still = if moves > 0.0 { settle_ns } else { 0.0 };
+            *cost = turn.until(angle, *angle_there, moves + still * settle);
         }
     }
 

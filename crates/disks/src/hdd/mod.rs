@@ -121,7 +121,7 @@ impl Hdd {
             },
             mechanism: Mechanism::new(spec, seed),
             wire: Wire::new(spec.overhead, spec.interface, spec.watermarks),
-            queue: Queue::new(spec.ncq.as_ref()),
+            queue: Queue::new(spec.ncq.as_ref(), spec.capacity_sectors),
             look_ahead: spec.look_ahead.as_ref().map(|ahead| LookAhead::new(ahead, spec.capacity_sectors)),
             cache: spec.write_cache.as_ref().map(WriteCache::new),
             destage: Destage::new(spec.write_cache.as_ref().map_or(&DestageSpec::USUAL, |cache| &cache.destage)),

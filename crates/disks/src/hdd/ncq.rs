@@ -15,7 +15,7 @@ use blksched::{Command, Instant, Op, Span};
 use super::geometry::Place;
 use super::lane::Lane;
 use super::mechanism::{Access, Mechanism};
-use super::targets::{Targets, cheapest};
+use super::targets::{Targets, cheapest, padded};
 use crate::{NcqSpec, QueueOrder};
 
 /// A command that needs the medium.
@@ -37,75 +37,109 @@ impl Queued {
     }
 }
 
-/// The commands waiting for the medium, oldest first.
+/// The commands waiting for the medium.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     order: QueueOrder,
     age_limit: Span,
     sequential_limit: Span,
-    /// Where each lies in `slots`.
-    queued: Vec<u32>,
+    /// What each is, by a number that it keeps; the numbers of those that are gone are used again.
     slots: Vec<Queued>,
     free: Vec<u32>,
-    /// Of each its first sector, if it is a read: what a look at the buffer needs, close together.
-    reads: Vec<u64>,
-    /// Of each what its cost depends on, close together.
+    /// The number before and behind each by age; the first is the list's two ends, the next are those of slot 0.
+    ages: Vec<(u32, u32)>,
+    /// What a choice looks at, close together and in no order: of each its slot, and how many came before it.
+    places: Vec<(u32, u64)>,
+    /// Coarsely where it begins, if it is a read; as long as [`padded`].
+    reads: Vec<i32>,
+    shift: u32,
+    /// What its cost depends on.
     targets: Targets,
+    arrived: u64,
     /// Scratch.
     costs: Vec<f32>,
     /// When the last of them has been decoded.
     all_ready: Instant,
 }
 
-/// Stands for "not a read" in [`Queue::reads`]; no disk has this many sectors.
-const NO_READ: u64 = u64::MAX;
+/// Coarse positions lie below this.
+const COARSE_BITS: u32 = 30;
+/// Stands for "not a read" in [`Queue::reads`]: far before all that is read, and a difference still has a sign.
+const NO_READ: i32 = -(1 << COARSE_BITS);
 
 impl Queue {
-    pub(super) fn new(spec: Option<&NcqSpec>) -> Queue {
+    /// Of a disk of that many sectors.
+    pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64) -> Queue {
         let (order, age_limit, depth) =
-            spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth));
+            spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
         Queue {
             order,
             age_limit,
             sequential_limit: spec.map_or(Span::MAX, |ncq| ncq.sequential_limit),
-            queued: Vec::with_capacity(depth as usize),
-            slots: Vec::with_capacity(depth as usize),
-            free: Vec::with_capacity(depth as usize),
-            reads: Vec::with_capacity(depth as usize),
-            targets: Targets::with_capacity(depth as usize),
-            costs: Vec::with_capacity(depth as usize),
+            slots: Vec::with_capacity(depth),
+            free: Vec::with_capacity(depth),
+            ages: vec![(0, 0)],
+            places: Vec::with_capacity(depth),
+            reads: vec![NO_READ; padded(depth)],
+            shift: (u64::BITS - disk_sectors.leading_zeros()).saturating_sub(COARSE_BITS),
+            targets: Targets::with_capacity(depth),
+            arrived: 0,
+            costs: Vec::with_capacity(padded(depth)),
             all_ready: Instant::ZERO,
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.queued.is_empty()
+        self.places.is_empty()
     }
 
     pub(super) fn push(&mut self, queued: Queued) {
         let access = queued.access();
-        self.reads.push(if access == Access::Read { queued.command.start.0 } else { NO_READ });
+        let place = self.places.len();
+        if place == self.reads.len() {
+            self.reads.resize(padded(2 * place + 1), NO_READ);
+        }
+        self.reads[place] =
+            if access == Access::Read { (queued.command.start.0 >> self.shift) as i32 } else { NO_READ };
         self.targets.push(&queued.place, access);
         self.all_ready = self.all_ready.max(queued.ready);
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(slot as usize) {
             Some(place) => *place = queued,
-            None => self.slots.push(queued),
+            None => {
+                self.slots.push(queued);
+                self.ages.push((0, 0));
+            }
         }
-        self.queued.push(slot);
+        self.arrived += 1;
+        self.places.push((slot, self.arrived));
+        let (link, youngest) = (slot + 1, self.ages[0].0);
+        self.ages[link as usize] = (youngest, 0);
+        self.ages[youngest as usize].1 = link;
+        self.ages[0].0 = link;
     }
 
-    pub(super) fn remove(&mut self, index: usize) -> Queued {
-        self.reads.remove(index);
-        self.targets.remove(index);
-        let slot = self.queued.remove(index);
+    /// The command in this place.
+    pub(super) fn remove(&mut self, place: usize) -> Queued {
+        self.targets.swap_remove(place);
+        let (slot, _) = self.places.swap_remove(place);
+        let last = self.places.len();
+        self.reads[place] = self.reads[last];
+        self.reads[last] = NO_READ;
+        let (before, behind) = self.ages[slot as usize + 1];
+        self.ages[before as usize].1 = behind;
+        self.ages[behind as usize].0 = before;
         self.free.push(slot);
         self.slots[slot as usize]
     }
 
+    fn oldest_slot(&self) -> Option<u32> {
+        self.ages[0].1.checked_sub(1)
+    }
+
     /// When the oldest arrived.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.queued.first().map(|&slot| self.slots[slot as usize].arrived)
+        self.oldest_slot().map(|slot| self.slots[slot as usize].arrived)
     }
 
     /// How long others wait at most for reads that continue each other.
@@ -115,56 +149,79 @@ impl Queue {
 
     /// Does a queued read go on where the last one ended? `window` is what has just been read.
     pub(super) fn continues(&self, window: Option<(u64, u64)>) -> bool {
-        self.any_in(window)
+        self.any_in(window) && (0..self.places.len()).any(|place| self.continues_in(window, place))
     }
 
-    /// Which command is next at `at`. `window` is what has just been read.
+    /// Which command is next at `at`, by its place. `window` is what has just been read.
     pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
-        let waited = at.since(self.oldest()?);
-        if self.order == QueueOrder::Arrival || self.queued.len() == 1 || waited > self.age_limit {
-            return Some(0);
+        let oldest = self.oldest_slot()?;
+        let waited = at.since(self.slots[oldest as usize].arrived);
+        if self.order == QueueOrder::Arrival || self.places.len() == 1 || waited > self.age_limit {
+            return self.places.iter().position(|&(slot, _)| slot == oldest);
         }
         if !self.any_in(window) {
             return Some(self.cheapest(at, mechanism));
         }
-        let continues = |&start: &u64| lies_in(window, start);
-        let Some(sequential) = self.reads.iter().position(continues) else { return Some(self.cheapest(at, mechanism)) };
-        if waited <= self.sequential_limit || sequential == 0 {
+        let streaming = (0..self.places.len()).filter(|&place| self.continues_in(window, place));
+        let Some(sequential) = streaming.min_by_key(|&place| self.places[place].1) else {
+            return Some(self.cheapest(at, mechanism));
+        };
+        if waited <= self.sequential_limit || self.places[sequential].0 == oldest {
             return Some(sequential);
         }
         // The stream has had its time: the best of the others, if there are any.
         self.work_out_costs(at, mechanism);
-        let streaming = self.reads.iter().map(continues);
-        self.costs.iter_mut().zip(streaming).filter(|(_, goes_on)| *goes_on).for_each(|(cost, _)| *cost = f32::MAX);
-        Some(cheapest(&self.costs).0)
+        for place in 0..self.places.len() {
+            if self.continues_in(window, place) {
+                self.costs[place] = f32::MAX;
+            }
+        }
+        Some(self.oldest_of_the_cheapest())
     }
 
-    /// Does any read begin in the window? All are looked at, several at a time.
+    /// Can any read begin in the window? All are looked at, coarsely and several at a time.
     fn any_in(&self, window: Option<(u64, u64)>) -> bool {
         let Some((first, end)) = window else { return false };
-        // Negative where it begins outside; what is no read is far outside.
-        let outside = |&start: &u64| (start.wrapping_sub(first) | end.wrapping_sub(start)) as i64;
-        self.reads.iter().map(outside).fold(-1, |all, one| all & one) >= 0
+        let (first, end) = ((first >> self.shift) as i32, (end >> self.shift) as i32);
+        // Negative where it begins outside.
+        let outside = |&start: &i32| start.wrapping_sub(first) | end.wrapping_sub(start);
+        let reads = &self.reads[..padded(self.places.len())];
+        reads.iter().map(outside).fold(-1, |all, one| all & one) >= 0
+    }
+
+    /// Is it a read that begins in the window?
+    fn continues_in(&self, window: Option<(u64, u64)>, place: usize) -> bool {
+        let queued = &self.slots[self.places[place].0 as usize];
+        queued.access() == Access::Read && lies_in(window, queued.command.start.0)
     }
 
     fn cheapest(&mut self, at: Instant, mechanism: &Mechanism) -> usize {
         self.work_out_costs(at, mechanism);
-        cheapest(&self.costs).0
+        self.oldest_of_the_cheapest()
+    }
+
+    fn oldest_of_the_cheapest(&self) -> usize {
+        let cheapest = cheapest(&self.costs);
+        if cheapest.is_only {
+            return cheapest.index;
+        }
+        let as_cheap = (0..self.places.len()).filter(|&place| self.costs[place] == cheapest.cost);
+        as_cheap.min_by_key(|&place| self.places[place].1).unwrap_or(cheapest.index)
     }
 
     /// What getting to each would cost \[ns\].
     fn work_out_costs(&mut self, at: Instant, mechanism: &Mechanism) {
         if self.all_ready <= at {
-            mechanism.costs(at, &self.targets, &mut self.costs);
-        } else {
-            let angle = mechanism.angle(at);
-            let cost = |queued: &Queued| {
-                let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
-                mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32
-            };
-            self.costs.clear();
-            self.costs.extend(self.queued.iter().map(|&slot| cost(&self.slots[slot as usize])));
+            return mechanism.costs(at, &self.targets, &mut self.costs);
         }
+        let angle = mechanism.angle(at);
+        let cost = |queued: &Queued| {
+            let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
+            mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32
+        };
+        self.costs.clear();
+        self.costs.extend(self.places.iter().map(|&(slot, _)| cost(&self.slots[slot as usize])));
+        self.costs.resize(padded(self.places.len()), f32::INFINITY);
     }
 }
 
@@ -174,3 +231,103 @@ fn lies_in(window: Option<(u64, u64)>, start: u64) -> bool {
 
 /// Longer delays are all the same to a choice.
 const LONGEST_DELAY_NS: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use blksched::author::RequestId;
+    use blksched::{Sector, SubmitterId};
+
+    use super::*;
+    use crate::hdd::mechanism::Accessed;
+    use crate::hdd::tests_support::{Random, hdd_spec};
+
+    /// The plain way: in the order of their age, each cost by itself.
+    struct Plain {
+        queued: Vec<Queued>,
+        spec: NcqSpec,
+    }
+
+    impl Plain {
+        fn choose(&self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
+            let waited = at.since(self.queued.first()?.arrived);
+            if self.spec.order == QueueOrder::Arrival || self.queued.len() == 1 || waited > self.spec.age_limit {
+                return Some(0);
+            }
+            let goes_on = |one: &Queued| one.access() == Access::Read && lies_in(window, one.command.start.0);
+            let sequential = self.queued.iter().position(goes_on);
+            if let Some(first) = sequential.filter(|&at| waited <= self.spec.sequential_limit || at == 0) {
+                return Some(first);
+            }
+            let cost = |one: &Queued| self.cost(at, mechanism, one);
+            let costs = self.queued.iter().map(|one| if goes_on(one) { f32::MAX } else { cost(one) });
+            let least = |best: (usize, f32), (nth, cost)| if cost < best.1 { (nth, cost) } else { best };
+            Some(costs.enumerate().fold((0, f32::INFINITY), least).0)
+        }
+
+        fn cost(&self, at: Instant, mechanism: &Mechanism, one: &Queued) -> f32 {
+            if self.queued.iter().all(|one| one.ready <= at) {
+                let (mut alone, mut costs) = (Targets::default(), Vec::new());
+                alone.push(&one.place, one.access());
+                mechanism.costs(at, &alone, &mut costs);
+                return costs[0];
+            }
+            let delay_ns = one.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
+            mechanism.cost(mechanism.angle(at), delay_ns, &one.place, one.access()) as f32
+        }
+    }
+
+    #[test]
+    fn a_choice_in_no_order_is_that_of_the_plain_way() {
+        let spec = hdd_spec("hdd-7200");
+        for (seed, order, age_limit_ms) in
+            [(1, QueueOrder::Positioning, 1000), (2, QueueOrder::Positioning, 30), (3, QueueOrder::Arrival, 1000)]
+        {
+            let ncq = NcqSpec { order, age_limit: Span::from_ms(age_limit_ms), ..spec.ncq.unwrap() };
+            let (mut queue, mut plain) =
+                (Queue::new(Some(&ncq), spec.capacity_sectors), Plain { queued: Vec::new(), spec: ncq });
+            let mut mechanism = Mechanism::new(&spec, seed);
+            let (mut random, mut at) = (Random(seed), Instant::ZERO);
+            // How many choices were made among several, and how many of them for a stream.
+            let (mut choices, mut streams) = (0, 0);
+            for nth in 0..30_000_u32 {
+                if plain.queued.len() < 32 && random.below(2) == 0 {
+                    // Many in one place, so that costs are equal, and many that go on.
+                    let near = mechanism.next_sector() + random.below(64);
+                    let sector = [random.below(8) * 1_000_000, near, random.below(spec.capacity_sectors - 100)];
+                    let start = sector[random.below(3) as usize].min(spec.capacity_sectors - 100);
+                    let op = if random.below(3) == 0 { Op::Write } else { Op::Read };
+                    let (rq, submitter) = (RequestId::from_index(nth), SubmitterId(0));
+                    let command = Command { rq, op, start: Sector(start), sectors: 8, fua: false, submitter };
+                    let (place, lane) = mechanism.locate(start);
+                    let ready = at + Span::from_us(random.below(12));
+                    let queued = Queued { command, place, lane, arrived: at, ready };
+                    queue.push(queued);
+                    plain.queued.push(queued);
+                    continue;
+                }
+                at += Span::from_us(random.below(400));
+                let next = mechanism.next_sector();
+                let window = (random.below(3) == 0).then(|| (next.saturating_sub(32), next + 32));
+                let (ours, theirs) = (queue.choose(at, &mechanism, window), plain.choose(at, &mechanism, window));
+                assert_eq!(queue.oldest(), plain.queued.first().map(|queued| queued.arrived));
+                let (Some(ours), Some(theirs)) = (ours, theirs) else {
+                    assert_eq!(ours, theirs);
+                    continue;
+                };
+                choices += u32::from(plain.queued.len() > 1);
+                let (taken, wanted) = (queue.remove(ours), plain.queued.remove(theirs));
+                assert_eq!(taken.command, wanted.command, "choice {choices} of {}", plain.queued.len() + 1);
+                streams += u32::from(lies_in(window, taken.command.start.0));
+                let Accessed { until, .. } = mechanism.access_on(
+                    at.max(taken.ready),
+                    (&taken.place, &taken.lane),
+                    taken.command.start.0 + 8,
+                    taken.access(),
+                    Span::ZERO,
+                );
+                at = until;
+            }
+            assert!(choices > 5_000 && streams > 200, "{choices}, {streams}");
+        }
+    }
+}

@@ -100,14 +100,13 @@ pub(super) struct SeekEstimate {
 }
 
 impl SeekEstimate {
-    /// As [`SeekCurve::move_ns`], to a few nanoseconds.
+    /// As [`SeekCurve::move_ns`], to a few nanoseconds; `cylinders` is a whole number.
     #[inline(always)]
-    pub(super) fn move_ns(&self, distance: i32, same_head: bool) -> f32 {
-        let cylinders = distance as f32;
+    pub(super) fn move_ns(&self, cylinders: f32, same_head: bool) -> f32 {
         let short = if cylinders < self.knee { cylinders } else { self.knee };
         let arm = self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short);
         let switch = if same_head { 0.0 } else { self.head_switch_ns };
-        if distance > 0 { arm } else { switch }
+        if cylinders > 0.0 { arm } else { switch }
     }
 }
 

@@ -3,80 +3,155 @@
 use super::geometry::{Place, Track};
 use super::mechanism::Access;
 
-/// What the cost of getting to each of some places depends on.
+/// So many are worked out without asking whether there are as many: each field's length is a multiple of this.
+const LANES: usize = 8;
+
+/// What the cost of getting to each of some places depends on. What lies behind the last place counts for nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Targets {
-    pub(super) cylinders: Vec<i32>,
-    pub(super) heads: Vec<i32>,
+    len: usize,
+    /// Whole numbers: no disk has 2²⁴ cylinders.
+    cylinders: Vec<f32>,
+    heads: Vec<i32>,
     /// \[ns of a revolution\]
-    pub(super) angles: Vec<i32>,
+    angles: Vec<i32>,
     /// 1 for a write, which waits for the arm to settle, 0 for a read.
-    pub(super) settles: Vec<f32>,
+    settles: Vec<f32>,
+}
+
+/// The fields of all places, and of some more that do not count: as many as make the number a multiple of [`LANES`].
+pub(super) struct Fields<'t> {
+    pub(super) cylinders: &'t [f32],
+    pub(super) heads: &'t [i32],
+    pub(super) angles: &'t [i32],
+    pub(super) settles: &'t [f32],
 }
 
 impl Targets {
     pub(super) fn with_capacity(capacity: usize) -> Targets {
-        Targets {
-            cylinders: Vec::with_capacity(capacity),
-            heads: Vec::with_capacity(capacity),
-            angles: Vec::with_capacity(capacity),
-            settles: Vec::with_capacity(capacity),
-        }
+        let mut targets = Targets::default();
+        targets.grow(padded(capacity));
+        targets
+    }
+
+    fn grow(&mut self, length: usize) {
+        self.cylinders.resize(length, 0.0);
+        self.heads.resize(length, 0);
+        self.angles.resize(length, 0);
+        self.settles.resize(length, 0.0);
     }
 
     pub(super) fn len(&self) -> usize {
-        self.cylinders.len()
+        self.len
     }
 
+    #[inline]
     pub(super) fn push(&mut self, place: &Place, access: Access) {
-        self.cylinders.push(place.track.cylinder);
-        self.heads.push(place.track.head);
-        self.angles.push(place.angle);
-        self.settles.push(if access == Access::Write { 1.0 } else { 0.0 });
+        let at = self.len;
+        if at == self.cylinders.len() {
+            self.grow(padded(2 * at + 1));
+        }
+        self.cylinders[at] = place.track.cylinder as f32;
+        self.heads[at] = place.track.head;
+        self.angles[at] = place.angle;
+        self.settles[at] = if access == Access::Write { 1.0 } else { 0.0 };
+        self.len += 1;
     }
 
     /// One of them, as far as a choice needs it.
     pub(super) fn get(&self, index: usize) -> (Place, Access) {
-        let track = Track { cylinder: self.cylinders[index], head: self.heads[index] };
+        let track = Track { cylinder: self.cylinders[index] as i32, head: self.heads[index] };
         let access = if self.settles[index] > 0.0 { Access::Write } else { Access::Read };
         (Place { track, angle: self.angles[index], unrolled: 0 }, access)
     }
 
-    pub(super) fn remove(&mut self, index: usize) {
-        self.cylinders.remove(index);
-        self.heads.remove(index);
-        self.angles.remove(index);
-        self.settles.remove(index);
+    /// All of them.
+    #[inline(always)]
+    pub(super) fn fields(&self) -> Fields<'_> {
+        let count = padded(self.len);
+        Fields {
+            cylinders: &self.cylinders[..count],
+            heads: &self.heads[..count],
+            angles: &self.angles[..count],
+            settles: &self.settles[..count],
+        }
+    }
+
+    /// This one is gone, and the last has its place.
+    #[inline]
+    pub(super) fn swap_remove(&mut self, index: usize) {
+        self.len -= 1;
+        let last = self.len;
+        self.cylinders[index] = self.cylinders[last];
+        self.heads[index] = self.heads[last];
+        self.angles[index] = self.angles[last];
+        self.settles[index] = self.settles[last];
     }
 
     pub(super) fn clear(&mut self) {
-        self.cylinders.clear();
-        self.heads.clear();
-        self.angles.clear();
-        self.settles.clear();
+        self.len = 0;
     }
 }
 
-/// The cheapest of some costs; the first of several.
-pub(super) fn cheapest(costs: &[f32]) -> (usize, f32) {
-    // Costs are not negative, and such floats are in the order of their bits, which are compared several at a time.
-    let least = costs.iter().map(|cost| cost.to_bits() as i32).fold(f32::INFINITY.to_bits() as i32, i32::min);
-    let cost = f32::from_bits(least as u32);
-    (costs.iter().position(|one| *one == cost).unwrap_or(0), cost)
+/// The next multiple of [`LANES`]; that it is one is seen by the compiler, which therefore makes no loop for a rest.
+#[inline(always)]
+pub(super) fn padded(count: usize) -> usize {
+    (count + (LANES - 1)) & !(LANES - 1)
+}
+
+/// The cheapest of some costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cheapest {
+    /// The first of them.
+    pub(super) index: usize,
+    pub(super) cost: f32,
+    /// No other is as cheap.
+    pub(super) is_only: bool,
+}
+
+/// Of these costs; what lies between their number and a multiple of [`LANES`] is infinite and does not count.
+pub(super) fn cheapest(costs: &[f32]) -> Cheapest {
+    let mut least = [f32::INFINITY; LANES];
+    for some in costs.chunks_exact(LANES) {
+        for (least, cost) in least.iter_mut().zip(some) {
+            *least = if *cost < *least { *cost } else { *least };
+        }
+    }
+    let cost = least.into_iter().fold(f32::INFINITY, |least, cost| if cost < least { cost } else { least });
+    // Counting is what becomes a comparison of several and one test.
+    let among = |some: &[f32]| some.iter().filter(|one| **one == cost).count();
+    let mut chunks = costs.chunks_exact(LANES).enumerate().filter(|(_, some)| among(some) > 0);
+    let Some((nth, first)) = chunks.next() else { return Cheapest { index: 0, cost, is_only: true } };
+    let index = nth * LANES + first.iter().position(|one| *one == cost).unwrap_or(0);
+    Cheapest { index, cost, is_only: among(first) == 1 && chunks.next().is_none() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::cheapest;
+    use super::{Cheapest, LANES, cheapest, padded};
+
+    fn of(costs: &[f32]) -> Cheapest {
+        let mut all = costs.to_vec();
+        all.resize(padded(costs.len()), f32::INFINITY);
+        cheapest(&all)
+    }
 
     #[test]
-    fn the_first_of_the_cheapest_is_found() {
-        assert_eq!(cheapest(&[3.0, 1.5, 2.0, 1.5, f32::MAX]), (1, 1.5));
-        assert_eq!(cheapest(&[0.0, 0.0]), (0, 0.0));
+    fn the_first_of_the_cheapest_is_found_and_whether_there_are_others() {
+        let found = |index, cost, is_only| Cheapest { index, cost, is_only };
+        assert_eq!(of(&[3.0, 1.5, 2.0, 1.5, f32::MAX]), found(1, 1.5, false));
+        assert_eq!(of(&[0.0, 0.0]), found(0, 0.0, false));
         let mut costs: Vec<f32> = (0..40).map(|nth| (nth * 7_919 % 40) as f32 * 1e5).collect();
-        assert_eq!(cheapest(&costs), (0, 0.0));
+        assert_eq!(of(&costs), found(0, 0.0, true));
         costs[0] = f32::MAX;
-        assert_eq!(cheapest(&costs).1, 1e5);
-        assert_eq!(cheapest(&[]), (0, f32::INFINITY));
+        assert_eq!((of(&costs).cost, of(&costs).is_only), (1e5, true));
+        for last in 0..3 * LANES {
+            let mut costs = vec![2.0; last];
+            costs.push(1.0);
+            assert_eq!(of(&costs), found(last, 1.0, true));
+            costs.insert(0, 1.0);
+            assert_eq!(of(&costs), found(0, 1.0, false));
+        }
+        assert_eq!(cheapest(&[]), found(0, f32::INFINITY, true));
     }
 }

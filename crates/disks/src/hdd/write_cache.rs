@@ -168,7 +168,7 @@ impl WriteCache {
         let first = candidates.start;
         self.extents.range(candidates).for_each(|extent| self.targets.push(&extent.place, Access::Write));
         mechanism.costs(at, &self.targets, &mut self.costs);
-        first + cheapest(&self.costs).0
+        first + cheapest(&self.costs).index
     }
 
     /// Takes the next piece of an extent out, to be written.
