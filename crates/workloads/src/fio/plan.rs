@@ -5,6 +5,7 @@ mod log;
 
 use core::ops::Range;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
@@ -30,14 +31,15 @@ const SECTOR_BYTES: u64 = 512;
 /// One process's state machine, in waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Scripted {
-    script: Script,
+    /// All its runs follow this one.
+    script: Arc<Script>,
     /// Of a job that goes through the page cache.
     buffering: Option<Buffering>,
 }
 
 impl Scripted {
     #[cfg(test)]
-    pub(super) fn script(&self) -> &Script {
+    pub(super) fn script(&self) -> &Arc<Script> {
         &self.script
     }
 
@@ -58,14 +60,13 @@ impl Scripted {
 
     /// Ends it after that much time, unless it ends before.
     pub(crate) fn shorten(&mut self, runtime: Span) {
-        self.script.runtime = self.script.runtime.min(runtime);
+        let script = Arc::make_mut(&mut self.script);
+        script.runtime = script.runtime.min(runtime);
     }
 
     /// The state machine, for one run with this seed, begun this much later.
     pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
-        let (from, to) = self.script.startdelay;
-        let script = Script { startdelay: (from + later, to + later), ..self.script.clone() };
-        let process = Process::new(script, seed);
+        let process = Process::new(self.script.clone(), later, seed);
         match &self.buffering {
             None => Box::new(process),
             Some(how) => Box::new(Buffered::new(process, how.clone())),
@@ -94,8 +95,9 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     }
     let extents =
         layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
-    let mut plan = Plan { notes: files.notes(&clones), ..Plan::default() };
-    let mut scripts = Vec::new();
+    let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
+    let mut plan = Plan { notes, jobs, ..Plan::default() };
+    let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
     let mut order = JobOrder::default();
     for clone in &clones {
         match regions(clone, &extents, &files.needs) {
@@ -116,7 +118,8 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
                     }
                 };
                 plan.jobs.push(JobPlan { is_buffered: buffering.is_some(), ..job });
-                scripts.push(Scripted { script, buffering });
+                scripts.push(script);
+                bufferings.push(buffering);
             }
             // Clones of one job fail alike.
             Err(problem) if problems.last().is_some_and(|last| last.place == problem.place) => {}
@@ -128,10 +131,11 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     }
     company::acquaint(&clones, &plan.jobs, &mut scripts);
     plan.groups = company::group(&clones, &mut plan.jobs);
-    for (job, scripted) in plan.jobs.iter().zip(&mut scripts) {
-        scripted.script.group = job.cgroup;
-    }
-    plan.origins = scripts.into_iter().map(|scripted| Origin::Job(Box::new(scripted))).collect();
+    plan.origins.reserve_exact(scripts.len());
+    plan.origins.extend(plan.jobs.iter().zip(scripts).zip(bufferings).map(|((job, script), buffering)| {
+        let script = Arc::new(Script { group: job.cgroup, ..script });
+        Origin::Job(Box::new(Scripted { script, buffering }))
+    }));
     Ok(plan)
 }
 
@@ -453,7 +457,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         group: GroupId::ROOT,
         written_as: if s.sg_verifies && s.engine == Engine::SynchronousCommands { Op::Read } else { Op::Write },
         commands: commands(s),
-        pattern: pattern(s),
+        pattern: Arc::new(pattern(s)),
         files: file_set(s, regions),
         mix: s.mix,
         reads_percent: s.rwmixread_percent as u32,

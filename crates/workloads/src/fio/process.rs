@@ -1,6 +1,7 @@
 //! One process of a job as a state machine: when it submits what, and when it is done.
 
 use core::cell::Cell;
+use std::sync::Arc;
 
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Bio, Durability, Hints, Instant, Op, Sector, Span, SubmitterId, Tag};
@@ -79,7 +80,7 @@ enum Call {
 /// Its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    script: Script,
+    script: Arc<Script>,
     phase: Phase,
     startdelay: Span,
     files: Files,
@@ -130,11 +131,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub fn new(script: Script, seed: u64) -> Process {
+    /// One of a run with this seed; it begins `later` than its script says.
+    pub fn new(script: Arc<Script>, later: Span, seed: u64) -> Process {
         let purpose = |purpose| Pcg64Mcg::seed_from_u64(script.seeds.of(seed, script.submitter, purpose));
         let mut others = purpose(seeds::Purpose::Others);
         let (from, to) = (script.startdelay.0.as_ns(), script.startdelay.1.as_ns());
-        let startdelay = Span::from_ns(others.random_range(from..=to));
+        let startdelay = later + Span::from_ns(others.random_range(from..=to));
         let begins = Phase::Begins(super::RUN_BEGINS + startdelay);
         let of = |purpose| script.seeds.of(seed, script.submitter, purpose);
         let file_seeds = FileSeeds {

@@ -5,22 +5,21 @@ use std::sync::Arc;
 
 use blksched::{Group, GroupId, SubmitterId};
 
-use super::Scripted;
 use crate::fio::files::JobClone;
-use crate::fio::process::{Ends, FlowPlan};
+use crate::fio::process::{Ends, FlowPlan, Script};
 use crate::fio::settings::{ExitWhat, GroupFile, Written};
 use crate::plan::{GroupPlan, JobPlan};
 
 /// Tells every process the others that it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
-pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut [Scripted]) {
+pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut [Script]) {
     let groups = gathered(jobs.iter().map(|job| (u64::from(job.group), job.submitter)));
-    let behind = |scripted: &Scripted| (u64::from(scripted.script.behind), scripted.script.submitter);
+    let behind = |script: &Script| (u64::from(script.behind), script.submitter);
     let batches = gathered(scripts.iter().map(behind));
     let all: Arc<[SubmitterId]> = jobs.iter().map(|job| job.submitter).collect();
     let flow_of = |clone: &JobClone<'_>| clone.job.settings.pace.flow.map(|_| clone.job.settings.pace.flow_id);
     let flows = clones.iter().zip(jobs).filter_map(|(clone, job)| Some((flow_of(clone)?, job.submitter)));
     let flows = gathered(flows);
-    for ((clone, job), Scripted { script, .. }) in clones.iter().zip(jobs).zip(scripts) {
+    for ((clone, job), script) in clones.iter().zip(jobs).zip(scripts) {
         let s = &clone.job.settings;
         let at_exit = s.ending.exitall.then(|| match s.ending.exit_what {
             ExitWhat::Group => groups[&u64::from(job.group)].clone(),

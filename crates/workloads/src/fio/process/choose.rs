@@ -23,6 +23,7 @@ impl Process {
     }
 
     /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
+    #[inline]
     fn direction(&mut self, now: Instant) -> Ddir {
         let [first, second] = *self.choices() else { return self.choices()[0] };
         let reads = self.directions.random_range(0..100) < self.script.reads_percent;
@@ -31,6 +32,7 @@ impl Process {
     }
 
     /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
+    #[inline]
     fn place(&mut self, now: Instant, ddir: Ddir) -> Option<(Sector, u32)> {
         if let Some(log) = &mut self.log {
             return Some(log.submit(now));

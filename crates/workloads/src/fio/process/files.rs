@@ -92,7 +92,7 @@ enum Choice {
 }
 
 impl Files {
-    pub fn new(set: FileSet, pattern: Pattern, seeds: FileSeeds) -> Files {
+    pub fn new(set: FileSet, pattern: Arc<Pattern>, seeds: FileSeeds) -> Files {
         let count = set.files.len();
         let mut random = Pcg64Mcg::seed_from_u64(seeds.service);
         let choice = match &set.service.turn {
@@ -106,7 +106,7 @@ impl Files {
         let used = vec![None; count];
         Files {
             set,
-            pattern: Arc::new(pattern),
+            pattern,
             seeds,
             used,
             current: count - 1,
@@ -154,27 +154,40 @@ impl Files {
         self.used().offsets.length(ddir)
     }
 
+    #[inline]
     fn used(&mut self) -> &mut Used {
+        // Mostly it was used before.
+        if self.used[self.current].is_none() {
+            self.use_first();
+        }
+        self.used[self.current].as_mut().unwrap_or_else(|| unreachable!("it is used"))
+    }
+
+    #[cold]
+    fn use_first(&mut self) {
         let (file, seeds) = (self.current, self.seeds);
         // The first file's seeds are those of a job with one.
         let seed = |seed: u64| if file == 0 { seed } else { mix(seed ^ mix(file as u64)) };
         let random = |purpose| Pcg64Mcg::seed_from_u64(seed(purpose));
         let (pattern, area) = (&self.pattern, self.set.files[file].area);
-        self.used[file].get_or_insert_with(|| {
-            let offsets = Offsets::new(pattern, area, random(seeds.offsets), random(seeds.lengths));
-            Box::new(Used { offsets, submitted: 0 })
-        })
+        let offsets = Offsets::new(pattern, area, random(seeds.offsets), random(seeds.lengths));
+        self.used[file] = Some(Box::new(Used { offsets, submitted: 0 }));
     }
 
     fn is_done(&self, file: usize) -> bool {
         self.used[file].as_ref().is_some_and(|used| used.submitted >= self.set.files[file].bytes)
     }
 
+    #[inline]
     fn choose(&mut self) {
         if let Choice::Only = self.choice {
             self.current = 0;
             return;
         }
+        self.choose_among_several();
+    }
+
+    fn choose_among_several(&mut self) {
         let done = self.is_done(self.current);
         let stays =
             self.served > 0 && (self.set.service.turn == Turn::Sequential || self.served < self.set.service.every);

@@ -1,5 +1,7 @@
 //! Where the next block lies, and how long it is.
 
+use std::sync::Arc;
+
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::Sector;
 use rand::{Rng, RngExt};
@@ -52,7 +54,7 @@ pub(crate) struct Area {
 #[derive(Clone, Debug)]
 pub(super) struct Offsets {
     area: Area,
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     walk: Walk,
     /// Draws lengths and the share of jumps.
     lengths: Pcg64Mcg,
@@ -81,7 +83,7 @@ enum Walk {
 }
 
 impl Offsets {
-    pub fn new(pattern: &Pattern, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
+    pub fn new(pattern: &Arc<Pattern>, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
         let walk = match (pattern.order, pattern.covers()) {
             (Order::Sequential, _) => Walk::Sequential,
             (Order::Random, Covers::Nothing) => free(pattern, area, random),
@@ -98,6 +100,7 @@ impl Offsets {
 
     /// The next I/O of this direction, the `nth` of the job: its first sector and length. `None`: this pass over the
     /// file is over.
+    #[inline]
     pub fn next(&mut self, dir: Ddir, nth: u64) -> Option<(Sector, u32)> {
         let step = self.step(dir, nth);
         let (at, length) = match step {
@@ -116,13 +119,19 @@ impl Offsets {
         Some((Sector(self.area.start.0 + at), length))
     }
 
+    #[inline]
     fn sizes(&self, dir: Ddir, step: Step) -> &Sizes {
         let onward = self.pattern.sizes_onward.as_ref().filter(|_| step != Step::Jump);
         onward.unwrap_or(&self.pattern.sizes[dir])
     }
 
     /// A length that does not reach beyond this many sectors.
+    #[inline]
     fn length_at(&mut self, dir: Ddir, step: Step, left: u64) -> Option<u32> {
+        // Mostly there is but one, which needs no draw.
+        if let Sizes::One(sectors) = *self.sizes(dir, step) {
+            return (u64::from(sectors) <= left).then_some(sectors);
+        }
         let mut random = self.lengths.clone();
         let length = self.sizes(dir, step).draw_within(left, &mut random);
         self.lengths = random;
@@ -149,6 +158,7 @@ impl Offsets {
         self.pattern.sizes[ddir].draw(&mut self.lengths)
     }
 
+    #[inline]
     fn step(&mut self, dir: Ddir, nth: u64) -> Step {
         if self.pattern.order == Order::Sequential {
             return Step::Onward;
@@ -191,6 +201,7 @@ impl Offsets {
         Some((again, self.length_at(dir, Step::Onward, reach - again)?))
     }
 
+    #[inline]
     fn jump(&mut self, dir: Ddir) -> Option<(u64, u32)> {
         let unit = self.pattern.sizes[dir].min();
         match &mut self.walk {

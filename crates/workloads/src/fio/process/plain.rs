@@ -114,6 +114,8 @@ impl Process {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use blksched::{Span, Tag};
 
     use super::*;
@@ -142,7 +144,7 @@ mod tests {
         "rw=randread\nmax_latency=1s",
     ];
 
-    fn script(options: &str) -> Script {
+    fn script(options: &str) -> Arc<Script> {
         let engine = if options.contains("ioengine") { "" } else { "ioengine=libaio\n" };
         let job = format!("[j]\nfilename=/dev/sda\ndirect=1\n{engine}{options}\n");
         let plan = JobFile::parse(&job, "test").and_then(|file| file.plan(1 << 24)).expect("a job file");
@@ -194,8 +196,8 @@ mod tests {
     fn the_short_way_does_what_the_long_one_does() {
         for (options, seed) in PLAIN.iter().flat_map(|options| (0..6).map(move |seed| (options, seed))) {
             let script = script(options);
-            let long = Process { plain: false, ..Process::new(script.clone(), seed) };
-            let short = Process::new(script, seed);
+            let long = Process { plain: false, ..Process::new(script.clone(), Span::ZERO, seed) };
+            let short = Process::new(script, Span::ZERO, seed);
             assert!(short.plain, "{options}");
             let fails = (seed % 3 == 2).then_some(5 + seed);
             let (long, short) = (life(long, seed, fails), life(short, seed, fails));

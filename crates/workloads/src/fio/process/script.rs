@@ -1,6 +1,7 @@
 //! What a process is to do, once everything is resolved.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use blksched::{GroupId, Op, Priority, Span, SubmitterId};
 
@@ -24,7 +25,7 @@ pub(crate) struct Script {
     /// What a write is to the disk.
     pub written_as: Op,
     pub commands: PerDdir<Vec<Command>>,
-    pub pattern: Pattern,
+    pub pattern: Arc<Pattern>,
     pub files: FileSet,
     pub mix: Mix,
     /// Of a mix of reads and writes \[%\].

@@ -76,7 +76,15 @@ impl Skew {
     }
 
     /// One block.
+    #[inline]
     pub fn draw(&self, random: &mut Pcg64Mcg) -> u64 {
+        match self {
+            Skew::Uniform { blocks } => random.random_range(0..*blocks),
+            skewed => skewed.draw_skewed(random),
+        }
+    }
+
+    fn draw_skewed(&self, random: &mut Pcg64Mcg) -> u64 {
         match self {
             Skew::Uniform { blocks } => random.random_range(0..*blocks),
             Skew::Ranked { draw, blocks, place } => {
