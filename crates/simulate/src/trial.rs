@@ -178,7 +178,7 @@ pub struct Findings {
 #[derive(Clone, Debug)]
 pub struct JobOutcome {
     /// What fio would report.
-    pub record: JobRecord,
+    pub record: Box<JobRecord>,
     /// When it exited, if it did.
     pub exited: Option<Instant>,
     /// How long it wanted the disk, and how long it had it.
@@ -195,7 +195,7 @@ impl Findings {
     /// # Panics
     /// If there are none.
     pub fn merged(&self, members: &[usize]) -> JobRecord {
-        let mut record = self.jobs[members[0]].record.clone();
+        let mut record = JobRecord::clone(&self.jobs[members[0]].record);
         members[1..].iter().for_each(|&other| record.merge(&self.jobs[other].record));
         record
     }
@@ -328,7 +328,7 @@ impl Trial {
         let shares: BTreeMap<SubmitterId, Share> =
             reasons.submitters().map(|time| (time.submitter, time.share)).collect();
         let share_of = |submitter: SubmitterId| shares.get(&submitter).copied().unwrap_or_default();
-        let outcome = |(index, ((mut record, exited), job)): (usize, ((JobRecord, Option<Instant>), &JobPlan))| {
+        let outcome = |(index, ((mut record, exited), job)): (usize, ((Box<JobRecord>, _), &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);

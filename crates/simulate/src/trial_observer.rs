@@ -24,7 +24,7 @@ pub(crate) struct TrialObserver {
 
 impl TrialObserver {
     pub(crate) fn new(plan: &Plan, is_told: bool) -> TrialObserver {
-        let mut recorder = Recorder::new();
+        let mut recorder = Recorder::of_jobs(plan.jobs.len());
         for job in &plan.jobs {
             let engine = if job.depth > 1 { Engine::Queueing } else { Engine::Blocking };
             let (name, group, depth, report) = (job.name.clone(), job.group, job.depth, report(job));
@@ -41,13 +41,13 @@ impl TrialObserver {
     }
 
     /// Every job's record, and when it exited, if it did.
-    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = (JobRecord, Option<Instant>)> {
+    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = (Box<JobRecord>, Option<Instant>)> {
         for (job, exited) in self.exited.iter().enumerate() {
             if exited.is_none() {
                 self.recorder.ended(JobId(job), end);
             }
         }
-        self.recorder.into_records().into_iter().zip(self.exited)
+        self.recorder.into_records().zip(self.exited)
     }
 }
 

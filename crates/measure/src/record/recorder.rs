@@ -37,7 +37,8 @@ pub struct Completion {
 
 #[derive(Clone, Debug)]
 struct Running {
-    record: JobRecord,
+    /// Handed on as it lies when the run is over.
+    record: Box<JobRecord>,
     started: Option<Instant>,
     windows: Windows,
     in_flight: u32,
@@ -61,10 +62,15 @@ impl Recorder {
         Recorder::default()
     }
 
+    /// One with room for that many jobs, and for no more than that until there are.
+    pub fn of_jobs(count: usize) -> Recorder {
+        Recorder { jobs: Vec::with_capacity(count), ..Recorder::default() }
+    }
+
     /// Keep a record of `job`.
     pub fn add_job(&mut self, job: Job) -> JobId {
         self.jobs.push(Running {
-            record: JobRecord::new(job),
+            record: Box::new(JobRecord::new(job)),
             started: None,
             windows: Windows::default(),
             in_flight: 0,
@@ -166,8 +172,8 @@ impl Recorder {
     }
 
     /// Every job's record, in the order in which they were added.
-    pub fn into_records(self) -> Vec<JobRecord> {
-        self.jobs.into_iter().map(|running| running.record).collect()
+    pub fn into_records(self) -> impl ExactSizeIterator<Item = Box<JobRecord>> {
+        self.jobs.into_iter().map(|running| running.record)
     }
 
     /// How many submissions came from submitters that no job owns.
@@ -190,7 +196,7 @@ impl Running {
         let mut job = core::mem::take(&mut self.record.job);
         job.report.ramp = Span::ZERO;
         let log = self.record.log.take().map(|log| Box::new(log.starting(started + ramp)));
-        self.record = JobRecord { log, ..JobRecord::new(job) };
+        *self.record = JobRecord { log, ..JobRecord::new(job) };
         self.windows = Windows::default();
         self.started = Some(started + ramp);
     }
@@ -302,7 +308,7 @@ mod tests {
         recorder.submitted(at(10), WHO, Op::Read);
         recorder.completed(at(100), &read(1, 10, 15, 40));
         recorder.ended(job, at(1010));
-        recorder.into_records().remove(0)
+        *recorder.into_records().next().unwrap()
     }
 
     #[test]
@@ -337,7 +343,7 @@ mod tests {
                 recorder.completed(at(us + 300), &read(tag, us, us, us + 1));
             }
             recorder.ended(job, at(1000));
-            let record = recorder.into_records().remove(0);
+            let record = recorder.into_records().next().unwrap();
             (record.read.ios, record.runtime, record.latencies.total())
         };
         assert_eq!(run(Span::ZERO), (2, Span::from_us(1000), 2));

@@ -46,7 +46,7 @@ fn records() -> Vec<JobRecord> {
         }
     }
     jobs.into_iter().for_each(|job| recorder.ended(job, at(2_001_000)));
-    recorder.into_records()
+    recorder.into_records().map(|record| *record).collect()
 }
 
 fn pairs(options: &[(&str, &str)]) -> Vec<(String, String)> {
