@@ -14,12 +14,14 @@ pub struct Moments {
 
 impl Moments {
     /// Count `value` in.
+    #[inline]
     pub fn record(&mut self, value: u64) {
         let wide = u128::from(value);
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += 1;
-        self.sum = self.sum.saturating_add(wide);
+        // It is more than 2⁶⁴ values that this has no room for.
+        self.sum += wide;
         self.squares = self.squares.saturating_add(wide * wide);
     }
 

@@ -150,6 +150,13 @@ impl Disk {
         if self.kept == Kept::Shares {
             return;
         }
+        let about = if works { &self.working } else { &self.in_flight };
+        if any_in_flight && let Some(command) = about.only_command() {
+            // Mostly commands of one kind have the moment, and who waits waits behind them.
+            time.ns[command] += ns;
+            self.behind[command] += ns;
+            return;
+        }
         let at_rest = matches!(resting, Cause::Empty | Cause::Unserved);
         match (works, any_in_flight) {
             (true, in_flight) if in_flight || at_rest => self.working.book(ns, &mut time.ns),

@@ -70,6 +70,13 @@ impl Shared {
         commands > 0
     }
 
+    /// The place of what all are there for, if that is commands of one kind.
+    #[inline]
+    pub(super) fn only_command(&self) -> Option<usize> {
+        let kind = self.some.trailing_zeros() as usize;
+        (self.some.is_power_of_two() && kind != Serving::Destaging.index()).then_some(kind)
+    }
+
     /// No process shares.
     pub(super) fn is_empty(&self) -> bool {
         self.total == 0

@@ -76,6 +76,8 @@ pub(super) struct Asker(usize);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Submitters {
     places: FxHashMap<SubmitterId, Asker>,
+    /// Who was looked up last.
+    last: Option<(SubmitterId, Asker)>,
     times: Vec<SubmitterTime>,
     sleeps: PerDir<Sleeps>,
 }
@@ -90,12 +92,22 @@ impl Submitters {
     }
 
     /// Its place, made for it if it is new.
+    #[inline]
     pub(super) fn of(&mut self, submitter: SubmitterId) -> Asker {
+        match self.last {
+            Some((last, asker)) if last == submitter => asker,
+            _ => self.look_up(submitter),
+        }
+    }
+
+    fn look_up(&mut self, submitter: SubmitterId) -> Asker {
         let times = &mut self.times;
-        *self.places.entry(submitter).or_insert_with(|| {
+        let asker = *self.places.entry(submitter).or_insert_with(|| {
             times.push(SubmitterTime { submitter, ..SubmitterTime::default() });
             Asker(times.len() - 1)
-        })
+        });
+        self.last = Some((submitter, asker));
+        asker
     }
 
     /// It wants one thing more.

@@ -138,17 +138,24 @@ impl Tables {
         self.entries.get(rq.index()).is_some_and(|entry| matches!(entry.place, Place::Queued(_)))
     }
 
+    #[inline]
     pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut Entry {
         if self.entries.len() <= rq.index() {
-            self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, None));
-            if self.kept == Kept::All {
-                self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
-            }
+            self.grow(rq);
         }
         &mut self.entries[rq.index()]
     }
 
+    #[cold]
+    fn grow(&mut self, rq: RequestId) {
+        self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, None));
+        if self.kept == Kept::All {
+            self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
+        }
+    }
+
     /// `rq` is queued at `at`, when the integrals stand so.
+    #[inline]
     pub(super) fn enter(&mut self, rq: RequestId, entry: Entry, at: Instant, integrals: &Integrals) {
         self.queued[entry.dir] += 1;
         *self.entry_mut(rq) = Entry { place: Place::Queued(at), ..entry };

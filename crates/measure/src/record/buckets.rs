@@ -18,6 +18,21 @@ pub const LATENCY_BOUNDS_NS: [u64; 31] = {
     bounds
 };
 
+/// Of each number of bits, how many bounds the least number that has so many is not below.
+const PASSED: [u8; u64::BITS as usize + 1] = {
+    let mut passed = [0; u64::BITS as usize + 1];
+    let mut bits = 1;
+    while bits <= u64::BITS as usize {
+        while (passed[bits] as usize) < LATENCY_BOUNDS_NS.len()
+            && LATENCY_BOUNDS_NS[passed[bits] as usize] <= 1 << (bits - 1)
+        {
+            passed[bits] += 1;
+        }
+        bits += 1;
+    }
+    passed
+};
+
 /// Counts of latencies below each bound and not below the one before; the last is of those beyond all bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyBuckets {
@@ -27,7 +42,10 @@ pub struct LatencyBuckets {
 impl LatencyBuckets {
     /// Count in a latency of `ns`.
     pub fn record(&mut self, ns: u64) {
-        self.counts[LATENCY_BOUNDS_NS.partition_point(|&bound| bound <= ns)] += 1;
+        let passed = usize::from(PASSED[(u64::BITS - ns.leading_zeros()) as usize]);
+        // Between a power of two and the next lie at most two; added without a branch, which could not be predicted.
+        let passes = |nth: usize| LATENCY_BOUNDS_NS.get(nth).is_some_and(|bound| *bound <= ns);
+        self.counts[passed + usize::from(passes(passed)) + usize::from(passes(passed + 1))] += 1;
     }
 
     /// Count in everything that `other` counted.
@@ -56,6 +74,17 @@ mod tests {
         assert_eq!(LATENCY_BOUNDS_NS[..3], [2, 4, 10]);
         assert_eq!(LATENCY_BOUNDS_NS[9..12], [1000, 2000, 4000]);
         assert_eq!(LATENCY_BOUNDS_NS[28..], [750_000_000, 1_000_000_000, 2_000_000_000]);
+    }
+
+    #[test]
+    fn a_latency_is_in_the_step_that_all_bounds_say() {
+        let near = LATENCY_BOUNDS_NS.into_iter().chain((0..64).map(|bit| 1 << bit));
+        for ns in near.flat_map(|bound| [bound - 1, bound, bound + 1]).chain([u64::MAX]) {
+            let mut buckets = LatencyBuckets::default();
+            buckets.record(ns);
+            let step = LATENCY_BOUNDS_NS.iter().filter(|&&bound| bound <= ns).count();
+            assert_eq!(buckets.counts().iter().position(|&count| count == 1), Some(step), "{ns}");
+        }
     }
 
     #[test]
