@@ -1,7 +1,7 @@
 //! What is on its way to processes: news of their I/O, and processors for woken tasks.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use blksched::Instant;
 use blksched::surroundings::mq::Task;
@@ -34,8 +34,8 @@ type Entry = (Instant, u64, Letter);
 /// Letters, the earliest first, first posted first delivered among equals.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryQueue {
-    /// The next few, the earliest last; empty only if there is none at all.
-    near: Vec<Entry>,
+    /// The next few, the earliest first; empty only if there is none at all.
+    near: VecDeque<Entry>,
     /// Of many, those behind them.
     far: BinaryHeap<Reverse<Entry>>,
     posted: u64,
@@ -45,27 +45,34 @@ impl DeliveryQueue {
     pub(super) fn post(&mut self, at: Instant, letter: Letter) {
         self.posted += 1;
         let entry = (at, self.posted, letter);
-        let mut place = self.near.len();
-        self.near.push(entry);
-        while place > 0 && self.near[place - 1].0 <= at {
-            self.near[place] = self.near[place - 1];
-            place -= 1;
+        // Mostly it is the last, behind others of the same completion, or, from a processor, the first.
+        if self.near.back().is_none_or(|(last, ..)| *last <= at) {
+            match self.far.is_empty() && self.near.len() < FEW {
+                true => self.near.push_back(entry),
+                false => self.far.push(Reverse(entry)),
+            }
+            return;
         }
-        self.near[place] = entry;
-        if self.near.len() > FEW || (place == 0 && !self.far.is_empty()) {
-            self.far.push(Reverse(self.near.remove(0)));
+        if self.near.front().is_some_and(|(first, ..)| at < *first) {
+            self.near.push_front(entry);
+        } else {
+            let behind = self.near.iter().rev().take_while(|(other, ..)| at < *other).count();
+            self.near.insert(self.near.len() - behind, entry);
+        }
+        if self.near.len() > FEW {
+            self.far.extend(self.near.pop_back().map(Reverse));
         }
     }
 
     /// When the first is delivered, or never.
     #[inline]
     pub(super) fn next(&self) -> Instant {
-        self.near.last().map_or(Instant::NEVER, |(at, ..)| *at)
+        self.near.front().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<Letter> {
-        let (.., letter) = self.near.pop_if(|(at, ..)| *at <= now)?;
+        let (.., letter) = self.near.pop_front_if(|(at, ..)| *at <= now)?;
         if self.near.is_empty() && !self.far.is_empty() {
             self.refill();
         }
@@ -77,9 +84,8 @@ impl DeliveryQueue {
         while self.near.len() < FEW / 2
             && let Some(Reverse(entry)) = self.far.pop()
         {
-            self.near.push(entry);
+            self.near.push_back(entry);
         }
-        self.near.reverse();
     }
 }
 
