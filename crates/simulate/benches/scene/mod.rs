@@ -2,7 +2,7 @@
 
 use blksched::reasons::NoListener;
 use blksched::{BlockQueue, Built, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Span, SubmitterId};
-use blksched_disks::{Disk, load};
+use blksched_disks::{Disk, DiskSpec, load, parse};
 use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
 use blksched_simulate::{Observer, World};
 use blksched_workloads::fio::JobFile;
@@ -28,6 +28,28 @@ pub enum Kept {
     All,
 }
 
+/// Which day's disk it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Day {
+    /// The preset.
+    Today,
+    /// As it was on 2026-11-22, when the aims were set.
+    OfTheAims,
+}
+
+/// What the names of benchmarks of that day begin with.
+pub const OF_THE_AIMS: &str = "2026-11-22/";
+
+impl Day {
+    /// Its disk.
+    pub fn disk(self) -> DiskSpec {
+        match self {
+            Day::Today => load(DISK).expect("a preset"),
+            Day::OfTheAims => parse(DISK, include_str!("hdd-2026-11-22.toml")).expect("a disk"),
+        }
+    }
+}
+
 /// One scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
@@ -37,6 +59,8 @@ pub struct Scene {
     pub commands: Commands,
     /// What is kept.
     pub kept: Kept,
+    /// On whose disk.
+    pub day: Day,
 }
 
 impl Scene {
@@ -45,7 +69,9 @@ impl Scene {
         let mut all = Vec::new();
         for kept in [Kept::Nothing, Kept::All] {
             for commands in [Commands::One, Commands::Ncq32] {
-                all.extend([1, 32, 128].map(|depth| Scene { depth, commands, kept }));
+                let scene = |day, depth| Scene { depth, commands, kept, day };
+                all.extend([1, 32, 128].map(|depth| scene(Day::Today, depth)));
+                all.push(scene(Day::OfTheAims, 32));
             }
         }
         all
@@ -55,7 +81,8 @@ impl Scene {
     pub fn name(self) -> String {
         let commands = if self.commands == Commands::One { "one" } else { "ncq32" };
         let kept = if self.kept == Kept::Nothing { "bare" } else { "kept" };
-        format!("world/{commands}/{kept}/{}", self.depth)
+        let day = if self.day == Day::OfTheAims { OF_THE_AIMS } else { "" };
+        format!("{day}world/{commands}/{kept}/{}", self.depth)
     }
 
     /// The world, under way.
@@ -84,7 +111,7 @@ impl Scene {
     }
 
     fn disk(self) -> Box<dyn Disk> {
-        let mut spec = load(DISK).expect("a preset");
+        let mut spec = self.day.disk();
         match self.commands {
             Commands::One => spec.hdd_mut().expect("an hdd").ncq = None,
             Commands::Ncq32 => spec = spec.with_depth(32),

@@ -11,13 +11,19 @@ use blksched_workloads::fio::JobFile;
 use blksched_workloads::{Plan, builtin};
 
 use crate::events::{RECORDED, events};
+use crate::scene::Day;
 
 /// A case's name, and what it does `times` times.
 type Case = (&'static str, fn(u64));
 
 /// The cases.
-pub const CASES: [Case; 4] =
-    [("compare/100us", compare), ("sweep/ms", sweep), ("trace/info", info), ("trace/recording", read)];
+pub const CASES: [Case; 5] = [
+    ("2026-11-22/compare/5ms", compare_of_the_aims),
+    ("compare/100us", compare),
+    ("sweep/ms", sweep),
+    ("trace/info", info),
+    ("trace/recording", read),
+];
 
 /// What is weighed: what one more of it takes, the case with a few of them and the case with many.
 pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320])];
@@ -26,6 +32,18 @@ pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320
 fn compare(times: u64) {
     let text = builtin("reader-and-writer").expect("a built-in workload").text;
     run(text, "hdd-7200", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
+}
+
+/// So many times 5 ms of a whole default comparison as it was on 2026-11-22: its six schedulers and five seeds, its
+/// disk, no throttling of writeback and processors that cost nothing. 4,000 of these are the twenty seconds of a run.
+/// (Tags and delays of news, which that day brought, are part of today's queue and of this.)
+fn compare_of_the_aims(times: u64) {
+    let text = builtin("reader-and-writer").expect("a built-in workload").text;
+    let surroundings = Surroundings { wbt_latency: Some(Span::ZERO), ..Surroundings::default() };
+    let planned = planned_on(text, Day::OfTheAims.disk());
+    let elevators = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
+    let trial = |elevator: &str| trial(elevator, &planned, surroundings, Span::from_ms(5 * times));
+    compared(elevators.into_iter().map(trial).collect(), (1..=5).collect());
 }
 
 /// This many milliseconds of one run of a sweep: the same load under mq-deadline, on processors that cost.
@@ -49,6 +67,10 @@ pub fn processes(count: u32) {
 fn run(job: &str, disk: &str, elevators: &[&str], seeds: Vec<u64>, limit: Span) {
     let planned = planned(job, disk);
     let trials = elevators.iter().map(|elevator| trial(elevator, &planned, Surroundings::default(), limit)).collect();
+    compared(trials, seeds);
+}
+
+fn compared(trials: Vec<Trial>, seeds: Vec<u64>) {
     // One thread: how often others look for work hangs on the moment.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let grid = Grid::new(trials, seeds);
@@ -63,7 +85,10 @@ struct Planned {
 }
 
 fn planned(job: &str, disk: &str) -> Planned {
-    let disk = load(disk).expect("a preset");
+    planned_on(job, load(disk).expect("a preset"))
+}
+
+fn planned_on(job: &str, disk: DiskSpec) -> Planned {
     let plan = JobFile::parse(job, "gate").and_then(|file| file.plan(disk.build(1).facts().sectors));
     Planned { disk: Arc::new(disk), plan: Arc::new(plan.expect("a job file")) }
 }
