@@ -1,6 +1,6 @@
 //! Drives of six figures that no table has: whatever the figures are, the model does them.
 
-use blksched_disks::SixFigures;
+use blksched_disks::{SixFigures, load};
 
 use crate::sheet::worst_of_six;
 use crate::support::Random;
@@ -73,4 +73,14 @@ fn odd_drives_do_their_six_figures() {
     held([1_000_000, 244, 10, 1_000_000, 244, 10]);
     held([100_000_000_000, 24_000_000, 24_000_000, 100_000_000_000, 24_000_000, 24_000_000]);
     held([600_000_000, 146_000, 10, 600_000_000, 146_000, 10]);
+}
+
+#[test]
+fn a_part_of_a_models_name_is_answered_with_the_models_that_have_it() {
+    let complaint = |asked: &str| load(&format!("iocost:{asked}")).unwrap_err().to_string();
+    let one = complaint("samsung 970 pro");
+    assert!(one.ends_with("did you mean `Samsung SSD 970 PRO 512GB`?"), "{one}");
+    let several = complaint("970");
+    assert!(several.contains("with these words: ") && several.contains("Samsung SSD 970 PRO 512GB"), "{several}");
+    assert!(!complaint("").contains("with these words"));
 }

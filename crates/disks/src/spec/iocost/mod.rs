@@ -51,9 +51,14 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
     let models = table::models(&rows);
     let Some(found) = models.iter().find(|known| known.name == model) else {
         let names = || models.iter().map(|model| model.name.as_str());
-        let problem =
-            format!("`{model}` is not a model of this table (`blksched list iocost` shows all {})", models.len());
-        return Err(complaint(name, at, problem, nearest(model, names())));
+        let with_its_words: Vec<&str> = names().filter(|known| has_words(known, model)).collect();
+        let meant = if let [one] = with_its_words[..] { Some(one) } else { nearest(model, names()) };
+        let among = match with_its_words.len() {
+            0 | 1 => String::new(),
+            _ => format!("; with these words: {}", with_its_words.join(", ")),
+        };
+        let all = format!("`blksched list iocost` shows all {}", models.len());
+        return Err(complaint(name, at, format!("`{model}` is not a model of this table ({all}{among})"), meant));
     };
     let Some(row) = row else {
         let about = match found.rows.len() {
@@ -70,6 +75,14 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
             Err(complaint(name, name.len() - row.len() - 1, problem, None))
         }
     }
+}
+
+/// Has a model's name every word of `asked`, however they are written?
+fn has_words(known: &str, asked: &str) -> bool {
+    let known = known.to_lowercase();
+    let asked = asked.to_lowercase();
+    let mut words = asked.split_whitespace().peekable();
+    words.peek().is_some() && words.all(|word| known.contains(word))
 }
 
 /// `rbps=…,rseqiops=…`: as in `io.cost.model`, separated by commas or blanks; other words of that file may stay.
