@@ -125,9 +125,14 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeErro
             unknown.truncate(general);
             unknown.push("what is inside: every command takes the same here, wherever it lies".to_owned());
             if alone < LEAST / 4 {
+                let were = match alone {
+                    0 => "none was".to_owned(),
+                    1 => "one was".to_owned(),
+                    some => format!("{some} were"),
+                };
                 unknown.push(format!(
-                    "what a command takes alone: {alone} were; how many end per second is known, how long each is \
-                     served and how many at a time less surely"
+                    "what a command takes alone: {were}; how many end per second is known, how long each is served \
+                     and how many at a time less surely"
                 ));
             }
         }

@@ -51,7 +51,12 @@ fn commands_that_wait_inside_are_told_from_those_that_are_served() {
         assert_eq!(found.channels, channels, "{}", fit.toml);
         assert!((found.read.service.as_ms_f64() / 2.0 - 1.0).abs() < 0.03, "{channels}: {}", fit.toml);
         assert!(fit.held_back.unwrap().relative() < 0.05, "{channels}: {}", fit.toml);
-        assert!(fit.unknown.iter().any(|what| what.starts_with("what a command takes alone")), "{:?}", fit.unknown);
+        assert!(
+            fit.unknown.iter().any(|what| what.starts_with("what a command takes alone: none was;")),
+            "{:?}",
+            fit.unknown
+        );
+        assert!(fit.toml.contains("us, if `channels` are so many\n"), "{}", fit.toml);
     }
 }
 
