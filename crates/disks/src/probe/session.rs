@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use blksched::{Instant, Op, Span};
 
 use super::ProbeError;
-use super::target::{ProbeAccess, Target, TargetFacts};
+use super::target::{ProbeAccess, ProbeClock, Target, TargetFacts};
 
 /// A target, a source of random places, and the onlooker that is told how far it is.
 pub struct Session<'t> {
@@ -57,6 +57,9 @@ pub(super) struct Step {
     pub(super) start: u64,
     pub(super) sectors: u32,
 }
+
+/// How long a rest may keep an onlooker waiting who has had enough.
+const HEARD: Span = Span::from_ms(50);
 
 impl<'t> Session<'t> {
     pub(super) fn new(
@@ -170,10 +173,15 @@ impl<'t> Session<'t> {
         self.facts.block_sectors
     }
 
-    /// Nothing for so long, or until the time is up, which the next command then says.
+    /// Nothing for so long, or until the time is up or the onlooker has had enough, which the next command then says.
     pub(super) fn rest(&mut self, span: Span) {
         let until = self.target.now() + span.min(self.left() + Span::from_us(1));
-        self.target.rest(until);
+        if self.facts.clock == ProbeClock::Virtual {
+            return self.target.rest(until);
+        }
+        while self.target.now() < until && !matches!(self.tick(), Err(ProbeError::Interrupted)) {
+            self.target.rest(until.min(self.target.now() + HEARD));
+        }
     }
 
     /// One command alone.

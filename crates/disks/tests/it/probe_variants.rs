@@ -2,8 +2,8 @@
 
 use core::ops::ControlFlow;
 
-use blksched::Span;
-use blksched_disks::probe::{Modelled, ProbeAccess, measure};
+use blksched::{Instant, Op, Span};
+use blksched_disks::probe::{Ended, Modelled, ProbeAccess, ProbeClock, ProbeError, Target, TargetFacts, measure};
 use blksched_disks::{DiskSpec, iocost_models, load, load_changed};
 
 use crate::probe::{compare, hdd, probed, read_parameters, ssd};
@@ -116,6 +116,109 @@ fn every_budget_leaves_time_for_what_is_held_back() {
                 outcome.toml
             );
             assert!(parts == 5 && took <= limit, "{preset}, {limit}: {parts}, {took}\n{}", outcome.toml);
+        }
+    }
+}
+
+/// A model whose host has a clock on its wall: somebody may have had enough while it rests.
+struct OnTheWall(Modelled);
+
+impl Target for OnTheWall {
+    fn facts(&self) -> TargetFacts {
+        TargetFacts { clock: ProbeClock::Wall, ..self.0.facts() }
+    }
+
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
+        self.0.start(slot, op, start, sectors)
+    }
+
+    fn wait(&mut self) -> Result<Ended, String> {
+        self.0.wait()
+    }
+
+    fn rest(&mut self, until: Instant) {
+        self.0.rest(until);
+    }
+}
+
+/// A disk behind a busy machine: what it answers is heard of late, by anything up to a tenth of a second.
+struct Busy {
+    of: Modelled,
+    late: Draw,
+    /// How late in the middle \[ns\].
+    usual: f64,
+    until: Instant,
+    sectors: u64,
+    under_way: u32,
+}
+
+impl Target for Busy {
+    fn facts(&self) -> TargetFacts {
+        TargetFacts { clock: ProbeClock::Wall, sectors: self.sectors, block_sectors: 8, ..self.of.facts() }
+    }
+
+    fn now(&self) -> Instant {
+        self.of.now().max(self.until)
+    }
+
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
+        if self.under_way == 0 {
+            self.of.rest(self.until);
+        }
+        self.under_way += 1;
+        self.of.start(slot, op, start, sectors)
+    }
+
+    fn wait(&mut self) -> Result<Ended, String> {
+        let ended = self.of.wait()?;
+        self.under_way -= 1;
+        // Mostly little, now and then a hundred times that.
+        let late = self.usual * 10f64.powf(4.0 * self.late.unit() - 2.0);
+        self.until = self.until.max(ended.at) + Span::from_ns(late.min(1e8) as u64);
+        Ok(Ended { at: self.until, ..ended })
+    }
+
+    fn rest(&mut self, until: Instant) {
+        self.of.rest(until);
+        self.until = self.until.max(until);
+    }
+}
+
+#[test]
+fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_none() {
+    for case in 0..16u64 {
+        let preset = ["sata-ssd", "null", "hdd-7200", "fixed"][case as usize % 4];
+        let access = [ProbeAccess::ReadOnly, ProbeAccess::Destroy][case as usize / 4 % 2];
+        let of = Modelled::new(&load(preset).unwrap(), case, access);
+        let usual = [30_000.0, 800_000.0][case as usize / 8 % 2];
+        let sectors = (64 << 20 << (case % 6)) / 512;
+        let mut target = Busy { of, late: Draw::new(case + 1), usual, until: Instant::ZERO, sectors, under_way: 0 };
+        let outcome = measure(&mut target, Span::from_secs(60), case, &mut |_| ControlFlow::Continue(()));
+        match outcome {
+            Ok(outcome) => assert_eq!(outcome.spec.build(1).facts().sectors, sectors, "{case}: {}", outcome.toml),
+            Err(ProbeError::TimeIsUp) => {}
+            Err(error) => assert!(error.to_string().len() > 40, "{case}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn who_has_had_enough_is_heard_within_a_fifth_of_a_second_though_the_prober_rests_for_seconds() {
+    for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
+        for seconds in [2, 5, 9, 14, 20, 27, 35] {
+            let mut target = OnTheWall(Modelled::new(&load("sata-ssd").unwrap(), 1, access));
+            let enough = Span::from_secs(seconds);
+            let outcome =
+                measure(&mut target, Span::from_secs(60), 1, &mut |progress| match progress.elapsed < enough {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                });
+            let late = outcome.unwrap().took.saturating_sub(enough);
+            assert!(late < Span::from_ms(200), "{access:?}: {late} after {enough}");
         }
     }
 }

@@ -97,6 +97,9 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
             kind.blocks() * 512
         )));
     }
+    if !is_device {
+        lies_on_a_disk(path, kind.dev())?;
+    }
     let queue = if is_device { device_queue(kind.rdev()) } else { Queue::of_a_file() };
     let facts = TargetFacts {
         name: path.to_owned(),
@@ -122,6 +125,20 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         report,
         buffer: Aligned::new(),
     })
+}
+
+/// Memory is no disk, however long a busy machine takes to read it.
+fn lies_on_a_disk(path: &str, dev: u64) -> Result<(), Failure> {
+    let number = format!("{}:{}", libc::major(dev), libc::minor(dev));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let of_it = mounts.lines().filter(|line| line.split(' ').nth(2) == Some(&number));
+    let kind = of_it.filter_map(|line| line.split_once(" - ")?.1.split(' ').next()).next_back();
+    match kind {
+        Some(kind @ ("tmpfs" | "ramfs" | "devtmpfs")) => Err(Failure::Input(format!(
+            "{path}: lies in memory ({kind}), which is no disk: expected a block device, or a file on a disk"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A read that takes less has asked no device \[ns\]: the way through the kernel to one takes longer.

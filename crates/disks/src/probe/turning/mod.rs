@@ -56,6 +56,7 @@ const ENOUGH: Span = Span::from_secs(200);
 pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {
     let period = rotation::period(session)?;
     let rates = zones::rates(session, 21, 64)?;
+    spot::has_tracks(session, period.value, rates.rate_at(spot::top(session)))?;
     let mut found = Findings {
         period,
         rates,
@@ -104,7 +105,7 @@ impl Findings {
     }
 
     fn tracks(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
-        let top = session.facts().sectors / 50;
+        let top = spot::top(session);
         let spot = spot::look(session, self.period.value, self.rates.rate_at(top), top)?;
         self.neighbours = Some(hop::neighbours(session, &spot)?);
         self.spot = Some(spot);

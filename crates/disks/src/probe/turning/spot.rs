@@ -32,6 +32,8 @@ pub(super) struct Spot {
 const SAME: f64 = 0.006;
 /// How many steps a track is read in, about.
 const STEPS: f64 = 9.3;
+/// How many steps the stretch has that is read backwards.
+const STRETCH: usize = 219;
 /// How often the stretch is read.
 const ROUNDS: usize = 5;
 /// Below this a read came out of the buffer, and says nothing of an angle \[ns\].
@@ -40,10 +42,8 @@ const HIT_NS: f64 = 700_000.0;
 /// Looks at the tracks below `top`, of which one turn moves about `rate` bytes per second.
 pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) -> Result<Spot, ProbeError> {
     session.stage("tracks and skews")?;
-    let block = u64::from(session.block());
-    let guess = rate * period / 1e9 / 512.0;
-    let step = ((guess / STEPS) as u64).max(block) / block * block;
-    let mut rounds = vec![Vec::new(); 219];
+    let step = step(session, period, rate);
+    let mut rounds = vec![Vec::new(); STRETCH];
     for _ in 0..ROUNDS {
         let mut last = angle_again(session, period, top)?;
         for (nth, moved) in (1..).zip(&mut rounds) {
@@ -70,9 +70,34 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
     // The whole step and one on either side: a step's reads end behind it.
     let (low, high) = (top - (last as u64 + 2) * step, top - (last as u64).saturating_sub(1) * step);
     let zone = (period, per_track, track_skew.value.min(cylinder_skew.value).max(SAME));
-    let Tracks { per_track, origin, below, .. } = tracks(session, zone, (low, high), (top - 219 * step, top / 4))?;
+    let Tracks { per_track, origin, below, .. } =
+        tracks(session, zone, (low, high), (top - STRETCH as u64 * step, top / 4))?;
     let cylinder_phase = phase + below;
     Ok(Spot { period, per_track, track_skew, cylinder_skew, heads, origin, cylinder_phase })
+}
+
+/// Where the tracks are looked at \[sectors\].
+pub(super) fn top(session: &Session<'_>) -> u64 {
+    session.facts().sectors / 50
+}
+
+/// A step of the stretch \[sectors\].
+fn step(session: &Session<'_>, period: f64, rate: f64) -> u64 {
+    let block = u64::from(session.block());
+    let guess = rate * period / 1e9 / 512.0;
+    ((guess / STEPS) as u64).max(block) / block * block
+}
+
+/// A disk has tracks enough for the stretch, if it turns at all.
+pub(super) fn has_tracks(session: &Session<'_>, period: f64, rate: f64) -> Result<(), ProbeError> {
+    // What looks closer goes a few steps beyond it.
+    if (STRETCH as u64 + 10) * step(session, period, rate) < top(session) {
+        return Ok(());
+    }
+    let track = rate * period / 1e9;
+    let why =
+        format!("a revolution of {:.1} ms would move {:.1} MB, too much for its size.", period / 1e6, track / 1e6);
+    Err(ProbeError::Unclear(why))
 }
 
 /// The angle at which `sector` ends \[revolutions\].
