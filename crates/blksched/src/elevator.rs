@@ -81,6 +81,7 @@ impl Cx<'_> {
     }
 
     /// Tell the listener, if there is one.
+    #[inline(always)]
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {
             listener.hear(self.now, reason);

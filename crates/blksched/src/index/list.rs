@@ -149,9 +149,11 @@ impl<V: Copy + Default> List<V> {
         find: impl Fn(V) -> Option<F>,
     ) -> Option<(RequestId, F)> {
         let mut at = than.map_or(self.ends.tail, |than| self.links[than].before);
-        while *left > 0 && at != NONE {
+        // `NONE` lies beyond any table: one test for both.
+        while *left > 0
+            && let Some(link) = self.links.get(RequestId(at))
+        {
             *left -= 1;
-            let link = &self.links[RequestId(at)];
             if let Some(found) = find(link.value) {
                 return Some((RequestId(at), found));
             }

@@ -382,6 +382,7 @@ impl<T: Clone + Default> Table<T> {
     }
 
     /// The row of `id`, if it was ever made.
+    #[inline]
     pub fn get(&self, id: RequestId) -> Option<&T> {
         self.rows.get(id.index())
     }

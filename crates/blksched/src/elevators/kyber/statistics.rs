@@ -68,7 +68,7 @@ impl Statistics {
         latencies.count(Latency::Device, device, target);
         // A look that is due already comes before one that were due from now on.
         if self.due.is_none() {
-            self.arm(cx, jiffies);
+            self.arm(&mut cx.apart(), jiffies);
         }
     }
 

@@ -41,7 +41,7 @@ impl Turn {
             }
             why = DomainTurn::NothingToSend;
         }
-        self.ask_the_others(cx, queues, why)
+        self.ask_the_others(&mut cx.apart(), queues, why)
     }
 
     #[inline(never)]

@@ -101,12 +101,18 @@ impl TagMap {
     /// The usual case of [`TagMap::take`]: any tag will do, and the word where the search begins has one.
     #[inline(always)]
     pub(super) fn take_near_hint(&mut self, search: Search) -> Option<u32> {
-        let wraps = match search {
-            Search::All => false,
-            Search::PerWord(limit) if limit >= self.bits_per_word() => true,
-            Search::OfAll(limit) if limit >= self.depth => true,
-            Search::PerWord(_) | Search::OfAll(_) => return None,
-        };
+        match search {
+            // A search without a limit takes the word's lowest.
+            Search::All => self.take_of_hints_word(|free, _| free),
+            Search::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(ahead_of),
+            Search::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(ahead_of),
+            Search::PerWord(_) | Search::OfAll(_) => None,
+        }
+    }
+
+    /// The lowest of those that `among` leaves of the word's free bits, told them and where in it the search begins.
+    #[inline(always)]
+    fn take_of_hints_word(&mut self, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
         if self.hint >= self.depth || self.order == TagOrder::RoundRobin {
             return None;
         }
@@ -120,11 +126,7 @@ impl TagMap {
         if free == 0 {
             return None;
         }
-        // A search without a limit takes the word's lowest.
-        let from = if wraps { hint & ((1 << shift) - 1) } else { 0 };
-        let ahead = free & (u64::MAX << from);
-        let found = if ahead == 0 { free } else { ahead };
-        let bit = found.trailing_zeros();
+        let bit = among(free, hint & ((1 << shift) - 1)).trailing_zeros();
         word.taken |= 1 << bit;
         let tag = ((w as u32) << shift) + bit;
         if tag == hint {
@@ -340,6 +342,13 @@ pub(crate) fn word_shift(depth: u32) -> u32 {
         shift -= 1;
     }
     shift
+}
+
+/// Those of `free` from this bit on; all of them if there are none.
+#[inline(always)]
+fn ahead_of(free: u64, from: u32) -> u64 {
+    let ahead = free & (u64::MAX << from);
+    if ahead == 0 { free } else { ahead }
 }
 
 #[inline]
