@@ -44,14 +44,14 @@ impl Elevator for Bfq {
         self.meet_device(&call);
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         let mut call = self.call(cx);
         self.arrived(&mut call, rq);
         Run::No
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let mut call = self.call(cx);
         if let Some(rq) = self.handed_back.pop_front() {

@@ -35,14 +35,14 @@ impl Elevator for Cfq {
         self.meet_device(cx);
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.begin(cx);
         self.settle();
         self.arrived(cx, rq)
     }
 
-    #[inline]
+    #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         self.begin(cx);
         self.dispatch_next(cx)

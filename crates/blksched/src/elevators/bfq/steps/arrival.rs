@@ -24,7 +24,7 @@ const SMALL: u32 = 32;
 
 impl Bfq {
     /// A prepared request is inserted.
-    #[inline]
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let Row { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = **call.rq(rq);

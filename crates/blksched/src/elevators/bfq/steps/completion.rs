@@ -16,6 +16,7 @@ use crate::explain::Reason;
 use crate::request::RequestId;
 
 impl Bfq {
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn completed(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         if self.sample.request == Some(rq) {

@@ -111,7 +111,7 @@ impl Bfq {
     }
 
     /// A queue's next request goes to the device.
-    #[inline]
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn serve(&mut self, call: &mut Call<'_, '_>, q: Qid) -> RequestId {
         let queue = &self.queues[q];
         let rq = queue.next.expect("a queue that is selected has a next request");

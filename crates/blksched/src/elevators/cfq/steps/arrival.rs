@@ -30,6 +30,7 @@ const SMALL_BYTES: u64 = 4096;
 
 impl Cfq {
     /// A request enters its queue.
+    #[inline(always)]
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Row { queue: q, process: pid, .. } = self.rows[rq];
         let Bio { start, waiter, priority, hints, .. } = **cx.rq(rq);

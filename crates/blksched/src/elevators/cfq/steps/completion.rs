@@ -19,6 +19,7 @@ use crate::request::{Bio, RequestId, Waiter};
 use crate::time::Instant;
 
 impl Cfq {
+    #[inline(always)]
     pub(in crate::elevators::cfq) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Row { queue: q, process: pid, .. } = self.rows[rq];
         let queued_at = cx.rq(rq).queued_at;
@@ -83,11 +84,13 @@ impl Cfq {
     #[inline(always)]
     fn active_completed(&mut self, cx: &mut Cx<'_>, q: Qid, waiter: Waiter, no_idle: bool) {
         let now = self.now;
-        self.start_slice(q);
-        if self.rules.trees != Trees::Single {
-            self.wait_while_alone(q);
+        let mut queue = &self.queues[q];
+        let is_alone = self.rules.trees != Trees::Single && self.service.in_group(queue.group) == 1;
+        if is_alone || queue.slice.progress == Progress::Unstarted {
+            self.start_slice(q);
+            self.wait_while_alone(q, is_alone);
+            queue = &self.queues[q];
         }
-        let queue = &self.queues[q];
         let empty = queue.is_empty();
         // One request at a time: after each, any other class goes first.
         if queue.is_idle_class() {
@@ -118,13 +121,11 @@ impl Cfq {
 
     /// No other queue of the group waits and the slice is about over: wait for the next request all the same, beyond
     /// it.
-    fn wait_while_alone(&mut self, q: Qid) {
+    fn wait_while_alone(&mut self, q: Qid, is_alone: bool) {
         let (now, ticks) = (self.now, &self.ticks);
         let queue = &self.queues[q];
         let for_group = self.rules.idling == Idling::TreeThinks;
-        if self.service.in_group(queue.group) != 1
-            || for_group && (!queue.is_empty() || self.groups[queue.group].pauses.are_long(ticks.group_idle))
-        {
+        if !is_alone || for_group && (!queue.is_empty() || self.groups[queue.group].pauses.are_long(ticks.group_idle)) {
             return;
         }
         // Without this the queue leaves its tree at the end of the slice and its group the tree of groups, so that a

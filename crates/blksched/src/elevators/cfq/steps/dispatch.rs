@@ -28,6 +28,7 @@ use crate::request::RequestId;
 
 impl Cfq {
     /// The next request to the driver, if any may go.
+    #[inline(always)]
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(cx) };
         let Some(rq) = rq else { return self.nothing_to_issue() };
