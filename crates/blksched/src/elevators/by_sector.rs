@@ -15,8 +15,10 @@ use crate::request::{Bio, RequestId, Sector};
 /// The request of a queue that begins where a bio ends.
 #[inline(always)]
 pub(crate) fn look_up(sorted: &mut Forest<Sector>, queue: Root, bio: &Bio) -> Lookup {
-    let found = sorted.find(queue, bio.end());
-    found.map_or(Lookup::Nothing, |rq| Lookup::Front(RequestId::from_index(rq)))
+    match sorted.find(queue, bio.end()) {
+        Some(rq) => Lookup::Front(RequestId::from_index(rq)),
+        None => Lookup::Nothing,
+    }
 }
 
 /// The neighbours of a request in its queue.

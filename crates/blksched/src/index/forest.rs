@@ -1,6 +1,6 @@
 //! Many red-black trees over one table of nodes, each as in the textbook (Cormen, Leiserson, Rivest, Stein,
-//! *Introduction to Algorithms*, chapter 13): insertion and deletion with its fix-ups, a node with two children replaced
-//! by its in-order successor, equal keys to the right. A thing is in at most one of the trees at a time.
+//! *Introduction to Algorithms*, chapter 13): insertion and deletion with its fix-ups, a node with two children
+//! replaced by its in-order successor, equal keys to the right. A thing is in at most one of the trees at a time.
 //!
 //! **Why our own** Some decisions depend on a tree's *shape*: which of several equal keys an exact look-up meets first,
 //! which node a failed search visits last. Kernels use this very tree, so these decisions replay. It also counts its
@@ -185,7 +185,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     /// The same in a forest in which order is lost anyway: nobody looks whether it is kept, and so [`Forest::find`] and
     /// [`Forest::insert`] cannot remember a gap from now on.
-    #[inline]
+    #[inline(always)]
     pub fn rekey_anyhow(&mut self, id: u32, key: K) {
         let node = &mut self.nodes[id as usize + 1];
         assert!(node.colour != Colour::Out, "{id} is not in the tree");

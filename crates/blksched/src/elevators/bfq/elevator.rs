@@ -165,8 +165,8 @@ impl Merges for Bfq {
 
     #[inline(always)]
     fn look_up(&mut self, _cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
-        let q = self.queue_of(bio.submitter, bio.waiter).map(|(_, q)| q);
-        q.map_or(Lookup::Nothing, |q| by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio))
+        let Some((_, q)) = self.queue_of(bio.submitter, bio.waiter) else { return Lookup::Nothing };
+        by_sector::look_up(&mut self.sorted, self.queues[q].sorted, bio)
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

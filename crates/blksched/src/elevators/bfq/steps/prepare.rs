@@ -155,6 +155,7 @@ impl Bfq {
     }
 
     /// The queue that a process's next request would go into.
+    #[inline(always)]
     pub(in crate::elevators::bfq) fn queue_of(&mut self, submitter: SubmitterId, waiter: Waiter) -> Option<(Cid, Qid)> {
         let context = self.contexts.find_often(submitter)?;
         self.contexts[context].queues[waiter].map(|q| (context, q))

@@ -16,13 +16,15 @@ use crate::request::Waiter;
 
 /// What the ladder looks at, rung by rung: what stands behind the one that decides is not asked.
 pub(crate) trait Arrival {
+    /// The queue being served.
     fn active(&self) -> &CfqQueue;
-    fn new(&self) -> &CfqQueue;
+    /// The queue of the request that came.
+    fn arriving(&self) -> &CfqQueue;
     fn waiter(&self) -> Waiter;
     fn meta(&self) -> bool;
     /// The active queue's time is up.
     fn slice_used(&self) -> bool;
-    /// The new queue's group is neither the active one's nor above it.
+    /// The arriving queue's group is neither the active one's nor above it.
     fn foreign(&self) -> bool;
     /// Both queues seek (until 2.6.33: and no third queue shares their tree), and the active one is empty.
     fn fellow_seekers(&self) -> bool;
@@ -46,7 +48,7 @@ fn by_closeness(of: &impl Arrival) -> Option<Preempt> {
     if of.slice_used() {
         return Some(Preempt::SliceUsed);
     }
-    if of.new().is_idle_class() {
+    if of.arriving().is_idle_class() {
         return None;
     }
     if of.active().is_idle_class() {
@@ -66,7 +68,7 @@ fn by_closeness(of: &impl Arrival) -> Option<Preempt> {
 
 #[inline(always)]
 fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
-    let (active, new) = (of.active(), of.new());
+    let (active, new) = (of.active(), of.arriving());
     if new.is_idle_class() {
         return None;
     }
@@ -92,8 +94,8 @@ fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     if own_group && is_real_time_over_others(of) {
         return Some(Preempt::RealTime);
     }
-    // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival ends that
-    // idling, whichever process sent it.
+    // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival ends
+    // that idling, whichever process sent it.
     if of.fellow_seekers() {
         return Some(Preempt::FellowSeeker);
     }
@@ -122,5 +124,5 @@ fn has_more_metadata(of: &impl Arrival) -> bool {
 
 #[inline(always)]
 fn is_real_time_over_others(of: &impl Arrival) -> bool {
-    of.new().is_real_time() && !of.active().is_real_time()
+    of.arriving().is_real_time() && !of.active().is_real_time()
 }

@@ -44,6 +44,7 @@ impl NcqWatch {
         self.queues
     }
 
+    #[inline(always)]
     pub(crate) fn look(&mut self, at: Moment) {
         self.most = self.most.max(at.in_driver);
         let sticky = self.rule == Ncq::UntilYes;
@@ -54,9 +55,13 @@ impl NcqWatch {
             return;
         }
         self.samples += 1;
-        if self.samples <= SAMPLES {
-            return;
+        if self.samples > SAMPLES {
+            self.decide();
         }
+    }
+
+    #[inline(never)]
+    fn decide(&mut self) {
         self.queues = self.most >= MANY;
         self.decided = true;
         match self.rule {

@@ -35,6 +35,7 @@ impl Positions {
     }
 
     /// It is elsewhere now, but stays where it is in the tree, as in the kernel.
+    #[inline(always)]
     pub(crate) fn moved(&mut self, q: Qid, start: Sector) {
         self.forest.rekey_anyhow(q, start);
     }

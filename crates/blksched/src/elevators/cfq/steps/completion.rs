@@ -85,10 +85,17 @@ impl Cfq {
     fn active_completed(&mut self, cx: &mut Cx<'_>, q: Qid, waiter: Waiter, no_idle: bool) {
         let now = self.now;
         let mut queue = &self.queues[q];
-        let is_alone = self.rules.trees != Trees::Single && self.service.in_group(queue.group) == 1;
-        if is_alone || queue.slice.progress == Progress::Unstarted {
+        if queue.slice.progress == Progress::Unstarted {
             self.start_slice(q);
-            self.wait_while_alone(q, is_alone);
+            queue = &self.queues[q];
+        }
+        let for_group = self.rules.idling == Idling::TreeThinks;
+        // By groups only behind its last request.
+        let is_alone = self.rules.trees != Trees::Single
+            && self.service.in_group(queue.group) == 1
+            && (!for_group || queue.is_empty());
+        if is_alone {
+            self.wait_while_alone(q, for_group);
             queue = &self.queues[q];
         }
         let empty = queue.is_empty();
@@ -121,11 +128,11 @@ impl Cfq {
 
     /// No other queue of the group waits and the slice is about over: wait for the next request all the same, beyond
     /// it.
-    fn wait_while_alone(&mut self, q: Qid, is_alone: bool) {
+    #[inline(never)]
+    fn wait_while_alone(&mut self, q: Qid, for_group: bool) {
         let (now, ticks) = (self.now, &self.ticks);
         let queue = &self.queues[q];
-        let for_group = self.rules.idling == Idling::TreeThinks;
-        if !is_alone || for_group && (!queue.is_empty() || self.groups[queue.group].pauses.are_long(ticks.group_idle)) {
+        if for_group && self.groups[queue.group].pauses.are_long(ticks.group_idle) {
             return;
         }
         // Without this the queue leaves its tree at the end of the slice and its group the tree of groups, so that a

@@ -53,9 +53,11 @@ impl Cfq {
             return None;
         }
         let q = self.select(cx)?;
-        let looks_first = self.rules.fifo == Fifo::PastLimits && self.queues[q].slice.age_check == AgeCheck::Due;
-        let mut late = if looks_first { self.overdue(cx, q) } else { None };
-        let queue = &self.queues[q];
+        let (mut late, mut queue) = (None, &self.queues[q]);
+        if self.rules.fifo == Fifo::PastLimits && queue.slice.age_check == AgeCheck::Due {
+            late = self.overdue(cx, q);
+            queue = &self.queues[q];
+        }
         if let Err(why) = self.may_dispatch(cx, q, queue) {
             cx.explain(Reason::HeldBack { owner: queue.owner, waiter: queue.waiter, why });
             return None;

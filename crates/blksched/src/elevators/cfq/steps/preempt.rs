@@ -25,7 +25,7 @@ struct Met<'c, 'a> {
     cx: &'c Cx<'a>,
     rq: &'c Request,
     active: (Qid, &'c CfqQueue),
-    new: &'c CfqQueue,
+    arriving: &'c CfqQueue,
 }
 
 impl Arrival for Met<'_, '_> {
@@ -33,8 +33,8 @@ impl Arrival for Met<'_, '_> {
         self.active.1
     }
 
-    fn new(&self) -> &CfqQueue {
-        self.new
+    fn arriving(&self) -> &CfqQueue {
+        self.arriving
     }
 
     fn waiter(&self) -> Waiter {
@@ -52,12 +52,12 @@ impl Arrival for Met<'_, '_> {
 
     #[inline]
     fn foreign(&self) -> bool {
-        !self.cfq.groups.is_within(self.active().group, self.new.group)
+        !self.cfq.groups.is_within(self.active().group, self.arriving.group)
     }
 
     #[inline]
     fn fellow_seekers(&self) -> bool {
-        let Met { cfq, new, .. } = self;
+        let Met { cfq, arriving: new, .. } = self;
         let is_pair = || new.served_in.is_some_and(|tree| cfq.service.count(tree) == 2);
         cfq.rules.trees != Trees::Single
             && cfq.workload.kind == ServiceType::SyncNoIdle
@@ -73,7 +73,7 @@ impl Arrival for Met<'_, '_> {
 
     #[inline]
     fn close(&self) -> bool {
-        let Met { cfq, new, .. } = self;
+        let Met { cfq, arriving: new, .. } = self;
         let idles = cfq.active_process.is_some() && self.active().slice.idle == Idle::WaitsForRequest;
         // 2.6.31 asks no such thing, and two cooperators could take the disk from each other again and again.
         let once =
@@ -88,7 +88,7 @@ impl Cfq {
     pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
         let a = self.active?;
         let active = (a, &self.queues[a]);
-        let met = Met { cfq: self, cx, rq: cx.rq(rq), active, new: &self.queues[n] };
+        let met = Met { cfq: self, cx, rq: cx.rq(rq), active, arriving: &self.queues[n] };
         let why = why(self.rules.preemption, &met);
         if why == Some(Preempt::Close) && self.rules.preemption == Preemption::CloseOnce {
             self.queues[n].cooperation.preempt();

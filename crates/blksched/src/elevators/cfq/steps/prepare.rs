@@ -132,6 +132,7 @@ impl Cfq {
     }
 
     /// The queue that a process's next request would go into.
+    #[inline(always)]
     pub(in crate::elevators::cfq) fn queue_of(&self, submitter: SubmitterId, waiter: Waiter) -> Option<Qid> {
         self.processes.of(submitter).and_then(|pid| self.processes[pid].queues[waiter])
     }
