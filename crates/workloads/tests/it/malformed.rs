@@ -48,8 +48,8 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("direct", "4:1", &["`direct` needs a value"]),
     ("stonewall=2", "4:11", &["expected 0 or 1"]),
     ("iodepth=0", "4:9", &["from 1 to 65536"]),
-    ("numjobs=0", "4:9", &["from 1 to 4096"]),
-    ("numjobs=1000000000", "4:9", &["from 1 to 4096"]),
+    ("numjobs=0", "4:9", &["from 1 to 16384"]),
+    ("numjobs=1000000000", "4:9", &["from 1 to 16384"]),
     ("prio=8", "4:6", &["from 0 to 7"]),
     ("prioclass=4", "4:11", &["from 0 to 3"]),
     ("rwmixread=150", "4:11", &["from 0 to 100"]),
@@ -133,7 +133,7 @@ fn a_run_of_very_many_files_or_processes_is_refused_with_the_limit() {
     );
     assert!(error.contains("8:1") && error.contains("job `b` makes more than 100000 files in all"), "{error}");
     let error = first_error("[a]\ndirect=1\nsize=4k\nnumjobs=1000000000\n");
-    assert!(error.contains("1 to 4096"), "{error}");
+    assert!(error.contains("1 to 16384"), "{error}");
     let error = first_error("[a]\ndirect=1\nfilesize=1p\nnrfiles=100000\n");
     assert!(error.contains("does not fit on the disk"), "{error}");
 }
@@ -173,8 +173,8 @@ fn a_region_behind_the_end_of_the_disk_is_an_error_at_the_offset() {
 
 #[test]
 fn too_many_processes_are_refused_with_the_limit() {
-    let error = first_error("[global]\ndirect=1\nsize=4k\nnumjobs=3000\n[a]\n[b]\n");
-    assert!(error.contains("more than 4096 processes"), "{error}");
+    let error = first_error("[global]\ndirect=1\nsize=4k\nnumjobs=9000\n[a]\n[b]\n");
+    assert!(error.contains("more than 16384 processes"), "{error}");
     assert_eq!(error.matches("error").count(), 1, "{error}");
 }
 

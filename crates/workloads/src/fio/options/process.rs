@@ -5,8 +5,8 @@ use crate::cpus::CpuSet;
 use crate::fio::settings::{CpuPolicy, Settings};
 use crate::fio::values::{Bare, ValueError, expected};
 
-/// fio's own limit on the processes of a run (its `--max-jobs`).
-pub(crate) const MAX_PROCESSES: u64 = 4096;
+/// The most processes of a run. fio's own limit is 4,096 (its `--max-jobs`); simulated ones take no threads.
+pub(crate) const MAX_PROCESSES: u64 = 16_384;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
