@@ -23,7 +23,7 @@ mod stream;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
-use blksched::Op;
+use blksched::{Op, Span};
 use blksched_measure::Work;
 use blksched_traces::machine::Device;
 use blksched_workloads::replay::{Builder, Recording};
@@ -95,11 +95,15 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let is_each = reading.filter.device == Devices::Each;
     let (mut builder, mut info, mut each) = (Builder::default(), Info::default(), BTreeMap::<_, Info>::new());
     stream.each(|event| {
-        info.add(event);
-        builder.add(event);
-        if is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device)) {
-            each.entry(event.device).or_default().add(event);
-        }
+        info.count(event);
+        let own = is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device));
+        let mut own = own.then(|| each.entry(event.device).or_default());
+        own.iter_mut().for_each(|own| own.count(event));
+        builder.add(event, |since| {
+            let took = Span::from_ns(event.time - since);
+            info.took_so_long(event.op, took);
+            own.iter_mut().for_each(|own| own.took_so_long(event.op, took));
+        });
         match reading.most_ios.filter(|most| builder.ios() as u64 > *most) {
             Some(most) => Err(format!("{name}: more than {most} I/Os, which is all that there is memory for")),
             None => Ok(()),

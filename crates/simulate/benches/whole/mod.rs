@@ -10,19 +10,20 @@ use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::{Plan, builtin};
 
-use crate::events::{RECORDED, events};
+use crate::events::{RECORDED, count, events};
 use crate::scene::Day;
 
 /// A case's name, and what it does `times` times.
 type Case = (&'static str, fn(u64));
 
 /// The cases.
-pub const CASES: [Case; 5] = [
+pub const CASES: [Case; 6] = [
     ("2026-11-22/compare/5ms", compare_of_the_aims),
     ("compare/100us", compare),
     ("sweep/ms", sweep),
     ("trace/info", info),
     ("trace/recording", read),
+    ("trace/recording of two", read_both),
 ];
 
 /// What is weighed: what one more of it takes, the case with a few of them and the case with many.
@@ -113,7 +114,14 @@ fn info(times: u64) {
     assert!(Info::of(&mut stream).expect("a whole trace").ios() > 0);
 }
 
-/// So many are read for a replay.
+/// So many of both CPUs are read for a replay: what one submits completes on the other.
+fn read_both(times: u64) {
+    let all: u64 = RECORDED.iter().map(|bytes| count(bytes)).sum();
+    let files = RECORDED.map(|bytes| in_memory("cpu", events(bytes, times * count(bytes) / all)));
+    assert!(recording(files.into(), &Reading::default()).expect("a whole trace").recording.ios() > 0);
+}
+
+/// So many of one CPU are read for a replay: of half of its I/Os there is no completion.
 fn read(times: u64) {
     let files = vec![in_memory("cpu", events(RECORDED[0], times))];
     assert!(recording(files, &Reading::default()).expect("a whole trace").recording.ios() > 0);

@@ -40,21 +40,25 @@ pub(super) fn is_told_by(action: Action) -> bool {
 }
 
 pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut impl Extend<Event>, names: &mut Names) {
+    let whose = ((event.device >> 20, event.device & 0xf_ffff), event.pid);
     let what = match event.action {
         Action::Queue => What::Queue,
         Action::Complete => What::Complete,
-        Action::Plug => What::Plug,
-        Action::Unplug | Action::UnplugTimer => What::Unplug,
+        // As many as submissions, and all there is to them is whose they are.
+        Action::Plug => return events.extend([of_plug(event.time, What::Plug, whose)]),
+        Action::Unplug | Action::UnplugTimer => return events.extend([of_plug(event.time, What::Unplug, whose)]),
         Action::Note(0) => {
             let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
-            names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
+            // Told again and again: mostly it is known.
+            if names.get(&event.pid).is_none_or(|known| known.as_bytes() != name) {
+                names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
+            }
             return;
         }
         _ => return,
     };
-    let device = (event.device >> 20, event.device & 0xf_ffff);
     let place = (event.sector, event.bytes.div_ceil(512));
-    events.extend(made(event.time, what, (device, event.pid), Letters::of_bits(event.kind), place));
+    events.extend(made(event.time, what, whose, Letters::of_bits(event.kind), place));
 }
 
 pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<Event>, names: &mut Names) {
@@ -215,10 +219,16 @@ impl Letters {
     }
 }
 
+/// A process collects, or hands over: of no kind of I/O, and at no place.
+fn of_plug(time: u64, what: What, (device, pid): (Device, u32)) -> Event {
+    let (hints, durability) = (Hints::default(), Durability::default());
+    Event { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
+}
+
 /// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
 fn made(time: u64, what: What, whose: (Device, u32), letters: Letters, (start, sectors): (u64, u32)) -> Option<Event> {
     let op = match letters.op {
-        _ if matches!(what, What::Plug | What::Unplug) => Op::Read,
+        _ if matches!(what, What::Plug | What::Unplug) => return Some(of_plug(time, what, whose)),
         None | Some(Op::Write) if sectors == 0 && letters.preflush => Op::Flush,
         Some(op) if sectors > 0 => op,
         _ => return None,

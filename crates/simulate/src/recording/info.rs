@@ -138,15 +138,35 @@ impl Info {
         if matches!(event.what, What::Plug | What::Unplug) {
             return;
         }
-        let first = *self.first.get_or_insert(event.time);
+        let first = self.first.unwrap_or(event.time);
         self.depth_time += u128::from(event.time - self.last.max(first)) * self.open.len() as u128;
-        self.last = event.time;
+        self.count(event);
         match event.what {
-            What::Queue => self.submitted(event),
+            What::Queue => self.is_under_way(event),
             What::Complete => self.completed(event),
-            What::Request(_) => self.priorities += 1,
-            What::Plug | What::Unplug => {}
+            What::Request(_) | What::Plug | What::Unplug => {}
         }
+    }
+
+    /// The same for whoever knows by himself what a completion completes, and says so
+    /// ([`took_so_long`](Info::took_so_long)): how many were under way is not counted then.
+    #[inline]
+    pub(super) fn count(&mut self, event: &Event) {
+        match event.what {
+            What::Plug | What::Unplug => return,
+            What::Queue => self.submitted(event),
+            What::Complete => self.completions += 1,
+            What::Request(_) => self.priorities += 1,
+        }
+        self.first.get_or_insert(event.time);
+        self.last = event.time;
+    }
+
+    /// An I/O of this kind is complete, so long after its submission.
+    #[inline]
+    pub(super) fn took_so_long(&mut self, op: Op, took: Span) {
+        let latency = &mut self.asked[kind(op)].latency;
+        latency.get_or_insert_with(|| Box::new(Histogram::new())).record(took);
     }
 
     fn submitted(&mut self, event: &Event) {
@@ -171,6 +191,9 @@ impl Info {
         if self.resolution != 1 {
             self.resolution = gcd(self.resolution, event.time);
         }
+    }
+
+    fn is_under_way(&mut self, event: &Event) {
         // Where nothing ever completes, there is nothing to wait for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
@@ -181,7 +204,6 @@ impl Info {
 
     /// A request's completion is that of every bio that ends inside of it.
     fn completed(&mut self, event: &Event) {
-        self.completions += 1;
         let latency = &mut self.asked[kind(event.op)].latency;
         self.open.complete(event, |since| {
             latency.get_or_insert_with(|| Box::new(Histogram::new())).record(Span::from_ns(event.time - since));

@@ -9,7 +9,7 @@ use blksched_workloads::replay::Event;
 
 /// An event and its number among all that came.
 #[derive(PartialEq, Eq)]
-struct Waiting(u64, Event);
+pub(super) struct Waiting(u64, pub Event);
 
 impl Waiting {
     fn key(&self) -> Key {
@@ -110,33 +110,33 @@ impl Order {
         }
     }
 
-    /// The earliest, which stays.
+    /// The earliest, and what follows it in its file, as far as nothing elsewhere is earlier and it is not later than
+    /// `settled`. All of it stays. Nothing if nothing waits.
     #[inline]
-    pub fn peek(&self) -> Option<&Event> {
-        let waiting = match self.files.get(self.first) {
-            Some(file) => file.front(),
-            None => self.strays.peek().map(|Reverse(waiting)| waiting),
+    pub fn run(&self, settled: Option<u64>) -> &[Waiting] {
+        let Some(file) = self.files.get(self.first) else {
+            return self.strays.peek().map_or(&[], |Reverse(waiting)| core::slice::from_ref(waiting));
         };
-        waiting.map(|Waiting(_, event)| event)
+        let (row, _) = file.as_slices();
+        let follows = |waiting: &&Waiting| waiting.key() < self.rival && Some(waiting.1.time) <= settled;
+        let following = row.get(1..).map_or(0, |rest| rest.iter().take_while(follows).count());
+        &row[..row.len().min(1 + following)]
     }
 
-    /// The earliest goes.
+    /// So many of the [run](Order::run) go.
     #[inline]
-    pub fn pop(&mut self) {
-        if self.waiting == 0 {
-            return;
-        }
+    pub fn pop(&mut self, run: usize) {
         let next = match self.files.get_mut(self.first) {
             Some(file) => {
-                file.pop_front();
+                file.drain(..run);
                 file.front().map(Waiting::key)
             }
             None => {
-                self.strays.pop();
+                (0..run).for_each(|_| drop(self.strays.pop()));
                 self.strays.peek().map(|Reverse(waiting)| waiting.key())
             }
         };
-        self.waiting -= 1;
+        self.waiting -= run;
         let next = next.unwrap_or(NONE);
         self.fronts[self.first] = next;
         if next >= self.rival {
@@ -230,8 +230,19 @@ mod tests {
                     model.sort_by_key(|&(time, pid): &(u64, u32)| (time, pid));
                     let expected = if model.is_empty() { None } else { Some(model.remove(0)) };
                     assert_eq!(order.earliest(), expected.map(|(time, _)| time));
-                    assert_eq!(order.peek().map(|event| (event.time, event.pid)), expected);
-                    order.pop();
+                    assert_eq!(order.run(None).first().map(|first| (first.1.time, first.1.pid)), expected);
+                    order.pop(usize::from(expected.is_some()));
+                }
+                if below(20) == 0 {
+                    model.sort_by_key(|&(time, pid): &(u64, u32)| (time, pid));
+                    let settled = order.earliest().map(|earliest| earliest + below(8));
+                    let run: Vec<_> =
+                        order.run(settled).iter().map(|waiting| (waiting.1.time, waiting.1.pid)).collect();
+                    assert_eq!(run, model[..run.len()]);
+                    assert!(run.iter().all(|&(time, _)| Some(time) <= settled));
+                    let gone = below(run.len() as u64 + 1) as usize;
+                    order.pop(gone);
+                    model.drain(..gone);
                 }
                 let file = below(3) as usize;
                 clocks[file] += below(10);

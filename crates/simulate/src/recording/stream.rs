@@ -217,25 +217,32 @@ impl Stream {
             if !self.is_ready() && self.read_on()? {
                 continue;
             }
-            let Some(event) = self.order.peek() else { return Ok(()) };
-            let time = event.time.max(self.last);
-            let is_plug = matches!(event.what, What::Plug | What::Unplug);
-            if self.first.is_none() && !is_plug {
-                self.first = Some(time);
+            let (mut told, mut went) = (0, Go::On);
+            for waiting in self.order.run(self.settled) {
+                let event = &waiting.1;
+                let time = event.time.max(self.last);
+                let is_plug = matches!(event.what, What::Plug | What::Unplug);
+                if self.first.is_none() && !is_plug {
+                    self.first = Some(time);
+                }
+                let since = Span::from_ns(time - self.first.unwrap_or(time));
+                if time > event.time {
+                    let event = Event { time, ..event.clone() };
+                    self.met.late += 1;
+                    if self.keeps_all || self.keeps(&event, since) {
+                        went = tell(&event)?;
+                    }
+                } else if self.keeps_all || self.keeps(event, since) {
+                    went = tell(event)?;
+                }
+                self.last = time;
+                told += 1;
+                if went == Go::Stop {
+                    break;
+                }
             }
-            let since = Span::from_ns(time - self.first.unwrap_or(time));
-            let went = if time > event.time {
-                let event = Event { time, ..event.clone() };
-                self.met.late += 1;
-                if self.keeps_all || self.keeps(&event, since) { tell(&event)? } else { Go::On }
-            } else if self.keeps_all || self.keeps(event, since) {
-                tell(event)?
-            } else {
-                Go::On
-            };
-            self.last = time;
-            self.order.pop();
-            if went == Go::Stop {
+            self.order.pop(told);
+            if told == 0 || went == Go::Stop {
                 return Ok(());
             }
         }
