@@ -56,8 +56,8 @@ impl Cx<'_> {
         self.state.wished = run.max(self.state.wished);
     }
 
-    /// The same context, for a call that is not compiled together with its caller: what the caller knows of its own, such
-    /// as that nobody listens, it knows behind the call, too.
+    /// The same context, for a call that is not compiled together with its caller: what the caller knows of its own,
+    /// such as that nobody listens, it knows behind the call, too.
     #[inline(always)]
     pub(crate) fn apart(&mut self) -> Cx<'_> {
         let listener: Option<&mut dyn Listener> = match &mut self.listener {
@@ -95,7 +95,7 @@ impl Cx<'_> {
 /// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
 ///
-/// Twelve calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all
+/// Thirteen calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
 pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
@@ -186,8 +186,8 @@ pub trait Merges {
         None
     }
 
-    /// The first of the answers of [`Merges::newest`], from `than` on, that the bio adjoins, and at which end. `left`: so
-    /// many may still be looked at.
+    /// The first of the answers of [`Merges::newest`], from `than` on, that the bio adjoins, and at which end. `left`:
+    /// so many may still be looked at.
     fn newest_beside(
         &self,
         requests: &Requests,

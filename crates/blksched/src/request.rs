@@ -185,8 +185,8 @@ pub enum Stage {
 /// here; nor does `tag` mean anything then. At most 64 bytes, because thousands are looked at between two answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Of its first bio, in one piece, so that one copy makes it; of a request with several, the two halves of `tag` are
-    /// the first and the last piece of their chain.
+    /// Of its first bio, in one piece, so that one copy makes it; of a request with several, the two halves of `tag`
+    /// are the first and the last piece of their chain.
     pub(crate) bio: Bio,
     /// When it was made; after a merge of two requests the older moment.
     pub queued_at: Instant,

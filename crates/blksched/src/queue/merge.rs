@@ -14,7 +14,7 @@ use crate::answer::Insert;
 use crate::explain::End;
 use crate::request::{Bio, Links, NONE, Request, RequestId, Requests, Sector};
 
-use super::{Limits, QueueState};
+use super::Limits;
 use crate::time::Instant;
 use hash::EndHash;
 
@@ -351,6 +351,11 @@ impl MergeIndex {
         (self.last != NONE).then_some(RequestId(self.last))
     }
 
+    /// This request merged last.
+    fn remember(&mut self, requests: &Requests, rq: RequestId) {
+        (self.last, self.last_at) = (rq.0, Extent::of(&requests[rq]));
+    }
+
     /// What is remembered of the request merged last is so.
     ///
     /// # Panics
@@ -364,13 +369,6 @@ impl MergeIndex {
     #[inline(always)]
     pub(super) fn nothing_ends_at(&self, sector: Sector) -> bool {
         self.nothing_at == sector
-    }
-}
-
-impl QueueState {
-    /// This request merged last.
-    fn remember(&mut self, rq: RequestId) {
-        (self.merges.last, self.merges.last_at) = (rq.0, Extent::of(&self.requests[rq]));
     }
 }
 

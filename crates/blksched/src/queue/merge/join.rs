@@ -32,7 +32,7 @@ impl Cx<'_> {
         self.tell(|_| Reason::Merged { into: rq, end });
         let remember = self.state.merges.rules().remember;
         if remember != Remember::Survivor {
-            self.state.remember(rq);
+            self.state.merges.remember(&self.state.requests, rq);
         }
         if let Some((into, victim)) = self.adjacent(elevator, rq, end) {
             self.coalesce(elevator, into, victim);
@@ -42,7 +42,7 @@ impl Cx<'_> {
         if end == End::Back || remember != Remember::Survivor {
             self.state.merges.rehash(&mut self.state.requests, rq);
         }
-        self.state.remember(rq);
+        self.state.merges.remember(&self.state.requests, rq);
         None
     }
 
@@ -107,7 +107,7 @@ impl Cx<'_> {
         self.state.merges.rehash(&mut self.state.requests, into);
         // Where it lies has changed, too, if it is remembered already.
         if self.state.merges.rules().remember == Remember::Survivor || self.state.merges.last == into.0 {
-            self.state.remember(into);
+            self.state.merges.remember(&self.state.requests, into);
         }
     }
 }
