@@ -87,14 +87,24 @@ pub(super) fn width_of(text: &str) -> usize {
 
 /// The lines of a cell, broken between words to `width`; a word that is longer has a line of its own.
 pub(super) fn lines(cell: &str, width: usize) -> impl Iterator<Item = &str> {
-    cell.split('\n').flat_map(move |line| {
-        let mut rest = Some(line);
-        core::iter::from_fn(move || {
-            let line = rest.take()?;
-            let Some(blank) = last_blank(line, width) else { return Some(line) };
-            rest = Some(&line[blank + 1..]);
-            Some(&line[..blank])
-        })
+    let mut rest = Some(cell);
+    core::iter::from_fn(move || {
+        let text = rest.take()?;
+        // What needs one line, as most do.
+        if text.len() <= width && !text.as_bytes().contains(&b'\n') {
+            return Some(text);
+        }
+        let line = text.split('\n').next().unwrap_or(text);
+        match last_blank(line, width) {
+            Some(blank) => {
+                rest = Some(&text[blank + 1..]);
+                Some(&line[..blank])
+            }
+            None => {
+                rest = text.get(line.len() + 1..);
+                Some(line)
+            }
+        }
     })
 }
 

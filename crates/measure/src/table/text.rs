@@ -67,7 +67,7 @@ impl Table {
 
     fn longest_word(&self, rows: &[Vec<String>], column: usize) -> usize {
         let texts = rows.iter().map(|row| row[column].as_str()).chain([self.columns[column].header.as_str()]);
-        texts.map(longest_of).max().unwrap_or(0)
+        texts.fold(0, longest_of)
     }
 
     /// Some of the columns, beside each other.
@@ -81,7 +81,8 @@ impl Table {
     ) {
         let header: Vec<String> = self.columns.iter().map(|column| column.header.clone()).collect();
         let cells = |column: usize| rows.iter().chain([&header]).map(move |row| row[column].as_str());
-        let longest = |column: usize| cells(column).flat_map(|cell| cell.split('\n')).map(width_of).max().unwrap_or(0);
+        let longest =
+            |column: usize| cells(column).flat_map(|cell| lines(cell, usize::MAX)).map(width_of).max().unwrap_or(0);
         let needs = |&column: &usize| Needs { all: longest(column).max(words[column]), least: words[column] };
         let needs: Vec<Needs> = columns.iter().map(needs).collect();
         let blanks = columns.len() * PADDING + columns.len().saturating_sub(1) * GAP;
@@ -114,7 +115,7 @@ impl Table {
                 };
                 blanks += left + 1;
                 if !text.is_empty() {
-                    out.extend(core::iter::repeat_n(' ', blanks));
+                    push_blanks(out, blanks);
                     out.push_str(text);
                     blanks = 0;
                 }
@@ -125,17 +126,35 @@ impl Table {
     }
 }
 
-/// How many characters the longest word has.
-fn longest_of(text: &str) -> usize {
-    if !text.is_ascii() {
-        return text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+/// That many blanks, some at a time.
+fn push_blanks(out: &mut String, blanks: usize) {
+    const SOME: &str = "                                                                ";
+    let mut left = blanks;
+    while left > 0 {
+        let now = left.min(SOME.len());
+        out.push_str(&SOME[..now]);
+        left -= now;
     }
-    let (mut longest, mut length) = (0, 0);
-    for byte in text.bytes() {
-        // As `char::is_whitespace`, which counts the vertical tab.
-        let is_space = matches!(byte, b' ' | b'\t'..=b'\r');
-        length = if is_space { 0 } else { length + 1 };
-        longest = longest.max(length);
+}
+
+/// How many characters the longest word has, if one is longer than `longest`; otherwise that.
+fn longest_of(longest: usize, text: &str) -> usize {
+    // No word of it has more characters than it has bytes.
+    if text.len() <= longest {
+        return longest;
+    }
+    if !text.is_ascii() {
+        return text.split_whitespace().map(|word| word.chars().count()).fold(longest, usize::max);
+    }
+    // As `char::is_whitespace`, which counts the vertical tab.
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let (mut rest, mut longest) = (text.as_bytes(), longest);
+    // A longer word has no blank among so many bytes and one: what stands before the last of them is passed over.
+    while let Some(next) = rest.get(..=longest) {
+        match next.iter().rposition(is_space) {
+            Some(blank) => rest = &rest[blank + 1..],
+            None => longest = rest.iter().position(is_space).unwrap_or(rest.len()),
+        }
     }
     longest
 }
@@ -169,7 +188,8 @@ mod tests {
     fn the_longest_word_is_counted_in_characters() {
         for (text, longest) in [("", 0), ("  ", 0), ("ab cde\tf", 3), ("a\u{b}bcd", 3), ("±ä €€€", 3), ("abcd", 4)]
         {
-            assert_eq!(longest_of(text), longest, "{text:?}");
+            assert_eq!(longest_of(0, text), longest, "{text:?}");
+            assert_eq!(longest_of(2, text), longest.max(2), "{text:?}");
             assert_eq!(text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0), longest);
         }
     }
