@@ -17,9 +17,13 @@
 //!
 //! **Costs when wrong**: a light tenant waits for a heavy one's whole backlog.
 
+mod least;
+
 use std::collections::VecDeque;
 
 use blksched::{Instant, Span};
+
+use least::Least;
 
 /// How far ahead of the others a tenant may get that asks for neighbouring sectors, on a disk that seeks.
 const TURN: Span = Span::from_ms(8);
@@ -81,6 +85,8 @@ struct Entity {
     /// When it last had nothing left, and how long it usually takes until it asks again.
     idle_since: Option<Instant>,
     thinks: Span,
+    /// Is it among those that count as active?
+    counts: bool,
 }
 
 impl Entity {
@@ -114,6 +120,12 @@ impl Entity {
 /// Whose turn it is.
 pub struct Turns {
     entities: Vec<Entity>,
+    /// How far ahead those are of whom something waits here …
+    waiting: Least,
+    /// … and those who have something waiting or under way.
+    active: Least,
+    /// How many these are.
+    active_ones: usize,
     current: Option<usize>,
     /// The virtual time up to which one has come that has nothing left: where the others are, if none has.
     reached: u128,
@@ -125,7 +137,9 @@ pub struct Turns {
 impl Turns {
     /// For tenants that will be added, on a disk that seeks or does not.
     pub fn new(seeks: bool) -> Turns {
-        Turns { entities: Vec::new(), current: None, reached: 0, seeks, waits_since: None }
+        let (waiting, active) = (Least::default(), Least::default());
+        let entities = Vec::new();
+        Turns { entities, waiting, active, active_ones: 0, current: None, reached: 0, seeks, waits_since: None }
     }
 
     /// Another tenant, or another weight of one.
@@ -134,6 +148,20 @@ impl Turns {
             self.entities.push(Entity::default());
         }
         self.entities[tenant].weight = weight;
+        self.look_at(tenant);
+    }
+
+    /// Something of a tenant has changed: where it stands among the others now. Whoever changes an entity calls this.
+    fn look_at(&mut self, tenant: usize) {
+        let entity = &mut self.entities[tenant];
+        let (ahead, active) = (entity.ahead(), entity.is_active());
+        self.waiting.set(tenant, (!entity.backlog.is_empty()).then_some(ahead));
+        self.active.set(tenant, active.then_some(ahead));
+        match (core::mem::replace(&mut entity.counts, active), active) {
+            (false, true) => self.active_ones += 1,
+            (true, false) => self.active_ones -= 1,
+            _ => {}
+        }
     }
 
     /// A tenant wants this too.
@@ -147,10 +175,11 @@ impl Turns {
             // It covers only what is answered already.
             Kind::Flush => backlog.push_front(piece),
         }
+        self.look_at(tenant);
     }
 
     fn comes_back(&mut self, now: Instant, tenant: usize) {
-        let least = self.entities.iter().filter(|entity| entity.is_active()).map(Entity::ahead).min();
+        let least = self.active.first().map(|(ahead, _)| ahead);
         let entity = &mut self.entities[tenant];
         if let Some(since) = entity.idle_since.take() {
             entity.thinks = moved(entity.thinks, now.since(since).min(Span::from_secs(1)));
@@ -171,8 +200,7 @@ impl Turns {
         if under_way >= depth && !self.current_sends_more(under_way, depth) {
             return Choice::Nobody;
         }
-        let behind = (0..self.entities.len()).filter(|&at| !self.entities[at].backlog.is_empty());
-        let Some(behind) = behind.min_by_key(|&at| (self.entities[at].ahead(), at)) else { return Choice::Nobody };
+        let Some((_, behind)) = self.waiting.first() else { return Choice::Nobody };
         if let Some(current) = self.current
             && self.goes_on(current, behind)
         {
@@ -194,8 +222,8 @@ impl Turns {
     /// May the scheduler have more of the current one than the device takes, to put in order?
     fn current_sends_more(&self, under_way: usize, depth: usize) -> bool {
         let Some(current) = self.current.filter(|_| self.seeks) else { return false };
-        let alone = || self.entities.iter().enumerate().all(|(at, entity)| at == current || !entity.is_active());
-        !self.entities[current].backlog.is_empty() && under_way < depth + ALONE && alone()
+        // It is one of those, as something of it waits.
+        !self.entities[current].backlog.is_empty() && under_way < depth + ALONE && self.active_ones == 1
     }
 
     /// Is the current one's turn not over, as `behind` waits?
@@ -223,6 +251,7 @@ impl Turns {
             let entity = &mut self.entities[current];
             entity.virtual_time += entity.scaled(now.since(since));
             entity.thinks = moved(entity.thinks, THINK * 2);
+            self.look_at(current);
         }
     }
 
@@ -241,6 +270,7 @@ impl Turns {
             entity.neighbours = (entity.neighbours * (MEMORY - 1) + hit) / MEMORY;
             entity.end = place.start + place.sectors;
         }
+        self.look_at(tenant);
     }
 
     /// This many pieces of a tenant are over, and took this much of the device's time.
@@ -257,6 +287,7 @@ impl Turns {
             entity.idle_since = Some(now);
             self.reached = self.reached.max(entity.virtual_time);
         }
+        self.look_at(tenant);
     }
 
     /// What a tenant wants no more.
@@ -264,6 +295,7 @@ impl Turns {
         let backlog = &mut self.entities[tenant].backlog;
         let taken = backlog.iter().copied().filter(|&piece| is_it(piece)).collect();
         backlog.retain(|&piece| !is_it(piece));
+        self.look_at(tenant);
         taken
     }
 
@@ -275,7 +307,10 @@ impl Turns {
     /// Everything that waits here, in order, tenant by tenant; nothing does then.
     pub fn release(&mut self) -> Vec<(usize, u32)> {
         let each = self.entities.iter_mut().enumerate();
-        each.flat_map(|(tenant, entity)| entity.backlog.drain(..).map(move |piece| (tenant, piece))).collect()
+        let all =
+            each.flat_map(|(tenant, entity)| entity.backlog.drain(..).map(move |piece| (tenant, piece))).collect();
+        (0..self.entities.len()).for_each(|tenant| self.look_at(tenant));
+        all
     }
 }
 
