@@ -228,7 +228,13 @@ fn transfer(file: &File, job: Job, memory: &mut Aligned) -> Result<(), String> {
         Op::Flush => file.sync_data(),
         Op::Discard | Op::WriteZeroes => Err(std::io::Error::other("only reads, writes and flushes are measured")),
     };
-    result.map_err(|error| format!("{:?} of {} sectors at {}: {error}", job.op, job.sectors, job.start))
+    result.map_err(|error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "it ends before that, and did not before".to_owned(),
+            _ => error.to_string(),
+        };
+        format!("{:?} of {} sectors at {}: {why}", job.op, job.sectors, job.start)
+    })
 }
 
 impl RealPath {
