@@ -1,5 +1,9 @@
 //! No description of a disk panics, whatever became of its bytes: it can be built, or the error names the file.
 
+use std::path::Path;
+
+use blksched_disks::disksim::import;
+
 /// SplitMix64.
 fn draw(state: &mut u64) -> usize {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -29,7 +33,10 @@ fn mutate(text: &str, state: &mut u64) -> String {
 
 #[test]
 fn mutated_presets_can_be_built_or_are_refused_by_name() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/disksim");
+    let imported = import(&files.join("hp_c3323a.model")).unwrap();
     let texts = [
+        &imported,
         include_str!("../../presets/hdd-7200.toml"),
         include_str!("../../presets/ide-2002.toml"),
         include_str!("../../presets/nvme-ssd.toml"),
@@ -42,7 +49,7 @@ fn mutated_presets_can_be_built_or_are_refused_by_name() {
     ];
     texts.iter().for_each(|text| drop(blksched_disks::parse("whole.toml", text).unwrap()));
     let mut state = 1;
-    for nth in 0..1400 {
+    for nth in 0..1600 {
         let text = mutate(texts[nth % texts.len()], &mut state);
         match blksched_disks::parse("mutated.toml", &text) {
             Ok(spec) => assert!(spec.build(1).facts().depth > 0),
