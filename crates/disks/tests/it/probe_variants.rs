@@ -189,6 +189,19 @@ impl Target for Busy {
 }
 
 #[test]
+fn who_has_had_enough_is_heard_while_the_prober_reckons() {
+    let mut target = OnTheWall(Modelled::new(&load("hdd-7200").unwrap(), 1, ProbeAccess::ReadOnly));
+    // The last that is told before the rates begin comes out of the reckoning: nothing is asked meanwhile.
+    let (mut last, mut still) = (Span::ZERO, 0);
+    let outcome = measure(&mut target, Span::from_secs(60), 1, &mut |progress| {
+        still = if progress.stage == "rotation" && progress.elapsed == last { still + 1 } else { 0 };
+        last = progress.elapsed;
+        if still < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert_eq!(outcome.err(), Some(ProbeError::Interrupted));
+}
+
+#[test]
 fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_none() {
     for case in 0..16u64 {
         let preset = ["sata-ssd", "null", "hdd-7200", "fixed"][case as usize % 4];

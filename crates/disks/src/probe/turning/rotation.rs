@@ -24,7 +24,7 @@ pub(super) fn period(session: &mut Session<'_>) -> Result<Measured, ProbeError> 
         let reads = rounds(session, places)?;
         let hits = reads.iter().flatten().filter(|read| read.latency() < HIT_NS).count();
         if 5 * hits < places * ROUNDS || places > 1000 {
-            return fundamental(&reads);
+            return fundamental(session, &reads);
         }
         places *= 3;
     }
@@ -48,7 +48,7 @@ fn rounds(session: &mut Session<'_>, count: usize) -> Result<Vec<Vec<Timed>>, Pr
 }
 
 /// The slowest frequency at which the ends of each place's reads agree.
-fn fundamental(reads: &[Vec<Timed>]) -> Result<Measured, ProbeError> {
+fn fundamental(session: &mut Session<'_>, reads: &[Vec<Timed>]) -> Result<Measured, ProbeError> {
     let ends = |reads: &Vec<Timed>| -> Vec<f64> {
         let medium = reads.iter().filter(|read| read.latency() >= HIT_NS);
         medium.map(|read| read.ended.as_secs_f64()).collect()
@@ -58,7 +58,14 @@ fn fundamental(reads: &[Vec<Timed>]) -> Result<Measured, ProbeError> {
     let first = ends.iter().flatten().fold(span, |first: f64, end| first.min(*end));
     let step = 0.12 / (span - first).max(0.1);
     let steps = ((FASTEST - SLOWEST) / step) as usize;
-    let scan: Vec<f64> = (0..steps).map(|nth| coherence(&ends, SLOWEST + nth as f64 * step)).collect();
+    // With many reads this takes a busy processor longer than somebody waits who has had enough.
+    let one = |nth: usize| {
+        if nth.is_multiple_of(64) {
+            session.stage("rotation")?;
+        }
+        Ok(coherence(&ends, SLOWEST + nth as f64 * step))
+    };
+    let scan = (0..steps).map(one).collect::<Result<Vec<f64>, ProbeError>>()?;
     let best = scan.iter().copied().fold(0.0, f64::max);
     if best < 0.6 {
         return Err(ProbeError::Unclear("they end at no common frequency: does it turn?".to_owned()));
