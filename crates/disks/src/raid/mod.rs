@@ -2,7 +2,8 @@
 //!
 //! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
 //! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
-//! and the commands that wait for it, [`earliest`] says which of them goes on first. This file cuts commands, sends the pieces and puts the ends together;
+//! and the commands that wait for it, [`earliest`] says which of them goes on first. This file cuts commands, sends the
+//! pieces and puts the ends together;
 //! [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
 //!
 //! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
