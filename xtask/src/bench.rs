@@ -1,6 +1,10 @@
-//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`gate`]).
+//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`gate`]), `--peers` runs
+//! other programs beside ours ([`peers`]), `--scale` makes things large ([`scale`]).
 
+mod cost;
 pub mod gate;
+pub mod peers;
+pub mod scale;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,8 @@
 //! * `matrix`: renews docs/matrix.md and docs/matrix.csv, in some minutes
 //! * `bless`: renews golden files and generated documents
 //! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
-//! * `bench [--gate]`: times for people, instruction counts for the gate
+//! * `bench [--gate | --peers | --scale]`: times for people, instruction counts for the gate, other programs beside
+//!   ours, and what grows with the size of things
 //! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
 //! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
 //! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, held to the models
@@ -107,6 +108,12 @@ enum Verb {
         /// With --gate: write the counts to xtask/gate.toml
         #[arg(long, requires = "gate")]
         bless: bool,
+        /// Run fio's null engine, blkparse, btt and DiskSim beside ours, those that are here, by processor time
+        #[arg(long, conflicts_with = "gate")]
+        peers: bool,
+        /// Run each of what can be large at two sizes: what one costs, and how much memory it takes
+        #[arg(long, conflicts_with_all = ["gate", "peers"])]
+        scale: bool,
     },
     /// Hold our disk to real drives: DiskSim's files and the response times that somebody measured
     Demerit {
@@ -173,8 +180,10 @@ fn main() -> ExitCode {
         Verb::Bless => bless::run(),
         Verb::Demerit { folder } => demerit::run(folder),
         Verb::Transcripts { paths } => transcripts::run(&paths),
+        Verb::Bench { peers: true, .. } => bench::peers::run(),
+        Verb::Bench { scale: true, .. } => bench::scale::run(),
         Verb::Bench { gate: false, .. } => bench::run(),
-        Verb::Bench { gate: true, bless } => {
+        Verb::Bench { gate: true, bless, .. } => {
             bench::gate::run(if bless { bench::gate::Baseline::Renew } else { bench::gate::Baseline::Compare })
         }
         #[cfg(target_os = "linux")]

@@ -15,6 +15,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::bench::gate;
 use crate::{Verdict, docs, python, shell, tidy, transcripts};
 use libtest::Skip;
 use packages::{Installed, PACKAGES, Package};
@@ -67,6 +68,8 @@ pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
     report.step("transcripts", || safely(replayed));
     let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];
     report.step("examples and benches", || command(shell::cargo(&build)));
+    let cases = if tiers.contains(&Tier::Slow) { gate::Cases::All } else { gate::Cases::Chosen };
+    report.step("instructions", || counted(cases));
     report.step("packages", || safely(publish::packaged));
     if shell::root().join(FUZZ).is_file() {
         report.step("fuzz targets", || command(fuzz_targets()));
@@ -183,6 +186,19 @@ fn replayed() -> Result<Outcome> {
         Verdict::Good => Outcome::Passed(summary.in_short()),
         Verdict::Bad => Outcome::Failed(summary.to_string()),
     })
+}
+
+/// What one of each costs, beside what was accepted: a count, whatever else the machine does meanwhile.
+fn counted(cases: gate::Cases) -> Outcome {
+    if !gate::is_possible() {
+        let (what, reason) = ("instructions".to_owned(), gate::WITHOUT.to_owned());
+        return Outcome::Skipped(Skip { what, reason, packages: vec![packages::named("valgrind")] });
+    }
+    match gate::measure(cases) {
+        Ok(gate) if gate.verdict() == Verdict::Good => Outcome::Passed(gate.in_short()),
+        Ok(gate) => Outcome::Failed(gate.to_string()),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
 }
 
 /// Checked, not run; with the workspace's target folder, so that what both use is compiled once.

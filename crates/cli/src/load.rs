@@ -25,7 +25,8 @@ use crate::scene::some_time;
 pub(crate) struct LoadArguments {
     /// The server and its export, as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock, or under TLS
     /// nbds://HOST/disk?tls-certificates=FOLDER (ca-cert.pem, and client-cert.pem and client-key.pem if need be;
-    /// &tls-hostname= if its certificate has another name)
+    /// &tls-hostname= if its certificate has another name); {} in the export's name is the connection's number, from 0,
+    /// so that each has an export of its own
     #[arg(value_name = "URI", required_unless_present = "peers", conflicts_with = "peers")]
     uri: Option<Uri>,
     /// Measure this server, nbdkit and qemu-nbd with the same file, one after the other

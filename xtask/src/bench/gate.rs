@@ -7,6 +7,9 @@
 //! `gate --heaps` names what is weighed ([`heaps`]). Beside them a whole `blksched list` is counted, as it starts.
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.
+//!
+//! Counts do not hang on what else a machine does, so the usual tests count a [chosen](Cases::Chosen) dozen of the
+//! cases, which takes a fraction of the time, and the slow ones all of them.
 
 mod counts;
 mod heaps;
@@ -43,8 +46,40 @@ pub enum Baseline {
     Renew,
 }
 
+/// Which cases are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cases {
+    /// Each, the heaps and the start.
+    All,
+    /// One of each part that a change can make dearer: instructions and mispredicted branches.
+    Chosen,
+}
+
+/// The usual tests' cases: an elevator of each kind, the merging of bios, the world, traces and a comparison.
+const CHOSEN: [&str; 12] = [
+    "noop@2.6.33/random/128",
+    "deadline@4.20/random/128",
+    "mq-deadline/random/128",
+    "mq-deadline/sequential/128",
+    "kyber/random/128",
+    "cfq@4.20/random/4096",
+    "bfq/random/4096",
+    "world/one/bare/32",
+    "world/ncq32/kept/32",
+    "sweep/ms",
+    "trace/info",
+    "trace/recording",
+];
+
+impl Cases {
+    fn has(self, case: &str) -> bool {
+        self == Cases::All || CHOSEN.contains(&case)
+    }
+}
+
 /// Counts by case, and what was accepted.
 pub struct Gate {
+    cases: Cases,
     counted: Counts,
     accepted: Accepted,
     compiler: String,
@@ -53,11 +88,11 @@ pub struct Gate {
 /// # Errors
 /// If there is no such benchmark, it does not run, or valgrind does not.
 pub fn run(baseline: Baseline) -> Result<Verdict> {
-    if shell::find_program("valgrind").is_none() {
-        println!("skipped: valgrind is not installed (Debian package valgrind)");
+    if !is_possible() {
+        println!("skipped: {WITHOUT}");
         return Ok(Verdict::Good);
     }
-    let gate = measure()?;
+    let gate = measure(Cases::All)?;
     println!("{gate}");
     if baseline == Baseline::Compare {
         return Ok(gate.verdict());
@@ -68,30 +103,55 @@ pub fn run(baseline: Baseline) -> Result<Verdict> {
     Ok(Verdict::Good)
 }
 
+/// Why nothing can be counted, where it cannot.
+pub const WITHOUT: &str = "valgrind is not installed (Debian package valgrind)";
+
+/// Can anything be counted here?
+pub fn is_possible() -> bool {
+    shell::find_program("valgrind").is_some()
+}
+
 /// Build, count, and read what was accepted.
 ///
 /// # Errors
 /// As [`run`].
-pub fn measure() -> Result<Gate> {
+pub fn measure(cases: Cases) -> Result<Gate> {
     let mut counted = Counts::default();
     for program in programs()? {
-        for case in &cases(&program)? {
+        for case in named(&program)?.iter().filter(|case| cases.has(case)) {
             let times = |times: u64| Run::of(&program, &[case, &times.to_string()]);
             let (once, twice) = (times(TIMES)?, times(2 * TIMES)?);
             let one = |once: u64, twice: u64| (twice as f64 - once as f64) / TIMES as f64;
             counted.put(Table::Instructions, case, one(once.instructions, twice.instructions));
             counted.put(Table::Mispredicted, case, one(once.mispredicted, twice.mispredicted));
         }
-        heaps::weigh(&program, &mut counted)?;
+        if cases == Cases::All {
+            heaps::weigh(&program, &mut counted)?;
+        }
     }
     if counted.is_empty() {
         bail!("no benchmark called `{TARGET}` has a case");
     }
-    let start = Run::of(&command_line()?, &["list"])?;
-    counted.put(Table::Instructions, START, start.instructions as f64);
+    if cases == Cases::All {
+        let start = Run::of(&command_line()?, &["list"])?;
+        counted.put(Table::Instructions, START, start.instructions as f64);
+    }
     let file = shell::root().join(ACCEPTED);
     let accepted = if file.is_file() { Accepted::read(&fs::read_to_string(file)?)? } else { Accepted::default() };
-    Ok(Gate { counted, accepted, compiler: compiler()? })
+    Ok(Gate { cases, counted, accepted, compiler: compiler()? })
+}
+
+/// The benchmark that has this case, built.
+///
+/// # Errors
+/// If none has, or they do not build.
+pub fn program_of(case: &str) -> Result<PathBuf> {
+    for program in programs()? {
+        if named(&program)?.iter().any(|name| name == case) {
+            return Ok(program);
+        }
+    }
+    bail!("no benchmark called `{TARGET}` has the case {case}")
 }
 
 /// The benchmarks, built.
@@ -109,7 +169,10 @@ fn programs() -> Result<Vec<PathBuf>> {
 }
 
 /// The command line, built.
-fn command_line() -> Result<PathBuf> {
+///
+/// # Errors
+/// If it does not build.
+pub fn command_line() -> Result<PathBuf> {
     let build = ["build", "--quiet", "--release", "--package", "blksched-cli", "--bin", "blksched"];
     let built = shell::cargo(&build).output().context("starting cargo")?;
     if !built.status.success() {
@@ -118,7 +181,7 @@ fn command_line() -> Result<PathBuf> {
     Ok(shell::target().join("release").join("blksched"))
 }
 
-fn cases(program: &Path) -> Result<Vec<String>> {
+fn named(program: &Path) -> Result<Vec<String>> {
     let finished = shell::capture(shell::command(program, &["--list"]))?;
     if !finished.good {
         bail!("{} --list failed:\n{}", program.display(), finished.output);
@@ -173,8 +236,30 @@ impl Gate {
             Some(most) => count <= table.most(most, TOLERANCE_PERCENT),
             None => table != Table::Instructions,
         };
-        let gone = accepted.all().any(|(table, case, _)| self.counted.get(table, case).is_none());
+        let gone = self.gone().next().is_some();
         Verdict::when(!self.is_judged() || (self.counted.all().all(fits) && !gone))
+    }
+
+    /// What was accepted, would have been counted, and is no more.
+    fn gone(&self) -> impl Iterator<Item = (Table, &str)> {
+        let all = self.accepted.counts.all().filter(|(table, case, _)| match self.cases {
+            Cases::All => true,
+            Cases::Chosen => *table != Table::Bytes && CHOSEN.contains(case),
+        });
+        all.filter(|&(table, case, _)| self.counted.get(table, case).is_none()).map(|(table, case, _)| (table, case))
+    }
+
+    /// How many cases are dearer than was accepted, gone or new, and how far the worst is above; for one line.
+    pub fn in_short(&self) -> String {
+        let changes = self.counted.all().filter_map(|(table, case, count)| {
+            let accepted = self.accepted.counts.get(table, case).filter(|_| table == Table::Instructions)?;
+            Some(((count / accepted - 1.0) * 100.0, case))
+        });
+        let count = self.counted.all().filter(|(table, ..)| *table == Table::Instructions).count();
+        let worst = changes.max_by(|one, other| one.0.total_cmp(&other.0));
+        let worst = worst.map_or(String::new(), |(change, case)| format!(", at most {change:+.1} % ({case})"));
+        let judged = if self.is_judged() { "" } else { "; another compiler's, so not judged" };
+        format!("{count} cases counted{worst}{judged}")
     }
 
     fn is_judged(&self) -> bool {
@@ -199,7 +284,7 @@ impl fmt::Display for Gate {
                 None => write!(f, " {:>12}", "none")?,
             }
         }
-        for (table, case, _) in accepted.all().filter(|&(table, case, _)| self.counted.get(table, case).is_none()) {
+        for (table, case) in self.gone() {
             write!(f, "\n{case:<width$} {:>12} ({})", "gone", table.name())?;
         }
         if !self.is_judged() {
@@ -220,7 +305,28 @@ mod tests {
             counts
         };
         let accepted = Accepted { compiler: "1.95.0 x86_64".to_owned(), counts: counts(accepted) };
-        Gate { counted: counts(counted), accepted, compiler: compiler.to_owned() }
+        Gate { cases: Cases::All, counted: counts(counted), accepted, compiler: compiler.to_owned() }
+    }
+
+    #[test]
+    fn the_usual_tests_miss_no_case_but_their_own() {
+        let chosen = CHOSEN.map(|case| (case, 100.0));
+        let accepted = [&chosen[..], &[("another", 1.0)]].concat();
+        let of = |counted: &[(&str, f64)]| Gate { cases: Cases::Chosen, ..gate(counted, &accepted, "1.95.0 x86_64") };
+        assert_eq!(of(&chosen).verdict(), Verdict::Good);
+        assert_eq!(of(&chosen[1..]).verdict(), Verdict::Bad);
+        let dearer = [&chosen[1..], &[(CHOSEN[0], 106.0)]].concat();
+        assert_eq!(of(&dearer).verdict(), Verdict::Bad);
+        assert_eq!(of(&dearer).in_short(), "12 cases counted, at most +6.0 % (noop@2.6.33/random/128)");
+        assert_eq!(Gate { cases: Cases::All, ..of(&chosen) }.verdict(), Verdict::Bad);
+    }
+
+    #[test]
+    fn every_chosen_case_was_accepted() {
+        let accepted = Accepted::read(&fs::read_to_string(shell::root().join(ACCEPTED)).unwrap()).unwrap();
+        for case in CHOSEN {
+            assert!(accepted.counts.get(Table::Instructions, case).is_some(), "{case}");
+        }
     }
 
     #[test]

@@ -180,6 +180,12 @@ pub const PACKAGES: &[Package] = &[
         variable: None,
     },
     Package {
+        name: "blktrace",
+        shows: Shows::Program("blkparse"),
+        needed_for: "traces read by others beside us (cargo xtask bench --peers)",
+        variable: None,
+    },
+    Package {
         name: "prometheus",
         shows: Shows::Program("promtool"),
         needed_for: "tests of the server's figures with promtool and Prometheus",
@@ -225,7 +231,9 @@ pub fn required() -> Vec<&'static str> {
 }
 
 /// The package of that name.
-#[cfg(test)]
+///
+/// # Panics
+/// If the table has none.
 pub fn named(name: &str) -> &'static Package {
     PACKAGES.iter().find(|package| package.name == name).expect("a package of the table")
 }

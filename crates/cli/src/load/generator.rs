@@ -21,7 +21,7 @@ const CHUNK: usize = 256 << 10;
 /// What to ask.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// The job that is called.
+    /// The job that is called; `{}` in the export's name stands for the connection's number, from 0.
     pub uri: Uri,
     /// In which order.
     pub order: Order,
@@ -151,7 +151,8 @@ fn wait(clients: &[Client]) -> Result<(), String> {
 impl Client {
     fn open(plan: &LoadPlan, nth: u32) -> Result<Client, String> {
         let said = |error: io::Error| format!("{}: {error}", plan.uri);
-        let Entered { socket, opened, ahead: input } = enter(&plan.uri)?;
+        let export = plan.uri.export.replace("{}", &nth.to_string());
+        let Entered { socket, opened, ahead: input } = enter(&Uri { export, ..plan.uri.clone() })?;
         rustix::io::ioctl_fionbio(&socket, true).map_err(|error| said(error.into()))?;
         let blocks = opened.export.size / u64::from(plan.block);
         if blocks == 0 {
