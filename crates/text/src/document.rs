@@ -46,7 +46,7 @@ impl Complaint {
 }
 
 /// A stretch of a document \[bytes\].
-pub type Place = Range<usize>;
+pub type TextRange = Range<usize>;
 
 /// A document and its name, for complaints.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ impl<'t> Source<'t> {
     }
 
     /// A complaint about what stands at `at`.
-    pub fn complain(&self, at: &Place, problem: impl Into<String>) -> Complaint {
+    pub fn complain(&self, at: &TextRange, problem: impl Into<String>) -> Complaint {
         let before = &self.text[..at.start.min(self.text.len())];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Complaint {
@@ -85,7 +85,7 @@ impl<'t> Source<'t> {
     /// `word` is none of `known`; `problem` says so, up to the list.
     pub fn unknown<'a>(
         &self,
-        at: &Place,
+        at: &TextRange,
         problem: &str,
         word: &str,
         known: impl IntoIterator<Item = &'a str>,

@@ -3,7 +3,7 @@
 //! `[fit]` names each such key and its plausible range, as in `zones.inner = "115MB/s to 140MB/s"`. It changes nothing;
 //! a sensitivity run tries both ends.
 
-use blksched_text::document::{Complaint, Place, Section, Source};
+use blksched_text::document::{Complaint, Section, Source, TextRange};
 use blksched_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -104,7 +104,7 @@ fn walk(
     Ok(())
 }
 
-fn unclear(source: Source<'_>, at: Place, key: &str, text: &str) -> Complaint {
+fn unclear(source: Source<'_>, at: TextRange, key: &str, text: &str) -> Complaint {
     let problem = format!("\"{text}\" is not a range of `{key}`: expected both ends, as in \"1ms to 4ms\"");
     source.complain(&at, problem)
 }

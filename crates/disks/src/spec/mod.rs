@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use blksched::Span;
-use blksched_text::document::{Complaint, Place, Section, Source};
+use blksched_text::document::{Complaint, Section, Source, TextRange};
 use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
@@ -301,7 +301,7 @@ pub fn parse(file: &str, text: &str) -> Result<DiskSpec, DiskError> {
 fn read_disk<'t>(
     source: Source<'t>,
     table: &'t toml::de::DeTable<'t>,
-    at: Place,
+    at: TextRange,
 ) -> Result<(Section<'t>, Model, Attached, MiddlewareSpec), Complaint> {
     let kind = read_kind(source, table, at.clone())?;
     let top = Section::open(source, "", table, at, kind.keys())?;
@@ -356,7 +356,7 @@ impl Kind {
 }
 
 /// The kind must be known before the other keys can be judged.
-fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: Place) -> Result<Kind, Complaint> {
+fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: TextRange) -> Result<Kind, Complaint> {
     let kinds =
         [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd), ("raid", Kind::Raid)];
     let names = || kinds.iter().map(|(name, _)| *name);

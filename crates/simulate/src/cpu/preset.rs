@@ -7,7 +7,7 @@ use blksched_text::did_you_mean;
 use toml::de::DeTable;
 
 use super::costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
-use crate::experiment::reader::{ExperimentError, Place, Section, Source};
+use crate::experiment::reader::{ExperimentError, Section, Source, TextRange};
 
 /// What is wrong with such a file, and where.
 pub type CpuError = ExperimentError;
@@ -114,17 +114,17 @@ impl CpuPreset {
     }
 }
 
-fn unknown(source: Source<'_>, at: &Place, word: &str) -> CpuError {
+fn unknown(source: Source<'_>, at: &TextRange, word: &str) -> CpuError {
     source.unknown(at, &format!("unknown key `{word}`"), word, SPANS.into_iter().chain(LOCKS))
 }
 
-fn span(source: Source<'_>, at: &Place, (key, value): (&str, &str)) -> Result<Span, CpuError> {
+fn span(source: Source<'_>, at: &TextRange, (key, value): (&str, &str)) -> Result<Span, CpuError> {
     let span = value.parse::<Span>().ok().filter(|span| *span <= MOST);
     let problem = || format!("`{value}` is not a value of `{key}`: expected a time up to {MOST}, as in 1.5us or 300ns");
     span.ok_or_else(|| source.complain(at, problem()))
 }
 
-fn scope(source: Source<'_>, at: &Place, value: &str) -> Result<LockScope, CpuError> {
+fn scope(source: Source<'_>, at: &TextRange, value: &str) -> Result<LockScope, CpuError> {
     let found = SCOPES.into_iter().find(|(word, _)| *word == value).map(|(_, scope)| scope);
     let problem = format!("`{value}` is not a lock");
     found.ok_or_else(|| source.unknown(at, &problem, value, SCOPES.map(|(word, _)| word)))

@@ -2,7 +2,7 @@
 //! often its timer interrupts. One computer is described once, and what was fitted to it is counted for everyone.
 
 use super::expand::{RunSpec, replace};
-use super::reader::{ExperimentError, Located, Place, Section, Source};
+use super::reader::{ExperimentError, Located, Section, Source, TextRange};
 use super::scene::Setting;
 use super::{Files, spec::Fit};
 
@@ -54,7 +54,7 @@ impl Machine {
 }
 
 /// Complaints about its text name its own file; about a value that fits nowhere, the place in the experiment's.
-fn read(source: Source<'_>, at: &Place) -> Result<Machine, ExperimentError> {
+fn read(source: Source<'_>, at: &TextRange) -> Result<Machine, ExperimentError> {
     let document = source.parse()?;
     let top = Section::open(source, "", document.get_ref(), 0..0, KEYS)?;
     let mut machine = Machine { title: Some(top.needs_text("title")?.value), ..Machine::default() };

@@ -1,7 +1,7 @@
 //! The rows, tables and sentences of an experiment's file: every run and every process that they name exists.
 
 use super::expression::{Expression, Misunderstood, fits};
-use super::reader::{ExperimentError, Located, Place, Section, Source};
+use super::reader::{ExperimentError, Located, Section, Source, TextRange};
 use super::spec::{Part, Row, Run, Sentence, Statistic, TableSpec};
 
 pub(super) const TABLE: &[&str] = &["title", "value", "unit", "statistic", "claimed", "again", "rows"];
@@ -122,7 +122,12 @@ impl Rows<'_> {
     }
 
     /// An expression whose every run and process exists.
-    fn expression(&self, text: &str, at: &Place, run: Option<&Located<String>>) -> Result<Expression, ExperimentError> {
+    fn expression(
+        &self,
+        text: &str,
+        at: &TextRange,
+        run: Option<&Located<String>>,
+    ) -> Result<Expression, ExperimentError> {
         let expression = Expression::parse(text).map_err(|error| self.misunderstood(text, at, error))?;
         let named = expression.runs().into_iter().map(|name| (name, at));
         for (pattern, at) in named.chain(run.map(|run| (run.value.as_str(), &run.at))) {
@@ -146,7 +151,7 @@ impl Rows<'_> {
         Ok(expression)
     }
 
-    fn misunderstood(&self, text: &str, at: &Place, error: Misunderstood) -> ExperimentError {
+    fn misunderstood(&self, text: &str, at: &TextRange, error: Misunderstood) -> ExperimentError {
         let problem = format!("in `{text}`: {}", error.problem);
         if error.known.is_empty() {
             return self.source.complain(at, problem);

@@ -26,7 +26,7 @@ use blksched_workloads::host::HostKnobs;
 use blksched_workloads::programs::{Process, Program, Settings, Start, program};
 use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
 
-use super::reader::{ExperimentError, Located, Place, Source};
+use super::reader::{ExperimentError, Located, Source, TextRange};
 use crate::cpu::{CpuPreset, HostCpus};
 use crate::trial::Surroundings;
 use crate::world::RaceOdds;
@@ -36,7 +36,7 @@ use crate::world::RaceOdds;
 pub(super) struct Setting {
     pub(super) address: String,
     pub(super) value: String,
-    pub(super) at: Place,
+    pub(super) at: TextRange,
 }
 
 /// The addresses that are not a workload's.
@@ -169,7 +169,7 @@ impl Scene {
 
 impl Director<'_> {
     /// The scene that `settings` describe; `at` is what is complained of when a part is missing.
-    pub(super) fn scene(&self, settings: &[Setting], at: &Place) -> Result<Scene, ExperimentError> {
+    pub(super) fn scene(&self, settings: &[Setting], at: &TextRange) -> Result<Scene, ExperimentError> {
         let find = |address: &str| settings.iter().find(|setting| setting.address == address);
         self.check_addresses(settings)?;
         let elevator =
@@ -216,7 +216,7 @@ impl Director<'_> {
         Ok(())
     }
 
-    fn disk(&self, settings: &[Setting], at: &Place) -> Result<DiskSpec, ExperimentError> {
+    fn disk(&self, settings: &[Setting], at: &TextRange) -> Result<DiskSpec, ExperimentError> {
         let preset = settings.iter().find(|setting| setting.address == "disk.preset");
         let preset = preset.ok_or_else(|| self.source.complain(at, "no disk is chosen: `disk.preset = …`"))?;
         let changes: Vec<&Setting> =

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use blksched::Span;
 use blksched_disks::DiskSpec;
-use blksched_text::document::{Complaint, Place, Section, Source};
+use blksched_text::document::{Complaint, Section, Source, TextRange};
 use blksched_workloads::Plan;
 use blksched_workloads::fio::JobFile;
 use toml::Spanned;
@@ -207,7 +207,7 @@ impl Setting {
 fn read<'t>(
     source: Source<'t>,
     table: &'t DeTable<'t>,
-    at: Place,
+    at: TextRange,
     file: &impl Fn(&str) -> Result<String, String>,
 ) -> Result<Set, Complaint> {
     let head = Section::unjudged(source, "", table, at);

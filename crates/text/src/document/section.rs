@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Complaint, Place, Source, describe};
+use super::{Complaint, Source, TextRange, describe};
 
 /// A value that has been read, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Located<T> {
     /// What was read.
     pub value: T,
     /// Where it stands.
-    pub at: Place,
+    pub at: TextRange,
 }
 
 /// An address (`knob.fifo_batch`) and the values that stand there, as a user would write them.
@@ -28,7 +28,7 @@ pub struct Section<'t> {
     table: &'t DeTable<'t>,
     /// All that it may hold; `None`: anything.
     keys: Option<&'static [&'static str]>,
-    at: Place,
+    at: TextRange,
 }
 
 impl<'t> Section<'t> {
@@ -40,7 +40,7 @@ impl<'t> Section<'t> {
         source: Source<'t>,
         name: &'static str,
         table: &'t DeTable<'t>,
-        at: Place,
+        at: TextRange,
         keys: &'static [&'static str],
     ) -> Result<Section<'t>, Complaint> {
         let place = if name.is_empty() { "here".to_owned() } else { format!("in [{name}]") };
@@ -49,7 +49,7 @@ impl<'t> Section<'t> {
     }
 
     /// A table that may hold any key.
-    pub fn unjudged(source: Source<'t>, name: &'static str, table: &'t DeTable<'t>, at: Place) -> Section<'t> {
+    pub fn unjudged(source: Source<'t>, name: &'static str, table: &'t DeTable<'t>, at: TextRange) -> Section<'t> {
         Section { source, name, table, keys: None, at }
     }
 
@@ -59,12 +59,12 @@ impl<'t> Section<'t> {
     }
 
     /// Where the table stands.
-    pub fn at(&self) -> &Place {
+    pub fn at(&self) -> &TextRange {
         &self.at
     }
 
     /// Where a key's value stands, or the table if the key is not there.
-    pub fn at_key(&self, key: &str) -> Place {
+    pub fn at_key(&self, key: &str) -> TextRange {
         self.table.get(key).map_or_else(|| self.at.clone(), Spanned::span)
     }
 
@@ -74,7 +74,7 @@ impl<'t> Section<'t> {
     }
 
     /// A complaint about what stands at `at`.
-    pub fn complain(&self, at: &Place, problem: impl Into<String>) -> Complaint {
+    pub fn complain(&self, at: &TextRange, problem: impl Into<String>) -> Complaint {
         self.source.complain(at, problem)
     }
 
@@ -120,7 +120,7 @@ impl<'t> Section<'t> {
     ///
     /// # Errors
     /// If one is no table.
-    pub fn tables(&self, name: &'static str) -> Result<Vec<(&'t DeTable<'t>, Place)>, Complaint> {
+    pub fn tables(&self, name: &'static str) -> Result<Vec<(&'t DeTable<'t>, TextRange)>, Complaint> {
         let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
         let refuse = |found: &Spanned<DeValue<'_>>, what: &str| {
             self.complain(&found.span(), format!("`{name}` is {what}, expected tables [[{name}]]"))
@@ -328,7 +328,7 @@ impl<'t> Source<'t> {
     fn collect(
         &self,
         address: String,
-        at: Place,
+        at: TextRange,
         value: &Spanned<DeValue<'_>>,
         found: &mut Vec<Leaf>,
     ) -> Result<(), Complaint> {
