@@ -251,7 +251,7 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
         (true, ..) => json::text(comparison),
         (_, true, ..) => csv::text(comparison),
         (_, _, Some(what), Some(action)) => {
-            let target = emit::Target::of(arguments, stage)?;
+            let target = emit::EmitTarget::of(arguments, stage)?;
             emit::text(what, &heading(comparison), sentences, action, &target)
         }
         _ => {

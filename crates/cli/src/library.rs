@@ -20,11 +20,11 @@ use crate::{interrupt, output, typed};
 pub use many::{Spec, many};
 pub use one::Simulation;
 pub use planned::{plan_rows, plan_size};
-pub use tuning::{Checked, Tuning};
+pub use tuning::{CheckedSettings, Tuning};
 
 /// What is to be run.
 #[derive(Clone, Debug, Default)]
-pub struct Job {
+pub struct LibraryJob {
     /// Words of the command line: built-in workloads, programs, files.
     pub words: Vec<String>,
     /// A job file that is in memory: its name for messages, and all of it.
@@ -48,7 +48,7 @@ pub struct Error {
 
 /// A verb's answer.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct VerbAnswer {
     /// As it is printed.
     pub text: String,
     /// As `--json` prints it; empty if the verb has none.
@@ -63,20 +63,20 @@ pub struct Answer {
 /// What the verb would have complained about.
 pub fn answer(
     verb: &str,
-    job: &Job,
+    job: &LibraryJob,
     options: &[String],
     own: &[Entry],
     stop: &Arc<AtomicBool>,
-) -> Result<Answer, Error> {
+) -> Result<VerbAnswer, Error> {
     interrupt::by_caller(stop.clone());
     let verb = parse(verb, job, options)?;
     let (done, kept) = output::kept(|| crate::run(&verb, &Catalogue::builtin().with(own)));
     done?;
-    Ok(Answer { text: kept.text, json: kept.json, html: kept.html })
+    Ok(VerbAnswer { text: kept.text, json: kept.json, html: kept.html })
 }
 
 /// A verb and its words.
-fn parse(verb: &str, job: &Job, options: &[String]) -> Result<Verb, Error> {
+fn parse(verb: &str, job: &LibraryJob, options: &[String]) -> Result<Verb, Error> {
     let words = ["blksched", verb].into_iter().chain(options.iter().map(String::as_str));
     let words = words.chain(["--"]).chain(job.words.iter().map(String::as_str));
     let words = words.filter(|word| *word != "--" || !job.words.is_empty());
@@ -141,11 +141,11 @@ fn placed(text: &str) -> Option<(&str, u32, Option<u32>)> {
 mod tests {
     use super::*;
 
-    fn job(text: &str) -> Job {
-        Job { words: Vec::new(), text: Some(("my.fio".to_owned(), text.to_owned())) }
+    fn job(text: &str) -> LibraryJob {
+        LibraryJob { words: Vec::new(), text: Some(("my.fio".to_owned(), text.to_owned())) }
     }
 
-    fn ask(verb: &str, job: &Job, options: &[&str]) -> Result<Answer, Error> {
+    fn ask(verb: &str, job: &LibraryJob, options: &[&str]) -> Result<VerbAnswer, Error> {
         let options: Vec<String> = options.iter().map(|word| (*word).to_owned()).collect();
         answer(verb, job, &options, &[], &Arc::default())
     }

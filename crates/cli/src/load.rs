@@ -11,7 +11,7 @@ use blksched_nbd::Uri;
 use blksched_text::units::number_or_letter;
 use clap::{Args, ValueEnum};
 
-pub use generator::{LoadPlan, LoadReport, Order, load};
+pub use generator::{LoadOrder, LoadPlan, LoadReport, load};
 use peers::Peer;
 
 use crate::failure::Failure;
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
         uri: uri
             .clone()
             .unwrap_or(Uri { address: blksched_nbd::Address::Unix { path: String::new() }, export: String::new() }),
-        order: if arguments.order == Pattern::Random { Order::Random } else { Order::Sequential },
+        order: if arguments.order == Pattern::Random { LoadOrder::Random } else { LoadOrder::Sequential },
         reads: arguments.reads,
         block: block.ok_or_else(error)?,
         depth: arguments.depth,

@@ -70,20 +70,20 @@ pub(crate) fn paint(text: &str, paint: Paint) -> String {
 
 /// What was said instead of printed, and what a notebook shows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptOutput {
     pub(crate) text: String,
     pub(crate) json: String,
     pub(crate) html: String,
 }
 
 thread_local! {
-    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    static KEPT: RefCell<Option<KeptOutput>> = const { RefCell::new(None) };
 }
 
 /// What `work` prints on this thread, instead of printing it.
 #[cfg(feature = "sweep")]
-pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, Kept) {
-    KEPT.set(Some(Kept::default()));
+pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, KeptOutput) {
+    KEPT.set(Some(KeptOutput::default()));
     let result = work();
     (result, KEPT.take().unwrap_or_default())
 }

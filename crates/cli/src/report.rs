@@ -24,7 +24,7 @@ use clap::{Args, ValueEnum};
 
 use crate::explain::{BlameRows, Names};
 use crate::failure::Failure;
-use crate::rows::Place;
+use crate::rows::ParquetTarget;
 use collect::Collector;
 pub(crate) use verbs::{Compared, compared, experiments, explained, recorded, simulated, validated};
 
@@ -87,7 +87,7 @@ impl Pictures {
             let page = html(&report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
             save(file, &page.text)?;
             if let Some(what) = shortened(page.detail) {
-                parquet::write(&Place::Beside(file.clone()), &report.runs)?;
+                parquet::write(&ParquetTarget::Beside(file.clone()), &report.runs)?;
                 let all = report.beside.join(", ");
                 notes.push(format!("{} has room for {what}; {all} beside it have all of it", file.display()));
             }
@@ -115,7 +115,7 @@ fn beside(file: &Path) -> Vec<String> {
 }
 
 /// Every I/O, command and decision of a run, as Parquet.
-pub(crate) fn rows_of(place: &Place, trial: &Trial, name: &str, names: &Names) -> Result<(), Failure> {
+pub(crate) fn rows_of(place: &ParquetTarget, trial: &Trial, name: &str, names: &Names) -> Result<(), Failure> {
     parquet::write(place, &[watched(trial, name, names)?])
 }
 

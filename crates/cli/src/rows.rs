@@ -49,22 +49,22 @@ pub(crate) struct RowsOut {
 
 impl RowsOut {
     /// The folder, made if it is not there, or the one file.
-    pub(crate) fn place(&self) -> Result<Option<Place>, Failure> {
+    pub(crate) fn place(&self) -> Result<Option<ParquetTarget>, Failure> {
         let Some(path) = &self.parquet else { return Ok(None) };
         if path.extension().is_some_and(|end| end == "parquet") {
-            return Ok(Some(Place::File(path.clone())));
+            return Ok(Some(ParquetTarget::File(path.clone())));
         }
         if path.is_file() {
             let expected = "expected a folder, or a file whose name ends in .parquet";
             return Err(Failure::Input(format!("--parquet {}: it is a file: {expected}", path.display())));
         }
         std::fs::create_dir_all(path).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))?;
-        Ok(Some(Place::Folder(path.clone())))
+        Ok(Some(ParquetTarget::Folder(path.clone())))
     }
 }
 
 /// What `--parquet` names.
-pub(crate) enum Place {
+pub(crate) enum ParquetTarget {
     /// One file, for the first table.
     File(PathBuf),
     /// A file for each table, by its name.
@@ -73,7 +73,7 @@ pub(crate) enum Place {
     Beside(PathBuf),
 }
 
-impl Place {
+impl ParquetTarget {
     /// Writes a table; in a file there is room for the first alone.
     pub(crate) fn table(
         &self,
@@ -81,31 +81,31 @@ impl Place {
         is_first: bool,
         columns: &str,
         rows: impl FnOnce(&mut To) -> Filled,
-    ) -> Done {
+    ) -> WriteResult {
         match self {
-            Place::File(path) if is_first => write(path, columns, rows),
-            Place::File(_) => Ok(()),
-            Place::Folder(folder) => write(&folder.join(format!("{name}.parquet")), columns, rows),
-            Place::Beside(file) => write(&file.with_extension(format!("{name}.parquet")), columns, rows),
+            ParquetTarget::File(path) if is_first => write(path, columns, rows),
+            ParquetTarget::File(_) => Ok(()),
+            ParquetTarget::Folder(folder) => write(&folder.join(format!("{name}.parquet")), columns, rows),
+            ParquetTarget::Beside(file) => write(&file.with_extension(format!("{name}.parquet")), columns, rows),
         }
     }
 
     /// A table of ours, its numbers in their base units.
     #[cfg(all(feature = "serve", target_os = "linux"))]
-    pub(crate) fn as_printed(&self, name: &str, table: &Table) -> Done {
+    pub(crate) fn as_printed(&self, name: &str, table: &Table) -> WriteResult {
         let kind = |column: &Column| match column.align {
             Align::Left => format!("optional binary {} (STRING);", column.key),
             Align::Right => format!("optional double {};", column.key),
         };
         let columns: String = table.columns.iter().map(kind).collect();
         self.table(name, true, &format!("message {name} {{ {columns} }}"), |to| {
-            table.rows.iter().try_for_each(|row| to.row(row.iter().map(Value::from)))
+            table.rows.iter().try_for_each(|row| to.row(row.iter().map(CellValue::from)))
         })
     }
 
     /// Is there room for more than one table?
     pub(crate) fn is_folder(&self) -> bool {
-        !matches!(self, Place::File(_))
+        !matches!(self, ParquetTarget::File(_))
     }
 }
 
@@ -114,10 +114,10 @@ pub(crate) type To = Sheet<File>;
 /// All rows are there.
 pub(crate) type Filled = io::Result<()>;
 /// The file is there, or why it is not.
-pub(crate) type Done = Result<(), Failure>;
+pub(crate) type WriteResult = Result<(), Failure>;
 
 /// A file with these columns and rows, whole or not there.
-pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Filled) -> Done {
+pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Filled) -> WriteResult {
     let part = path.with_extension("parquet.part");
     let written = || -> Filled {
         let mut sheet = Sheet::new(File::create(&part)?, columns)?;
@@ -139,7 +139,7 @@ pub(crate) fn properties() -> WriterProperties {
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum CellValue {
     Number(i64),
     Real(f64),
     Text(ByteArray),
@@ -148,63 +148,63 @@ pub(crate) enum Value {
 }
 
 /// Parquet's numbers have a sign; times and places beyond it stay at its end.
-impl From<u64> for Value {
-    fn from(number: u64) -> Value {
-        Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+impl From<u64> for CellValue {
+    fn from(number: u64) -> CellValue {
+        CellValue::Number(i64::try_from(number).unwrap_or(i64::MAX))
     }
 }
 
-impl From<u32> for Value {
-    fn from(number: u32) -> Value {
-        Value::Number(number.into())
+impl From<u32> for CellValue {
+    fn from(number: u32) -> CellValue {
+        CellValue::Number(number.into())
     }
 }
 
 /// What is no number is not there.
-impl From<f64> for Value {
-    fn from(number: f64) -> Value {
-        if number.is_finite() { Value::Real(number) } else { Value::Missing }
+impl From<f64> for CellValue {
+    fn from(number: f64) -> CellValue {
+        if number.is_finite() { CellValue::Real(number) } else { CellValue::Missing }
     }
 }
 
-impl From<bool> for Value {
-    fn from(flag: bool) -> Value {
-        Value::Flag(flag)
+impl From<bool> for CellValue {
+    fn from(flag: bool) -> CellValue {
+        CellValue::Flag(flag)
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.into())
+impl From<&str> for CellValue {
+    fn from(text: &str) -> CellValue {
+        CellValue::Text(text.into())
     }
 }
 
-impl From<&ByteArray> for Value {
-    fn from(text: &ByteArray) -> Value {
-        Value::Text(text.clone())
+impl From<&ByteArray> for CellValue {
+    fn from(text: &ByteArray) -> CellValue {
+        CellValue::Text(text.clone())
     }
 }
 
 #[cfg(all(feature = "serve", target_os = "linux"))]
-impl From<&Cell> for Value {
-    fn from(cell: &Cell) -> Value {
+impl From<&Cell> for CellValue {
+    fn from(cell: &Cell) -> CellValue {
         match cell {
             Cell::Text(text) => text.as_str().into(),
             Cell::Number(value) => (*value).into(),
             Cell::Spread(spread) => spread.mean.into(),
-            Cell::Missing => Value::Missing,
+            Cell::Missing => CellValue::Missing,
         }
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Value {
-        value.map_or(Value::Missing, Into::into)
+impl<T: Into<CellValue>> From<Option<T>> for CellValue {
+    fn from(value: Option<T>) -> CellValue {
+        value.map_or(CellValue::Missing, Into::into)
     }
 }
 
 /// What is held of a column.
-enum Held {
+enum ColumnValues {
     Numbers(Vec<i64>),
     Reals(Vec<f64>),
     Texts(Vec<ByteArray>),
@@ -213,24 +213,24 @@ enum Held {
 
 struct Filling {
     name: String,
-    held: Held,
+    held: ColumnValues,
     /// Of a column that may lack values: for each row, whether it has one.
     is_told: Option<Vec<i16>>,
 }
 
 impl Filling {
-    fn add(&mut self, value: Value) -> Result<(), ParquetError> {
+    fn add(&mut self, value: CellValue) -> Result<(), ParquetError> {
         match (&mut self.is_told, &value) {
-            (Some(told), _) => told.push(i16::from(value != Value::Missing)),
-            (None, Value::Missing) => return Err(ParquetError::General(format!("no `{}` in a row", self.name))),
+            (Some(told), _) => told.push(i16::from(value != CellValue::Missing)),
+            (None, CellValue::Missing) => return Err(ParquetError::General(format!("no `{}` in a row", self.name))),
             _ => {}
         }
         match (&mut self.held, value) {
-            (_, Value::Missing) => {}
-            (Held::Numbers(held), Value::Number(number)) => held.push(number),
-            (Held::Reals(held), Value::Real(number)) => held.push(number),
-            (Held::Texts(held), Value::Text(text)) => held.push(text),
-            (Held::Flags(held), Value::Flag(flag)) => held.push(flag),
+            (_, CellValue::Missing) => {}
+            (ColumnValues::Numbers(held), CellValue::Number(number)) => held.push(number),
+            (ColumnValues::Reals(held), CellValue::Real(number)) => held.push(number),
+            (ColumnValues::Texts(held), CellValue::Text(text)) => held.push(text),
+            (ColumnValues::Flags(held), CellValue::Flag(flag)) => held.push(flag),
             (_, value) => {
                 return Err(ParquetError::General(format!("`{}` is not of the kind of {value:?}", self.name)));
             }
@@ -241,10 +241,10 @@ impl Filling {
     fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
         let told = self.is_told.as_deref();
         match &mut self.held {
-            Held::Numbers(held) => column::<Int64Type, W>(group, held, told),
-            Held::Reals(held) => column::<DoubleType, W>(group, held, told),
-            Held::Texts(held) => column::<ByteArrayType, W>(group, held, told),
-            Held::Flags(held) => column::<BoolType, W>(group, held, told),
+            ColumnValues::Numbers(held) => column::<Int64Type, W>(group, held, told),
+            ColumnValues::Reals(held) => column::<DoubleType, W>(group, held, told),
+            ColumnValues::Texts(held) => column::<ByteArrayType, W>(group, held, told),
+            ColumnValues::Flags(held) => column::<BoolType, W>(group, held, told),
         }?;
         self.is_told.iter_mut().for_each(Vec::clear);
         Ok(())
@@ -277,10 +277,10 @@ impl<W: Write + Send> Sheet<W> {
         let schema = Arc::new(parse_message_type(columns).map_err(io::Error::other)?);
         let fields = schema.get_fields().iter().map(|field| {
             let held = match field.get_physical_type() {
-                Physical::INT64 => Held::Numbers(Vec::new()),
-                Physical::DOUBLE => Held::Reals(Vec::new()),
-                Physical::BOOLEAN => Held::Flags(Vec::new()),
-                _ => Held::Texts(Vec::new()),
+                Physical::INT64 => ColumnValues::Numbers(Vec::new()),
+                Physical::DOUBLE => ColumnValues::Reals(Vec::new()),
+                Physical::BOOLEAN => ColumnValues::Flags(Vec::new()),
+                _ => ColumnValues::Texts(Vec::new()),
             };
             Filling { name: field.name().to_owned(), held, is_told: field.is_optional().then(Vec::new) }
         });
@@ -290,7 +290,7 @@ impl<W: Write + Send> Sheet<W> {
     }
 
     /// One more, a value for each column.
-    pub(crate) fn row(&mut self, values: impl IntoIterator<Item = Value>) -> io::Result<()> {
+    pub(crate) fn row(&mut self, values: impl IntoIterator<Item = CellValue>) -> io::Result<()> {
         let mut number = 0;
         for (column, value) in self.columns.iter_mut().zip(values) {
             column.add(value).map_err(io::Error::other)?;
@@ -335,8 +335,8 @@ mod tests {
     fn a_row_that_is_not_of_the_tables_kind_is_refused_by_its_column() {
         let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
         sheet.row([1_u64.into(), f64::NAN.into(), "x".into()]).unwrap();
-        let said = |row: [Value; 3], sheet: &mut Sheet<Vec<u8>>| sheet.row(row).unwrap_err().to_string();
-        assert!(said([Value::Missing, 1.0.into(), "x".into()], &mut sheet).contains("no `a` in a row"));
+        let said = |row: [CellValue; 3], sheet: &mut Sheet<Vec<u8>>| sheet.row(row).unwrap_err().to_string();
+        assert!(said([CellValue::Missing, 1.0.into(), "x".into()], &mut sheet).contains("no `a` in a row"));
         let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
         assert!(said([1_u64.into(), "1.0".into(), "x".into()], &mut sheet).contains("`b` is not of the kind"));
         let mut sheet = Sheet::new(Vec::new(), COLUMNS).unwrap();
@@ -348,10 +348,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("blksched-rows-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("a.parquet");
-        let failed = write(&file, COLUMNS, |sheet| sheet.row([Value::Missing]));
+        let failed = write(&file, COLUMNS, |sheet| sheet.row([CellValue::Missing]));
         assert!(matches!(failed, Err(Failure::Outside(why)) if why.contains("a.parquet: ")));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        write(&file, COLUMNS, |sheet| sheet.row([1_u64.into(), 1.0.into(), Value::Missing])).unwrap();
+        write(&file, COLUMNS, |sheet| sheet.row([1_u64.into(), 1.0.into(), CellValue::Missing])).unwrap();
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -20,7 +20,7 @@ use crate::input::contenders;
 use crate::output;
 use crate::private::private_directory;
 use arguments::Keeper;
-pub(crate) use arguments::{CtlArguments, CtlVerb, Engine, ExportVerb, ServeArguments};
+pub(crate) use arguments::{CtlArguments, CtlVerb, EngineChoice, ExportVerb, ServeArguments};
 
 /// The least memory of an export: the longest request and some clients \[bytes\].
 const LEAST_MEMORY: u64 = 40 << 20;
@@ -110,9 +110,9 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         max_sectors: arguments.max_sectors_kb.map(|kib| 2 * kib),
         caching: if arguments.page_cache { Caching::PageCache } else { Caching::Direct },
         engine: match arguments.engine {
-            Engine::Auto => EngineKind::Auto,
-            Engine::IoUring => EngineKind::Uring,
-            Engine::Threads => EngineKind::Threads,
+            EngineChoice::Auto => EngineKind::Auto,
+            EngineChoice::IoUring => EngineKind::Uring,
+            EngineChoice::Threads => EngineKind::Threads,
         },
         memory: memory as usize,
         model,

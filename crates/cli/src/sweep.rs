@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::input::{bytes_of, check_load, text_of, trace};
 use crate::output;
 use crate::progress::Progress;
-pub(crate) use columns::Columns;
+pub(crate) use columns::SweepColumns;
 use plan::SweepPlan;
 pub(crate) use row::RunRows;
 pub(crate) use runner::{digest_of, key_of};
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
     let Some(folder) = &arguments.out else {
         return Err(Failure::Input("--out is missing: where do the rows go?".to_owned()));
     };
-    let mut store = Store::open(folder, &shard.name(), Columns::new(plan.knobs()))?;
+    let mut store = Store::open(folder, &shard.name(), SweepColumns::new(plan.knobs()))?;
     let interrupted = crate::interrupt::noticed();
     let before = store.take_keys();
     let progress = Progress::new((stretch.1 - stretch.0) as usize);
@@ -137,7 +137,7 @@ pub(crate) fn stretch_of(
     (from, end): (u64, u64),
     threads: usize,
     stop: &AtomicBool,
-) -> Result<(Columns, Vec<RunRows>), Failure> {
+) -> Result<(SweepColumns, Vec<RunRows>), Failure> {
     let plan = SweepPlan::read(file, text, &Catalogue::builtin())?;
     let mut runs = Vec::new();
     let stretch = (from, end.min(plan.len()));
@@ -153,7 +153,7 @@ pub(crate) fn stretch_of(
         },
     )?;
     runs.sort_by_cached_key(RunRows::place);
-    Ok((Columns::new(plan.knobs()), runs))
+    Ok((SweepColumns::new(plan.knobs()), runs))
 }
 
 fn load(path: &Path, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {

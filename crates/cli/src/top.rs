@@ -62,12 +62,12 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
     }
     let interval = std::time::Duration::from_nanos(arguments.interval.as_ns());
     let screen = std::io::stdout().is_terminal();
-    let mut before = Seen::look(arguments)?;
+    let mut before = TopView::look(arguments)?;
     let mut shown = 0;
     while arguments.count.is_none_or(|most| shown < most) {
         let began = std::time::Instant::now();
         std::thread::sleep(interval);
-        let after = Seen::look(arguments)?;
+        let after = TopView::look(arguments)?;
         let table = after.since(&before, began.elapsed().as_secs_f64());
         // Home, and clear what is below.
         let home = if screen { "\x1b[H\x1b[J" } else { "" };
@@ -79,24 +79,24 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
 }
 
 /// What was looked at.
-enum Seen {
+enum TopView {
     Exports(BTreeMap<String, Export>),
-    Clients(BTreeMap<u64, clients::Client>),
+    Clients(BTreeMap<u64, clients::ClientFigures>),
 }
 
-impl Seen {
-    fn look(arguments: &TopArguments) -> Result<Seen, Failure> {
+impl TopView {
+    fn look(arguments: &TopArguments) -> Result<TopView, Failure> {
         if !arguments.clients {
-            return look(arguments).map(Seen::Exports);
+            return look(arguments).map(TopView::Exports);
         }
         let figures = ask(&arguments.socket, &Question::Figures(String::new()));
-        figures.map(|text| Seen::Clients(clients::read(&text))).map_err(|error| Failure::Outside(error.to_string()))
+        figures.map(|text| TopView::Clients(clients::read(&text))).map_err(|error| Failure::Outside(error.to_string()))
     }
 
-    fn since(&self, before: &Seen, seconds: f64) -> Table {
+    fn since(&self, before: &TopView, seconds: f64) -> Table {
         match (before, self) {
-            (Seen::Exports(before), Seen::Exports(after)) => table(before, after, seconds),
-            (Seen::Clients(before), Seen::Clients(after)) => clients::table(before, after, seconds),
+            (TopView::Exports(before), TopView::Exports(after)) => table(before, after, seconds),
+            (TopView::Clients(before), TopView::Clients(after)) => clients::table(before, after, seconds),
             _ => unreachable!("it looks at the same all the time"),
         }
     }

@@ -23,16 +23,16 @@ use crate::failure::Failure;
 use crate::output;
 use crate::report::{Pictures, validated};
 pub(crate) use arguments::ValidateArguments;
-use disk::{Target, Use};
+use disk::{JobTarget, Use};
 pub(crate) use history::sentence;
-use job::Job;
-use measure::{Run, run as measure};
-use settings::Settings;
+use job::ValidatedJob;
+use measure::{FioRun, run as measure};
+use settings::SavedSettings;
 
 /// What is about to be done.
-struct Plan {
-    job: Job,
-    target: Target,
+struct ValidationPlan {
+    job: ValidatedJob,
+    target: JobTarget,
     /// The schedulers to be measured, and whether each must be switched to.
     schedulers: Vec<String>,
     switches: bool,
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     }
     confirm(arguments, &plan)?;
     let stop = measure::stop();
-    let mut settings = plan.target.queue.as_ref().map(|queue| Settings::keep(queue));
+    let mut settings = plan.target.queue.as_ref().map(|queue| SavedSettings::keep(queue));
     let mut measured = Vec::new();
     let mut bench = bench(arguments, &plan)?;
     let mut predicted = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         bench.nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
         predicted.extend(predict(&bench, &plan, scheduler)?);
         for repeat in 0..plan.repeats {
-            let run = Run { scheduler, repeat, runtime: plan.runtime, stop: &stop };
+            let run = FioRun { scheduler, repeat, runtime: plan.runtime, stop: &stop };
             measured.extend(measure(&plan.job, &plan.target, &run)?);
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -103,9 +103,9 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     }
 }
 
-fn prepare(arguments: &ValidateArguments) -> Result<Plan, Failure> {
-    let job = Job::load(&arguments.job)?;
-    let target = Target::look(&arguments.on)?;
+fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
+    let job = ValidatedJob::load(&arguments.job)?;
+    let target = JobTarget::look(&arguments.on)?;
     if job.writes && !arguments.destroy {
         let what = format!("{} writes, and what lies on {} would be lost", job.name, arguments.on.display());
         return Err(Failure::Input(format!("{what}: say --destroy if its data may go, or use a job that only reads")));
@@ -148,10 +148,10 @@ fn prepare(arguments: &ValidateArguments) -> Result<Plan, Failure> {
         let why = "changing the scheduler needs root; as another user, --elevators with the present one alone works";
         return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
     }
-    Ok(Plan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
+    Ok(ValidationPlan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
 }
 
-impl Plan {
+impl ValidationPlan {
     /// What will be done, on which disks, and for how long.
     fn told(&self) -> String {
         let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
@@ -179,7 +179,7 @@ impl Plan {
 }
 
 /// Changing the scheduler below what others use is asked about.
-fn confirm(arguments: &ValidateArguments, plan: &Plan) -> Result<(), Failure> {
+fn confirm(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<(), Failure> {
     if !plan.switches || plan.target.used == Use::Alone || arguments.yes {
         return Ok(());
     }
@@ -193,7 +193,7 @@ fn confirm(arguments: &ValidateArguments, plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-fn bench(arguments: &ValidateArguments, plan: &Plan) -> Result<Bench, Failure> {
+fn bench(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<Bench, Failure> {
     let disk = Arc::new(blksched_disks::load(&arguments.disk).map_err(Failure::input)?);
     let max_sectors = plan.target.number("max_sectors_kb").map(|kib| 2 * kib);
     Ok(Bench {
@@ -214,7 +214,11 @@ fn processors() -> HostCpus {
     HostCpus { cpus: cpus.min(HostCpus::MOST), costs: CpuPreset::usual().costs }
 }
 
-fn predict(bench: &Bench, plan: &Plan, scheduler: &str) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {
+fn predict(
+    bench: &Bench,
+    plan: &ValidationPlan,
+    scheduler: &str,
+) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {
     let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors)?;
     bench.predict(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
 }

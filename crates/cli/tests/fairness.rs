@@ -8,7 +8,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use blksched_cli::load::{LoadPlan, Order, load};
+use blksched_cli::load::{LoadOrder, LoadPlan, load};
 use blksched_measure::jain;
 
 use blksched::Span;
@@ -29,14 +29,14 @@ fn alone() -> MutexGuard<'static, ()> {
 #[derive(Clone, Copy)]
 struct Demand {
     weight: u32,
-    order: Order,
+    order: LoadOrder,
     reads: u32,
     block: u32,
     depth: u32,
     clients: u32,
 }
 
-const DEEP: Demand = Demand { weight: 100, order: Order::Random, reads: 100, block: 4096, depth: 16, clients: 1 };
+const DEEP: Demand = Demand { weight: 100, order: LoadOrder::Random, reads: 100, block: 4096, depth: 16, clients: 1 };
 
 /// The disk's time that each tenant got while all of them asked \[µs\].
 fn device_time(elevator: &[&str], demands: &[Demand]) -> Vec<f64> {
@@ -120,7 +120,7 @@ fn ten_connections_get_what_one_gets() {
 
 /// A stream, random reads one at a time and many at a time, and a writer.
 fn mixed() -> [Demand; 4] {
-    let stream = Demand { order: Order::Sequential, block: 65536, depth: 4, ..DEEP };
+    let stream = Demand { order: LoadOrder::Sequential, block: 65536, depth: 4, ..DEEP };
     [stream, Demand { depth: 1, ..DEEP }, Demand { depth: 32, ..DEEP }, Demand { reads: 0, ..DEEP }]
 }
 
@@ -194,7 +194,8 @@ fn beside_bursts(elevator: &[&str]) -> Span {
     let socket = server.control.with_file_name("s");
     let asks = |tenant: usize, depth: u32, time: Span| {
         let uri = format!("nbd+unix:///t{tenant}?socket={}", socket.display()).parse().unwrap();
-        let plan = LoadPlan { uri, order: Order::Random, reads: 100, block: 4096, depth, clients: 1, time, seed: 1 };
+        let plan =
+            LoadPlan { uri, order: LoadOrder::Random, reads: 100, block: 4096, depth, clients: 1, time, seed: 1 };
         let found = load(&plan).unwrap();
         assert_eq!(found.errors, 0);
         found.latency.percentile(99.0)

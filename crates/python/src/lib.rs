@@ -10,7 +10,7 @@ mod tuning;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blksched_cli::library::{self, Job, Simulation, Spec};
+use blksched_cli::library::{self, LibraryJob, Simulation, Spec};
 use pyo3::prelude::*;
 
 use errors::raised;
@@ -19,8 +19,8 @@ use table::Table;
 /// What is to be run, as Python has it: words, and the name and text of a job file.
 type Said = (Vec<String>, Option<(String, String)>);
 
-fn job((words, text): Said) -> Job {
-    Job { words, text }
+fn job((words, text): Said) -> LibraryJob {
+    LibraryJob { words, text }
 }
 
 /// A simulation that has been made.

@@ -12,9 +12,9 @@ use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 
 use super::clones::{Told, families, label, told};
 use super::contrast::{ALPHA, Contrast, between, times};
-use super::figure::{Figure, What};
+use super::figure::{Figure, FigureKind};
 use super::goal::{Bound, Goal};
-use super::measured::{JobMeasure, Measured, Standing};
+use super::measured::{Availability, JobMeasure, Measured};
 use super::role::{FLOOR, Role};
 use crate::args::Goal as Named;
 
@@ -35,13 +35,13 @@ pub(super) struct Action<'a> {
     /// The scheduler that the others were held against.
     pub(super) default: &'a Measured,
     /// The others that a present kernel has, the best first.
-    pub(super) candidates: Vec<Candidate<'a>>,
+    pub(super) candidates: Vec<Challenger<'a>>,
     /// Bounds of the goal that the default itself does not keep.
     pub(super) missed: Vec<String>,
 }
 
 /// A scheduler that might be better than the default.
-pub(super) struct Candidate<'a> {
+pub(super) struct Challenger<'a> {
     pub(super) scheduler: &'a Measured,
     /// How many times better by what counts.
     pub(super) score: Paired,
@@ -56,7 +56,7 @@ pub(super) struct Candidate<'a> {
     pub(super) stalls: Vec<String>,
 }
 
-impl Candidate<'_> {
+impl Challenger<'_> {
     pub(super) fn is_better(&self) -> bool {
         self.score.ratio >= WORTH_IT && self.p <= ALPHA
     }
@@ -70,7 +70,7 @@ pub(super) fn choose<'a>(
     looks: u32,
 ) -> Option<Action<'a>> {
     let (default, others) = measured.split_first()?;
-    let candidates = candidates((default, others), contrasts, &goal, looks, Standing::Present);
+    let candidates = candidates((default, others), contrasts, &goal, looks, Availability::Present);
     let missed = misses(default, &goal);
     Some(Action { goal, default, candidates, missed })
 }
@@ -81,8 +81,8 @@ pub(super) fn candidates<'a>(
     contrasts: &[Vec<Contrast>],
     goal: &Goal,
     looks: u32,
-    standing: Standing,
-) -> Vec<Candidate<'a>> {
+    standing: Availability,
+) -> Vec<Challenger<'a>> {
     let objectives = goal.objectives(default);
     let wanted = others.iter().zip(contrasts).filter(|(here, _)| here.standing == standing);
     let candidate = |(here, contrasts): (&'a Measured, &Vec<Contrast>)| {
@@ -90,9 +90,9 @@ pub(super) fn candidates<'a>(
         let (gains, costs) = both_sides(contrasts, default);
         let forbidden = forbidden(here, default, goal);
         let stalls = stalls(here, default, |row| !goal.protects(row));
-        Some(Candidate { scheduler: here, score, p: score.p, gains, costs, forbidden, stalls })
+        Some(Challenger { scheduler: here, score, p: score.p, gains, costs, forbidden, stalls })
     };
-    let mut candidates: Vec<Candidate<'_>> = wanted.filter_map(candidate).collect();
+    let mut candidates: Vec<Challenger<'_>> = wanted.filter_map(candidate).collect();
     let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
     candidates.iter_mut().zip(corrected).for_each(|(candidate, p)| candidate.p = (p * f64::from(looks)).min(1.0));
     candidates.sort_by(|a, b| b.score.ratio.total_cmp(&a.score.ratio));
@@ -136,7 +136,7 @@ fn both_sides(contrasts: &[Contrast], default: &Measured) -> (Vec<Contrast>, Vec
 }
 
 fn is_starved(contrast: &Contrast) -> bool {
-    matches!(contrast.figure.what, What::Bandwidth | What::Finish) && contrast.times_better() < FLOOR
+    matches!(contrast.figure.what, FigureKind::Bandwidth | FigureKind::Finish) && contrast.times_better() < FLOOR
 }
 
 pub(super) fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
@@ -204,7 +204,11 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
 pub(super) fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
     measured.jobs.iter().enumerate().filter_map(|(row, job)| {
         let figures = job.work.iter().map(|(work, _)| {
-            let what = if *work == Work::Sync || job.role.0 == Role::Latency { What::Mean } else { What::Bandwidth };
+            let what = if *work == Work::Sync || job.role.0 == Role::Latency {
+                FigureKind::Mean
+            } else {
+                FigureKind::Bandwidth
+            };
             Figure { row: Some(row), work: Some(*work), what }
         });
         let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
@@ -227,7 +231,7 @@ pub(super) fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> Str
 
 impl<'a> Action<'a> {
     /// What is to be used instead of the default.
-    pub(super) fn chosen(&self) -> Option<&Candidate<'a>> {
+    pub(super) fn chosen(&self) -> Option<&Challenger<'a>> {
         self.candidates.iter().find(|candidate| {
             // A candidate that keeps a bound that the default breaks need not be better besides.
             let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
@@ -253,7 +257,7 @@ impl<'a> Action<'a> {
         said
     }
 
-    fn proposal(&self, chosen: &Candidate<'_>) -> String {
+    fn proposal(&self, chosen: &Challenger<'_>) -> String {
         let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
         let say = |contrasts: &[Contrast]| {
             let told = told(contrasts.iter(), &self.default.jobs);
@@ -296,7 +300,7 @@ impl<'a> Action<'a> {
         format!("{why}: keep {default}{missed}.")
     }
 
-    pub(super) fn how_much(&self, chosen: &Candidate<'_>) -> String {
+    pub(super) fn how_much(&self, chosen: &Challenger<'_>) -> String {
         let default = self.default.label();
         if let Goal::Named(Named::Priorities) = self.goal {
             let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));

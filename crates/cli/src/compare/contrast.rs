@@ -2,7 +2,7 @@
 
 use blksched_measure::{Paired, Quantity, Work, holm};
 
-use super::figure::{Figure, What};
+use super::figure::{Figure, FigureKind};
 use super::measured::Measured;
 
 /// What is significant.
@@ -43,12 +43,12 @@ fn figures(base: &Measured) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (row, job) in base.jobs.iter().enumerate() {
         if job.ran.is_some() && job.ends {
-            figures.push(Figure { row: Some(row), work: None, what: What::Finish });
+            figures.push(Figure { row: Some(row), work: None, what: FigureKind::Finish });
         }
         for &(work, _) in &job.work {
             // What a job asks for by the second says nothing about who serves it.
-            let rate = (work != Work::Sync).then_some(What::Bandwidth);
-            let whats = [What::Mean, What::P99].into_iter().chain(rate);
+            let rate = (work != Work::Sync).then_some(FigureKind::Bandwidth);
+            let whats = [FigureKind::Mean, FigureKind::P99].into_iter().chain(rate);
             figures.extend(whats.map(|what| Figure { row: Some(row), work: Some(work), what }));
         }
     }

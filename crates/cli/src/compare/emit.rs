@@ -5,14 +5,20 @@ mod target;
 mod tuned;
 mod udev;
 
-pub(super) use target::Target;
+pub(super) use target::EmitTarget;
 
 use super::action::Action;
 use super::measured::Measured;
 use crate::args::Emit;
 
 /// The file.
-pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Action<'_>, target: &Target) -> String {
+pub(super) fn text(
+    what: Emit,
+    heading: &str,
+    sentences: &[String],
+    action: &Action<'_>,
+    target: &EmitTarget,
+) -> String {
     let name = match what {
         Emit::Udev => "udev",
         Emit::Tuned => "tuned",
@@ -42,7 +48,7 @@ pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Act
 /// Where the depth of a disk that is driven as SCSI stands.
 const QUEUE_DEPTH: &str = "device/queue_depth";
 
-fn scheduler_needs_depth(scheduler: &Measured, target: &Target) -> bool {
+fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
     !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
 }
 
@@ -62,7 +68,7 @@ fn beyond_sysfs(label: &str) -> Option<&'static str> {
 }
 
 /// A file below the disk's directory in sysfs, and what to write into it: the scheduler first.
-fn writes(scheduler: &Measured, target: &Target) -> Vec<(String, String)> {
+fn writes(scheduler: &Measured, target: &EmitTarget) -> Vec<(String, String)> {
     let is_there = |file: &str| file != QUEUE_DEPTH || target.has_queue_depth;
     let controls = scheduler.controls.iter().filter(|control| is_there(&control.file));
     let knobs = controls.map(|control| (control.file.clone(), control.value.clone()));

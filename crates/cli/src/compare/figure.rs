@@ -7,7 +7,7 @@ use super::measured::{JobMeasure, Measured, WorkMeasure};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum FigureKind {
     Mean,
     P50,
     P99,
@@ -31,38 +31,38 @@ pub(crate) struct Figure {
     /// Whose: a row of the report; none: of all together.
     pub(crate) row: Option<usize>,
     pub(crate) work: Option<Work>,
-    pub(crate) what: What,
+    pub(crate) what: FigureKind,
 }
 
-impl What {
+impl FigureKind {
     pub(crate) fn unit(self) -> Quantity {
         match self {
-            What::Bandwidth => Quantity::Bandwidth,
-            What::Iops => Quantity::Iops,
-            What::Fairness => Quantity::Ratio,
-            What::Kept => Quantity::Fraction,
+            FigureKind::Bandwidth => Quantity::Bandwidth,
+            FigureKind::Iops => Quantity::Iops,
+            FigureKind::Fairness => Quantity::Ratio,
+            FigureKind::Kept => Quantity::Fraction,
             _ => Quantity::Time,
         }
     }
 
     pub(crate) fn higher_is_better(self) -> bool {
-        matches!(self, What::Bandwidth | What::Iops | What::Fairness | What::Kept)
+        matches!(self, FigureKind::Bandwidth | FigureKind::Iops | FigureKind::Fairness | FigureKind::Kept)
     }
 
     /// As a key of JSON and CSV, and as a goal has it.
     pub(crate) fn key(self) -> &'static str {
         match self {
-            What::Mean => "mean",
-            What::P50 => "p50",
-            What::P99 => "p99",
-            What::P999 => "p99.9",
-            What::Max => "max",
-            What::Bandwidth => "bw",
-            What::Iops => "iops",
-            What::Finish => "finish",
-            What::Stall => "stall",
-            What::Fairness => "fairness",
-            What::Kept => "priorities",
+            FigureKind::Mean => "mean",
+            FigureKind::P50 => "p50",
+            FigureKind::P99 => "p99",
+            FigureKind::P999 => "p99.9",
+            FigureKind::Max => "max",
+            FigureKind::Bandwidth => "bw",
+            FigureKind::Iops => "iops",
+            FigureKind::Finish => "finish",
+            FigureKind::Stall => "stall",
+            FigureKind::Fairness => "fairness",
+            FigureKind::Kept => "priorities",
         }
     }
 }
@@ -73,12 +73,12 @@ impl Figure {
         let Some(row) = self.row else { return self.of_all(measured) };
         let job = measured.jobs.get(row)?;
         match self.what {
-            What::Stall => Some(job.stall.clone()),
-            What::Finish => job.finish.clone(),
+            FigureKind::Stall => Some(job.stall.clone()),
+            FigureKind::Finish => job.finish.clone(),
             what => match job.work(self.work?) {
                 Some(work) => Some(work.get(what)?.clone()),
                 // A job that did nothing has a rate of 0.
-                None => matches!(what, What::Bandwidth | What::Iops)
+                None => matches!(what, FigureKind::Bandwidth | FigureKind::Iops)
                     .then(|| Sample::of(vec![0.0; job.stall.values().len()])),
             },
         }
@@ -88,11 +88,11 @@ impl Figure {
         let dir = |work| if work == Work::Read { Dir::Read } else { Dir::Write };
         let total = |work| &measured.totals.iter().find(|(of, _)| *of == dir(work)).expect("both are measured").1;
         match (self.what, self.work) {
-            (What::Fairness, _) => Some(measured.jain.clone()),
-            (What::Kept, _) => measured.kept.clone(),
-            (What::Bandwidth, Some(work)) => Some(total(work).bandwidth.clone()),
-            (What::Mean, Some(work)) => Some(total(work).mean.clone()),
-            (What::P99, Some(work)) => Some(total(work).p99.clone()),
+            (FigureKind::Fairness, _) => Some(measured.jain.clone()),
+            (FigureKind::Kept, _) => measured.kept.clone(),
+            (FigureKind::Bandwidth, Some(work)) => Some(total(work).bandwidth.clone()),
+            (FigureKind::Mean, Some(work)) => Some(total(work).mean.clone()),
+            (FigureKind::P99, Some(work)) => Some(total(work).p99.clone()),
             _ => None,
         }
     }
@@ -101,18 +101,20 @@ impl Figure {
     pub(crate) fn subject(&self) -> String {
         let dir = self.work.map_or("", word);
         match self.what {
-            What::Mean if self.work == Some(Work::Sync) => "mean sync".to_owned(),
-            What::Mean => format!("mean {dir} latency"),
-            What::P50 | What::P99 | What::P999 if self.work == Some(Work::Sync) => format!("{} sync", self.what.key()),
-            What::P50 | What::P99 | What::P999 => format!("{} {dir} latency", self.what.key()),
-            What::Max => format!("longest {dir}"),
-            What::Bandwidth => format!("{dir} bandwidth"),
-            What::Iops if self.work == Some(Work::Sync) => "syncs a second".to_owned(),
-            What::Iops => format!("{dir}s a second"),
-            What::Finish => "time to finish".to_owned(),
-            What::Stall => "longest stall".to_owned(),
-            What::Fairness => "Jain's index".to_owned(),
-            What::Kept => "disk time given as the priorities ask".to_owned(),
+            FigureKind::Mean if self.work == Some(Work::Sync) => "mean sync".to_owned(),
+            FigureKind::Mean => format!("mean {dir} latency"),
+            FigureKind::P50 | FigureKind::P99 | FigureKind::P999 if self.work == Some(Work::Sync) => {
+                format!("{} sync", self.what.key())
+            }
+            FigureKind::P50 | FigureKind::P99 | FigureKind::P999 => format!("{} {dir} latency", self.what.key()),
+            FigureKind::Max => format!("longest {dir}"),
+            FigureKind::Bandwidth => format!("{dir} bandwidth"),
+            FigureKind::Iops if self.work == Some(Work::Sync) => "syncs a second".to_owned(),
+            FigureKind::Iops => format!("{dir}s a second"),
+            FigureKind::Finish => "time to finish".to_owned(),
+            FigureKind::Stall => "longest stall".to_owned(),
+            FigureKind::Fairness => "Jain's index".to_owned(),
+            FigureKind::Kept => "disk time given as the priorities ask".to_owned(),
         }
     }
 }
@@ -129,16 +131,16 @@ impl JobMeasure {
 }
 
 impl WorkMeasure {
-    pub(crate) fn get(&self, what: What) -> Option<&Sample> {
+    pub(crate) fn get(&self, what: FigureKind) -> Option<&Sample> {
         let [mean, p50, p99, p999, max] = &self.clat;
         Some(match what {
-            What::Mean => mean,
-            What::P50 => p50,
-            What::P99 => p99,
-            What::P999 => p999,
-            What::Max => max,
-            What::Bandwidth => &self.bandwidth,
-            What::Iops => &self.iops,
+            FigureKind::Mean => mean,
+            FigureKind::P50 => p50,
+            FigureKind::P99 => p99,
+            FigureKind::P999 => p999,
+            FigureKind::Max => max,
+            FigureKind::Bandwidth => &self.bandwidth,
+            FigureKind::Iops => &self.iops,
             _ => return None,
         })
     }

@@ -8,7 +8,7 @@ use blksched_text::did_you_mean;
 use clap::ValueEnum;
 
 use super::clones::families;
-use super::figure::{Figure, What};
+use super::figure::{Figure, FigureKind};
 use super::measured::{JobMeasure, Measured};
 use super::role::Role;
 use crate::args::Goal as Named;
@@ -90,12 +90,12 @@ impl Goal {
             }
             Goal::Named(named) => match named {
                 Named::Balance => by_role(base),
-                Named::ReadLatency => all(What::Mean, Some(Work::Read)),
-                Named::WriteLatency => all(What::Mean, Some(Work::Write)),
-                Named::ReadBandwidth => all(What::Bandwidth, Some(Work::Read)),
-                Named::WriteBandwidth => all(What::Bandwidth, Some(Work::Write)),
-                Named::Fairness => all(What::Fairness, None),
-                Named::Priorities => all(What::Kept, None),
+                Named::ReadLatency => all(FigureKind::Mean, Some(Work::Read)),
+                Named::WriteLatency => all(FigureKind::Mean, Some(Work::Write)),
+                Named::ReadBandwidth => all(FigureKind::Bandwidth, Some(Work::Read)),
+                Named::WriteBandwidth => all(FigureKind::Bandwidth, Some(Work::Write)),
+                Named::Fairness => all(FigureKind::Fairness, None),
+                Named::Priorities => all(FigureKind::Kept, None),
             },
         }
     }
@@ -142,7 +142,7 @@ fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
 
 fn of_job(row: usize, job: &JobMeasure) -> Vec<Figure> {
     if job.ends && job.ran.is_some() {
-        return vec![Figure { row: Some(row), work: None, what: What::Finish }];
+        return vec![Figure { row: Some(row), work: None, what: FigureKind::Finish }];
     }
     let does = |work: &Work| job.work(*work).is_some();
     match job.role.0 {
@@ -151,28 +151,30 @@ fn of_job(row: usize, job: &JobMeasure) -> Vec<Figure> {
             if works.is_empty() {
                 works.extend([Work::Write, Work::Trim].into_iter().filter(does));
             }
-            let both = |work| [What::Mean, What::P99].map(|what| Figure { row: Some(row), work: Some(work), what });
+            let both = |work| {
+                [FigureKind::Mean, FigureKind::P99].map(|what| Figure { row: Some(row), work: Some(work), what })
+            };
             works.into_iter().flat_map(both).collect()
         }
         Role::Bulk | Role::Background => {
             let works = [Work::Read, Work::Write, Work::Trim].into_iter().filter(does);
-            works.map(|work| Figure { row: Some(row), work: Some(work), what: What::Bandwidth }).collect()
+            works.map(|work| Figure { row: Some(row), work: Some(work), what: FigureKind::Bandwidth }).collect()
         }
     }
 }
 
-const FIGURES: [(&str, What); 11] = [
-    ("mean", What::Mean),
-    ("p50", What::P50),
-    ("p99", What::P99),
-    ("p99.9", What::P999),
-    ("max", What::Max),
-    ("bw", What::Bandwidth),
-    ("bandwidth", What::Bandwidth),
-    ("iops", What::Iops),
-    ("finish", What::Finish),
-    ("stall", What::Stall),
-    ("latency", What::Mean),
+const FIGURES: [(&str, FigureKind); 11] = [
+    ("mean", FigureKind::Mean),
+    ("p50", FigureKind::P50),
+    ("p99", FigureKind::P99),
+    ("p99.9", FigureKind::P999),
+    ("max", FigureKind::Max),
+    ("bw", FigureKind::Bandwidth),
+    ("bandwidth", FigureKind::Bandwidth),
+    ("iops", FigureKind::Iops),
+    ("finish", FigureKind::Finish),
+    ("stall", FigureKind::Stall),
+    ("latency", FigureKind::Mean),
 ];
 
 const DIRECTIONS: [(&str, Work); 7] = [
@@ -212,7 +214,7 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
     }
     let what =
         figure.ok_or_else(|| format!("expected a figure, one of {}", FIGURES.map(|(name, _)| name).join(", ")))?;
-    let of_the_job = matches!(what, What::Finish | What::Stall);
+    let of_the_job = matches!(what, FigureKind::Finish | FigureKind::Stall);
     let main = || [Work::Read, Work::Sync, Work::Write, Work::Trim].into_iter().find(|work| job.work(*work).is_some());
     let work = if of_the_job { None } else { work.or_else(main) };
     if let Some(missing) = work.filter(|work| job.work(*work).is_none()) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Comparison;
-use super::action::{Action, Candidate, two_modes};
+use super::action::{Action, Challenger, two_modes};
 use super::contrast::Contrast;
 use super::cpu::{self, CpuMeasure};
 use super::figure::Figure;
@@ -41,8 +41,8 @@ struct Whole {
 }
 
 /// A document of this schema: what was run, and then `rest`.
-pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> String {
-    let Run { stage, scene, .. } = run;
+pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> String {
+    let JsonRun { stage, scene, .. } = run;
     let facts = stage.disk.build(scene.seed).facts();
     let head = Head {
         schema,
@@ -81,7 +81,7 @@ pub(crate) fn document(schema: &'static str, run: &Run<'_>, rest: Value) -> Stri
 }
 
 /// What was run.
-pub(crate) struct Run<'a> {
+pub(crate) struct JsonRun<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) scene: &'a Scene,
     /// The first seed, and how many.
@@ -94,7 +94,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
     let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
     let limit = length.limit;
     let seeds = measured[0].jain.values().len();
-    let run = Run { stage, scene: &arguments.scene, seed: comparison.first, seeds, limit };
+    let run = JsonRun { stage, scene: &arguments.scene, seed: comparison.first, seeds, limit };
     let contrasts = measured.iter().skip(1).zip(*contrasts);
     let rest = json!({
         "phases": stage.plan.phases(),
@@ -125,7 +125,7 @@ fn proposal(action: &Action<'_>) -> Value {
     })
 }
 
-fn candidate(candidate: &Candidate<'_>) -> Value {
+fn candidate(candidate: &Challenger<'_>) -> Value {
     let one = |c: &Contrast| json!({ "job": c.job, "figure": figure(&c.figure), "times_better": c.times_better() });
     let say = |contrasts: &[Contrast]| contrasts.iter().map(one).collect::<Vec<_>>();
     json!({

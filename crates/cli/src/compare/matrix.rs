@@ -9,11 +9,11 @@ use blksched::Catalogue;
 use blksched_workloads::{Plan, QUESTIONS};
 use clap::Args;
 
-use super::action::{self, Action, Candidate};
+use super::action::{self, Action, Challenger};
 use super::clones::{Told, told};
 use super::contrast::{self, times};
 use super::csv::quoted;
-use super::measured::Standing;
+use super::measured::Availability;
 use super::runs::Runs;
 use crate::args::CompareArguments;
 use crate::failure::Failure;
@@ -185,7 +185,7 @@ fn field(
     let measured = runs.measured();
     let contrasts = contrast::contrasts(&measured, 1);
     let others = (&measured[0], &measured[1..]);
-    let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Standing::OutOfTree);
+    let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Availability::OutOfTree);
     let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
     for candidate in action.candidates.iter().chain(&out_of_tree) {
         row(csv, (workload, disk), &action, candidate);
@@ -203,7 +203,7 @@ fn field(
     Ok(Field { short, long: long.join(" ") })
 }
 
-fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, candidate: &Candidate<'_>) {
+fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, candidate: &Challenger<'_>) {
     let chosen = action.chosen().is_some_and(|chosen| std::ptr::eq(chosen, candidate));
     let price: Vec<String> = told(candidate.costs.iter(), &action.default.jobs).iter().map(Told::with_job).collect();
     let _ = writeln!(
@@ -213,7 +213,7 @@ fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, ca
         quoted(disk),
         quoted(&action.default.label()),
         quoted(&candidate.scheduler.label()),
-        candidate.scheduler.standing == Standing::OutOfTree,
+        candidate.scheduler.standing == Availability::OutOfTree,
         candidate.score.ratio,
         candidate.score.low,
         candidate.score.high,

@@ -7,13 +7,13 @@ use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
 use super::cpu::CpuMeasure;
 use super::memory::{self, MemoryMeasure};
-use super::outcome::{Done, Outcome, Process, Whole};
+use super::outcome::{Done, Outcome, ProcessOutcome, Whole};
 use super::role::Role;
 use crate::input::{AROUND, Contender};
 
 /// Who can run a scheduler today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Availability {
     /// Any present kernel.
     Present,
     /// A kernel with a patch.
@@ -28,11 +28,11 @@ pub(crate) struct Measured {
     /// What a user would write into the disk's `scheduler` file.
     pub(crate) scheduler: &'static str,
     /// Who can run it.
-    pub(crate) standing: Standing,
+    pub(crate) standing: Availability,
     /// Knobs as set, `fifo_batch=16`.
     pub(crate) knobs: Vec<String>,
     /// The same as a control file takes them: name, value, and the value before.
-    pub(crate) controls: Vec<Control>,
+    pub(crate) controls: Vec<TurnedKnob>,
     pub(crate) jobs: Vec<JobMeasure>,
     /// Of the run.
     pub(crate) busy: Sample,
@@ -58,7 +58,7 @@ pub(crate) struct Measured {
 }
 
 /// A knob that was turned.
-pub(crate) struct Control {
+pub(crate) struct TurnedKnob {
     pub(crate) name: String,
     /// Where sysfs has it, below the disk's directory.
     pub(crate) file: String,
@@ -128,7 +128,7 @@ pub(crate) struct Total {
 impl Measured {
     /// Can a present kernel run it?
     pub(crate) fn is_present(&self) -> bool {
-        self.standing == Standing::Present
+        self.standing == Availability::Present
     }
 
     pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Outcome]) -> Measured {
@@ -151,9 +151,9 @@ impl Measured {
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
             standing: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {
-                (true, _) => Standing::Present,
-                (false, true) => Standing::OutOfTree,
-                (false, false) => Standing::Historical,
+                (true, _) => Availability::Present,
+                (false, true) => Availability::OutOfTree,
+                (false, false) => Availability::Historical,
             },
             controls: controls(contender),
             kept: dues.as_ref().map(elsewhere).map(|part| Sample::of(part.values().iter().map(|v| 1.0 - v).collect())),
@@ -237,17 +237,17 @@ fn finish(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> O
 }
 
 /// Knobs in the units of their control files.
-fn controls(contender: &Contender) -> Vec<Control> {
+fn controls(contender: &Contender) -> Vec<TurnedKnob> {
     let built = contender.choice.build();
     let tunables = built.elevator.tunables();
     let control = |(name, raw): &(String, i64)| {
         let plain = |raw: i64| tunables.find(name).map_or(raw, |knob| knob.unit.in_sysfs(raw)).to_string();
         let default = tunables.get(name).map(plain);
-        Control { name: name.clone(), file: format!("queue/iosched/{name}"), value: plain(*raw), default }
+        TurnedKnob { name: name.clone(), file: format!("queue/iosched/{name}"), value: plain(*raw), default }
     };
     let around = contender.around.settings().into_iter().map(|(name, value)| {
         let file = AROUND.iter().find(|(known, _)| *known == name).expect("it is one of them").1;
-        Control { name: name.to_owned(), file: file.to_owned(), value: value.to_string(), default: None }
+        TurnedKnob { name: name.to_owned(), file: file.to_owned(), value: value.to_string(), default: None }
     });
     contender.knobs.iter().map(control).chain(around).collect()
 }
@@ -266,7 +266,7 @@ fn givens(run: &Outcome) -> Vec<f64> {
 
 /// The parts of the run that each process should have had the disk, of the time that any process had it.
 fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
-    let claim = |(job, outcome): (&JobPlan, &Process)| {
+    let claim = |(job, outcome): (&JobPlan, &ProcessOutcome)| {
         let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
         let own = group_of(plan, job);
         own.map_or(claim, |group| Claim { group: (job.cgroup, group.weight), ..claim })

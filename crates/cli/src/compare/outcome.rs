@@ -11,9 +11,9 @@ use blksched_workloads::{GaveUp, Plan};
 /// One run, over.
 pub(crate) struct Outcome {
     /// Process by process.
-    pub(super) jobs: Vec<Process>,
+    pub(super) jobs: Vec<ProcessOutcome>,
     /// Row by row of the report.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<RowOutcome>,
     /// All reads, all writes.
     pub(super) totals: [Whole; 2],
     pub(super) disk: DiskShare,
@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 }
 
 /// One process's part.
-pub(super) struct Process {
+pub(super) struct ProcessOutcome {
     pub(super) share: Share,
     pub(super) gave_up: Option<GaveUp>,
     /// I/Os, and the mean of their latency \[ns\], by [`Work`].
@@ -34,7 +34,7 @@ pub(super) struct Process {
 }
 
 /// One row's.
-pub(super) struct Row {
+pub(super) struct RowOutcome {
     pub(super) stall: Span,
     /// How long it ran; none: not all of it has exited.
     pub(super) ran: Option<Span>,
@@ -78,10 +78,10 @@ impl Outcome {
     /// The figures of a run of this plan.
     pub(crate) fn of(plan: &Plan, run: &Findings) -> Outcome {
         let row = |members: &Vec<usize>| match members.is_empty() {
-            true => Row { stall: Span::ZERO, ran: None, rate: f64::NAN, work: Vec::new() },
-            false => Row::of(&run.merged(members), run.ran(members)),
+            true => RowOutcome { stall: Span::ZERO, ran: None, rate: f64::NAN, work: Vec::new() },
+            false => RowOutcome::of(&run.merged(members), run.ran(members)),
         };
-        let process = |job: &blksched_simulate::JobOutcome| Process {
+        let process = |job: &blksched_simulate::JobOutcome| ProcessOutcome {
             share: job.share,
             gave_up: job.trouble.gave_up,
             done: Work::ALL.map(|work| (job.record.work(work).ios, job.record.work(work).lat.mean())),
@@ -102,10 +102,10 @@ impl Outcome {
     }
 }
 
-impl Row {
-    fn of(record: &JobRecord, ran: Option<Span>) -> Row {
+impl RowOutcome {
+    fn of(record: &JobRecord, ran: Option<Span>) -> RowOutcome {
         let done = |work: Work| (record.work(work).ios > 0).then(|| (work, Done::of(record, work)));
-        Row {
+        RowOutcome {
             stall: record.stall,
             ran,
             rate: Work::ALL.into_iter().map(|work| record.bandwidth(work)).sum(),

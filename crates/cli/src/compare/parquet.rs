@@ -5,7 +5,7 @@ use super::json::figure;
 use super::measured::Measured;
 use super::values::each;
 use crate::input::Stage;
-use crate::rows::{Done, Filled, Place, To};
+use crate::rows::{Filled, ParquetTarget, To, WriteResult};
 
 /// As in `compare --csv`.
 const FIGURES: &str = "\
@@ -44,7 +44,7 @@ message contrasts {
 }";
 
 /// Every figure of every scheduler, job and seed.
-pub(crate) fn figures(place: &Place, stage: &Stage, measured: &[Measured], first: u64) -> Done {
+pub(crate) fn figures(place: &ParquetTarget, stage: &Stage, measured: &[Measured], first: u64) -> WriteResult {
     place.table("figures", true, FIGURES, |to| {
         let mut filled = Ok(());
         each(measured, first, &mut |of| {
@@ -73,7 +73,7 @@ pub(crate) fn figures(place: &Place, stage: &Stage, measured: &[Measured], first
 }
 
 /// Each scheduler after the first against it.
-pub(super) fn contrasts(place: &Place, measured: &[Measured], contrasts: &[Vec<Contrast>]) -> Done {
+pub(super) fn contrasts(place: &ParquetTarget, measured: &[Measured], contrasts: &[Vec<Contrast>]) -> WriteResult {
     let Some((base, others)) = measured.split_first() else { return Ok(()) };
     place.table("contrasts", false, CONTRASTS, |to| {
         let pairs = others.iter().zip(contrasts);

@@ -21,7 +21,7 @@ pub(super) fn judge(
 }
 
 /// One direction.
-struct Row {
+struct RecordedRow {
     word: &'static str,
     recorded: Took,
     /// The mean over all I/Os of all seeds \[ns\].
@@ -32,7 +32,7 @@ struct Row {
 struct Beside {
     scheduler: String,
     disk: String,
-    rows: Vec<Row>,
+    rows: Vec<RecordedRow>,
 }
 
 impl Beside {
@@ -43,9 +43,9 @@ impl Beside {
             let ios: u64 = jobs().map(|(ios, _)| ios).sum();
             let total: f64 = jobs().map(|(ios, mean)| mean * ios as f64).sum();
             let word = if work == Work::Read { "read" } else { "write" };
-            (ios > 0 && recorded.mean > 0.0).then(|| Row { word, recorded, simulated: total / ios as f64 })
+            (ios > 0 && recorded.mean > 0.0).then(|| RecordedRow { word, recorded, simulated: total / ios as f64 })
         };
-        let rows: Vec<Row> = recorded.iter().filter_map(row).collect();
+        let rows: Vec<RecordedRow> = recorded.iter().filter_map(row).collect();
         (!rows.is_empty()).then(|| Beside { scheduler: scheduler.to_owned(), disk: disk.to_owned(), rows })
     }
 
@@ -61,7 +61,7 @@ impl Beside {
                 Column::numbers("times", "simulated / recorded", Quantity::Ratio),
             ],
         );
-        for Row { word, recorded, simulated } in &self.rows {
+        for RecordedRow { word, recorded, simulated } in &self.rows {
             table.row([
                 (*word).into(),
                 recorded.ios.into(),
@@ -99,7 +99,7 @@ mod tests {
 
     fn beside(recorded: f64, simulated: f64) -> Beside {
         let recorded = Took { ios: 10, mean: recorded, p99: recorded };
-        let rows = vec![Row { word: "read", recorded, simulated }];
+        let rows = vec![RecordedRow { word: "read", recorded, simulated }];
         Beside { scheduler: "none".to_owned(), disk: "fixed".to_owned(), rows }
     }
 

@@ -105,7 +105,8 @@ impl<'a> Runs<'a> {
         let contrasts = contrast::contrasts(&measured, self.looks);
         let action = action::choose(&measured, &contrasts, goal.clone(), self.looks);
         action.is_none_or(|action| {
-            let known = |c: &action::Candidate<'_>| c.is_better() || c.score.high < WORTH_IT || !c.forbidden.is_empty();
+            let known =
+                |c: &action::Challenger<'_>| c.is_better() || c.score.high < WORTH_IT || !c.forbidden.is_empty();
             action.candidates.iter().all(known)
         })
     }

@@ -74,7 +74,7 @@ enum How {
 
 /// A verdict in two words, and how much better what is proposed, or the best of the rest, is.
 #[derive(Clone, Debug, PartialEq)]
-struct Said {
+struct ShortVerdict {
     verdict: String,
     ratio: Option<f64>,
     /// The scheduler that scores best though it is not proposed, and why not.
@@ -86,7 +86,7 @@ struct Said {
 struct Moved {
     changes: Vec<(String, String)>,
     /// None: such a disk was not run (it has another size, on which the load lies elsewhere).
-    said: Option<Said>,
+    said: Option<ShortVerdict>,
 }
 
 /// What came of it.
@@ -96,7 +96,7 @@ pub(super) struct Sensitivity {
     fits: Vec<Fit>,
     /// How many of them were moved.
     tried: usize,
-    base: Said,
+    base: ShortVerdict,
     how: How,
     /// Those that turn the verdict; with [`How::Each`] all.
     moved: Vec<Moved>,
@@ -129,7 +129,7 @@ fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivi
     if fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
         return Ok(None);
     }
-    let mut search = Search { base, spent: 0, margin: margin(base, action), present: present(base) };
+    let mut search = MarginSearch { base, spent: 0, margin: margin(base, action), present: present(base) };
     let mut found = Sensitivity {
         disk: base.runs.stage.disk.name.clone(),
         base: said(action),
@@ -207,7 +207,7 @@ fn present(base: &Base<'_>) -> Vec<usize> {
     std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present())).collect()
 }
 
-fn said(action: &Action<'_>) -> Said {
+fn said(action: &Action<'_>) -> ShortVerdict {
     let best = action.chosen().or(action.candidates.first());
     let ratio = best.map(|best| best.score.ratio).filter(|ratio| ratio.is_finite());
     let Some(chosen) = action.chosen() else {
@@ -220,9 +220,9 @@ fn said(action: &Action<'_>) -> Said {
             };
             (best.scheduler.label(), why)
         });
-        return Said { verdict, ratio, passed_over };
+        return ShortVerdict { verdict, ratio, passed_over };
     };
-    Said { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
+    ShortVerdict { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
 }
 
 /// What a run takes us, in requests: four pages of the page cache as long as one.
@@ -230,7 +230,7 @@ fn cost(run: &Outcome) -> u64 {
     run.requests + (run.host.delivered() + run.host.dirtied) / 4
 }
 
-struct Search<'a> {
+struct MarginSearch<'a> {
     base: &'a Base<'a>,
     /// Requests simulated so far.
     spent: u64,
@@ -238,7 +238,7 @@ struct Search<'a> {
     present: Vec<usize>,
 }
 
-impl Search<'_> {
+impl MarginSearch<'_> {
     fn each(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
         let progress = Progress::new((2 * fits.len() + 2 * CORNERS) * self.present.len() * self.seeds());
         for fit in fits {
@@ -347,7 +347,7 @@ impl Search<'_> {
     fn stands_at_a_glance(
         &mut self,
         changes: &[(String, String)],
-        base: &Said,
+        base: &ShortVerdict,
         progress: &Progress,
     ) -> Result<bool, Failure> {
         // Of the others only one that was not proposed can turn the verdict by being better.
@@ -372,7 +372,7 @@ impl Search<'_> {
     }
 
     /// The whole verdict with those values.
-    fn verdict(&mut self, changes: &[(String, String)], progress: &Progress) -> Result<Option<Said>, Failure> {
+    fn verdict(&mut self, changes: &[(String, String)], progress: &Progress) -> Result<Option<ShortVerdict>, Failure> {
         let everybody = self.present.clone();
         let Some(measured) = self.run(&everybody, changes, self.seeds(), progress)? else { return Ok(None) };
         let contrasts = contrast::contrasts(&measured, 1);
@@ -480,7 +480,11 @@ impl Sensitivity {
             true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
             false => moved.changes.iter().map(one).collect(),
         };
-        format!("with {} it is: {}", with.join(" and "), moved.said.as_ref().map_or_else(String::new, Said::in_words))
+        format!(
+            "with {} it is: {}",
+            with.join(" and "),
+            moved.said.as_ref().map_or_else(String::new, ShortVerdict::in_words)
+        )
     }
 
     /// A row for each value and end.
@@ -540,7 +544,7 @@ impl Sensitivity {
 /// This many are said.
 const SAID: usize = 3;
 
-impl Said {
+impl ShortVerdict {
     fn in_words(&self) -> String {
         match (self.ratio, &self.passed_over) {
             (Some(ratio), None) => format!("{} ({} better)", self.verdict, times(ratio)),

@@ -2,7 +2,7 @@
 
 use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 
-use super::measured::{JobMeasure, Measured, Standing, WorkMeasure};
+use super::measured::{Availability, JobMeasure, Measured, WorkMeasure};
 use super::memory_table;
 
 /// All that there are.
@@ -128,9 +128,9 @@ pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize)
     let Some(before) = nth.checked_sub(1).map(|before| measured[before].standing) else { return };
     let title = match measured[nth].standing {
         standing if standing == before => return,
-        Standing::Present => return,
-        Standing::OutOfTree => "── out of tree",
-        Standing::Historical => "── historical",
+        Availability::Present => return,
+        Availability::OutOfTree => "── out of tree",
+        Availability::Historical => "── historical",
     };
     let mut cells = vec![Cell::Text(String::new()); table.columns.len()];
     cells[0] = title.into();

@@ -66,7 +66,7 @@ impl Tried {
     }
 }
 
-struct Search<'a> {
+struct TuneSearch<'a> {
     arguments: &'a CompareArguments,
     stage: &'a Stage,
     limit: Span,
@@ -91,7 +91,7 @@ pub(super) fn search(
     let axes = axes(&base, stage, arguments);
     let interrupted = crate::interrupt::noticed();
     let mut search =
-        Search { arguments, stage, limit, base, bases: Vec::new(), goal: Goal::Roles, runs: 0, interrupted };
+        TuneSearch { arguments, stage, limit, base, bases: Vec::new(), goal: Goal::Roles, runs: 0, interrupted };
     search.more_bases(1)?;
     if search.bases.is_empty() {
         return Err(Failure::Outside("interrupted before the first run was done".to_owned()));
@@ -208,7 +208,7 @@ fn together(singles: &[Tried], most: usize) -> Vec<Tried> {
         .collect()
 }
 
-impl Search<'_> {
+impl TuneSearch<'_> {
     fn grid(&mut self, rows: &[Contender], seeds: std::ops::Range<u32>) -> Result<Vec<Vec<Outcome>>, Failure> {
         let scene = &self.arguments.scene;
         let trials = rows.iter().map(|row| self.stage.trial(scene, row, self.limit)).collect();
@@ -344,7 +344,7 @@ mod tests {
 
     use super::super::judge::Judge;
     use super::*;
-    use crate::library::{Job, answer};
+    use crate::library::{LibraryJob, answer};
     use crate::scene::Scene;
 
     /// The targets of writeback throttling that a search tries.
@@ -382,7 +382,7 @@ mod tests {
             assert_eq!(judge.knobs(&arguments, &stage), theirs);
             let (limit, goal, bases, interrupted) = (judge.limit, judge.goal.clone(), Vec::new(), Arc::default());
             let mut search =
-                Search { arguments: &arguments, stage: &stage, limit, base, bases, goal, runs: 0, interrupted };
+                TuneSearch { arguments: &arguments, stage: &stage, limit, base, bases, goal, runs: 0, interrupted };
             let mut all = singles(&axes, 12);
             search.advance(&mut all, 2).unwrap();
             for tried in &all {
@@ -415,7 +415,7 @@ mod tests {
         let options = ["--disk", disk, "--time", "3s", "--seed", "3", "--seeds", "1", "--goal", goal, "--json"];
         let tune = ["--tune", "bfq", "--budget", "70"];
         let options: Vec<String> = tune.iter().chain(&options).map(|word| (*word).to_owned()).collect();
-        let job = Job { words: vec![load.to_owned()], text: None };
+        let job = LibraryJob { words: vec![load.to_owned()], text: None };
         let said: Value = from_str(&answer("compare", &job, &options, &[], &Arc::default()).unwrap().json).unwrap();
         let candidate = &said["action"]["candidates"][0];
         let Paired { ratio, low, high, count, p } = checked.score;

@@ -2,7 +2,7 @@
 
 use blksched_measure::{Quantity, Sample, Work};
 
-use super::figure::What;
+use super::figure::FigureKind;
 use super::measured::{JobMeasure, Measured};
 
 /// What a row holds.
@@ -21,7 +21,15 @@ pub(super) const COLUMNS: [&str; 12] = [
     "value",
 ];
 
-const FIGURES: [What; 7] = [What::Bandwidth, What::Iops, What::Mean, What::P50, What::P99, What::P999, What::Max];
+const FIGURES: [FigureKind; 7] = [
+    FigureKind::Bandwidth,
+    FigureKind::Iops,
+    FigureKind::Mean,
+    FigureKind::P50,
+    FigureKind::P99,
+    FigureKind::P999,
+    FigureKind::Max,
+];
 
 /// One figure of one job under one scheduler with one seed.
 pub(super) struct Value<'a> {
@@ -56,7 +64,7 @@ fn of_job(
 ) {
     for (work, measure) in &job.work {
         put(work.name(), "ios", Quantity::Count, &measure.ios);
-        for what in FIGURES.into_iter().filter(|what| *work != Work::Sync || *what != What::Bandwidth) {
+        for what in FIGURES.into_iter().filter(|what| *work != Work::Sync || *what != FigureKind::Bandwidth) {
             put(work.name(), what.key(), what.unit(), measure.get(what).expect("it is one of a direction's"));
         }
     }

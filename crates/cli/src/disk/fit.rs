@@ -36,7 +36,7 @@ Examples:
 A trace tells what its load asked for, and little of the disk beyond; `disk measure` tells more.";
 
 /// Dispatch or completion of a command.
-struct Event {
+struct CommandEvent {
     time: u64,
     device: (u32, u32),
     is_issue: bool,
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
 }
 
 /// The one that was asked for, or the only one.
-fn device(events: &[Event], asked: Option<&str>) -> Result<(u32, u32), Failure> {
+fn device(events: &[CommandEvent], asked: Option<&str>) -> Result<(u32, u32), Failure> {
     let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for event in events {
         *counts.entry(event.device).or_default() += 1;
@@ -90,7 +90,7 @@ fn device(events: &[Event], asked: Option<&str>) -> Result<(u32, u32), Failure> 
 }
 
 /// Dispatches with their completions; what was dispatched again counts from then.
-fn pairs(events: impl Iterator<Item = Event>) -> Vec<Traced> {
+fn pairs(events: impl Iterator<Item = CommandEvent>) -> Vec<Traced> {
     let mut open: BTreeMap<(u64, bool), (u64, u32)> = BTreeMap::new();
     let mut done = Vec::new();
     for event in events {
@@ -106,7 +106,7 @@ fn pairs(events: impl Iterator<Item = Event>) -> Vec<Traced> {
 }
 
 /// Reads a file by what its beginning is.
-fn read(path: &Path, events: &mut Vec<Event>) -> Result<(), Failure> {
+fn read(path: &Path, events: &mut Vec<CommandEvent>) -> Result<(), Failure> {
     let named = |error: String| Failure::Input(format!("{}: {error}", path.display()));
     let open = || -> Result<Box<dyn BufRead + Send>, Failure> {
         File::open(path).and_then(unpack::unpacked).map_err(|error| named(error.to_string()))
@@ -132,7 +132,7 @@ fn read(path: &Path, events: &mut Vec<Event>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_blktrace(event: &blktrace::Event) -> Option<Event> {
+fn of_blktrace(event: &blktrace::Event) -> Option<CommandEvent> {
     let is_issue = match event.action {
         blktrace::Action::Issue => true,
         blktrace::Action::Complete => false,
@@ -142,7 +142,7 @@ fn of_blktrace(event: &blktrace::Event) -> Option<Event> {
     let plain = event.kind.0 & blktrace::Kind::DISCARD == 0 && event.bytes > 0;
     let device = (event.device >> 20, event.device & 0xf_ffff);
     let (start, sectors) = (event.sector, event.bytes / 512);
-    plain.then_some(Event { time: event.time, device, is_issue, op, start, sectors })
+    plain.then_some(CommandEvent { time: event.time, device, is_issue, op, start, sectors })
 }
 
 /// `R` or `W` among the letters, and no `D`.
@@ -154,14 +154,14 @@ fn op_of(rwbs: &str) -> Option<Op> {
     }
 }
 
-fn of_tracefs(line: &tracefs::Line) -> Option<Event> {
+fn of_tracefs(line: &tracefs::Line) -> Option<CommandEvent> {
     let is_issue = match line.event {
         tracefs::Event::Issue => true,
         tracefs::Event::Complete => false,
         _ => return None,
     };
     let (op, time) = (op_of(&line.rwbs)?, line.time_us * 1_000);
-    (line.sectors > 0).then_some(Event {
+    (line.sectors > 0).then_some(CommandEvent {
         time,
         device: line.device,
         is_issue,
@@ -171,12 +171,12 @@ fn of_tracefs(line: &tracefs::Line) -> Option<Event> {
     })
 }
 
-fn of_blkparse(line: &blkparse::Line) -> Option<Event> {
+fn of_blkparse(line: &blkparse::Line) -> Option<CommandEvent> {
     let is_issue = match line.action.as_str() {
         "D" => true,
         "C" => false,
         _ => return None,
     };
     let (start, sectors) = line.place().filter(|(_, sectors)| *sectors > 0)?;
-    Some(Event { time: line.time, device: line.device, is_issue, op: op_of(&line.rwbs)?, start, sectors })
+    Some(CommandEvent { time: line.time, device: line.device, is_issue, op: op_of(&line.rwbs)?, start, sectors })
 }

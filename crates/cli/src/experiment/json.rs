@@ -12,7 +12,7 @@ use crate::compare::json::number_or_text;
 use crate::scene::{host_settings, in_its_unit};
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct JsonReport<'a> {
     schema: &'static str,
     version: &'static str,
     experiment: &'a str,
@@ -20,7 +20,7 @@ struct Report<'a> {
     machine: Option<&'a str>,
     seed: u64,
     seeds: u32,
-    rows: Vec<Row<'a>>,
+    rows: Vec<JsonRow<'a>>,
     /// Values that were chosen because they fit, that the source gives, that no source says.
     fitted: Vec<Reason<'a>>,
     given: Vec<Reason<'a>>,
@@ -46,7 +46,7 @@ fn reasons(all: &[Fit]) -> Vec<Reason<'_>> {
 
 /// A number that is none (a run that did not end) is `null`.
 #[derive(Serialize)]
-struct Row<'a> {
+struct JsonRow<'a> {
     /// No other row of the program has this one: experiment, table and row, counted from 1.
     id: String,
     table: &'a str,
@@ -69,7 +69,7 @@ struct Row<'a> {
 }
 
 pub(super) fn text(answered: &[Answered]) -> String {
-    let all: Vec<Report<'_>> = answered.iter().map(report).collect();
+    let all: Vec<JsonReport<'_>> = answered.iter().map(report).collect();
     let text = match &all[..] {
         [one] => serde_json::to_string_pretty(one),
         many => serde_json::to_string_pretty(many),
@@ -77,10 +77,10 @@ pub(super) fn text(answered: &[Answered]) -> String {
     text.expect("a report is JSON") + "\n"
 }
 
-fn report(answered: &Answered) -> Report<'_> {
+fn report(answered: &Answered) -> JsonReport<'_> {
     let Answered { experiment, seeds, outcomes, .. } = answered;
     let runs = experiment.runs.iter().zip(outcomes.chunks(*seeds as usize));
-    Report {
+    JsonReport {
         schema: "blksched/experiment/1",
         version: env!("CARGO_PKG_VERSION"),
         experiment: &experiment.name,
@@ -146,7 +146,7 @@ fn waits(dir: Dir, outcomes: &[Outcome]) -> Value {
     json!({ "direction": dir.to_string(), "requests": requests, "queued_ns": queued.collect::<Vec<_>>() })
 }
 
-fn rows(answered: &Answered) -> Vec<Row<'_>> {
+fn rows(answered: &Answered) -> Vec<JsonRow<'_>> {
     let mut all = Vec::new();
     for (nth, table) in answered.answer.tables.iter().enumerate() {
         for (place, one) in table.rows.iter().enumerate() {
@@ -168,8 +168,8 @@ fn bound(row: &RowAnswer) -> Option<&'static str> {
     }
 }
 
-fn row<'a>(id: String, table: &'a str, row: &'a RowAnswer) -> Row<'a> {
-    Row {
+fn row<'a>(id: String, table: &'a str, row: &'a RowAnswer) -> JsonRow<'a> {
+    JsonRow {
         id,
         table,
         statistic: row.statistic.name(),

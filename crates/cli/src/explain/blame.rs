@@ -13,7 +13,7 @@ use crate::compare::Role;
 
 /// A row: all processes of one name, those of another, and a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct BlameKey {
     pub(crate) who: String,
     pub(crate) leg: Leg,
     /// None: no job is to blame.
@@ -23,7 +23,7 @@ pub(crate) struct Key {
 
 /// Everything, rolled up by name.
 pub(crate) struct Rows {
-    pub(crate) rows: Vec<(Key, Span, u64)>,
+    pub(crate) rows: Vec<(BlameKey, Span, u64)>,
     pub(crate) totals: BTreeMap<String, (Span, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl Rows {
     /// Of all that waited, or of these alone.
     pub(crate) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
         let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
-        let mut rows: BTreeMap<Key, (Span, u64)> = BTreeMap::new();
+        let mut rows: BTreeMap<BlameKey, (Span, u64)> = BTreeMap::new();
         for (by, part, cell) in blame.cells().filter(|&(by, ..)| counts(by)) {
             let whom = match part.whose() {
                 Whose::Process(process) if process == by => Some("itself".to_owned()),
@@ -42,7 +42,7 @@ impl Rows {
                 Whose::Flush if !part.is_service() => Some("a flush".to_owned()),
                 Whose::Flush | Whose::Nobody => None,
             };
-            let key = Key { who: names.job(by), leg: part.leg(), whom, rule: rule(part) };
+            let key = BlameKey { who: names.job(by), leg: part.leg(), whom, rule: rule(part) };
             let row = rows.entry(key).or_default();
             row.0 += cell.time;
             row.1 += cell.ios;
@@ -91,7 +91,7 @@ impl Rows {
     }
 
     /// The part of all its time that a name spent so.
-    fn share(&self, key: &Key, time: Span) -> f64 {
+    fn share(&self, key: &BlameKey, time: Span) -> f64 {
         time.as_ns() as f64 / self.totals.get(&key.who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
     }
 
@@ -101,7 +101,7 @@ impl Rows {
         let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
         let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));
         let counts = |who: &str| all_are || !background.contains(who);
-        let blamed = |(key, ..): &&(Key, Span, u64)| {
+        let blamed = |(key, ..): &&(BlameKey, Span, u64)| {
             let whom = key.whom.as_deref();
             counts(&key.who)
                 && whom.is_some_and(|whom| whom != "itself" && whom != "a flush" && !whom.starts_with("another "))

@@ -6,7 +6,7 @@ use super::Explained;
 use super::blame::Rows;
 use super::names::Names;
 use super::phrase::{leg, rule, sentence};
-use crate::rows::{Done, Filled, Place, To, piece_columns};
+use crate::rows::{Filled, ParquetTarget, To, WriteResult, piece_columns};
 
 /// What the two tables of I/Os have in common.
 macro_rules! io_columns {
@@ -36,7 +36,7 @@ message blame {
   required int64 ios;
 }";
 
-pub(super) fn write(place: &Place, explained: &Explained<'_>) -> Done {
+pub(super) fn write(place: &ParquetTarget, explained: &Explained<'_>) -> WriteResult {
     let Explained { names, teller, .. } = explained;
     let stories = teller.stories();
     place.table("pieces", true, PIECES, |to| {
@@ -64,7 +64,7 @@ pub(super) fn write(place: &Place, explained: &Explained<'_>) -> Done {
 }
 
 /// What both tables of I/Os begin with.
-fn begun(story: &Story, names: &Names) -> [crate::rows::Value; 7] {
+fn begun(story: &Story, names: &Names) -> [crate::rows::CellValue; 7] {
     [
         story.nth.into(),
         names.process(story.begun.by).as_str().into(),

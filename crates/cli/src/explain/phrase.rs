@@ -16,7 +16,7 @@ pub(super) fn time(span: Span) -> String {
 }
 
 /// One thing that a story's time went to, all of its pieces together.
-struct Share {
+struct TimeShare {
     part: Part,
     time: Span,
     commands: u32,
@@ -37,13 +37,13 @@ pub(super) fn what(story: &Story, names: &Names) -> String {
 /// The whole story.
 pub(crate) fn sentence(story: &Story, names: &Names) -> String {
     let shares = shares(story);
-    let (served, waits): (Vec<&Share>, Vec<&Share>) = shares.iter().partition(|share| share.part.is_service());
-    let sum = |shares: &[&Share]| shares.iter().fold(Span::ZERO, |sum, share| sum + share.time);
+    let (served, waits): (Vec<&TimeShare>, Vec<&TimeShare>) = shares.iter().partition(|share| share.part.is_service());
+    let sum = |shares: &[&TimeShare]| shares.iter().fold(Span::ZERO, |sum, share| sum + share.time);
     let (waited, service) = (sum(&waits), sum(&served));
     let mut told = waits;
     told.sort_by_key(|share| core::cmp::Reverse(share.time));
-    let enough = |share: &&Share| share.time.as_ns() * 100 >= story.latency().as_ns();
-    let mut named: Vec<&Share> = told.into_iter().filter(enough).take(MOST).collect();
+    let enough = |share: &&TimeShare| share.time.as_ns() * 100 >= story.latency().as_ns();
+    let mut named: Vec<&TimeShare> = told.into_iter().filter(enough).take(MOST).collect();
     named.sort_by_key(|share| story.pieces.iter().position(|piece| piece.part == share.part));
     let rest = waited.saturating_sub(sum(&named));
     let mut phrases: Vec<String> = named.iter().map(|share| phrase(share, story.begun.by, names)).collect();
@@ -61,21 +61,21 @@ pub(crate) fn sentence(story: &Story, names: &Names) -> String {
     text
 }
 
-fn shares(story: &Story) -> Vec<Share> {
-    let mut shares: Vec<Share> = Vec::new();
+fn shares(story: &Story) -> Vec<TimeShare> {
+    let mut shares: Vec<TimeShare> = Vec::new();
     for piece in &story.pieces {
         match shares.iter_mut().find(|share| share.part == piece.part) {
             Some(share) => {
                 share.time += piece.length();
                 share.commands += piece.commands;
             }
-            None => shares.push(Share { part: piece.part, time: piece.length(), commands: piece.commands }),
+            None => shares.push(TimeShare { part: piece.part, time: piece.length(), commands: piece.commands }),
         }
     }
     shares
 }
 
-fn service_word(share: &Share) -> String {
+fn service_word(share: &TimeShare) -> String {
     format!("{} {}", rule(share.part), time(share.time))
 }
 
@@ -94,8 +94,8 @@ fn requests(whose: Whose, commands: u32, by: SubmitterId, names: &Names, noun: &
     }
 }
 
-fn phrase(share: &Share, by: SubmitterId, names: &Names) -> String {
-    let Share { part, time: length, commands } = *share;
+fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
+    let TimeShare { part, time: length, commands } = *share;
     let length = time(length);
     let of = |whose: Whose, noun: &str| requests(whose, commands, by, names, noun);
     let who = |whose: Whose| match whose {

@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::scene::Scene;
 
 /// What a recording tells of itself.
-pub(super) struct Recorded {
+pub(super) struct ServerRecord {
     pub(super) elevator: String,
     pub(super) end: Instant,
 }
@@ -80,10 +80,10 @@ pub(super) fn explain(
     outputs: &Outputs,
     asked: Asked,
     catalogue: &Catalogue,
-) -> Result<(Recorded, Storyteller), Failure> {
+) -> Result<(ServerRecord, Storyteller), Failure> {
     look_on(unknown_disk(asked), names, outputs, |onlooker| {
         let end = replay(file, log, onlooker, catalogue)?;
-        Ok((Recorded { elevator: log.header.elevator.clone(), end }, end))
+        Ok((ServerRecord { elevator: log.header.elevator.clone(), end }, end))
     })
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn unknown_disk(asked: Asked) -> Storyteller {
 
 /// The calls of a log, before an onlooker; when they ended.
 pub(crate) fn replay(file: &str, log: &CallLog, onlooker: Shared, catalogue: &Catalogue) -> Result<Instant, Failure> {
-    let driver = RefCell::new(Driver::new(onlooker.clone()));
+    let driver = RefCell::new(DriverTeller::new(onlooker.clone()));
     let played = play(log, catalogue, Ear(onlooker), |at, step| driver.borrow_mut().step(at, step));
     played.map_err(|error| Failure::Input(format!("{file}:{error}")))?;
     Ok(Instant::from_ns(log.records.last().map_or(0, |record| record.t)))
@@ -110,7 +110,7 @@ impl Listener for Ear {
 }
 
 /// Tells what the driver did, with names for I/Os that are used again.
-struct Driver {
+struct DriverTeller {
     onlooker: Shared,
     ios: BTreeMap<Tag, IoId>,
     free: Vec<IoId>,
@@ -119,9 +119,9 @@ struct Driver {
     completed: Instant,
 }
 
-impl Driver {
-    fn new(onlooker: Shared) -> Driver {
-        Driver {
+impl DriverTeller {
+    fn new(onlooker: Shared) -> DriverTeller {
+        DriverTeller {
             onlooker,
             ios: BTreeMap::new(),
             free: Vec::new(),

@@ -217,7 +217,7 @@ pub(crate) fn contenders(
     for text in typed {
         contenders.extend(variants(option, text.trim(), catalogue)?);
     }
-    for Setting { text, target, knob, value } in settings(set)? {
+    for KnobSetting { text, target, knob, value } in settings(set)? {
         let error = |what: String| Failure::Input(format!("--set {text}: {what}"));
         let mut turned = 0;
         for contender in contenders.iter_mut().filter(|contender| is_meant(contender, target)) {
@@ -237,7 +237,7 @@ pub(crate) fn contenders(
 
 /// A `--set`.
 #[derive(Clone, Copy)]
-struct Setting<'t> {
+struct KnobSetting<'t> {
     text: &'t str,
     target: &'t str,
     knob: &'t str,
@@ -245,11 +245,11 @@ struct Setting<'t> {
 }
 
 /// Every `--set`; those of a whole name first, so that those of one elevator of that name go before them.
-fn settings(set: &[String]) -> Result<Vec<Setting<'_>>, Failure> {
-    let mut settings: Vec<Setting<'_>> = Vec::new();
+fn settings(set: &[String]) -> Result<Vec<KnobSetting<'_>>, Failure> {
+    let mut settings: Vec<KnobSetting<'_>> = Vec::new();
     for text in set {
-        let setting = Setting::read(text)?;
-        let twin = |other: &&Setting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
+        let setting = KnobSetting::read(text)?;
+        let twin = |other: &&KnobSetting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
         if let Some(other) = settings.iter().find(twin) {
             let message = format!("--set {text}: --set {} says so already, or something else", other.text);
             return Err(Failure::Input(message));
@@ -260,12 +260,12 @@ fn settings(set: &[String]) -> Result<Vec<Setting<'_>>, Failure> {
     Ok(settings)
 }
 
-impl Setting<'_> {
-    fn read(text: &str) -> Result<Setting<'_>, Failure> {
+impl KnobSetting<'_> {
+    fn read(text: &str) -> Result<KnobSetting<'_>, Failure> {
         let parts = || {
             let (left, value) = text.rsplit_once('=')?;
             let (target, knob) = left.rsplit_once('.')?;
-            (!target.is_empty() && !knob.is_empty()).then_some(Setting { text, target, knob, value })
+            (!target.is_empty() && !knob.is_empty()).then_some(KnobSetting { text, target, knob, value })
         };
         let expected = "expected ELEVATOR.KNOB=VALUE, as in deadline.fifo_batch=16";
         parts().ok_or_else(|| Failure::Input(format!("--set {text}: {expected}")))

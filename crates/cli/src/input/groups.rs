@@ -9,13 +9,13 @@ use super::Contender;
 /// Notes: one per file and reason, with all schedulers that it holds for.
 pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
     let mut found: Vec<(&str, String, Vec<&str>)> = Vec::new();
-    let always = plan.groups.iter().flat_map(|group| &group.files).map(|file| (file, Asked::Always));
-    let if_asked = plan.groups.iter().flat_map(|group| &group.files_if_asked).map(|file| (file, Asked::ByName));
+    let always = plan.groups.iter().flat_map(|group| &group.files).map(|file| (file, WriteWhen::Always));
+    let if_asked = plan.groups.iter().flat_map(|group| &group.files_if_asked).map(|file| (file, WriteWhen::ByName));
     for ((file, text), asked) in always.chain(if_asked) {
-        let is_asked = |choice: &Choice| asked == Asked::Always || choice.asked.contains(&file.as_str());
+        let is_asked = |choice: &Choice| asked == WriteWhen::Always || choice.asked.contains(&file.as_str());
         for contender in contenders.iter().filter(|contender| is_asked(&contender.choice)) {
             let is_on = contender.choice.io_cost.is_some() || is_switched_on(plan);
-            let cost = if is_on { Cost::On } else { Cost::Off };
+            let cost = if is_on { CostSwitch::On } else { CostSwitch::Off };
             let Some(why) = why_nothing(file, text, &contender.choice, cost) else { continue };
             let under = match found.iter_mut().find(|(own, reason, _)| own == file && *reason == why) {
                 Some((_, _, under)) => under,
@@ -38,7 +38,7 @@ pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<Strin
 
 /// When is a file written?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum WriteWhen {
     Always,
     ByName,
 }
@@ -62,7 +62,7 @@ fn in_vain<'a>(contender: &'a Contender, plan: &'a Plan) -> impl Iterator<Item =
 
 /// Is io.cost on?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cost {
+enum CostSwitch {
     On,
     Off,
 }
@@ -75,7 +75,7 @@ fn is_switched_on(plan: &Plan) -> bool {
 }
 
 /// Why the file does nothing; none: it does something.
-fn why_nothing(file: &str, text: &str, choice: &Choice, cost: Cost) -> Option<String> {
+fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Option<String> {
     let name = choice.entry.name;
     let is_blk_mq = choice.preset.slots.era().is_some();
     let is_cost = matches!(file, "io.weight" | "io.cost.qos" | "io.cost.model");
@@ -85,7 +85,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: Cost) -> Option<St
             "{controller} stands in blk-mq's queues alone, and that kernel's schedulers come before them"
         ));
     }
-    if is_cost && cost == Cost::Off && !matches!(file, "io.cost.qos") {
+    if is_cost && cost == CostSwitch::Off && !matches!(file, "io.cost.qos") {
         let instead = if name == "bfq" { "; the weight of BFQ is io.bfq.weight" } else { "" };
         return Some(format!(
             "io.cost is off; `io.cost.qos: enable=1`, or +io.cost behind the scheduler's name, switches it on{instead}"

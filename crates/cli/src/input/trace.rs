@@ -220,7 +220,7 @@ fn items(said: &str) -> Result<Vec<(String, String)>, String> {
 
 /// How to read a trace, and what is left of what was said: the replay's part.
 fn reading(said: &str) -> Result<(Reading, String), String> {
-    let (mut reading, mut rest, mut told) = (Reading::default(), Vec::new(), Told::default());
+    let (mut reading, mut rest, mut told) = (Reading::default(), Vec::new(), FormatTold::default());
     for (key, value) in items(said)? {
         if reading.filter.take(&key, &value)? {
             continue;
@@ -265,7 +265,7 @@ fn unknown(key: &str) -> String {
 
 /// What was said of the format.
 #[derive(Default)]
-struct Told {
+struct FormatTold {
     format: Option<String>,
     columns: Option<String>,
     line: Option<String>,
@@ -273,7 +273,7 @@ struct Told {
     skip: usize,
 }
 
-impl Told {
+impl FormatTold {
     fn format(self) -> Result<Option<Format>, String> {
         let separator = self.separator.as_deref().unwrap_or(",");
         let spec = match (&self.format, &self.columns, &self.line) {

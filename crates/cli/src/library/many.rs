@@ -8,10 +8,10 @@ use blksched::Catalogue;
 use blksched::author::Entry;
 use blksched_simulate::Trial;
 
-use super::{Error, Job, parse};
+use super::{Error, LibraryJob, parse};
 use crate::args::Verb;
 use crate::input::{Contender, Stage, contenders};
-use crate::sweep::{Columns, RunRows, digest_of, key_of};
+use crate::sweep::{RunRows, SweepColumns, digest_of, key_of};
 
 /// One of them: `bfq:slice_idle=0`, and a seed.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Spec {
 /// # Errors
 /// If the input is not understood, or `stop` came true.
 pub fn many(
-    job: &Job,
+    job: &LibraryJob,
     options: &[String],
     specs: &[Spec],
     own: &[Entry],
@@ -82,5 +82,5 @@ pub fn many(
     let mut knobs: Vec<String> = rows.iter().flat_map(|run| run.knobs().map(str::to_owned)).collect();
     knobs.sort_unstable();
     knobs.dedup();
-    Columns::new(knobs).batch(&rows).map_err(|error| Error::said(&error.to_string(), false))
+    SweepColumns::new(knobs).batch(&rows).map_err(|error| Error::said(&error.to_string(), false))
 }

@@ -10,7 +10,7 @@ use blksched::{Catalogue, Instant};
 use blksched_measure::{Cause, Decision};
 use blksched_simulate::{Findings, Trial};
 
-use super::{Error, Job, parse};
+use super::{Error, LibraryJob, parse};
 use crate::args::Verb;
 use crate::explain::one_contender;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ impl Simulation {
     ///
     /// # Errors
     /// What `blksched simulate` would complain about.
-    pub fn run(job: &Job, options: &[String], own: &[Entry]) -> Result<Simulation, Error> {
+    pub fn run(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Simulation, Error> {
         let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
             return Err(Error::said("expected the words of `simulate`", true));
         };

@@ -4,7 +4,7 @@
 use blksched::Catalogue;
 use blksched::author::Entry;
 
-use super::{Error, Job, parse};
+use super::{Error, LibraryJob, parse};
 use crate::args::{CompareArguments, Verb};
 use crate::compare::Judge;
 use crate::input::Stage;
@@ -18,7 +18,7 @@ pub struct Tuning {
 
 /// What settings came to on seeds that the search has not seen.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedSettings {
     /// How many times better than the untouched scheduler, and its 95 % interval.
     pub ratio: (f64, f64, f64),
     /// That of chance.
@@ -34,7 +34,7 @@ impl Tuning {
     ///
     /// # Errors
     /// What `blksched compare --tune` would complain about.
-    pub fn new(job: &Job, options: &[String], own: &[Entry]) -> Result<Tuning, Error> {
+    pub fn new(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Tuning, Error> {
         let Verb::Compare(arguments) = parse("compare", job, options)? else {
             return Err(Error::said("expected the words of `compare`", true));
         };
@@ -70,9 +70,9 @@ impl Tuning {
     ///
     /// # Errors
     /// If a run stands still.
-    pub fn check(&self, turned: &[(String, i64)]) -> Result<Checked, Error> {
+    pub fn check(&self, turned: &[(String, i64)]) -> Result<CheckedSettings, Error> {
         let checked = self.judge.check(&self.arguments, &self.stage, turned)?;
         let ratio = (checked.score.ratio, checked.score.low, checked.score.high);
-        Ok(Checked { ratio, p: checked.score.p, is_better: checked.is_better, forbidden: checked.forbidden })
+        Ok(CheckedSettings { ratio, p: checked.score.p, is_better: checked.is_better, forbidden: checked.forbidden })
     }
 }

@@ -24,7 +24,7 @@ pub struct LoadPlan {
     /// The job that is called; `{}` in the export's name stands for the connection's number, from 0.
     pub uri: Uri,
     /// In which order.
-    pub order: Order,
+    pub order: LoadOrder,
     /// Of 100 requests this many read, the others write.
     pub reads: u32,
     /// How large a request is \[bytes\].
@@ -41,7 +41,7 @@ pub struct LoadPlan {
 
 /// The order of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum LoadOrder {
     /// Anywhere.
     Random,
     /// One behind the other, each connection from a place of its own.
@@ -66,7 +66,7 @@ pub struct LoadReport {
 }
 
 /// One connection.
-struct Client {
+struct LoadClient {
     socket: OwnedFd,
     opened: Opened,
     reader: ReplyReader,
@@ -76,14 +76,14 @@ struct Client {
     output: Vec<u8>,
     sent: usize,
     /// When each request under way was made, by its cookie, and how much it reads.
-    slots: Vec<Slot>,
+    slots: Vec<LoadSlot>,
     free: Vec<u32>,
     next: u64,
     numbers: u64,
 }
 
 #[derive(Clone, Copy)]
-struct Slot {
+struct LoadSlot {
     since: Instant,
     reads: u64,
 }
@@ -93,7 +93,7 @@ struct Slot {
 /// # Errors
 /// If the server cannot be reached or refuses. What ends it later is said in the report.
 pub fn load(plan: &LoadPlan) -> Result<LoadReport, String> {
-    let mut clients = (0..plan.clients).map(|nth| Client::open(plan, nth)).collect::<Result<Vec<_>, _>>()?;
+    let mut clients = (0..plan.clients).map(|nth| LoadClient::open(plan, nth)).collect::<Result<Vec<_>, _>>()?;
     let mut report = LoadReport {
         requests: 0,
         errors: 0,
@@ -121,7 +121,7 @@ pub fn load(plan: &LoadPlan) -> Result<LoadReport, String> {
     Ok(report)
 }
 
-fn go_round(plan: &LoadPlan, clients: &mut [Client], report: &mut LoadReport) -> Result<(), String> {
+fn go_round(plan: &LoadPlan, clients: &mut [LoadClient], report: &mut LoadReport) -> Result<(), String> {
     for client in &mut *clients {
         client.fill(plan);
         client.send()?;
@@ -135,8 +135,8 @@ fn own_cpu() -> Span {
     Span::from_ns(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
-fn wait(clients: &[Client]) -> Result<(), String> {
-    let events = |client: &Client| match client.output.is_empty() {
+fn wait(clients: &[LoadClient]) -> Result<(), String> {
+    let events = |client: &LoadClient| match client.output.is_empty() {
         true => PollFlags::IN,
         false => PollFlags::IN | PollFlags::OUT,
     };
@@ -148,8 +148,8 @@ fn wait(clients: &[Client]) -> Result<(), String> {
     }
 }
 
-impl Client {
-    fn open(plan: &LoadPlan, nth: u32) -> Result<Client, String> {
+impl LoadClient {
+    fn open(plan: &LoadPlan, nth: u32) -> Result<LoadClient, String> {
         let said = |error: io::Error| format!("{}: {error}", plan.uri);
         let export = plan.uri.export.replace("{}", &nth.to_string());
         let Entered { socket, opened, ahead: input } = enter(&Uri { export, ..plan.uri.clone() })?;
@@ -158,9 +158,9 @@ impl Client {
         if blocks == 0 {
             return Err(format!("{}: smaller than a request", plan.uri));
         }
-        let slot = Slot { since: Instant::now(), reads: 0 };
+        let slot = LoadSlot { since: Instant::now(), reads: 0 };
         let number = u64::from(nth);
-        Ok(Client {
+        Ok(LoadClient {
             socket,
             reader: ReplyReader::new(opened.framing),
             opened,
@@ -185,15 +185,15 @@ impl Client {
         let since = Instant::now();
         while let Some(slot) = self.free.pop() {
             let block = match plan.order {
-                Order::Random => self.number() % blocks,
-                Order::Sequential => {
+                LoadOrder::Random => self.number() % blocks,
+                LoadOrder::Sequential => {
                     self.next = (self.next + 1) % blocks;
                     self.next
                 }
             };
             let reads = self.number() % 100 < u64::from(plan.reads);
             let command = if reads { Command::Read } else { Command::Write(Persist::Lazily) };
-            self.slots[slot as usize] = Slot { since, reads: if reads { length } else { 0 } };
+            self.slots[slot as usize] = LoadSlot { since, reads: if reads { length } else { 0 } };
             let request = Request { cookie: u64::from(slot), command, offset: block * length, length };
             request.encode(self.opened.framing, &mut self.output);
             if !reads {

@@ -23,7 +23,7 @@ pub struct Peer {
 }
 
 /// What a server did.
-pub struct Cost {
+pub struct ServerCost {
     /// What its clients saw.
     pub report: LoadReport,
     /// Its processor time \[ns per request\].
@@ -51,7 +51,7 @@ impl Peer {
     ///
     /// # Errors
     /// If it does not serve.
-    pub fn measure(&self, plan: &LoadPlan, file: &Path, folder: &Path) -> Result<Option<Cost>, String> {
+    pub fn measure(&self, plan: &LoadPlan, file: &Path, folder: &Path) -> Result<Option<ServerCost>, String> {
         let socket = folder.join("peer.sock");
         let _ = fs::remove_file(&socket);
         let words = self.arguments.iter().map(|word| {
@@ -60,7 +60,7 @@ impl Peer {
         });
         let started = Command::new(&self.program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let mut child = match started {
-            Ok(child) => Ended(child),
+            Ok(child) => OwnedChild(child),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("{}: {error}", self.name)),
         };
@@ -75,21 +75,21 @@ impl Peer {
         let report = load(&plan)?;
         let cpu_ns = (child.cpu_ns() - before) as f64 / report.requests.max(1) as f64;
         let system_calls = child.count_system_calls(&plan, folder)?;
-        Ok(Some(Cost { report, cpu_ns, system_calls }))
+        Ok(Some(ServerCost { report, cpu_ns, system_calls }))
     }
 }
 
 /// A process that does not outlive its measurement.
-struct Ended(Child);
+struct OwnedChild(Child);
 
-impl Drop for Ended {
+impl Drop for OwnedChild {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Ended {
+impl OwnedChild {
     fn wait_for(&mut self, socket: &Path) -> Result<(), String> {
         let until = Instant::now() + Duration::from_secs(10);
         while Instant::now() < until {

@@ -12,7 +12,7 @@ use crate::explain::{Names, reason};
 
 /// Something that lasts still.
 #[derive(Clone, Copy)]
-struct Open {
+struct LastingStill {
     lane: u32,
     from: Instant,
     why: u32,
@@ -24,12 +24,12 @@ pub(super) struct Decisions {
     words: BTreeMap<String, u32>,
     stretches: Vec<Stretch>,
     marks: Vec<Mark>,
-    turn: Option<Open>,
-    batch: Option<Open>,
-    idle: Option<Open>,
-    throttled: BTreeMap<Domain, Open>,
+    turn: Option<LastingStill>,
+    batch: Option<LastingStill>,
+    idle: Option<LastingStill>,
+    throttled: BTreeMap<Domain, LastingStill>,
     /// How many tokens each kind of request may have, where that changes.
-    tokens: BTreeMap<Domain, Open>,
+    tokens: BTreeMap<Domain, LastingStill>,
 }
 
 impl Decisions {
@@ -52,23 +52,23 @@ impl Decisions {
     pub(super) fn hear(&mut self, at: Instant, what: Reason, works: bool) {
         match what {
             Reason::SliceBegan { owner, waiter, .. } => {
-                self.close(at, Kind::Turn);
+                self.close(at, LastingKind::Turn);
                 let lane = self.queue(owner, waiter);
-                self.turn = Some(Open { lane, from: at, why: self.said(what) });
+                self.turn = Some(LastingStill { lane, from: at, why: self.said(what) });
             }
             Reason::SliceEnded { owner, waiter, why } => {
                 let lane = self.queue(owner, waiter);
                 let said = self.said(what);
                 self.turn.iter_mut().for_each(|open| open.why = said);
-                self.close(at, Kind::Turn);
+                self.close(at, LastingKind::Turn);
                 if matches!(why, SliceEnd::Preempted(_)) {
                     self.mark(at, lane, MarkKind::Preempted, what);
                 }
             }
             Reason::BatchBegan { dir, why, .. } => {
-                self.close(at, Kind::Batch);
+                self.close(at, LastingKind::Batch);
                 let lane = self.lane(direction(dir));
-                self.batch = Some(Open { lane, from: at, why: self.said(what) });
+                self.batch = Some(LastingStill { lane, from: at, why: self.said(what) });
                 if matches!(why, BatchStart::Expired { .. }) {
                     self.mark(at, lane, MarkKind::Expired, what);
                 }
@@ -77,7 +77,7 @@ impl Decisions {
                 let lane = self.turn.or(self.batch).map_or_else(|| self.lane("writes"), |open| open.lane);
                 self.mark(at, lane, MarkKind::Expired, what);
             }
-            Reason::Completed { .. } if !works => self.close(at, Kind::Batch),
+            Reason::Completed { .. } if !works => self.close(at, LastingKind::Batch),
             _ => self.waiting(at, what),
         }
     }
@@ -86,7 +86,7 @@ impl Decisions {
     fn waiting(&mut self, at: Instant, what: Reason) {
         match what {
             Reason::Armed { why, .. } => {
-                self.close(at, Kind::Idle);
+                self.close(at, LastingKind::Idle);
                 let lane = match why {
                     IdleFor::Submitter(owner) => self.queue(owner, Waiter::Sync),
                     IdleFor::Group(_) => self.lane("a group"),
@@ -95,9 +95,9 @@ impl Decisions {
                 };
                 let why =
                     self.word(&format!("The disk is left idle for the next request of {}.", self.lanes[lane as usize]));
-                self.idle = Some(Open { lane, from: at, why });
+                self.idle = Some(LastingStill { lane, from: at, why });
             }
-            Reason::Cancelled | Reason::Elapsed | Reason::Issued { .. } => self.close(at, Kind::Idle),
+            Reason::Cancelled | Reason::Elapsed | Reason::Issued { .. } => self.close(at, LastingKind::Idle),
             Reason::Injected { into, .. } => self.mark_of(at, into, MarkKind::Injected, what),
             Reason::QueueMerged { submitter, .. } | Reason::QueueSplit { submitter } => {
                 self.mark_of(at, submitter, MarkKind::Merged, what);
@@ -106,7 +106,7 @@ impl Decisions {
             Reason::Throttled { domain } => {
                 let lane = self.lane(&format!("{domain}s"));
                 let why = self.said(what);
-                self.throttled.entry(domain).or_insert(Open { lane, from: at, why });
+                self.throttled.entry(domain).or_insert(LastingStill { lane, from: at, why });
             }
             Reason::TokenTaken { domain, .. } => {
                 if let Some(open) = self.throttled.remove(&domain) {
@@ -116,8 +116,8 @@ impl Decisions {
             Reason::TokensChanged { domain, from, to, .. } => {
                 let lane = self.lane(&format!("{domain}s"));
                 let (before, after) = (self.word(&format!("{from} tokens")), self.word(&format!("{to} tokens")));
-                let first = Open { lane, from: Instant::ZERO, why: before };
-                let open = self.tokens.insert(domain, Open { lane, from: at, why: after }).unwrap_or(first);
+                let first = LastingStill { lane, from: Instant::ZERO, why: before };
+                let open = self.tokens.insert(domain, LastingStill { lane, from: at, why: after }).unwrap_or(first);
                 self.push(open, at, StretchKind::Tokens);
                 let why = self.word(&format!("{domain}s may have {to} tokens, not {from}"));
                 self.marks.push(Mark { lane, kind: MarkKind::Tokens, at_ns: at.as_ns(), why });
@@ -127,7 +127,7 @@ impl Decisions {
     }
 
     pub(super) fn finish(mut self, end: Instant, run: &mut Run) {
-        for kind in [Kind::Turn, Kind::Batch, Kind::Idle] {
+        for kind in [LastingKind::Turn, LastingKind::Batch, LastingKind::Idle] {
             self.close(end, kind);
         }
         for open in std::mem::take(&mut self.throttled).into_values() {
@@ -143,19 +143,19 @@ impl Decisions {
         (run.lanes, run.stretches, run.marks) = (self.lanes, self.stretches, self.marks);
     }
 
-    fn close(&mut self, at: Instant, kind: Kind) {
+    fn close(&mut self, at: Instant, kind: LastingKind) {
         let (open, kind) = match kind {
-            Kind::Turn => (&mut self.turn, StretchKind::Turn),
-            Kind::Batch => (&mut self.batch, StretchKind::Batch),
-            Kind::Idle => (&mut self.idle, StretchKind::Idle),
+            LastingKind::Turn => (&mut self.turn, StretchKind::Turn),
+            LastingKind::Batch => (&mut self.batch, StretchKind::Batch),
+            LastingKind::Idle => (&mut self.idle, StretchKind::Idle),
         };
         if let Some(open) = open.take() {
             self.push(open, at, kind);
         }
     }
 
-    fn push(&mut self, open: Open, to: Instant, kind: StretchKind) {
-        let Open { lane, from, why } = open;
+    fn push(&mut self, open: LastingStill, to: Instant, kind: StretchKind) {
+        let LastingStill { lane, from, why } = open;
         // What ends at the moment at which it begins took no time.
         if to <= from {
             return;
@@ -201,7 +201,7 @@ impl Decisions {
 
 /// What can last.
 #[derive(Clone, Copy)]
-enum Kind {
+enum LastingKind {
     Turn,
     Batch,
     Idle,

@@ -5,7 +5,7 @@ use parquet::data_type::ByteArray;
 
 use super::collect::LEGS;
 use crate::explain;
-use crate::rows::{Done, Filled, Place, To, Value, piece_columns};
+use crate::rows::{CellValue, Filled, ParquetTarget, To, WriteResult, piece_columns};
 
 const IOS: &str = "\
 message ios {
@@ -51,7 +51,7 @@ message decisions {
 pub(super) const TABLES: [&str; 4] = ["ios", "pieces", "commands", "decisions"];
 
 /// All of it: a table per kind, every run in each.
-pub(super) fn write(place: &Place, runs: &[Run]) -> Done {
+pub(super) fn write(place: &ParquetTarget, runs: &[Run]) -> WriteResult {
     let [named_ios, named_pieces, named_commands, named_decisions] = TABLES;
     place.table(named_ios, false, IOS, |to| runs.iter().try_for_each(|run| ios(to, run)))?;
     place.table(named_pieces, false, PIECES, |to| runs.iter().try_for_each(|run| pieces(to, run)))?;
@@ -60,19 +60,19 @@ pub(super) fn write(place: &Place, runs: &[Run]) -> Done {
 }
 
 /// Names that many rows share, each once in memory.
-struct Shared {
+struct SharedNames {
     scheduler: ByteArray,
     processes: Vec<(ByteArray, ByteArray)>,
     nobody: (ByteArray, ByteArray),
     ways: [ByteArray; 4],
 }
 
-impl Shared {
-    fn of(run: &Run) -> Shared {
+impl SharedNames {
+    fn of(run: &Run) -> SharedNames {
         let job =
             |nth: usize| run.jobs_of.get(nth).and_then(|&job| run.jobs.get(job as usize)).map_or("", String::as_str);
         let names = run.processes.iter().enumerate().map(|(nth, name)| (name.as_str().into(), job(nth).into()));
-        Shared {
+        SharedNames {
             scheduler: run.name.as_str().into(),
             processes: names.collect(),
             nobody: ("".into(), "".into()),
@@ -80,18 +80,18 @@ impl Shared {
         }
     }
 
-    fn process(&self, nth: u32) -> [Value; 2] {
+    fn process(&self, nth: u32) -> [CellValue; 2] {
         let (name, job) = self.processes.get(nth as usize).unwrap_or(&self.nobody);
         [name.into(), job.into()]
     }
 
-    fn way(&self, way: Way) -> Value {
+    fn way(&self, way: Way) -> CellValue {
         (&self.ways[way as usize]).into()
     }
 }
 
 fn ios(to: &mut To, run: &Run) -> Filled {
-    let shared = Shared::of(run);
+    let shared = SharedNames::of(run);
     run.ios.iter().try_for_each(|io| {
         let [process, job] = shared.process(io.process);
         to.row([
@@ -109,7 +109,7 @@ fn ios(to: &mut To, run: &Run) -> Filled {
 }
 
 fn pieces(to: &mut To, run: &Run) -> Filled {
-    let shared = Shared::of(run);
+    let shared = SharedNames::of(run);
     let parts = run.parts.iter().map(|part| {
         let whom = Some(part.whom.as_str()).filter(|whom| !whom.is_empty()).map(ByteArray::from);
         let leg = LEGS.get(usize::from(part.leg)).map_or("", |leg| explain::leg(*leg));
@@ -138,7 +138,7 @@ fn pieces(to: &mut To, run: &Run) -> Filled {
 }
 
 fn commands(to: &mut To, run: &Run) -> Filled {
-    let shared = Shared::of(run);
+    let shared = SharedNames::of(run);
     run.sent.iter().try_for_each(|sent| {
         let [process, job] = shared.process(sent.process);
         to.row([

@@ -105,8 +105,8 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub(crate) memory: String,
     /// How I/O is done
-    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Auto)]
-    pub(crate) engine: Engine,
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = EngineChoice::Auto)]
+    pub(crate) engine: EngineChoice,
     /// How long a handshake may take, and how long a stop waits for clients
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) patience: Span,
@@ -143,7 +143,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// How I/O is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
+pub(crate) enum EngineChoice {
     /// With io_uring where the kernel has it.
     Auto,
     /// With io_uring.

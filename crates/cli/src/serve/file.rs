@@ -19,12 +19,12 @@ use crate::failure::Failure;
 const NOT_HERE: [&str; 6] = ["config", "check", "export", "disk", "take_over", "help"];
 
 /// A file that is read.
-struct Source<'t> {
+struct ServeFile<'t> {
     path: &'t Path,
     text: &'t str,
 }
 
-impl Source<'_> {
+impl ServeFile<'_> {
     fn error(&self, at: usize, what: &str) -> Failure {
         let file = self.path.display().to_string();
         Failure::input(document::Source { file: &file, text: self.text }.complain(&(at..at), what))
@@ -34,7 +34,7 @@ impl Source<'_> {
 /// Read a file as the arguments of `serve`.
 pub(super) fn read(path: &Path) -> Result<ServeArguments, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-    let source = Source { path, text: &text };
+    let source = ServeFile { path, text: &text };
     let parsed = DeTable::parse(&text)
         .map_err(|error| source.error(error.span().map_or(0, |span| span.start), error.message()))?;
     let mut words = vec!["blksched".to_owned(), "serve".to_owned()];
@@ -65,7 +65,12 @@ fn first_line(error: &clap::Error) -> String {
 }
 
 /// A key as an option; whether it is understood is seen at once, so that its line can be told.
-fn of_option(source: &Source<'_>, name: &str, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+fn of_option(
+    source: &ServeFile<'_>,
+    name: &str,
+    at: usize,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<Vec<String>, Failure> {
     let command = Arguments::command();
     let serve = command.find_subcommand("serve").expect("there is such a verb");
     let known = serve.get_arguments().filter_map(|argument| Some((argument.get_long()?.replace('-', "_"), argument)));
@@ -95,7 +100,7 @@ fn of_option(source: &Source<'_>, name: &str, at: usize, value: &Spanned<DeValue
 }
 
 /// A text or a number.
-fn plain(source: &Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+fn plain(source: &ServeFile<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
     match value.get_ref() {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),
@@ -105,14 +110,14 @@ fn plain(source: &Source<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Resul
 }
 
 /// The tables `[[export]]`.
-fn of_exports(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+fn of_exports(source: &ServeFile<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
     let expected = "expected tables [[export]], each with name and path";
     let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
     items.iter().map(|item| of_export(source, item).map(|text| format!("--export={text}"))).collect()
 }
 
 /// The tables `[[disk]]`.
-fn of_disks(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
+fn of_disks(source: &ServeFile<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
     let expected = "expected tables [[disk]], each with name and what differs";
     let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
     let item = |item: &Spanned<DeValue<'_>>| {
@@ -145,7 +150,7 @@ fn entries<'v, 't>(table: &'v DeTable<'t>) -> Vec<(Spanned<String>, &'v Spanned<
     found
 }
 
-fn of_export(source: &Source<'_>, item: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
+fn of_export(source: &ServeFile<'_>, item: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
     let at = item.span().start;
     let table = item.get_ref().as_table().ok_or_else(|| source.error(at, "expected a table [[export]]"))?;
     let needed = |key: &str| {

@@ -6,7 +6,7 @@ use blksched_simulate::{Findings, Trial};
 use serde_json::{Value, json};
 
 use super::report;
-use crate::compare::json::{Run, document, scheduler};
+use crate::compare::json::{JsonRun, document, scheduler};
 use crate::compare::measured::Measured;
 use crate::compare::outcome::Outcome;
 use crate::input::{Contender, Stage};
@@ -18,7 +18,7 @@ pub(super) fn text(
     findings: &Findings,
     notes: &[String],
 ) -> String {
-    let run = Run { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit };
+    let run = JsonRun { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit };
     let measured = Measured::of(contender, &stage.plan, &[Outcome::of(&stage.plan, findings)]);
     let rest = json!({
         "elapsed_ns": findings.elapsed.as_ns(),

@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::reader::{Source, Value, describe};
+use super::reader::{PlacedValue, SweepFile, describe};
 use crate::failure::Failure;
 use crate::input::Contender;
 
@@ -62,13 +62,13 @@ impl Axis {
 
     /// Reads `[1, 4, 16]`, `16`, `{ from, to, steps }`, `{ from, to, random }`, or with joint draws `{ from, to }`.
     pub(super) fn read(
-        source: Source<'_>,
+        source: SweepFile<'_>,
         base: &Contender,
         name: &str,
-        value: &Value<'_>,
+        value: &PlacedValue<'_>,
         joint: bool,
     ) -> Result<Axis, Failure> {
-        let raw = |value: &Value<'_>| raw(source, base, name, value);
+        let raw = |value: &PlacedValue<'_>| raw(source, base, name, value);
         let values = match value.get_ref() {
             DeValue::Array(items) if items.is_empty() => {
                 return Err(source.wrong(value.span(), format!("`{name}` has no value")));
@@ -82,12 +82,12 @@ impl Axis {
 }
 
 fn range(
-    source: Source<'_>,
+    source: SweepFile<'_>,
     table: &DeTable<'_>,
-    value: &Value<'_>,
+    value: &PlacedValue<'_>,
     name: &str,
     joint: bool,
-    raw: &dyn Fn(&Value<'_>) -> Result<i64, Failure>,
+    raw: &dyn Fn(&PlacedValue<'_>) -> Result<i64, Failure>,
 ) -> Result<Values, Failure> {
     source.only(table, &["from", "to", "steps", "random", "scale"], &format!("in `{name}`"))?;
     let end = |key: &str| {
@@ -140,7 +140,7 @@ fn range(
 }
 
 /// The raw value of a knob, or of what stands around the scheduler.
-fn raw(source: Source<'_>, base: &Contender, name: &str, value: &Value<'_>) -> Result<i64, Failure> {
+fn raw(source: SweepFile<'_>, base: &Contender, name: &str, value: &PlacedValue<'_>) -> Result<i64, Failure> {
     let text = source.scalar(value)?;
     let mut turned = base.clone();
     turned.turn(name, &text).map_err(|problem| source.wrong(value.span(), problem))?;

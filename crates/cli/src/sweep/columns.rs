@@ -8,20 +8,20 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::row::{Done, Part, RunFacts, RunRows};
+use super::row::{DoneWork, JobPart, RunFacts, RunRows};
 
 /// What the columns are; a knob that the plan turns has one, `knob_NAME`.
 #[derive(Clone, Debug)]
-pub(crate) struct Columns {
+pub(crate) struct SweepColumns {
     knobs: Vec<String>,
     schema: SchemaRef,
 }
 
 /// A row: its run and its part of it; a run that failed has none.
-type Row<'r> = (&'r RunRows, Option<&'r Part>);
+type SweepRow<'r> = (&'r RunRows, Option<&'r JobPart>);
 
-impl Columns {
-    pub(crate) fn new(knobs: Vec<String>) -> Columns {
+impl SweepColumns {
+    pub(crate) fn new(knobs: Vec<String>) -> SweepColumns {
         let of_knobs = knobs.iter().map(|name| Field::new(format!("knob_{name}"), DataType::Int64, true));
         let mut fields = vec![
             text("key", false),
@@ -59,7 +59,7 @@ impl Columns {
             number("clat_p99_9_ns"),
             number("clat_max_ns"),
         ]);
-        Columns { knobs, schema: Arc::new(Schema::new(fields)) }
+        SweepColumns { knobs, schema: Arc::new(Schema::new(fields)) }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -68,7 +68,7 @@ impl Columns {
 
     /// The rows of these runs.
     pub(crate) fn batch(&self, runs: &[RunRows]) -> Result<RecordBatch, ArrowError> {
-        let rows: Vec<Row<'_>> = runs.iter().flat_map(rows_of).collect();
+        let rows: Vec<SweepRow<'_>> = runs.iter().flat_map(rows_of).collect();
         let words = |pick: fn(&RunRows) -> &str| -> ArrayRef {
             Arc::new(StringArray::from_iter_values(rows.iter().map(|(run, _)| pick(run))))
         };
@@ -80,7 +80,8 @@ impl Columns {
             words(|run| &run.settings),
         ];
         for knob in &self.knobs {
-            let value = |(run, _): &Row<'_>| run.knobs.iter().find(|(name, _)| name == knob).map(|(_, value)| *value);
+            let value =
+                |(run, _): &SweepRow<'_>| run.knobs.iter().find(|(name, _)| name == knob).map(|(_, value)| *value);
             arrays.push(Arc::new(rows.iter().map(value).collect::<Int64Array>()));
         }
         arrays.push(Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(run, _)| run.seed))));
@@ -95,11 +96,11 @@ fn text(name: &str, nullable: bool) -> Field {
     Field::new(name, DataType::Utf8, nullable)
 }
 
-fn rows_of(run: &RunRows) -> Vec<Row<'_>> {
+fn rows_of(run: &RunRows) -> Vec<SweepRow<'_>> {
     if run.parts.is_empty() { vec![(run, None)] } else { run.parts.iter().map(|part| (run, Some(part))).collect() }
 }
 
-fn of_run(rows: &[Row<'_>], arrays: &mut Vec<ArrayRef>) {
+fn of_run(rows: &[SweepRow<'_>], arrays: &mut Vec<ArrayRef>) {
     let facts = || rows.iter().map(|(run, _)| run.run.as_ref());
     let number =
         |pick: fn(&RunFacts) -> u64| -> ArrayRef { Arc::new(facts().map(|f| f.map(pick)).collect::<UInt64Array>()) };
@@ -116,13 +117,13 @@ fn of_run(rows: &[Row<'_>], arrays: &mut Vec<ArrayRef>) {
     arrays.push(Arc::new(facts().map(|f| f.map(|f| f.trace_hash.as_str())).collect::<StringArray>()));
 }
 
-fn of_part(rows: &[Row<'_>], arrays: &mut Vec<ArrayRef>) {
+fn of_part(rows: &[SweepRow<'_>], arrays: &mut Vec<ArrayRef>) {
     let parts = || rows.iter().map(|(_, part)| *part);
     let done = || parts().map(|part| part.and_then(|part| part.done.as_ref()));
-    let number = |pick: &dyn Fn(&Done) -> Option<u64>| -> ArrayRef {
+    let number = |pick: &dyn Fn(&DoneWork) -> Option<u64>| -> ArrayRef {
         Arc::new(done().map(|done| done.and_then(pick)).collect::<UInt64Array>())
     };
-    let real = |pick: fn(&Done) -> Option<f64>| -> ArrayRef {
+    let real = |pick: fn(&DoneWork) -> Option<f64>| -> ArrayRef {
         Arc::new(done().map(|done| done.and_then(pick)).collect::<Float64Array>())
     };
     arrays.push(Arc::new(parts().map(|part| part.map(|part| part.job.as_str())).collect::<StringArray>()));

@@ -7,7 +7,7 @@ use blksched_text::{did_you_mean, name_of_path, path_of_name};
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};
-use super::reader::{Source, Value};
+use super::reader::{PlacedValue, SweepFile};
 use crate::failure::Failure;
 use crate::host::HostSettings;
 use crate::input::{Contender, contenders, trace::Trace, uri};
@@ -90,7 +90,7 @@ const MOST_RUNS: u64 = 1 << 40;
 impl SweepPlan {
     /// Read and check it; traces are looked at when they are run.
     pub(super) fn read(file: &str, text: &str, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
-        let source = Source { file, text };
+        let source = SweepFile { file, text };
         let document = source.parse()?;
         let (table, at) = (document.get_ref(), 0..0);
         source.only(table, &KEYS, "here")?;
@@ -99,7 +99,7 @@ impl SweepPlan {
             loads.extend(load(source, value)?);
         }
         let disks = source.list(table, at.clone(), "disks", r#"["hdd-7200", "my-disk.toml"]"#)?;
-        let disk = |value: &Value<'_>| {
+        let disk = |value: &PlacedValue<'_>| {
             let name = source.text("disks", value)?;
             blksched_disks::load(&name).map_err(|error| source.wrong(value.span(), error.to_string()))?;
             Ok(name)
@@ -207,7 +207,7 @@ impl SweepPlan {
 }
 
 /// What `contenders` did not understand, with its place.
-fn located(source: Source<'_>, value: &Value<'_>, why: Failure) -> Failure {
+fn located(source: SweepFile<'_>, value: &PlacedValue<'_>, why: Failure) -> Failure {
     match why {
         Failure::Input(text) => source.wrong(value.span(), text),
         other => other,
@@ -215,7 +215,7 @@ fn located(source: Source<'_>, value: &Value<'_>, why: Failure) -> Failure {
 }
 
 /// `[knobs.NAME]`: for every scheduler of that name, or of that very specification.
-fn knobs(source: Source<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Result<(), Failure> {
+fn knobs(source: SweepFile<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Result<(), Failure> {
     let Some(value) = table.get("knobs") else { return Ok(()) };
     let DeValue::Table(all) = value.get_ref() else {
         return Err(source.wrong(value.span(), "`knobs` is not a table: expected [knobs.SCHEDULER]"));
@@ -254,7 +254,7 @@ fn knobs(source: Source<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Re
 }
 
 /// `seeds = 50`, `seeds = [1, 7]`, `seeds = { first = 100, count = 50 }`; one if nothing is said.
-fn seeds(source: Source<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
+fn seeds(source: SweepFile<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
     let Some(value) = table.get("seeds") else { return Ok(Seeds::From { first: 1, count: 1 }) };
     let seeds = match value.get_ref() {
         DeValue::Array(items) => {
@@ -271,7 +271,7 @@ fn seeds(source: Source<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
 }
 
 /// The loads that one item names: a text of words, or a list of them; a pattern of files is a load for each.
-fn load(source: Source<'_>, value: &Value<'_>) -> Result<Vec<Vec<String>>, Failure> {
+fn load(source: SweepFile<'_>, value: &PlacedValue<'_>) -> Result<Vec<Vec<String>>, Failure> {
     let words: Vec<String> = match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| source.text("loads", item)).collect::<Result<_, _>>()?,
         _ => {

@@ -11,15 +11,15 @@ use crate::failure::Failure;
 
 /// The file, for complaints.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'t> {
+pub(super) struct SweepFile<'t> {
     pub(super) file: &'t str,
     pub(super) text: &'t str,
 }
 
 /// A value and where it stands.
-pub(super) type Value<'t> = Spanned<DeValue<'t>>;
+pub(super) type PlacedValue<'t> = Spanned<DeValue<'t>>;
 
-impl<'t> Source<'t> {
+impl<'t> SweepFile<'t> {
     pub(super) fn parse(self) -> Result<Spanned<DeTable<'t>>, Failure> {
         self.document().parse().map_err(Failure::input)
     }
@@ -39,12 +39,12 @@ impl<'t> Source<'t> {
     }
 
     /// A number or a text, as a user would write it behind `=`.
-    pub(super) fn scalar(self, value: &Value<'_>) -> Result<String, Failure> {
+    pub(super) fn scalar(self, value: &PlacedValue<'_>) -> Result<String, Failure> {
         self.document().scalar(value).map_err(Failure::input)
     }
 
     /// A whole number.
-    pub(super) fn count(self, key: &str, value: &Value<'_>) -> Result<u64, Failure> {
+    pub(super) fn count(self, key: &str, value: &PlacedValue<'_>) -> Result<u64, Failure> {
         document::whole(value.get_ref()).ok_or_else(|| {
             let problem = format!("{} is not a value of `{key}`: expected a whole number", describe(value.get_ref()));
             self.wrong(value.span(), problem)
@@ -52,7 +52,7 @@ impl<'t> Source<'t> {
     }
 
     /// A text in quotes.
-    pub(super) fn text(self, key: &str, value: &Value<'_>) -> Result<String, Failure> {
+    pub(super) fn text(self, key: &str, value: &PlacedValue<'_>) -> Result<String, Failure> {
         value.get_ref().as_str().map(str::to_owned).ok_or_else(|| {
             let problem = format!("{} is not a value of `{key}`: expected a text", describe(value.get_ref()));
             self.wrong(value.span(), problem)
@@ -66,7 +66,7 @@ impl<'t> Source<'t> {
         at: Range<usize>,
         key: &str,
         example: &str,
-    ) -> Result<&'v [Value<'t>], Failure> {
+    ) -> Result<&'v [PlacedValue<'t>], Failure> {
         let Some(value) = table.get(key) else {
             return Err(self.wrong(at, format!("the plan lacks `{key}`, as in {key} = {example}")));
         };

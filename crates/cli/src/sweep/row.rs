@@ -25,7 +25,7 @@ pub(crate) struct RunRows {
     /// Why there is nothing else.
     pub(super) error: Option<String>,
     pub(super) run: Option<RunFacts>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<JobPart>,
 }
 
 /// The run as a whole.
@@ -43,17 +43,17 @@ pub(super) struct RunFacts {
 
 /// One job in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct JobPart {
     pub(super) job: String,
     pub(super) processes: u32,
     pub(super) stall_ns: u64,
     /// None: it did nothing.
-    pub(super) done: Option<Done>,
+    pub(super) done: Option<DoneWork>,
 }
 
 /// What it did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Done {
+pub(super) struct DoneWork {
     pub(super) what: String,
     pub(super) ios: u64,
     pub(super) bytes: u64,
@@ -131,7 +131,7 @@ impl RunRows {
             // One process is what it is; several are put together.
             let merged = (members.len() > 1).then(|| run.merged(&members));
             let record = merged.as_ref().unwrap_or(&run.jobs[members[0]].record);
-            let part = |done| Part {
+            let part = |done| JobPart {
                 job: record.job.name.clone(),
                 processes: members.len() as u32,
                 stall_ns: record.stall.as_ns(),
@@ -140,7 +140,7 @@ impl RunRows {
             let before = self.parts.len();
             for work in Work::ALL.into_iter().filter(|work| record.work(*work).ios > 0) {
                 let (bw, iops) = (record.bandwidth(work), record.iops(work));
-                self.parts.push(part(Some(Done::of(work, record.work(work), bw, iops))));
+                self.parts.push(part(Some(DoneWork::of(work, record.work(work), bw, iops))));
             }
             if self.parts.len() == before {
                 self.parts.push(part(None));
@@ -150,13 +150,13 @@ impl RunRows {
     }
 }
 
-impl Done {
-    fn of(work: Work, direction: &Direction, bw: f64, iops: f64) -> Done {
+impl DoneWork {
+    fn of(work: Work, direction: &Direction, bw: f64, iops: f64) -> DoneWork {
         let clat = &direction.clat;
         let any = !clat.is_empty();
         // Too few are those of which less than one lies beyond, as in `compare`.
         let enough = |percent: f64| clat.count() as f64 * (100.0 - percent) >= 99.999;
-        Done {
+        DoneWork {
             what: work.name().to_owned(),
             ios: direction.ios,
             bytes: direction.bytes,

@@ -24,7 +24,7 @@ use crate::scene::Scene;
 const WAITING: usize = 64;
 
 /// One load on one disk.
-struct Group {
+struct RunGroup {
     scene: Scene,
     name: String,
     disk: String,
@@ -35,8 +35,8 @@ struct Group {
 }
 
 /// The next run, and what it needs.
-struct Task {
-    group: Arc<Group>,
+struct NextRun {
+    group: Arc<RunGroup>,
     contender: Contender,
     seed: u64,
     key: u128,
@@ -48,7 +48,7 @@ struct Cursor<'p> {
     next: u64,
     end: u64,
     load: Option<(usize, Result<Arc<Workload>, String>)>,
-    group: Option<(u64, Arc<Group>)>,
+    group: Option<(u64, Arc<RunGroup>)>,
 }
 
 /// Makes the runs from `from` to before `end` that `known` does not know, on this many threads; `take` is given what
@@ -123,7 +123,7 @@ pub(super) fn pilot(plan: &SweepPlan, nth: u64) -> Option<Pilot> {
 }
 
 impl Cursor<'_> {
-    fn next(&mut self) -> Option<Task> {
+    fn next(&mut self) -> Option<NextRun> {
         if self.next >= self.end {
             return None;
         }
@@ -132,10 +132,10 @@ impl Cursor<'_> {
         let (contender, seed) = self.plan.cell(nth);
         let group = self.group(group);
         let key = group.key(&contender, seed);
-        Some(Task { group, contender, seed, key })
+        Some(NextRun { group, contender, seed, key })
     }
 
-    fn group(&mut self, nth: u64) -> Arc<Group> {
+    fn group(&mut self, nth: u64) -> Arc<RunGroup> {
         if let Some((_, group)) = self.group.as_ref().filter(|(known, _)| *known == nth) {
             return group.clone();
         }
@@ -151,7 +151,7 @@ impl Cursor<'_> {
         let stage = loaded.clone().and_then(|load| guarded(|| self.plan.stage(load, &scene).map_err(|why| why.text())));
         let name = scene.jobs.join(" ");
         let digest = digest(&name, &stage);
-        let group = Arc::new(Group { scene, name, disk: self.plan.disks[disk].clone(), stage, digest });
+        let group = Arc::new(RunGroup { scene, name, disk: self.plan.disks[disk].clone(), stage, digest });
         self.group = Some((nth, group.clone()));
         group
     }
@@ -166,7 +166,7 @@ impl SweepPlan {
     }
 }
 
-impl Group {
+impl RunGroup {
     fn trial(&self, stage: &Stage, limit: Span, contender: &Contender, seed: u64) -> Trial {
         Trial { seed, ..stage.trial(&self.scene, contender, limit) }
     }
@@ -194,9 +194,9 @@ pub(crate) fn key_of(digest: u128, contender: &Contender, trial: &Trial) -> u128
     key(digest, contender, &surroundings(trial), trial.seed)
 }
 
-impl Task {
+impl NextRun {
     fn run(&self) -> RunRows {
-        let Task { group, contender, seed, key } = self;
+        let NextRun { group, contender, seed, key } = self;
         let rows = RunRows::new(*key, &group.name, &group.disk, contender, *seed);
         let (stage, limit) = match &group.stage {
             Ok(stage) => stage,

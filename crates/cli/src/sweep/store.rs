@@ -14,7 +14,7 @@ use arrow_array::{Array, StringArray};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 
-use super::columns::Columns;
+use super::columns::SweepColumns;
 use super::row::RunRows;
 use crate::failure::Failure;
 use crate::rows::properties;
@@ -31,7 +31,7 @@ pub(super) struct Store {
     folder: PathBuf,
     /// `1-of-16`.
     shard: String,
-    columns: Columns,
+    columns: SweepColumns,
     journal: File,
     pending: Vec<RunRows>,
     /// Of all runs in the folder, sorted.
@@ -41,7 +41,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Opens or makes it; what others left in journals that no process writes any more becomes a file.
-    pub(super) fn open(folder: &Path, shard: &str, columns: Columns) -> Result<Store, Failure> {
+    pub(super) fn open(folder: &Path, shard: &str, columns: SweepColumns) -> Result<Store, Failure> {
         fs::create_dir_all(folder).map_err(|error| outside(folder, &error))?;
         let path = folder.join(format!(".{shard}.{JOURNAL}"));
         let journal = locked(&path)?;

@@ -7,7 +7,7 @@ use blksched_measure::{Cell, Column, Table};
 
 /// What is said of one client.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Client {
+pub(super) struct ClientFigures {
     export: String,
     peer: String,
     /// By family, and what the sample is of (`read`, `turn`, …), if anything.
@@ -16,7 +16,7 @@ pub(super) struct Client {
     within: BTreeMap<u64, f64>,
 }
 
-impl Client {
+impl ClientFigures {
     fn get(&self, family: &str, of: &str) -> f64 {
         self.samples.get(&(family.to_owned(), of.to_owned())).copied().unwrap_or(0.0)
     }
@@ -28,8 +28,8 @@ impl Client {
 }
 
 /// Clients by their numbers.
-pub(super) fn read(figures: &str) -> BTreeMap<u64, Client> {
-    let mut clients: BTreeMap<u64, Client> = BTreeMap::new();
+pub(super) fn read(figures: &str) -> BTreeMap<u64, ClientFigures> {
+    let mut clients: BTreeMap<u64, ClientFigures> = BTreeMap::new();
     for line in figures.lines() {
         let Some((family, labels, value)) = sample(line) else { continue };
         let Some(family) = family.strip_prefix("client_") else { continue };
@@ -74,7 +74,7 @@ fn sample(line: &str) -> Option<(&str, Labels, f64)> {
 }
 
 /// The bound within which so much of a hundred of what is new ended.
-fn percentile(before: &Client, after: &Client, part: f64) -> Cell {
+fn percentile(before: &ClientFigures, after: &ClientFigures, part: f64) -> Cell {
     let new = |bound: &u64| after.within[bound] - before.within.get(bound).copied().unwrap_or(0.0);
     let Some(all) = after.within.keys().next_back().map(new).filter(|all| *all > 0.0) else { return Cell::Missing };
     match after.within.keys().find(|bound| new(bound) * 100.0 >= all * part) {
@@ -84,11 +84,15 @@ fn percentile(before: &Client, after: &Client, part: f64) -> Cell {
 }
 
 /// What each client did in that many seconds.
-pub(super) fn table(before: &BTreeMap<u64, Client>, after: &BTreeMap<u64, Client>, seconds: f64) -> Table {
+pub(super) fn table(
+    before: &BTreeMap<u64, ClientFigures>,
+    after: &BTreeMap<u64, ClientFigures>,
+    seconds: f64,
+) -> Table {
     let who = [Column::words("client", "client"), Column::words("export", "export")];
     let columns = who.into_iter().chain(super::figures()).chain([Column::words("peer", "peer")]);
     let mut table = Table::new(format!("in the last {seconds:.1} s"), columns.collect());
-    let none = Client::default();
+    let none = ClientFigures::default();
     for (number, new) in after {
         let old = before.get(number).unwrap_or(&none);
         let rate = |family: &str, of: &str| (new.get(family, of) - old.get(family, of)).max(0.0) / seconds;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use blksched_simulate::recording::{Info, Io, Ios};
 
 use super::ConvertArguments;
-use super::write::{To, Whose, Writer};
+use super::write::{To, TraceWriter, Whose};
 use crate::failure::Failure;
 use crate::input::trace::Trace;
 
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
     let half = Half::beside(out);
     let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", out.display()));
     let file = File::create(&half.0).map_err(outside)?;
-    let mut writer = Writer::new(BufWriter::new(file), to).map_err(outside)?;
+    let mut writer = TraceWriter::new(BufWriter::new(file), to).map_err(outside)?;
     let mut written: u64 = 0;
     while let Some(mut io) = ios.io().map_err(Failure::Input)? {
         let mut whose = Whose::of(&io, ios.stream());

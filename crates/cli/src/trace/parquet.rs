@@ -20,11 +20,11 @@ message trace {
 }";
 
 /// Writes rows.
-pub(super) struct Rows<W: Write + Send>(Sheet<W>);
+pub(super) struct RowWriter<W: Write + Send>(Sheet<W>);
 
-impl<W: Write + Send> Rows<W> {
-    pub fn new(out: W) -> io::Result<Rows<W>> {
-        Sheet::new(out, SCHEMA).map(Rows)
+impl<W: Write + Send> RowWriter<W> {
+    pub fn new(out: W) -> io::Result<RowWriter<W>> {
+        Sheet::new(out, SCHEMA).map(RowWriter)
     }
 
     pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn rows_come_back_as_they_were_in_groups_of_a_bounded_size() {
         let file = std::env::temp_dir().join(format!("blksched-rows-{}.parquet", std::process::id()));
-        let mut rows = Rows::new(std::fs::File::create(&file).unwrap()).unwrap();
+        let mut rows = RowWriter::new(std::fs::File::create(&file).unwrap()).unwrap();
         let whose = Whose { device: "8,0".to_owned(), process: "ca,t".to_owned() };
         let ios = GROUP as u64 + 3;
         (0..ios).for_each(|n| rows.io(&read(n, (n % 2 == 0).then_some(n * 10)), &whose).unwrap());

@@ -12,7 +12,7 @@ use blksched_traces::blktrace::{Action, Event, Kind};
 use blksched_workloads::replay;
 use clap::ValueEnum;
 
-use super::parquet::Rows;
+use super::parquet::RowWriter;
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,36 +67,36 @@ pub(super) fn word(event: &replay::Event) -> &'static str {
 }
 
 /// Writes I/Os, in the order of their submissions, in any format.
-pub(super) enum Writer<W: Write + Send> {
+pub(super) enum TraceWriter<W: Write + Send> {
     Plain(Box<Plain<W>>),
-    Parquet(Box<Rows<W>>),
+    Parquet(Box<RowWriter<W>>),
 }
 
-impl<W: Write + Send> Writer<W> {
-    pub fn new(out: W, to: To) -> io::Result<Writer<W>> {
+impl<W: Write + Send> TraceWriter<W> {
+    pub fn new(out: W, to: To) -> io::Result<TraceWriter<W>> {
         match to {
-            To::Parquet => Ok(Writer::Parquet(Box::new(Rows::new(out)?))),
-            To::Csv => Writer::plain(out, Lines::Csv),
-            To::Iolog => Writer::plain(out, Lines::Iolog),
-            To::Blktrace => Writer::plain(out, Lines::Blktrace),
+            To::Parquet => Ok(TraceWriter::Parquet(Box::new(RowWriter::new(out)?))),
+            To::Csv => TraceWriter::plain(out, Lines::Csv),
+            To::Iolog => TraceWriter::plain(out, Lines::Iolog),
+            To::Blktrace => TraceWriter::plain(out, Lines::Blktrace),
         }
     }
 
-    fn plain(out: W, to: Lines) -> io::Result<Writer<W>> {
-        Ok(Writer::Plain(Box::new(Plain::new(out, to)?)))
+    fn plain(out: W, to: Lines) -> io::Result<TraceWriter<W>> {
+        Ok(TraceWriter::Plain(Box::new(Plain::new(out, to)?)))
     }
 
     pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
         match self {
-            Writer::Plain(plain) => plain.io(io, whose),
-            Writer::Parquet(rows) => rows.io(io, whose),
+            TraceWriter::Plain(plain) => plain.io(io, whose),
+            TraceWriter::Parquet(rows) => rows.io(io, whose),
         }
     }
 
     pub fn finish(self) -> io::Result<()> {
         match self {
-            Writer::Plain(plain) => plain.finish(),
-            Writer::Parquet(rows) => rows.finish(),
+            TraceWriter::Plain(plain) => plain.finish(),
+            TraceWriter::Parquet(rows) => rows.finish(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Use {
 
 /// The file or device that a job runs on.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct JobTarget {
     pub path: PathBuf,
     /// Its length \[bytes\]; a file that is not there yet has none.
     pub bytes: Option<u64>,
@@ -66,8 +66,8 @@ fn bottoms(sys: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-impl Target {
-    pub fn look(path: &Path) -> Result<Target, Failure> {
+impl JobTarget {
+    pub fn look(path: &Path) -> Result<JobTarget, Failure> {
         let wrong = |error: std::io::Error| Failure::Input(format!("--on {}: {error}", path.display()));
         let (there, number) = match fs::metadata(path) {
             Ok(there) if there.file_type().is_block_device() => (Some(true), there.rdev()),
@@ -104,7 +104,7 @@ impl Target {
             _ => None,
         };
         let disks = disks.iter().map(|disk| name(disk)).collect();
-        Ok(Target { path: path.to_path_buf(), bytes, is_device, used, disks, queue })
+        Ok(JobTarget { path: path.to_path_buf(), bytes, is_device, used, disks, queue })
     }
 
     /// A device in use is not touched at all.

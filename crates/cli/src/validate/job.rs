@@ -7,7 +7,7 @@ use blksched::Span;
 use blksched_workloads::Plan;
 use blksched_workloads::fio::{Host, JobFile, Text, is_own};
 
-use super::disk::Target;
+use super::disk::JobTarget;
 use crate::failure::Failure;
 use crate::input::{text_beside, text_of};
 
@@ -29,14 +29,14 @@ const LARGE: u64 = 1 << 40;
 
 /// A job file.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct ValidatedJob {
     pub name: String,
     pub writes: bool,
     file: JobFile,
 }
 
-impl Job {
-    pub fn load(path: &Path) -> Result<Job, Failure> {
+impl ValidatedJob {
+    pub fn load(path: &Path) -> Result<ValidatedJob, Failure> {
         let name = path.display().to_string();
         let text = text_of(&name, std::fs::read(path))?;
         let texts = [Text { name: name.clone(), text }];
@@ -44,7 +44,7 @@ impl Job {
         let file = JobFile::read(&Host::default(), &texts, &mut |name| beside(name));
         let file = file.map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Job { name, writes: file.writes(), file })
+        Ok(ValidatedJob { name, writes: file.writes(), file })
     }
 
     /// As a text for fio, or for ourselves: all jobs on `path`, for so long.
@@ -70,7 +70,7 @@ impl Job {
     }
 
     /// What it needs must be there, and in the model, too.
-    pub fn fits(&self, target: &Target, model_sectors: u64) -> Result<(), Failure> {
+    pub fn fits(&self, target: &JobTarget, model_sectors: u64) -> Result<(), Failure> {
         let text = self.text("/dev/sda", Span::from_secs(1))?;
         let file = read(&text)?;
         file.plan(model_sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))?;

@@ -9,12 +9,12 @@ use blksched::Span;
 use blksched_simulate::reality::Row;
 use serde_json::Value;
 
-use super::disk::Target;
-use super::job::Job;
+use super::disk::JobTarget;
+use super::job::ValidatedJob;
 use crate::failure::Failure;
 
 /// One run.
-pub(super) struct Run<'a> {
+pub(super) struct FioRun<'a> {
     pub scheduler: &'a str,
     pub repeat: u32,
     pub runtime: Span,
@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Its rows; none if it was interrupted.
-pub(super) fn run(job: &Job, target: &Target, run: &Run<'_>) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(job: &ValidatedJob, target: &JobTarget, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
     let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
     let file = folder.join(format!("{}.fio", job.name));
@@ -48,7 +48,7 @@ pub(super) fn run(job: &Job, target: &Target, run: &Run<'_>) -> Result<Vec<Row>,
     outcome.map(|output| output.map_or_else(Vec::new, |output| rows(&output, job, run)))
 }
 
-fn fio(file: &std::path::Path, writes: bool, run: &Run<'_>) -> Result<Option<Value>, Failure> {
+fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<Value>, Failure> {
     let mut command = Command::new("fio");
     command.arg("--output-format=json").args((!writes).then_some("--readonly")).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -88,7 +88,7 @@ fn fio(file: &std::path::Path, writes: bool, run: &Run<'_>) -> Result<Option<Val
 }
 
 /// True if it ended by itself.
-fn wait(child: &mut Child, run: &Run<'_>) -> bool {
+fn wait(child: &mut Child, run: &FioRun<'_>) -> bool {
     let latest = Instant::now() + Duration::from_nanos(run.runtime.as_ns()) + GRACE;
     loop {
         match child.try_wait() {
@@ -104,7 +104,7 @@ fn wait(child: &mut Child, run: &Run<'_>) -> bool {
     }
 }
 
-fn rows(output: &Value, job: &Job, run: &Run<'_>) -> Vec<Row> {
+fn rows(output: &Value, job: &ValidatedJob, run: &FioRun<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for process in output["jobs"].as_array().into_iter().flatten() {
         for dir in ["read", "write"] {

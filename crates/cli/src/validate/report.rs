@@ -5,7 +5,7 @@ use blksched_report::{Grid, PublishedRow};
 use blksched_simulate::reality::{Cell, Judged, Row};
 use serde_json::json;
 
-use super::Plan;
+use super::ValidationPlan;
 use super::history::USABLE;
 
 fn kib(row: &Row) -> f64 {
@@ -28,7 +28,7 @@ fn typical(cells: &[Cell], judged: &Judged) -> String {
     format!("half of them {times:.1} times off or more: this model is not that disk (blksched disk measure makes one)")
 }
 
-pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
+pub(super) fn text(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> String {
     let mut lines = vec![format!(
         "{:<14} {:<16} {:>12} {:>12} {:>6} {:>12} {:>12} {:>10} {:>10}",
         "scheduler", "job", "KiB/s real", "predicted", "ratio", "mean ms real", "predicted", "p99 ms", "predicted"
@@ -53,7 +53,7 @@ pub(super) fn text(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
 }
 
 /// How far predictions were right, and the verdict.
-fn sentences(plan: &Plan, cells: &[Cell], judged: &Judged) -> Vec<String> {
+fn sentences(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> Vec<String> {
     let mut lines = Vec::new();
     let (near, all) = judged.within;
     lines.push(format!("Bandwidth: {near} of {all} within 20 %, {}.", typical(cells, judged)));
@@ -73,7 +73,7 @@ fn sentences(plan: &Plan, cells: &[Cell], judged: &Judged) -> Vec<String> {
 }
 
 /// What stands first in a report: its title, what was done, and the sentences.
-pub(super) fn said(plan: &Plan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
+pub(super) fn said(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
     let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
     (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, cells, judged))
 }
@@ -108,7 +108,7 @@ pub(super) fn pictured(cells: &[Cell]) -> (Grid, Vec<PublishedRow>) {
     (grid, cells.iter().map(row).collect())
 }
 
-pub(super) fn json(plan: &Plan, cells: &[Cell], judged: &Judged) -> String {
+pub(super) fn json(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> String {
     let figures = |row: &Row| {
         json!({
             "ios": row.ios, "bandwidth_bytes_per_s": row.bandwidth, "mean_latency_us": row.latency_us,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 
 /// What was there.
-pub(super) struct Settings {
+pub(super) struct SavedSettings {
     queue: PathBuf,
     scheduler: Option<String>,
     /// Of the queue and of that scheduler: file and value.
@@ -21,14 +21,14 @@ fn value(file: &Path) -> Option<String> {
     fs::read_to_string(file).ok().map(|text| text.trim().to_owned())
 }
 
-impl Settings {
-    pub fn keep(queue: &Path) -> Settings {
+impl SavedSettings {
+    pub fn keep(queue: &Path) -> SavedSettings {
         let current = value(&queue.join("scheduler")).unwrap_or_default();
         let scheduler = current.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
         let own = fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|entry| entry.path());
         let files = OF_THE_QUEUE.iter().map(|name| queue.join(name)).chain(own);
         let knobs = files.filter_map(|file| value(&file).map(|value| (file, value))).collect();
-        Settings { queue: queue.to_path_buf(), scheduler: scheduler.map(str::to_owned), knobs, changed: false }
+        SavedSettings { queue: queue.to_path_buf(), scheduler: scheduler.map(str::to_owned), knobs, changed: false }
     }
 
     pub fn switch(&mut self, scheduler: &str) -> Result<(), Failure> {
@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-impl Drop for Settings {
+impl Drop for SavedSettings {
     fn drop(&mut self) {
         if let Err(failure) = self.put_back() {
             failure.report();

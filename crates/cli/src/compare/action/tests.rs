@@ -5,7 +5,7 @@ use blksched_measure::Work;
 
 use super::*;
 use crate::compare::contrast::contrasts;
-use crate::compare::measured::{Standing, Total, WorkMeasure};
+use crate::compare::measured::{Availability, Total, WorkMeasure};
 
 fn sample(values: &[f64]) -> Sample {
     Sample::of(values.to_vec())
@@ -51,7 +51,7 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
     Measured {
         name: name.to_owned(),
         scheduler: name,
-        standing: Standing::Present,
+        standing: Availability::Present,
         knobs: Vec::new(),
         controls: Vec::new(),
         busy: constant(1.0),

@@ -1,11 +1,11 @@
 //! As a script that writes into sysfs, and remembers what was there.
 
-use super::target::Target;
+use super::target::EmitTarget;
 use super::writes;
 use crate::compare::measured::Measured;
 
 /// What it remembers: the scheduler, every knob it had (another scheduler drops them), and what else is written.
-pub(super) fn script(chosen: &Measured, target: &Target) -> String {
+pub(super) fn script(chosen: &Measured, target: &EmitTarget) -> String {
     let writes = writes(chosen, target);
     let own = |(file, _): &&(String, String)| !file.starts_with("queue/iosched/") && file != "queue/scheduler";
     let others: Vec<&str> = writes.iter().filter(own).map(|(file, _)| file.as_str()).collect();

@@ -8,7 +8,7 @@ use crate::input::Stage;
 
 /// How the disk is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum DiskKnown {
     /// Not said: to be filled in where the file is installed.
     NotSaid,
     /// By its model, as `/sys/block/NAME/device/model` has it.
@@ -19,8 +19,8 @@ pub(crate) enum Known {
     Name(String),
 }
 
-pub(crate) struct Target {
-    pub(super) known: Known,
+pub(crate) struct EmitTarget {
+    pub(super) known: DiskKnown,
     /// Its name now, as in `sda`.
     pub(super) device: Option<String>,
     pub(super) rotational: bool,
@@ -30,29 +30,29 @@ pub(crate) struct Target {
     pub(super) kernel_default: &'static str,
 }
 
-impl Target {
-    pub(crate) fn of(arguments: &CompareArguments, stage: &Stage) -> Result<Target, Failure> {
+impl EmitTarget {
+    pub(crate) fn of(arguments: &CompareArguments, stage: &Stage) -> Result<EmitTarget, Failure> {
         let rotational = stage.disk.build(arguments.scene.seed).facts().rotational;
         let kernel_default = stage.kernel_default(&arguments.scene);
         let (known, device) = match arguments.on.as_deref() {
-            None => (Known::NotSaid, None),
+            None => (DiskKnown::NotSaid, None),
             Some(said) => known(said, Path::new("/sys/block"), Path::new("/run/udev/data")).map_err(Failure::Input)?,
         };
         let has_queue_depth = arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth();
-        Ok(Target { known, device, rotational, has_queue_depth, kernel_default })
+        Ok(EmitTarget { known, device, rotational, has_queue_depth, kernel_default })
     }
 }
 
 /// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`. A disk of this machine is known by its model, else by its place, else
 /// by its name.
-fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(Known, Option<String>), String> {
+fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option<String>), String> {
     let wrong =
         || format!("--on {said}: expected a disk's name, as in sda, or model:TEXT, or path:TEXT without quotes");
     if let Some(model) = said.strip_prefix("model:") {
-        return if plain(model) { Ok((Known::Model(model.to_owned()), None)) } else { Err(wrong()) };
+        return if plain(model) { Ok((DiskKnown::Model(model.to_owned()), None)) } else { Err(wrong()) };
     }
     if let Some(path) = said.strip_prefix("path:") {
-        return if plain(path) { Ok((Known::Path(path.to_owned()), None)) } else { Err(wrong()) };
+        return if plain(path) { Ok((DiskKnown::Path(path.to_owned()), None)) } else { Err(wrong()) };
     }
     let name = said.strip_prefix("/dev/").unwrap_or(said);
     if !plain(name) || name.contains('/') {
@@ -63,8 +63,8 @@ fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(Known, Option<Str
         let what = "there is no such disk; for one of another machine say model:TEXT or path:TEXT";
         return Err(format!("--on {said}: {}: {what}", disk.display()));
     }
-    let known = model(&disk).map(Known::Model).or_else(|| place(&disk, udev).map(Known::Path));
-    Ok((known.unwrap_or_else(|| Known::Name(name.to_owned())), Some(name.to_owned())))
+    let known = model(&disk).map(DiskKnown::Model).or_else(|| place(&disk, udev).map(DiskKnown::Path));
+    Ok((known.unwrap_or_else(|| DiskKnown::Name(name.to_owned())), Some(name.to_owned())))
 }
 
 /// What a driver of SCSI or NVMe says; virtio and loop say nothing.
@@ -95,25 +95,25 @@ mod tests {
         let root = std::env::temp_dir().join(format!("blksched-sys-{}", std::process::id()));
         std::fs::create_dir_all(root.join("sdx/device")).unwrap();
         std::fs::write(root.join("sdx/device/model"), "WDC WD40EFRX-68N\n").unwrap();
-        let model = Known::Model("WDC WD40EFRX-68N".to_owned());
+        let model = DiskKnown::Model("WDC WD40EFRX-68N".to_owned());
         let udev = root.join("udev");
         let known = |said: &str, root: &Path| super::known(said, root, &udev);
         assert_eq!(known("/dev/sdx", &root), Ok((model.clone(), Some("sdx".to_owned()))));
         assert_eq!(known("model:WDC WD40EFRX-68N", &root), Ok((model, None)));
         assert_eq!(
             known("path:pci-0000:00:17.0-ata-1", &root).unwrap().0,
-            Known::Path("pci-0000:00:17.0-ata-1".into())
+            DiskKnown::Path("pci-0000:00:17.0-ata-1".into())
         );
         assert!(known("sdy", &root).unwrap_err().contains("say model:TEXT"));
         assert!(known("model:a\"b", &root).is_err() && known("../x", &root).is_err());
         // A virtual disk says no model; udev knows its place, or nothing.
         std::fs::create_dir_all(root.join("vdx")).unwrap();
         std::fs::write(root.join("vdx/dev"), "254:16\n").unwrap();
-        let named = (Known::Name("vdx".to_owned()), Some("vdx".to_owned()));
+        let named = (DiskKnown::Name("vdx".to_owned()), Some("vdx".to_owned()));
         assert_eq!(known("vdx", &root), Ok(named));
         std::fs::create_dir_all(&udev).unwrap();
         std::fs::write(udev.join("b254:16"), "S:disk/by-path/x\nE:ID_PATH=pci-0000:00:04.0\n").unwrap();
-        assert_eq!(known("vdx", &root).unwrap().0, Known::Path("pci-0000:00:04.0".to_owned()));
+        assert_eq!(known("vdx", &root).unwrap().0, DiskKnown::Path("pci-0000:00:04.0".to_owned()));
         std::fs::remove_dir_all(root).unwrap();
     }
 }

@@ -1,10 +1,10 @@
 //! As a profile for tuned, which by itself restores what was there when it is left (tuned 2.20: tried).
 
-use super::target::{Known, Target};
+use super::target::{DiskKnown, EmitTarget};
 use super::writes;
 use crate::compare::measured::Measured;
 
-pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
+pub(super) fn profile(chosen: &Measured, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("DISK");
     let mut text = String::from("# Put this into /etc/tuned/blksched/tuned.conf, then: tuned-adm profile blksched\n");
     text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there,\n";
@@ -14,8 +14,8 @@ pub(super) fn profile(chosen: &Measured, target: &Target) -> String {
     }
     text += "[main]\nsummary=Disk scheduler as blksched found it\n\n";
     let whose = match &target.known {
-        Known::Path(path) => format!("devices_udev_regex=(ID_PATH={path})"),
-        Known::Model(_) | Known::Name(_) | Known::NotSaid => format!("devices={device}"),
+        DiskKnown::Path(path) => format!("devices_udev_regex=(ID_PATH={path})"),
+        DiskKnown::Model(_) | DiskKnown::Name(_) | DiskKnown::NotSaid => format!("devices={device}"),
     };
     text += &format!("[disk]\n{whose}\nelevator={}\n", chosen.scheduler);
     let knobs: Vec<String> = writes(chosen, target)

@@ -1,13 +1,13 @@
 //! As a udev rules file.
 
-use super::target::{Known, Target};
+use super::target::{DiskKnown, EmitTarget};
 use super::writes;
 use crate::compare::measured::Measured;
 
-pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
+pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("sda");
     let mut text = String::from("# Put this into /etc/udev/rules.d/60-io-scheduler.rules.");
-    if target.known == Known::NotSaid {
+    if target.known == DiskKnown::NotSaid {
         text += &format!(
             " It is for one disk: write its model in place of MODEL OF\n# YOUR DISK, as it stands in \
              /sys/block/{device}/device/model; until then the rule matches nothing. `--on {device}` fills it in.\n"
@@ -15,7 +15,7 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
     } else {
         text += "\n";
     }
-    if let Known::Name(name) = &target.known {
+    if let DiskKnown::Name(name) = &target.known {
         text += &format!(
             "# {name} says neither its model nor its place, so the rule goes by that name: see that it stays its.\n"
         );
@@ -32,12 +32,12 @@ pub(super) fn rules(chosen: &Measured, target: &Target) -> String {
     text + &rule(chosen, target)
 }
 
-fn rule(chosen: &Measured, target: &Target) -> String {
+fn rule(chosen: &Measured, target: &EmitTarget) -> String {
     let whose = match &target.known {
-        Known::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
-        Known::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
-        Known::Path(path) => format!("ENV{{ID_PATH}}==\"{path}\""),
-        Known::Name(name) => format!("KERNEL==\"{name}\""),
+        DiskKnown::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
+        DiskKnown::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
+        DiskKnown::Path(path) => format!("ENV{{ID_PATH}}==\"{path}\""),
+        DiskKnown::Name(name) => format!("KERNEL==\"{name}\""),
     };
     let matches = [
         "ACTION==\"add|change\"".to_owned(),

@@ -21,7 +21,7 @@ const MOST_SECTORS: u32 = 2048;
 
 /// One command.
 #[derive(Clone, Copy, Debug)]
-struct Job {
+struct PathCommand {
     slot: u32,
     op: Op,
     start: u64,
@@ -29,18 +29,18 @@ struct Job {
 }
 
 /// The end of one, or why it failed.
-type Done = Result<Ended, String>;
+type CommandEnd = Result<Ended, String>;
 
 pub(super) struct RealPath {
     file: Arc<File>,
     facts: TargetFacts,
     began: std::time::Instant,
     /// A command that was handed over while none was under way: the waiting thread does it.
-    pending: Option<Job>,
+    pending: Option<PathCommand>,
     under_way: u32,
-    workers: Vec<Sender<Job>>,
-    done: Receiver<Done>,
-    report: Sender<Done>,
+    workers: Vec<Sender<PathCommand>>,
+    done: Receiver<CommandEnd>,
+    report: Sender<CommandEnd>,
     buffer: Aligned,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
     if !is_device {
         lies_on_a_disk(path, kind.dev())?;
     }
-    let queue = if is_device { device_queue(kind.rdev()) } else { Queue::of_a_file() };
+    let queue = if is_device { device_queue(kind.rdev()) } else { SysfsQueue::of_a_file() };
     let facts = TargetFacts {
         name: path.to_owned(),
         sectors: bytes / 512,
@@ -150,7 +150,7 @@ fn asks_a_disk(path: &str, file: &File, bytes: u64) -> Result<(), Failure> {
     let mut memory = Aligned::new();
     let mut times = Vec::new();
     for nth in 0..READS {
-        let job = Job { slot: 0, op: Op::Read, start: bytes / 512 / READS * nth / 8 * 8, sectors: 8 };
+        let job = PathCommand { slot: 0, op: Op::Read, start: bytes / 512 / READS * nth / 8 * 8, sectors: 8 };
         let begun = std::time::Instant::now();
         transfer(file, job, &mut memory).map_err(|error| Failure::Outside(format!("{path}: {error}")))?;
         times.push(begun.elapsed().as_nanos());
@@ -191,20 +191,20 @@ fn in_use(path: &str, rdev: u64, access: ProbeAccess) -> Result<(), Failure> {
 }
 
 /// What sysfs says of a device.
-struct Queue {
+struct SysfsQueue {
     block_sectors: u32,
     depth: u32,
     max_sectors: u32,
 }
 
-impl Queue {
+impl SysfsQueue {
     /// A file's file system takes what a page is.
-    fn of_a_file() -> Queue {
-        Queue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS }
+    fn of_a_file() -> SysfsQueue {
+        SysfsQueue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS }
     }
 }
 
-fn device_queue(rdev: u64) -> Queue {
+fn device_queue(rdev: u64) -> SysfsQueue {
     let folder = format!("/sys/dev/block/{}:{}", libc::major(rdev), libc::minor(rdev));
     let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).ok()?.trim().parse::<u32>().ok();
     // A partition's queue is its disk's.
@@ -212,14 +212,14 @@ fn device_queue(rdev: u64) -> Queue {
     let logical = of_disk("queue/logical_block_size").unwrap_or(4096);
     let depth = of_disk("device/queue_depth").or_else(|| of_disk("queue/nr_requests")).unwrap_or(32);
     let most = of_disk("queue/max_sectors_kb").map_or(MOST_SECTORS, |kib| kib.saturating_mul(2));
-    Queue {
+    SysfsQueue {
         block_sectors: (logical / 512).max(1),
         depth: depth.clamp(1, 256),
         max_sectors: most.clamp(8, MOST_SECTORS),
     }
 }
 
-fn transfer(file: &File, job: Job, memory: &mut Aligned) -> Result<(), String> {
+fn transfer(file: &File, job: PathCommand, memory: &mut Aligned) -> Result<(), String> {
     let offset = job.start * 512;
     let part = memory.part(job.sectors);
     let result = match job.op {
@@ -244,7 +244,7 @@ impl RealPath {
 
     /// A thread that does what it is sent.
     fn employ(&mut self) {
-        let (sender, jobs) = channel::<Job>();
+        let (sender, jobs) = channel::<PathCommand>();
         let (file, report, began) = (Arc::clone(&self.file), self.report.clone(), self.began);
         std::thread::spawn(move || {
             let mut memory = Aligned::new();
@@ -259,7 +259,7 @@ impl RealPath {
         self.workers.push(sender);
     }
 
-    fn send(&mut self, job: Job) -> Result<(), String> {
+    fn send(&mut self, job: PathCommand) -> Result<(), String> {
         while self.workers.len() <= job.slot as usize {
             self.employ();
         }
@@ -278,7 +278,7 @@ impl Target for RealPath {
     }
 
     fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
-        let job = Job { slot, op, start, sectors };
+        let job = PathCommand { slot, op, start, sectors };
         match self.pending.take() {
             Some(first) => {
                 self.send(first)?;

@@ -28,15 +28,15 @@ const ATTEMPTS: usize = 5;
 
 /// What is known of buckets.
 #[derive(Default)]
-struct Known {
+struct KnownBuckets {
     stores: BTreeMap<String, Arc<AmazonS3>>,
     /// Of what was listed or opened, by URI \[bytes\].
     sizes: BTreeMap<String, u64>,
 }
 
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<KnownBuckets>> = LazyLock::new(Mutex::default);
 
-fn known<T>(look: impl FnOnce(&mut Known) -> T) -> T {
+fn known<T>(look: impl FnOnce(&mut KnownBuckets) -> T) -> T {
     look(&mut KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
