@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use blksched::{Instant, Span};
 use blksched_measure::{Cause, Reasons};
-use blksched_report::{Blame, Detail, Report, Run, html, plot};
+use blksched_report::{Blame, Detail, RecordedRun, Report, html, plot};
 use blksched_simulate::story::{Asked, Shared, Storyteller};
 use blksched_simulate::{Findings, Trial};
 use clap::{Args, ValueEnum};
@@ -58,13 +58,13 @@ pub(crate) enum Plot {
 }
 
 impl Plot {
-    fn kind(self) -> plot::Kind {
+    fn kind(self) -> plot::PlotKind {
         match self {
-            Plot::Lba => plot::Kind::Lba,
-            Plot::Latency => plot::Kind::Latency,
-            Plot::Timeline => plot::Kind::Timeline,
-            Plot::Blame => plot::Kind::Blame,
-            Plot::Shares => plot::Kind::Shares,
+            Plot::Lba => plot::PlotKind::Lba,
+            Plot::Latency => plot::PlotKind::Latency,
+            Plot::Timeline => plot::PlotKind::Timeline,
+            Plot::Blame => plot::PlotKind::Blame,
+            Plot::Shares => plot::PlotKind::Shares,
         }
     }
 }
@@ -124,7 +124,7 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// A run of `trial` before the collector.
-fn watched(trial: &Trial, name: &str, names: &Names) -> Result<Run, Failure> {
+fn watched(trial: &Trial, name: &str, names: &Names) -> Result<RecordedRun, Failure> {
     let teller = trial.storyteller(slowest());
     let mut findings = None;
     let (mut run, teller) = collected(teller, names, |onlooker| {
@@ -153,7 +153,7 @@ fn collected(
     teller: Storyteller,
     names: &Names,
     run: impl FnOnce(Shared) -> Result<Instant, Failure>,
-) -> Result<(Run, Storyteller), Failure> {
+) -> Result<(RecordedRun, Storyteller), Failure> {
     let collector = Rc::new(RefCell::new(Collector::new(teller, names.clone())));
     let end = run(collector.clone())?;
     let collector = Rc::into_inner(collector).ok_or_else(|| Failure::Outside("the run is not over".to_owned()))?;
@@ -161,7 +161,7 @@ fn collected(
 }
 
 /// Who waited for whom, by job.
-fn fill(run: &mut Run, teller: &Storyteller, names: &Names) {
+fn fill(run: &mut RecordedRun, teller: &Storyteller, names: &Names) {
     let rows = BlameRows::of(teller.blame(), names, &BTreeSet::new());
     let blame = rows.rows.iter().map(|(key, time, ios)| Blame {
         who: key.who.clone(),

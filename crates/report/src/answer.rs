@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::recorded::{Answer, Grid};
+use crate::recorded::{Grid, ShownAnswer};
 
 /// Text within HTML.
 pub(crate) fn escaped(text: &str) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-pub(crate) fn answer(answer: &Answer) -> String {
+pub(crate) fn answer(answer: &ShownAnswer) -> String {
     let mut text = format!("<h1>{}</h1>\n", escaped(&answer.title));
     if !answer.heading.is_empty() {
         let _ = writeln!(text, "<p class=\"heading\">{}</p>", escaped(&answer.heading));
@@ -91,7 +91,7 @@ fn together(pairs: Vec<Pair>) -> Vec<Pair> {
 }
 
 /// The verdict's sentences; those of one pair of schedulers stand together.
-fn verdict(answer: &Answer) -> String {
+fn verdict(answer: &ShownAnswer) -> String {
     let pair_of = |sentence: &str| {
         let (subject, rest) = sentence.split_once(": ")?;
         subject.contains(" against ").then(|| (subject.to_owned(), rest.to_owned()))
@@ -191,7 +191,7 @@ mod tests {
         ];
         let of = |proposed: Option<&str>| {
             let sentences = said.map(str::to_owned).to_vec();
-            verdict(&Answer { sentences, proposed: proposed.map(str::to_owned), ..Answer::default() })
+            verdict(&ShownAnswer { sentences, proposed: proposed.map(str::to_owned), ..ShownAnswer::default() })
         };
         let text = of(Some("b"));
         let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word}: {text}"));
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn schedulers_of_which_the_same_is_said_are_told_once() {
         let said = ["a against x: reader: slower.", "b against x: reader: slower.", "c against x: reader: faster."];
-        let text = verdict(&Answer { sentences: said.map(str::to_owned).to_vec(), ..Answer::default() });
+        let text = verdict(&ShownAnswer { sentences: said.map(str::to_owned).to_vec(), ..ShownAnswer::default() });
         assert!(text.contains(">a, b against x<") && text.contains(">c against x<"), "{text}");
         assert_eq!(text.matches("slower").count(), 1);
     }

@@ -16,7 +16,7 @@ use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
 
 /// A column's place among all.
-pub type Place = usize;
+pub type ColumnIndex = usize;
 
 /// Columns under construction.
 #[derive(Debug, Default)]
@@ -27,12 +27,12 @@ pub struct Columns {
 
 impl Columns {
     /// Numbers as they are.
-    pub fn plain(&mut self, numbers: impl Iterator<Item = u64>) -> Place {
+    pub fn plain(&mut self, numbers: impl Iterator<Item = u64>) -> ColumnIndex {
         self.add("plain", numbers)
     }
 
     /// Numbers that are close to the one before.
-    pub fn deltas(&mut self, numbers: impl Iterator<Item = u64>) -> Place {
+    pub fn deltas(&mut self, numbers: impl Iterator<Item = u64>) -> ColumnIndex {
         let mut before = 0_i64;
         self.add(
             "delta",
@@ -44,7 +44,7 @@ impl Columns {
         )
     }
 
-    fn add(&mut self, kind: &str, numbers: impl Iterator<Item = u64>) -> Place {
+    fn add(&mut self, kind: &str, numbers: impl Iterator<Item = u64>) -> ColumnIndex {
         let at = self.bytes.len();
         let mut count = 0_u64;
         for number in numbers {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::columns::Columns;
 use crate::density::{Density, LATENCY_FROM, LATENCY_TO, latency_part};
-use crate::recorded::{Io, Report, Run, Sent};
+use crate::recorded::{RecordedCommand, RecordedIo, RecordedRun, Report};
 use crate::{percentiles, series};
 
 /// A report is never larger.
@@ -92,7 +92,7 @@ fn at(report: &Report, detail: Detail) -> io::Result<String> {
 }
 
 /// The latency that only this part of the I/Os exceeds \[ns\].
-fn bound(run: &Run, part: f64) -> u64 {
+fn bound(run: &RecordedRun, part: f64) -> u64 {
     if part >= 1.0 {
         return 0;
     }
@@ -102,16 +102,16 @@ fn bound(run: &Run, part: f64) -> u64 {
     latencies.get(place).copied().unwrap_or(u64::MAX)
 }
 
-fn run(run: &Run, detail: Detail, columns: &mut Columns) -> Value {
+fn run(run: &RecordedRun, detail: Detail, columns: &mut Columns) -> Value {
     let slow = bound(run, detail.told());
-    let told: Vec<&Io> = run.ios.iter().filter(|io| detail.has_points() || io.latency_ns >= slow).collect();
+    let told: Vec<&RecordedIo> = run.ios.iter().filter(|io| detail.has_points() || io.latency_ns >= slow).collect();
     let mut told = if detail == Detail::Sums { Vec::new() } else { told };
     told.sort_unstable_by_key(|io| (io.begun_ns, io.nth));
-    let is_told = |sent: &&Sent| {
+    let is_told = |sent: &&RecordedCommand| {
         let by_nth = |nth: u64| run.ios.binary_search_by_key(&nth, |io| io.nth).map(|at| run.ios[at].latency_ns);
         detail.has_points() || (detail != Detail::Sums && by_nth(sent.io).is_ok_and(|latency| latency >= slow))
     };
-    let sent: Vec<&Sent> = run.sent.iter().filter(is_told).collect();
+    let sent: Vec<&RecordedCommand> = run.sent.iter().filter(is_told).collect();
     let density = (!detail.has_points()).then(|| densities(run, columns));
     let decisions = decisions(run, detail, columns);
     json!({
@@ -142,8 +142,8 @@ fn run(run: &Run, detail: Detail, columns: &mut Columns) -> Value {
     })
 }
 
-fn ios(run: &Run, told: &[&Io], slow: u64, columns: &mut Columns) -> Value {
-    let pieces = |io: &Io| {
+fn ios(run: &RecordedRun, told: &[&RecordedIo], slow: u64, columns: &mut Columns) -> Value {
+    let pieces = |io: &RecordedIo| {
         let (from, count) = (io.pieces.0 as usize, io.pieces.1 as usize);
         let has = io.latency_ns >= slow;
         if has { run.pieces.get(from..from + count).unwrap_or_default() } else { &[] }
@@ -163,7 +163,7 @@ fn ios(run: &Run, told: &[&Io], slow: u64, columns: &mut Columns) -> Value {
     })
 }
 
-fn commands(sent: &[&Sent], columns: &mut Columns) -> Value {
+fn commands(sent: &[&RecordedCommand], columns: &mut Columns) -> Value {
     json!({
         "process": columns.plain(sent.iter().map(|sent| u64::from(sent.process))),
         "way": columns.plain(sent.iter().map(|sent| sent.way as u64)),
@@ -177,7 +177,7 @@ fn commands(sent: &[&Sent], columns: &mut Columns) -> Value {
 }
 
 /// What the scheduler decided; of too much of it the longest stretches, and marks at equal steps.
-fn decisions(run: &Run, detail: Detail, columns: &mut Columns) -> Value {
+fn decisions(run: &RecordedRun, detail: Detail, columns: &mut Columns) -> Value {
     let (most, marked) = if detail == Detail::Everything { (usize::MAX, usize::MAX) } else { (STRETCHES, MARKS) };
     let mut stretches: Vec<_> = run.stretches.iter().collect();
     if stretches.len() > most {
@@ -207,7 +207,7 @@ fn decisions(run: &Run, detail: Detail, columns: &mut Columns) -> Value {
     })
 }
 
-fn densities(run: &Run, columns: &mut Columns) -> Value {
+fn densities(run: &RecordedRun, columns: &mut Columns) -> Value {
     let (mut lba, mut latency) = (Density::new(), Density::new());
     let part = |of: u64, all: u64| of as f64 / all.max(1) as f64;
     for sent in run.sent.iter().filter(|sent| sent.sectors > 0) {

@@ -1,7 +1,8 @@
 //! What a disk scheduler did, as pictures: one HTML file for people ([`html`]), and SVGs for documents ([`plot`]).
 //!
-//! The file needs no network and no other file. What stands first, the answer, is plain HTML ([`Answer`]); below it the
-//! page draws what happened ([`Run`]) from packed columns ([`columns`]). Whatever a run's size, the file stays below
+//! The file needs no network and no other file. What stands first, the answer, is plain HTML ([`ShownAnswer`]); below
+//! it the page draws what happened ([`RecordedRun`]) from packed columns ([`columns`]). Whatever a run's size, the file
+//! stays below
 //! [`MOST_BYTES`]: what does not fit in full is told by densities and by its slowest part ([`Detail`]).
 //!
 //! Nothing here knows a scheduler or a simulator.
@@ -19,6 +20,6 @@ mod series;
 pub use fit::{Detail, MOST_BYTES};
 pub use page::{Html, html, modules};
 pub use recorded::{
-    Against, Answer, Blame, Download, Grid, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run,
-    Sent, Stretch, StretchKind, Way,
+    Against, Blame, Download, Grid, Mark, MarkKind, Published, PublishedRow, RecordedCommand, RecordedIo, RecordedRun,
+    Report, ShownAnswer, Stretch, StretchKind, TimePart, TimePiece, Way,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::recorded::{Run, Way};
+use crate::recorded::{RecordedRun, Way};
 
 /// Steps between two nines.
 const STEPS: u32 = 20;
@@ -21,7 +21,7 @@ pub(crate) struct Curve {
 }
 
 /// The curves of a run.
-pub(crate) fn curves(run: &Run) -> Vec<Curve> {
+pub(crate) fn curves(run: &RecordedRun) -> Vec<Curve> {
     let mut all: Vec<((u32, Way), Vec<u64>)> = Vec::new();
     for io in &run.ios {
         let key = (run.jobs_of.get(io.process as usize).copied().unwrap_or(0), io.way);
@@ -49,7 +49,7 @@ fn at(sorted: &[u64], nines: f64) -> Option<u64> {
     sorted.get(place.min(sorted.len() - 1)).copied()
 }
 
-pub(crate) fn json(run: &Run) -> Vec<Value> {
+pub(crate) fn json(run: &RecordedRun) -> Vec<Value> {
     let one = |curve: &Curve| {
         let Curve { job, way, ios, ns } = curve;
         json!({ "job": job, "way": *way as u8, "ios": ios, "ns": ns, "steps": STEPS })

@@ -8,11 +8,11 @@ mod shapes;
 
 use plotters::prelude::*;
 
-use crate::recorded::Run;
+use crate::recorded::RecordedRun;
 
 /// Which picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PlotKind {
     /// Where on the disk the commands lie, over time.
     Lba,
     /// Latency by percentile.
@@ -50,17 +50,17 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 ///
 /// # Errors
 /// If there is no run to draw, or drawing fails.
-pub fn svg(runs: &[Run], kind: Kind) -> Result<String, String> {
+pub fn svg(runs: &[RecordedRun], kind: PlotKind) -> Result<String, String> {
     if runs.is_empty() {
         return Err("there is no run to draw".to_owned());
     }
-    let together = matches!(kind, Kind::Latency | Kind::Shares);
-    let panels = if kind == Kind::Latency { shapes::curve_titles(runs).len() } else { runs.len() };
-    let panels = if kind == Kind::Shares { 1 } else { panels }.max(1);
+    let together = matches!(kind, PlotKind::Latency | PlotKind::Shares);
+    let panels = if kind == PlotKind::Latency { shapes::curve_titles(runs).len() } else { runs.len() };
+    let panels = if kind == PlotKind::Shares { 1 } else { panels }.max(1);
     let rows = panels.div_ceil(ACROSS) as u32;
     let across = panels.min(ACROSS) as u32;
     let names = if together { Vec::new() } else { jobs(runs) };
-    let legend = if kind == Kind::Blame { 0 } else { 26 };
+    let legend = if kind == PlotKind::Blame { 0 } else { 26 };
     let size = (PANEL.0 * across, PANEL.1 * rows + legend);
     let mut text = String::new();
     {
@@ -73,8 +73,8 @@ pub fn svg(runs: &[Run], kind: Kind) -> Result<String, String> {
 
 fn draw(
     root: &Area<'_>,
-    runs: &[Run],
-    kind: Kind,
+    runs: &[RecordedRun],
+    kind: PlotKind,
     names: &[String],
     (rows, across, legend): (usize, usize, u32),
 ) -> Result<(), Trouble> {
@@ -82,32 +82,32 @@ fn draw(
     let (top, rest) = root.split_vertically(legend);
     if legend > 0 {
         let told: Vec<String> = match kind {
-            Kind::Latency => runs.iter().map(|run| run.name.clone()).collect(),
-            Kind::Shares => jobs(runs),
+            PlotKind::Latency => runs.iter().map(|run| run.name.clone()).collect(),
+            PlotKind::Shares => jobs(runs),
             _ => names.to_vec(),
         };
         shapes::legend(&top, &told)?;
     }
     let areas = rest.split_evenly((rows, across));
     match kind {
-        Kind::Latency => {
+        PlotKind::Latency => {
             for (area, title) in areas.iter().zip(shapes::curve_titles(runs)) {
                 shapes::curves(area, runs, &title)?;
             }
         }
-        Kind::Shares => shapes::shares(&areas[0], runs, &jobs(runs))?,
-        Kind::Lba => {
+        PlotKind::Shares => shapes::shares(&areas[0], runs, &jobs(runs))?,
+        PlotKind::Lba => {
             let used = regions::regions(runs);
             for (area, run) in areas.iter().zip(runs) {
                 cells::lba(area, run, names, &used)?;
             }
         }
-        Kind::Timeline => {
+        PlotKind::Timeline => {
             for (area, run) in areas.iter().zip(runs) {
                 cells::timeline(area, run, names)?;
             }
         }
-        Kind::Blame => {
+        PlotKind::Blame => {
             let all = shapes::Matrix::of(runs);
             for (area, run) in areas.iter().zip(runs) {
                 shapes::blame(area, run, &all)?;
@@ -118,7 +118,7 @@ fn draw(
 }
 
 /// Every job of any run, in order.
-fn jobs(runs: &[Run]) -> Vec<String> {
+fn jobs(runs: &[RecordedRun]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in runs.iter().flat_map(|run| &run.jobs) {
         if !names.contains(name) {
@@ -162,11 +162,11 @@ fn time(ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::{Blame, Io, Sent, Stretch, StretchKind, Way};
+    use crate::recorded::{Blame, RecordedCommand, RecordedIo, Stretch, StretchKind, Way};
 
     /// A process that writes in order, and one that reads anywhere.
-    pub(super) fn two() -> Run {
-        let mut run = Run {
+    pub(super) fn two() -> RecordedRun {
+        let mut run = RecordedRun {
             name: "planted".to_owned(),
             elapsed_ns: 1_000_000,
             disk_sectors: 1_000,
@@ -175,12 +175,12 @@ mod tests {
             jobs_of: vec![0, 1],
             lanes: vec!["writer".to_owned()],
             words: vec![String::new()],
-            ..Run::default()
+            ..RecordedRun::default()
         };
         for nth in 0..100_u64 {
             let sector = if nth % 2 == 0 { nth * 5 } else { (nth * 379) % 1_000 };
             let issued_ns = nth * 10_000;
-            run.sent.push(Sent {
+            run.sent.push(RecordedCommand {
                 process: (nth % 2) as u32,
                 way: Way::Write,
                 sector,
@@ -190,7 +190,7 @@ mod tests {
                 ended_ns: issued_ns + 9_000,
                 io: nth + 1,
             });
-            run.ios.push(Io {
+            run.ios.push(RecordedIo {
                 nth: nth + 1,
                 process: (nth % 2) as u32,
                 way: Way::Write,
@@ -212,35 +212,36 @@ mod tests {
 
     #[test]
     fn every_picture_is_drawn_and_names_what_it_shows() {
-        let runs = [two(), Run { name: "again".to_owned(), ..two() }];
+        let runs = [two(), RecordedRun { name: "again".to_owned(), ..two() }];
         let words = [
-            (Kind::Lba, "again"),
-            (Kind::Latency, "reader: write"),
-            (Kind::Timeline, "writer"),
-            (Kind::Blame, "reader"),
-            (Kind::Shares, "planted"),
+            (PlotKind::Lba, "again"),
+            (PlotKind::Latency, "reader: write"),
+            (PlotKind::Timeline, "writer"),
+            (PlotKind::Blame, "reader"),
+            (PlotKind::Shares, "planted"),
         ];
         for (kind, word) in words {
             let text = svg(&runs, kind).unwrap();
             assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"), "{kind:?}");
             assert!(text.contains(word), "{kind:?} does not name {word}");
         }
-        assert!(svg(&[], Kind::Lba).is_err());
+        assert!(svg(&[], PlotKind::Lba).is_err());
     }
 
     #[test]
     fn a_run_with_a_million_commands_is_no_larger_picture() {
         let mut run = two();
         let one = run.sent[1];
-        let many = (0..200_000_u64).map(|nth| Sent { sector: (nth * 7919) % 1_000, issued_ns: nth * 5, ..one });
+        let many =
+            (0..200_000_u64).map(|nth| RecordedCommand { sector: (nth * 7919) % 1_000, issued_ns: nth * 5, ..one });
         run.sent = many.collect();
-        let text = svg(&[run], Kind::Lba).unwrap();
+        let text = svg(&[run], PlotKind::Lba).unwrap();
         assert!(text.len() < 1 << 20, "{} bytes", text.len());
     }
 
     #[test]
     fn a_name_is_text_in_an_svg() {
-        let run = Run { name: "<script>alert(1)</script>".to_owned(), ..two() };
-        assert!(!svg(&[run], Kind::Lba).unwrap().contains("<script>"));
+        let run = RecordedRun { name: "<script>alert(1)</script>".to_owned(), ..two() };
+        assert!(!svg(&[run], PlotKind::Lba).unwrap().contains("<script>"));
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// What stands first.
-    pub answer: Answer,
+    pub answer: ShownAnswer,
     /// A run per scheduler, the one that the others are held against first.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RecordedRun>,
     /// The run that the answer proposes, an index of `runs`: shown beside the first.
     pub proposed: Option<usize>,
     /// Published tables beside ours.
@@ -21,7 +21,7 @@ pub struct Report {
 
 /// The answer: what happened, why, and what to do.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct ShownAnswer {
     /// The page's title: the workload, and on which disk.
     pub title: String,
     /// What was asked, in a line.
@@ -98,8 +98,8 @@ impl Way {
 
 /// A command that the disk got.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Whose, an index of [`Run::processes`].
+pub struct RecordedCommand {
+    /// Whose, an index of [`RecordedRun::processes`].
     pub process: u32,
     /// What.
     pub way: Way,
@@ -119,10 +119,10 @@ pub struct Sent {
 
 /// An I/O as its process saw it.
 #[derive(Clone, Copy, Debug)]
-pub struct Io {
+pub struct RecordedIo {
     /// Which, in the order of submission, from 1.
     pub nth: u64,
-    /// Whose, an index of [`Run::processes`].
+    /// Whose, an index of [`RecordedRun::processes`].
     pub process: u32,
     /// What.
     pub way: Way,
@@ -134,14 +134,14 @@ pub struct Io {
     pub begun_ns: u64,
     /// How long it took \[ns\].
     pub latency_ns: u64,
-    /// Its pieces: where they begin in [`Run::pieces`], and how many.
+    /// Its pieces: where they begin in [`RecordedRun::pieces`], and how many.
     pub pieces: (u32, u32),
 }
 
 /// A piece of an I/O's time.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
-    /// What it went to, an index of [`Run::parts`].
+pub struct TimePiece {
+    /// What it went to, an index of [`RecordedRun::parts`].
     pub part: u32,
     /// How long it is \[ns\].
     pub ns: u64,
@@ -151,7 +151,7 @@ pub struct Piece {
 
 /// What a piece of time can go to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct TimePart {
     /// Where the I/O was meanwhile, from 0: before the scheduler, in it, waiting in the drive, served, after it.
     pub leg: u8,
     /// Why.
@@ -163,7 +163,7 @@ pub struct Part {
 /// Something that the scheduler did for a while.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// An index of [`Run::lanes`].
+    /// An index of [`RecordedRun::lanes`].
     pub lane: u32,
     /// What.
     pub kind: StretchKind,
@@ -171,7 +171,7 @@ pub struct Stretch {
     pub from_ns: u64,
     /// When it ended \[ns\].
     pub to_ns: u64,
-    /// Why it began or ended, an index of [`Run::words`].
+    /// Why it began or ended, an index of [`RecordedRun::words`].
     pub why: u32,
 }
 
@@ -206,13 +206,13 @@ impl StretchKind {
 /// Something that the scheduler did at a moment.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// An index of [`Run::lanes`].
+    /// An index of [`RecordedRun::lanes`].
     pub lane: u32,
     /// What.
     pub kind: MarkKind,
     /// When \[ns\].
     pub at_ns: u64,
-    /// In words, an index of [`Run::words`].
+    /// In words, an index of [`RecordedRun::words`].
     pub why: u32,
 }
 
@@ -256,7 +256,7 @@ pub struct Blame {
     pub whom: String,
     /// Why.
     pub rule: String,
-    /// As in [`Part::leg`].
+    /// As in [`TimePart::leg`].
     pub leg: u8,
     /// How long in all \[ns\].
     pub ns: u64,
@@ -266,7 +266,7 @@ pub struct Blame {
 
 /// What one scheduler did.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct RecordedRun {
     /// The scheduler, with its knobs.
     pub name: String,
     /// How long it lasted \[ns\].
@@ -280,13 +280,13 @@ pub struct Run {
     /// Jobs by name.
     pub jobs: Vec<String>,
     /// What the disk got, in its order.
-    pub sent: Vec<Sent>,
+    pub sent: Vec<RecordedCommand>,
     /// What the processes asked for, in the order in which it ended.
-    pub ios: Vec<Io>,
+    pub ios: Vec<RecordedIo>,
     /// Pieces of the I/Os.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<TimePiece>,
     /// What pieces went to.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TimePart>,
     /// Whole stories in a sentence, of the slowest I/Os, by number.
     pub stories: BTreeMap<u64, String>,
     /// Rows of the decision timeline.

@@ -3,18 +3,18 @@
 use serde_json::{Value, json};
 
 use crate::columns::Columns;
-use crate::recorded::Run;
+use crate::recorded::RecordedRun;
 
 /// Parts of a run.
 pub(crate) const BINS: usize = 2048;
 
 /// The width of a part \[ns\].
-pub(crate) fn width(run: &Run) -> u64 {
+pub(crate) fn width(run: &RecordedRun) -> u64 {
     run.elapsed_ns.div_ceil(BINS as u64).max(1)
 }
 
 /// Bytes that came back in each part, for each job.
-pub(crate) fn throughput(run: &Run) -> Vec<Vec<u64>> {
+pub(crate) fn throughput(run: &RecordedRun) -> Vec<Vec<u64>> {
     let mut bins = vec![vec![0; BINS]; run.jobs.len()];
     let width = width(run);
     for io in &run.ios {
@@ -34,7 +34,7 @@ pub(crate) struct Depth {
 }
 
 /// `spans`: from when until when something was there.
-pub(crate) fn depth(run: &Run, spans: impl Iterator<Item = (u64, u64)>) -> Depth {
+pub(crate) fn depth(run: &RecordedRun, spans: impl Iterator<Item = (u64, u64)>) -> Depth {
     let width = width(run);
     let mut changes: Vec<(u64, i64)> =
         spans.filter(|(from, to)| from < to).flat_map(|(a, b)| [(a, 1), (b, -1)]).collect();
@@ -57,7 +57,7 @@ pub(crate) fn depth(run: &Run, spans: impl Iterator<Item = (u64, u64)>) -> Depth
     Depth { mean, most }
 }
 
-pub(crate) fn pack(run: &Run, columns: &mut Columns) -> Value {
+pub(crate) fn pack(run: &RecordedRun, columns: &mut Columns) -> Value {
     let per_job: Vec<_> = throughput(run).into_iter().map(|bins| columns.plain(bins.into_iter())).collect();
     let queued = depth(run, run.sent.iter().map(|sent| (sent.queued_ns, sent.issued_ns)));
     let in_disk = depth(run, run.sent.iter().map(|sent| (sent.issued_ns, sent.ended_ns)));
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn depth_is_a_mean_over_time_and_its_peak() {
-        let run = Run { elapsed_ns: BINS as u64 * 100, ..Run::default() };
+        let run = RecordedRun { elapsed_ns: BINS as u64 * 100, ..RecordedRun::default() };
         let depth = depth(&run, [(0, 50), (25, 150), (30, 30)].into_iter());
         assert_eq!((depth.mean[0], depth.most[0]), (1250, 2));
         assert_eq!((depth.mean[1], depth.most[1]), (500, 1));

@@ -2,7 +2,7 @@
 
 use blksched::Span;
 use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};
-use blksched_report::{Answer, Grid};
+use blksched_report::{Grid, ShownAnswer};
 
 use crate::compare::measured::{JobMeasure, Measured};
 use crate::input::Stage;
@@ -70,7 +70,7 @@ fn figures(job: &JobMeasure) -> Vec<String> {
 }
 
 /// The sentences of a verdict: what to do stands apart.
-pub(super) fn verdict(answer: &mut Answer, sentences: &[String]) {
+pub(super) fn verdict(answer: &mut ShownAnswer, sentences: &[String]) {
     let is_action = |sentence: &&String| {
         matches!(sentence.split(' ').next(), Some("Use" | "Keep" | "Nothing" | "One")) || sentence.contains(": keep ")
     };
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_to_do_stands_apart() {
-        let mut answer = Answer::default();
+        let mut answer = ShownAnswer::default();
         let said =
             ["Taken for: a.", "Not bfq, although it is better.", "Use kyber: 2 times better.", "Checked on 3 seeds."];
         verdict(&mut answer, &said.map(str::to_owned));

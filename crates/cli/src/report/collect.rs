@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Reason};
-use blksched_report::{Io, Part as ReportPart, Piece, Run, Sent, Way};
+use blksched_report::{RecordedCommand, RecordedIo, RecordedRun, TimePart as ReportPart, TimePiece, Way};
 use blksched_simulate::story::{Happening, IoId, Leg, Onlooker, Part, Story, Storyteller, Whose};
 
 use super::decisions::Decisions;
@@ -18,7 +18,7 @@ pub(super) struct Collector {
     /// Tells the stories.
     pub(super) teller: Storyteller,
     names: Names,
-    run: Run,
+    run: RecordedRun,
     decisions: Decisions,
     parts: BTreeMap<Part, u32>,
     /// By request: when the scheduler got it, and the row of the command that the disk has.
@@ -36,7 +36,7 @@ impl Collector {
             teller,
             decisions: Decisions::new(names.clone()),
             names,
-            run: Run::default(),
+            run: RecordedRun::default(),
             parts: BTreeMap::new(),
             queued: BTreeMap::new(),
             in_disk: BTreeMap::new(),
@@ -46,7 +46,7 @@ impl Collector {
     }
 
     /// What was seen, and the teller; what lasts still is closed at `end`.
-    pub(super) fn finish(mut self, end: Instant) -> (Run, Storyteller) {
+    pub(super) fn finish(mut self, end: Instant) -> (RecordedRun, Storyteller) {
         for row in std::mem::take(&mut self.in_disk).into_values() {
             self.run.sent[row].ended_ns = end.as_ns();
         }
@@ -74,7 +74,7 @@ impl Collector {
     fn started(&mut self, at: Instant, command: &Command) {
         let row = self.run.sent.len();
         let queued = self.queued.remove(&command.rq).unwrap_or(at);
-        self.run.sent.push(Sent {
+        self.run.sent.push(RecordedCommand {
             process: command.submitter.0,
             way: way(command.op),
             sector: command.start.0,
@@ -124,9 +124,9 @@ impl Collector {
         for piece in &story.pieces {
             let part = self.part(piece.part);
             let ns = piece.length().as_ns();
-            self.run.pieces.push(Piece { part, ns, commands: piece.commands });
+            self.run.pieces.push(TimePiece { part, ns, commands: piece.commands });
         }
-        self.run.ios.push(Io {
+        self.run.ios.push(RecordedIo {
             nth: story.nth,
             process: story.begun.by.0,
             way: way(story.begun.op),

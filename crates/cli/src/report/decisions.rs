@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use blksched::author::Waiter;
 use blksched::reasons::{BatchStart, Domain, IdleFor, SliceEnd};
 use blksched::{Dir, Instant, Reason, SubmitterId};
-use blksched_report::{Mark, MarkKind, Run, Stretch, StretchKind};
+use blksched_report::{Mark, MarkKind, RecordedRun, Stretch, StretchKind};
 
 use crate::explain::{Names, reason};
 
@@ -126,7 +126,7 @@ impl Decisions {
         }
     }
 
-    pub(super) fn finish(mut self, end: Instant, run: &mut Run) {
+    pub(super) fn finish(mut self, end: Instant, run: &mut RecordedRun) {
         for kind in [LastingKind::Turn, LastingKind::Batch, LastingKind::Idle] {
             self.close(end, kind);
         }

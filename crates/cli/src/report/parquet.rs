@@ -1,6 +1,6 @@
 //! Runs as Parquet: every I/O, every piece of its time, every command and every decision.
 
-use blksched_report::{Run, Way};
+use blksched_report::{RecordedRun, Way};
 use parquet::data_type::ByteArray;
 
 use super::collect::LEGS;
@@ -51,7 +51,7 @@ message decisions {
 pub(super) const TABLES: [&str; 4] = ["ios", "pieces", "commands", "decisions"];
 
 /// All of it: a table per kind, every run in each.
-pub(super) fn write(place: &ParquetTarget, runs: &[Run]) -> WriteResult {
+pub(super) fn write(place: &ParquetTarget, runs: &[RecordedRun]) -> WriteResult {
     let [named_ios, named_pieces, named_commands, named_decisions] = TABLES;
     place.table(named_ios, false, IOS, |to| runs.iter().try_for_each(|run| ios(to, run)))?;
     place.table(named_pieces, false, PIECES, |to| runs.iter().try_for_each(|run| pieces(to, run)))?;
@@ -68,7 +68,7 @@ struct SharedNames {
 }
 
 impl SharedNames {
-    fn of(run: &Run) -> SharedNames {
+    fn of(run: &RecordedRun) -> SharedNames {
         let job =
             |nth: usize| run.jobs_of.get(nth).and_then(|&job| run.jobs.get(job as usize)).map_or("", String::as_str);
         let names = run.processes.iter().enumerate().map(|(nth, name)| (name.as_str().into(), job(nth).into()));
@@ -90,7 +90,7 @@ impl SharedNames {
     }
 }
 
-fn ios(to: &mut To, run: &Run) -> Filled {
+fn ios(to: &mut To, run: &RecordedRun) -> Filled {
     let shared = SharedNames::of(run);
     run.ios.iter().try_for_each(|io| {
         let [process, job] = shared.process(io.process);
@@ -108,7 +108,7 @@ fn ios(to: &mut To, run: &Run) -> Filled {
     })
 }
 
-fn pieces(to: &mut To, run: &Run) -> Filled {
+fn pieces(to: &mut To, run: &RecordedRun) -> Filled {
     let shared = SharedNames::of(run);
     let parts = run.parts.iter().map(|part| {
         let whom = Some(part.whom.as_str()).filter(|whom| !whom.is_empty()).map(ByteArray::from);
@@ -137,7 +137,7 @@ fn pieces(to: &mut To, run: &Run) -> Filled {
     Ok(())
 }
 
-fn commands(to: &mut To, run: &Run) -> Filled {
+fn commands(to: &mut To, run: &RecordedRun) -> Filled {
     let shared = SharedNames::of(run);
     run.sent.iter().try_for_each(|sent| {
         let [process, job] = shared.process(sent.process);
@@ -156,7 +156,7 @@ fn commands(to: &mut To, run: &Run) -> Filled {
     })
 }
 
-fn decisions(to: &mut To, run: &Run) -> Filled {
+fn decisions(to: &mut To, run: &RecordedRun) -> Filled {
     let texts = |all: &[String]| all.iter().map(|text| ByteArray::from(text.as_str())).collect::<Vec<_>>();
     let (lanes, words, scheduler) = (texts(&run.lanes), texts(&run.words), ByteArray::from(run.name.as_str()));
     let mut put = |lane: u32, what: &str, (from, end): (u64, Option<u64>), why: u32| {

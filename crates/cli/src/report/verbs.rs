@@ -2,7 +2,7 @@
 
 use blksched::{Catalogue, Span};
 use blksched_measure::Table;
-use blksched_report::{Against, Answer, Download, Grid, Published, PublishedRow, Report};
+use blksched_report::{Against, Download, Grid, Published, PublishedRow, Report, ShownAnswer};
 use blksched_simulate::Trial;
 use blksched_traces::call_log::CallLog;
 
@@ -49,7 +49,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
     };
     let runs = contenders.iter().map(run).collect::<Result<Vec<_>, _>>()?;
     let seeds = measured.first().map_or(1, |first| first.jain.values().len());
-    let mut answer = Answer {
+    let mut answer = ShownAnswer {
         title: format!("{} on {}: {} schedulers", stage.workload.name, stage.disk.name, contenders.len()),
         heading: of.heading.clone(),
         proposed: of.proposed.clone(),
@@ -58,7 +58,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
         facts: facts(stage, scene, (of.first, seeds)),
         pictured: pictured(stage, (of.first, seeds)),
         notes: of.notes.to_vec(),
-        ..Answer::default()
+        ..ShownAnswer::default()
     };
     answer.facts.extend(knobs(measured));
     answer.facts.push(("around the schedulers".to_owned(), of.used.clone()));
@@ -88,14 +88,14 @@ pub(crate) fn simulated(
     json: String,
 ) -> Result<Vec<String>, Failure> {
     let run = watched(trial, &contender.name, &Names::of(&stage.plan))?;
-    let answer = Answer {
+    let answer = ShownAnswer {
         title: format!("{} on {} under {}", stage.workload.name, stage.disk.name, contender.name),
         tables: vec![jobs(std::slice::from_ref(measured))],
         trust: trust::sentences(&stage.disk_name, &stage.disk),
         facts: facts(stage, scene, (scene.seed, 1)),
         pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),
-        ..Answer::default()
+        ..ShownAnswer::default()
     };
     let downloads = vec![download("simulate.json", "application/json", json)];
     pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
@@ -110,7 +110,7 @@ pub(crate) fn explained(
     json: String,
 ) -> Result<Vec<String>, Failure> {
     let run = watched(trial, &contender.name, &Names::of(&stage.plan))?;
-    let answer = Answer {
+    let answer = ShownAnswer {
         title: format!("{} on {} under {}: why it was late", stage.workload.name, stage.disk.name, contender.name),
         sentences: stories,
         tables: vec![grid(blame)],
@@ -118,7 +118,7 @@ pub(crate) fn explained(
         facts: facts(stage, scene, (scene.seed, 1)),
         pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),
-        ..Answer::default()
+        ..ShownAnswer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
     pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
@@ -137,12 +137,12 @@ pub(crate) fn recorded(
     run.name = log.header.elevator.clone();
     run.disk_sectors = run.sent.iter().map(|sent| sent.sector + u64::from(sent.sectors)).max().unwrap_or(1);
     fill(&mut run, &teller, names);
-    let answer = Answer {
+    let answer = ShownAnswer {
         title: format!("{file}: what a server's queue did, under {}", run.name),
         sentences: stories,
         tables: vec![grid(blame)],
         facts: made(),
-        ..Answer::default()
+        ..ShownAnswer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
     pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
@@ -155,7 +155,7 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     let inside = rows().filter(|row| row.inside == Some(true)).count();
     let bound = rows().filter(|row| row.inside.is_some()).count();
     let names: Vec<&str> = published.iter().map(|one| one.name.as_str()).collect();
-    let answer = Answer {
+    let answer = ShownAnswer {
         title: format!("Published and simulated: {}", names.join(", ")),
         heading: match bound {
             0 => "no row has a bound: nothing published can be held against ours".to_owned(),
@@ -163,7 +163,7 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
         },
         sentences: published.iter().flat_map(|one| one.why.iter().map(|why| format!("{}: {why}", one.name))).collect(),
         facts: made(),
-        ..Answer::default()
+        ..ShownAnswer::default()
     };
     let published = published.into_iter().map(|one| Published { why: Vec::new(), ..one }).collect();
     let downloads = vec![download("experiment.json", "application/json", json)];
@@ -186,7 +186,8 @@ pub(crate) fn validated(
         rows,
         why: Vec::new(),
     }];
-    let answer = Answer { title, heading, sentences, tables: vec![table], facts: made(), ..Answer::default() };
+    let answer =
+        ShownAnswer { title, heading, sentences, tables: vec![table], facts: made(), ..ShownAnswer::default() };
     let downloads = vec![download("validate.json", "application/json", json)];
     pictures.write(Report { answer, published, downloads, ..Report::default() })
 }

@@ -3,16 +3,16 @@
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::regions::{Region, place};
+use super::regions::{DiskRegion, place};
 use super::{Area, FAINT, INK, Trouble, colour, colour_of, framed, text_style};
-use crate::recorded::{Run, StretchKind};
+use crate::recorded::{RecordedRun, StretchKind};
 
 /// Cells across and down.
 const ACROSS: usize = 230;
 const DOWN: usize = 110;
 
 /// Commands by place and time; what no process uses of the disk is cut short.
-pub(super) fn lba(area: &Area<'_>, run: &Run, names: &[String], used: &[Region]) -> Result<(), Trouble> {
+pub(super) fn lba(area: &Area<'_>, run: &RecordedRun, names: &[String], used: &[DiskRegion]) -> Result<(), Trouble> {
     let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
     let mut chart = framed(area, &run.name, 62).build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
     chart
@@ -80,7 +80,7 @@ fn bytes(sectors: u64) -> String {
 /// At most this many bars a lane; the first part of the run that has no more.
 const BARS: usize = 60;
 
-pub(super) fn timeline(area: &Area<'_>, run: &Run, names: &[String]) -> Result<(), Trouble> {
+pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> Result<(), Trouble> {
     let lanes = run.lanes.len().max(1);
     // The window: all of the run, or the middle part with this many bars.
     let most = BARS * lanes;

@@ -1,6 +1,6 @@
 //! The parts of the disk that are used, with the gaps between them cut short: else two files are two flat lines.
 
-use crate::recorded::Run;
+use crate::recorded::RecordedRun;
 
 /// Parts of the disk that are looked at; what lies closer together than twenty of them is one region.
 const SLICES: usize = 2048;
@@ -11,7 +11,7 @@ const GAP: f64 = 0.07;
 
 /// A part of the disk \[sectors\], and of the height.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Region {
+pub(super) struct DiskRegion {
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) low: f64,
@@ -19,7 +19,7 @@ pub(super) struct Region {
 }
 
 /// The regions that any run touches.
-pub(super) fn regions(runs: &[Run]) -> Vec<Region> {
+pub(super) fn regions(runs: &[RecordedRun]) -> Vec<DiskRegion> {
     let whole = runs.iter().map(|run| run.disk_sectors).max().unwrap_or(1).max(1);
     let mut slices: Vec<Option<(u64, u64)>> = vec![None; SLICES];
     for sent in runs.iter().flat_map(|run| &run.sent).filter(|sent| sent.sectors > 0) {
@@ -29,11 +29,11 @@ pub(super) fn regions(runs: &[Run]) -> Vec<Region> {
         *known = (known.0.min(from), known.1.max(to));
     }
     let near = whole / SLICES as u64 * APART as u64;
-    let mut found: Vec<Region> = Vec::new();
+    let mut found: Vec<DiskRegion> = Vec::new();
     for (from, to) in slices.into_iter().flatten() {
         match found.last_mut() {
             Some(last) if from.saturating_sub(last.to) <= near => last.to = last.to.max(to),
-            _ => found.push(Region { from, to, low: 0.0, high: 0.0 }),
+            _ => found.push(DiskRegion { from, to, low: 0.0, high: 0.0 }),
         }
     }
     while found.len() > MOST {
@@ -54,7 +54,7 @@ pub(super) fn regions(runs: &[Run]) -> Vec<Region> {
 }
 
 /// A sector's part of the height.
-pub(super) fn place(regions: &[Region], sector: u64) -> f64 {
+pub(super) fn place(regions: &[DiskRegion], sector: u64) -> f64 {
     let Some(region) = regions.iter().find(|region| sector <= region.to) else { return 1.0 };
     let part = sector.saturating_sub(region.from) as f64 / (region.to - region.from).max(1) as f64;
     region.low + (region.high - region.low) * part
@@ -63,11 +63,11 @@ pub(super) fn place(regions: &[Region], sector: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorded::{Sent, Way};
+    use crate::recorded::{RecordedCommand, Way};
 
     #[test]
     fn two_files_far_apart_are_two_regions_with_a_short_gap() {
-        let at = |sector| Sent {
+        let at = |sector| RecordedCommand {
             process: 0,
             way: Way::Read,
             sector,
@@ -78,7 +78,7 @@ mod tests {
             io: 1,
         };
         let sent = vec![at(0), at(1_000), at(900_000), at(900_992)];
-        let found = regions(&[Run { disk_sectors: 1_000_000, sent, ..Run::default() }]);
+        let found = regions(&[RecordedRun { disk_sectors: 1_000_000, sent, ..RecordedRun::default() }]);
         assert_eq!(found.iter().map(|one| (one.from, one.to)).collect::<Vec<_>>(), [(0, 1_008), (900_000, 901_000)]);
         assert!((found[1].low - found[0].high - GAP).abs() < 1e-9 && (found[1].high - 1.0).abs() < 1e-9);
         assert!(place(&found, 500) < found[0].high && place(&found, 900_500) > found[1].low);

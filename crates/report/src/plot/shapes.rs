@@ -5,7 +5,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Area, COLOURS, FAINT, INK, Trouble, colour, colour_of, framed, text_style, time};
 use crate::percentiles::curves as of_run;
-use crate::recorded::{Blame, Run};
+use crate::recorded::{Blame, RecordedRun};
 
 /// Names beside their colours.
 pub(super) fn legend(area: &Area<'_>, names: &[String]) -> Result<(), Trouble> {
@@ -19,7 +19,7 @@ pub(super) fn legend(area: &Area<'_>, names: &[String]) -> Result<(), Trouble> {
 }
 
 /// Jobs and kinds that have enough I/Os for a curve, in the order of the first run.
-pub(super) fn curve_titles(runs: &[Run]) -> Vec<String> {
+pub(super) fn curve_titles(runs: &[RecordedRun]) -> Vec<String> {
     let mut titles = Vec::new();
     for run in runs {
         for curve in of_run(run).into_iter().filter(|curve| curve.ios >= 20) {
@@ -32,8 +32,8 @@ pub(super) fn curve_titles(runs: &[Run]) -> Vec<String> {
     titles
 }
 
-pub(super) fn curves(area: &Area<'_>, runs: &[Run], title: &str) -> Result<(), Trouble> {
-    let named = |run: &Run| {
+pub(super) fn curves(area: &Area<'_>, runs: &[RecordedRun], title: &str) -> Result<(), Trouble> {
+    let named = |run: &RecordedRun| {
         let is_meant = |name: &str, way: &str| format!("{name}: {way}") == title;
         of_run(run).into_iter().find(|curve| is_meant(&run.jobs[curve.job as usize], curve.way.name()))
     };
@@ -77,7 +77,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    pub(super) fn of(runs: &[Run]) -> Matrix {
+    pub(super) fn of(runs: &[RecordedRun]) -> Matrix {
         let waits = || runs.iter().flat_map(waits);
         let by_sum = |name: &dyn Fn(&Blame) -> String| {
             let mut sums: Vec<(String, u64)> = Vec::new();
@@ -98,7 +98,7 @@ impl Matrix {
     }
 }
 
-fn waits(run: &Run) -> impl Iterator<Item = &Blame> {
+fn waits(run: &RecordedRun) -> impl Iterator<Item = &Blame> {
     run.blame.iter().filter(|row| row.leg != 3)
 }
 
@@ -107,12 +107,12 @@ fn whom_of(row: &Blame) -> String {
 }
 
 /// How long a mean I/O of one waited for the other \[ns\].
-fn mean(run: &Run, waiter: &str, name: &str) -> f64 {
+fn mean(run: &RecordedRun, waiter: &str, name: &str) -> f64 {
     let sum: u64 = waits(run).filter(|row| row.who == waiter && whom_of(row) == name).map(|row| row.ns).sum();
     sum as f64 / run.totals.get(waiter).map_or(1.0, |(ios, _)| (*ios).max(1) as f64)
 }
 
-pub(super) fn blame(area: &Area<'_>, run: &Run, of: &Matrix) -> Result<(), Trouble> {
+pub(super) fn blame(area: &Area<'_>, run: &RecordedRun, of: &Matrix) -> Result<(), Trouble> {
     let (width, height) = area.dim_in_pixel();
     area.draw(&Text::new(format!("{}: who waited for whom, per I/O", run.name), (14, 8), text_style(15)))?;
     let (left, top) = (96, 58);
@@ -148,7 +148,7 @@ fn short(name: &str, most: i32) -> String {
 }
 
 /// A bar per scheduler: each job's part of the disk's time; behind it, as a line, what it asked for.
-pub(super) fn shares(area: &Area<'_>, runs: &[Run], names: &[String]) -> Result<(), Trouble> {
+pub(super) fn shares(area: &Area<'_>, runs: &[RecordedRun], names: &[String]) -> Result<(), Trouble> {
     let (width, height) = area.dim_in_pixel();
     let (left, top) = (110, 34);
     let each = ((height as i32 - top - 20) / runs.len().max(1) as i32).min(48);

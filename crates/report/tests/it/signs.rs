@@ -2,7 +2,7 @@
 
 use crate::browser::driver::{self, Browser};
 use crate::planted;
-use blksched_report::{Mark, MarkKind, Report, Run, Stretch, StretchKind, html};
+use blksched_report::{Mark, MarkKind, RecordedRun, Report, Stretch, StretchKind, html};
 use serde_json::Value;
 
 /// Around its middle, in pixels: where a sign has ink, and where it has none.
@@ -18,7 +18,7 @@ const SHAPES: [Shape; 6] = [
 ];
 
 /// A run of a second, in which every sign stands once, and every kind of stretch once, below it.
-fn run() -> Run {
+fn run() -> RecordedRun {
     let mut run = planted::run("signs", 1_000);
     run.elapsed_ns = 1_000_000_000;
     run.lanes = vec!["writer".to_owned(), "reader/0".to_owned()];

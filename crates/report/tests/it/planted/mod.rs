@@ -2,8 +2,8 @@
 //! anywhere, and takes longer each time.
 
 use blksched_report::{
-    Against, Answer, Blame, Download, Io, Mark, MarkKind, Part, Piece, Published, PublishedRow, Report, Run, Sent,
-    Stretch, StretchKind, Way,
+    Against, Blame, Download, Mark, MarkKind, Published, PublishedRow, RecordedCommand, RecordedIo, RecordedRun,
+    Report, ShownAnswer, Stretch, StretchKind, TimePart, TimePiece, Way,
 };
 
 /// The disk's size \[sectors\].
@@ -12,8 +12,8 @@ pub const DISK: u64 = 1 << 30;
 pub const GAP: u64 = 50_000;
 
 /// A run of this many I/Os.
-pub fn run(name: &str, ios: u64) -> Run {
-    let mut run = Run {
+pub fn run(name: &str, ios: u64) -> RecordedRun {
+    let mut run = RecordedRun {
         name: name.to_owned(),
         elapsed_ns: ios * GAP,
         disk_sectors: DISK,
@@ -23,10 +23,10 @@ pub fn run(name: &str, ios: u64) -> Run {
         lanes: vec!["writer".to_owned(), "reader/0".to_owned()],
         words: vec!["it was its turn".to_owned(), "a request came that goes first".to_owned()],
         parts: vec![
-            Part { leg: 1, rule: "held its turn (slice, budget)".to_owned(), whom: "writer".to_owned() },
-            Part { leg: 3, rule: "transfer".to_owned(), whom: String::new() },
+            TimePart { leg: 1, rule: "held its turn (slice, budget)".to_owned(), whom: "writer".to_owned() },
+            TimePart { leg: 3, rule: "transfer".to_owned(), whom: String::new() },
         ],
-        ..Run::default()
+        ..RecordedRun::default()
     };
     for nth in 0..ios {
         let is_writer = nth % 2 == 0;
@@ -39,19 +39,28 @@ pub fn run(name: &str, ios: u64) -> Run {
         let queued_ns = begun_ns;
         let issued_ns = begun_ns + 10_000;
         let ended_ns = issued_ns + 30_000;
-        run.sent.push(Sent { process, way, sector, sectors: 8, queued_ns, issued_ns, ended_ns, io: nth + 1 });
+        run.sent.push(RecordedCommand {
+            process,
+            way,
+            sector,
+            sectors: 8,
+            queued_ns,
+            issued_ns,
+            ended_ns,
+            io: nth + 1,
+        });
         let first = run.pieces.len() as u32;
-        run.pieces.push(Piece { part: 0, ns: latency_ns - 30_000, commands: 2 });
-        run.pieces.push(Piece { part: 1, ns: 30_000, commands: 0 });
+        run.pieces.push(TimePiece { part: 0, ns: latency_ns - 30_000, commands: 2 });
+        run.pieces.push(TimePiece { part: 1, ns: 30_000, commands: 0 });
         let pieces = (first, 2);
-        run.ios.push(Io { nth: nth + 1, process, way, sector, sectors: 8, begun_ns, latency_ns, pieces });
+        run.ios.push(RecordedIo { nth: nth + 1, process, way, sector, sectors: 8, begun_ns, latency_ns, pieces });
     }
     decisions(&mut run, ios);
     run.stories.insert(2, "waited for the writer's turn".to_owned());
     run
 }
 
-fn decisions(run: &mut Run, ios: u64) {
+fn decisions(run: &mut RecordedRun, ios: u64) {
     let turns = (ios / 10).max(2);
     let each = run.elapsed_ns / turns;
     for nth in 0..turns {
@@ -93,12 +102,12 @@ pub fn report(ios: u64) -> Report {
         why: vec!["Because.".to_owned()],
     };
     Report {
-        answer: Answer {
+        answer: ShownAnswer {
             title: "planted on a disk".to_owned(),
             heading: "two runs that were made up".to_owned(),
             action: Some("Use nothing: this is a test.".to_owned()),
             sentences: vec!["reader: waits for the writer.".to_owned()],
-            ..Answer::default()
+            ..ShownAnswer::default()
         },
         runs: vec![run("first", ios), run("second", ios)],
         proposed: None,
