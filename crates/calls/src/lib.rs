@@ -12,4 +12,4 @@ mod play;
 pub mod unanswered;
 
 pub use logged::LoggedQueue;
-pub use play::{Step, play};
+pub use play::{PlayStep, play};

@@ -10,7 +10,7 @@ use crate::{LoggedQueue, convert, unanswered};
 
 /// One thing that the log's driver did or heard.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum PlayStep {
     /// A bio is about to be submitted.
     Submits(Bio),
     /// What the queue made of it.
@@ -31,7 +31,7 @@ pub fn play<L: Listener>(
     log: &CallLog,
     catalogue: &Catalogue,
     listener: L,
-    see: impl FnMut(Instant, Step),
+    see: impl FnMut(Instant, PlayStep),
 ) -> Result<(), String> {
     let header = &log.header.queue;
     if header.depth == 0 || header.max_sectors == 0 || header.max_segments == 0 {
@@ -61,26 +61,26 @@ struct Player<'a, L: Listener, S> {
     in_flight: BTreeMap<u32, InFlight>,
 }
 
-impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
+impl<L: Listener, S: FnMut(Instant, PlayStep)> Player<'_, L, S> {
     fn step(&mut self, now: Instant, call: &Call) -> Result<(), String> {
         let queue = &mut self.queue;
         match call {
             Call::Submit(bio) => {
                 let bio = convert::bio_from_file(bio).ok_or_else(|| format!("{bio:?} is not a bio"))?;
-                (self.see)(now, Step::Submits(bio));
+                (self.see)(now, PlayStep::Submits(bio));
                 let became = queue.submit(now, bio);
-                (self.see)(now, Step::Submitted(bio, became));
+                (self.see)(now, PlayStep::Submitted(bio, became));
             }
             Call::Next {} => {
                 if let Next::Issue(command) = queue.next(now) {
                     let tags = queue.queue().tags(command.rq).collect();
-                    (self.see)(now, Step::Issued(command.command(), tags));
+                    (self.see)(now, PlayStep::Issued(command.command(), tags));
                     self.in_flight.insert(command.rq.index() as u32, command);
                 }
             }
             Call::Complete { rq, ok } => {
                 let command = self.back(*rq)?;
-                (self.see)(now, Step::Completes(command.rq));
+                (self.see)(now, PlayStep::Completes(command.rq));
                 self.queue.complete(now, command, if *ok { Outcome::Ok } else { Outcome::Failed });
             }
             Call::Requeue { rq } => {
@@ -95,7 +95,7 @@ impl<L: Listener, S: FnMut(Instant, Step)> Player<'_, L, S> {
                 let delivered: Vec<Delivery> = queue.deliveries(now).collect();
                 for delivery in delivered {
                     if let Delivery::Done { tag, .. } = delivery {
-                        (self.see)(now, Step::Delivered(tag));
+                        (self.see)(now, PlayStep::Delivered(tag));
                     }
                 }
             }

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 
 use blksched::author::RequestId;
 use blksched::{Catalogue, Command, Instant, Listener, Reason, Tag};
-use blksched_calls::{Step, play};
+use blksched_calls::{PlayStep, play};
 use blksched_disks::Activity;
 use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};
@@ -135,9 +135,9 @@ impl DriverTeller {
         self.onlooker.borrow_mut().sees(at, &what);
     }
 
-    fn step(&mut self, at: Instant, step: Step) {
+    fn step(&mut self, at: Instant, step: PlayStep) {
         match step {
-            Step::Submits(bio) => {
+            PlayStep::Submits(bio) => {
                 let io = self.free.pop().unwrap_or_else(|| {
                     self.made += 1;
                     IoId(self.made - 1)
@@ -147,18 +147,18 @@ impl DriverTeller {
                 self.tell(at, Happening::Began(Begun::direct(&bio)));
                 self.tell(at, Happening::Entered { bio });
             }
-            Step::Submitted(bio, became) => {
+            PlayStep::Submitted(bio, became) => {
                 let io = self.ios[&bio.tag];
                 self.tell(at, Happening::Taken { io, became });
             }
-            Step::Issued(command, tags) => self.issued(at, command, &tags),
-            Step::Completes(rq) => {
+            PlayStep::Issued(command, tags) => self.issued(at, command, &tags),
+            PlayStep::Completes(rq) => {
                 let issued = self.issued.remove(&rq).unwrap_or(at);
                 let service = Activity { transfer: at.since(issued.max(self.completed)), ..Activity::default() };
                 self.completed = at;
                 self.tell(at, Happening::Served { rq, service });
             }
-            Step::Delivered(tag) => {
+            PlayStep::Delivered(tag) => {
                 if let Some(io) = self.ios.remove(&tag) {
                     self.tell(at, Happening::Landed { io });
                     self.free.push(io);
