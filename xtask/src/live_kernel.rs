@@ -16,7 +16,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use blksched::{Catalogue, Choice};
-use blksched_conformance::live::{Agreement, Recorded, compare};
+use blksched_conformance::live::{Agreement, RecordedSurroundings, compare};
 use blksched_traces::tracefs::{self, Event, Line};
 
 use crate::Verdict;
@@ -183,7 +183,7 @@ fn of_this_kernel(scheduler: &str) -> Result<Choice> {
 /// Compare, tell, and say whether all that must agree does.
 fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
     let choice = of_this_kernel(scene.scheduler)?;
-    let recorded = Recorded {
+    let recorded = RecordedSurroundings {
         nr_requests: device.number_in("nr_requests")?,
         tags: device.tags()?,
         rotational: device.number_in("rotational")? == 1,

@@ -55,7 +55,7 @@ pub fn replay(log: &CallLog, catalogue: &Catalogue) -> Result<LogReport, LogErro
     }
     let parse = |line, name: &str| catalogue.parse(name).map_err(|source| LogError::Elevator { line, source });
     let choice = parse(1, &log.header.elevator)?;
-    let mut replayer = Replayer::new(convert::queue_from_file(queue), &choice);
+    let mut replayer = CallReplayer::new(convert::queue_from_file(queue), &choice);
     for (nth, record) in log.records.iter().enumerate() {
         let switched_to = match &record.call {
             Call::Switch { elevator } => Some(parse(nth + 2, elevator)?),
@@ -71,20 +71,20 @@ pub fn replay(log: &CallLog, catalogue: &Catalogue) -> Result<LogReport, LogErro
 }
 
 /// A log on its way through a queue.
-struct Replayer {
+struct CallReplayer {
     queue: LoggedQueue,
     heard: Heard,
     in_flight: BTreeMap<u32, InFlight>,
     last: Instant,
 }
 
-impl Replayer {
-    fn new(config: QueueConfig, choice: &Choice) -> Replayer {
+impl CallReplayer {
+    fn new(config: QueueConfig, choice: &Choice) -> CallReplayer {
         let heard = Heard::default();
         let ear = heard.clone();
         let sink = Box::new(move |record: &Record| ear.lock().expect("one thread").push_back(record.clone()));
         let queue = LoggedQueue::new(config, choice, NoListener, Some(sink));
-        Replayer { queue, heard, in_flight: BTreeMap::new(), last: config.born }
+        CallReplayer { queue, heard, in_flight: BTreeMap::new(), last: config.born }
     }
 
     /// One record; `Err` says what was recorded and what happened instead.

@@ -10,6 +10,6 @@ mod seen;
 mod trace;
 
 pub use run::Run;
-pub use script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
+pub use script::{BioKind, BioPlace, BioPlan, KnobValue, Length, Pass, Script, ScriptStep, SleepPolicy, Successor};
 pub use seen::{KeepingListener, RunObserver, Seen, View};
 pub use trace::TraceHash;

@@ -46,14 +46,14 @@ pub struct Violation {
     /// Which law.
     pub law: &'static str,
     /// Where in which run, as far as it is known.
-    pub place: Place,
+    pub place: BreachPlace,
     /// What happened and what should have.
     pub what: String,
 }
 
 /// Where a law was broken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct BreachPlace {
     /// The elevator, as a user would type it.
     pub elevator: Option<String>,
     /// The seed of [`Script::from_seed`].
@@ -62,7 +62,7 @@ pub struct Place {
     pub step: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BreachPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(elevator) = &self.elevator {
             write!(f, " by {elevator}")?;
@@ -80,7 +80,7 @@ impl fmt::Display for Place {
 impl Violation {
     /// `law` is broken: `what` happened.
     pub fn new(law: &'static str, what: String) -> Violation {
-        Violation { law, place: Place::default(), what }
+        Violation { law, place: BreachPlace::default(), what }
     }
 }
 
@@ -120,7 +120,7 @@ fn check_era(catalogue: &Catalogue, era: &str, scripts: u64) -> Result<(), Viola
     let make = || choice.build().elevator;
     let bound = (choice.entry.bound)(&choice);
     let named = |violation: Violation, seed| {
-        let place = Place { elevator: Some(era.to_owned()), seed, ..violation.place.clone() };
+        let place = BreachPlace { elevator: Some(era.to_owned()), seed, ..violation.place.clone() };
         Violation { place, ..violation }
     };
     check_knobs(&make).map_err(|violation| named(violation, None))?;
@@ -150,7 +150,7 @@ fn run<L: KeepingListener>(
     let played = catch_unwind(AssertUnwindSafe(|| Run::new(script, &watched, listener, &mut checker).play(&at)));
     let result = played.unwrap_or_else(|panic| Err(checker.verdict_on(&*panic)));
     result.map_err(|violation| {
-        let place = Place { step: Some(at.get()), ..violation.place };
+        let place = BreachPlace { step: Some(at.get()), ..violation.place };
         Violation { place, ..violation }
     })
 }

@@ -21,7 +21,7 @@ use blksched_traces::tracefs::{Event, Line};
 
 /// What the recorded queue was like.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedSurroundings {
     /// Its `nr_requests`.
     pub nr_requests: u32,
     /// How many requests its device takes at a time (`nr_tags`).
@@ -83,7 +83,7 @@ impl Agreement {
 ///
 /// # Errors
 /// If the elevator has no such knob.
-pub fn compare(lines: &[Line], elevator: &Choice, recorded: &Recorded) -> Result<Agreement, KnobError> {
+pub fn compare(lines: &[Line], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Agreement, KnobError> {
     let mut taken = Taken::new();
     let mut unexplained = BTreeSet::new();
     loop {
@@ -113,7 +113,7 @@ const MOMENTS: usize = 24;
 fn explain(
     lines: &[Line],
     elevator: &Choice,
-    recorded: &Recorded,
+    recorded: &RecordedSurroundings,
     line: usize,
     taken: &mut Taken,
 ) -> Result<bool, KnobError> {
@@ -155,7 +155,12 @@ fn in_flight(lines: &[Line]) -> Vec<u32> {
 }
 
 /// Play the lines once.
-fn play(lines: &[Line], elevator: &Choice, recorded: &Recorded, taken: &Taken) -> Result<Agreement, KnobError> {
+fn play(
+    lines: &[Line],
+    elevator: &Choice,
+    recorded: &RecordedSurroundings,
+    taken: &Taken,
+) -> Result<Agreement, KnobError> {
     let mut early: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (&issued, &behind) in taken {
         early.entry(behind).or_default().push(issued);
@@ -178,7 +183,7 @@ struct Player {
     by_sector: BTreeMap<u64, RequestId>,
     inserted: BTreeMap<RequestId, Inserted>,
     /// What we have issued and the kernel has not, and the other way round.
-    ahead: Vec<Ahead>,
+    ahead: Vec<IssuedEarly>,
     behind: Vec<RequestId>,
     tags: u32,
     /// Issued by the kernel and not completed.
@@ -193,7 +198,7 @@ struct Player {
 
 /// A request that we issued when the kernel issued another.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct IssuedEarly {
     rq: RequestId,
     /// Where and when, which issue it was, and which CPU decided.
     line: usize,
@@ -210,7 +215,7 @@ struct Inserted {
 }
 
 impl Player {
-    fn new(lines: &[Line], elevator: &Choice, recorded: &Recorded) -> Result<Player, KnobError> {
+    fn new(lines: &[Line], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Player, KnobError> {
         // One bio is one request: merges of bios are no events, and a request's growth changes no place in an order.
         let limits = Limits { max_segments: 1, rotational: recorded.rotational, ..Limits::default() };
         let slots = Slots::Unbounded { nr_requests: recorded.nr_requests };
@@ -303,7 +308,7 @@ impl Player {
         match ours {
             Ok(rq) => {
                 let Inserted { sector, time_us, cpu } = self.inserted[&rq];
-                self.ahead.push(Ahead {
+                self.ahead.push(IssuedEarly {
                     rq,
                     line: nth,
                     nth: self.agreement.issued,
@@ -323,7 +328,7 @@ impl Player {
     /// The kernel has issued what we had issued before it. If another CPU did so a moment later, the two only stand in
     /// the other order in the trace; if it was among the next few, and the device had no tag left but the one that came
     /// free, both had been taken before and were sent in the other order.
-    fn settle(&mut self, ahead: &Ahead, line: &Line) {
+    fn settle(&mut self, ahead: &IssuedEarly, line: &Line) {
         let raced = ahead.cpu != line.cpu && line.time_us.saturating_sub(ahead.time_us) <= RACE_US;
         let swapped = self.agreement.issued - ahead.nth <= SWAPPED && self.in_flight + 1 >= self.tags;
         if !raced && !swapped {
@@ -346,7 +351,7 @@ impl Player {
             let Next::Issue(command) = self.queue.next(self.clock) else { return };
             let issued = self.keep(command);
             if !take(&mut self.behind, issued) {
-                self.ahead.push(Ahead { rq: issued, line: 0, nth: 0, time_us: line.time_us, cpu: line.cpu });
+                self.ahead.push(IssuedEarly { rq: issued, line: 0, nth: 0, time_us: line.time_us, cpu: line.cpu });
             }
         }
         let Some(token) = self.tokens.remove(&rq) else { return };

@@ -3,7 +3,7 @@
 use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, WakeRule};
 use blksched::{Class, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span};
 
-use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
+use super::script::{BioKind, BioPlace, BioPlan, KnobValue, Length, Pass, Script, ScriptStep, SleepPolicy, Successor};
 
 /// Reads bytes; zeros behind the end.
 struct Bytes<'a>(&'a [u8]);
@@ -87,43 +87,43 @@ fn slots(bytes: &mut Bytes<'_>) -> Slots {
     }
 }
 
-fn step(bytes: &mut Bytes<'_>) -> Step {
+fn step(bytes: &mut Bytes<'_>) -> ScriptStep {
     match bytes.byte() % 32 {
-        0..=9 => Step::Submit(plan(bytes)),
-        10 => Step::Bridge(plan(bytes)),
-        11 | 12 => Step::Waits { who: bytes.byte() },
-        13 => Step::Forget { who: bytes.byte() },
-        14..=18 => Step::Ask,
-        19..=24 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Ok },
-        25 => Step::Complete { nth: bytes.byte(), outcome: Outcome::Failed },
-        26 => Step::Requeue { nth: bytes.byte() },
-        27 => Step::Set { nth: bytes.byte(), value: knob_value(bytes) },
-        28 | 29 => Step::Pass(pass(bytes)),
+        0..=9 => ScriptStep::Submit(plan(bytes)),
+        10 => ScriptStep::Bridge(plan(bytes)),
+        11 | 12 => ScriptStep::Waits { who: bytes.byte() },
+        13 => ScriptStep::Forget { who: bytes.byte() },
+        14..=18 => ScriptStep::Ask,
+        19..=24 => ScriptStep::Complete { nth: bytes.byte(), outcome: Outcome::Ok },
+        25 => ScriptStep::Complete { nth: bytes.byte(), outcome: Outcome::Failed },
+        26 => ScriptStep::Requeue { nth: bytes.byte() },
+        27 => ScriptStep::Set { nth: bytes.byte(), value: knob_value(bytes) },
+        28 | 29 => ScriptStep::Pass(pass(bytes)),
         30 => group(bytes),
         _ => switch(bytes),
     }
 }
 
-fn plan(bytes: &mut Bytes<'_>) -> Plan {
+fn plan(bytes: &mut Bytes<'_>) -> BioPlan {
     let who = bytes.byte();
     let what = match bytes.byte() % 32 {
-        0..=9 => What::Read,
-        10 => What::ReadAhead,
-        11..=19 => What::WriteBack,
-        20..=25 => What::Write,
-        26 => What::Discard,
-        27 | 28 => What::Flush,
-        29 => What::Fua,
-        30 => What::Preflush,
-        _ => What::PreflushFua,
+        0..=9 => BioKind::Read,
+        10 => BioKind::ReadAhead,
+        11..=19 => BioKind::WriteBack,
+        20..=25 => BioKind::Write,
+        26 => BioKind::Discard,
+        27 | 28 => BioKind::Flush,
+        29 => BioKind::Fua,
+        30 => BioKind::Preflush,
+        _ => BioKind::PreflushFua,
     };
     let place = match bytes.byte() {
-        at @ 0..=127 => Place::At(u32::from(at) * 8),
-        128..=165 => Place::Behind,
-        166..=199 => Place::Before,
-        200..=219 => Place::BehindAHole,
-        220..=239 => Place::Same,
-        240..=255 => Place::Inside,
+        at @ 0..=127 => BioPlace::At(u32::from(at) * 8),
+        128..=165 => BioPlace::Behind,
+        166..=199 => BioPlace::Before,
+        200..=219 => BioPlace::BehindAHole,
+        220..=239 => BioPlace::Same,
+        240..=255 => BioPlace::Inside,
     };
     let length = match bytes.byte() % 16 {
         0..=11 => Length::Sectors(8),
@@ -145,7 +145,7 @@ fn plan(bytes: &mut Bytes<'_>) -> Plan {
         req_sync: who.is_multiple_of(5),
         ..Hints::default()
     };
-    Plan { who, what, place, length, priority: Priority { class, level }, group: GroupId(u32::from(who % 3)), hints }
+    BioPlan { who, what, place, length, priority: Priority { class, level }, group: GroupId(u32::from(who % 3)), hints }
 }
 
 fn knob_value(bytes: &mut Bytes<'_>) -> KnobValue {
@@ -171,19 +171,19 @@ fn pass(bytes: &mut Bytes<'_>) -> Pass {
 }
 
 /// The groups of [`plan`] and some more, in a tree; what a queue must refuse is among them.
-fn group(bytes: &mut Bytes<'_>) -> Step {
+fn group(bytes: &mut Bytes<'_>) -> ScriptStep {
     let which = bytes.byte();
     let id = GroupId(u32::from(which % 5));
     if which >= 160 {
-        return Step::Ungroup(id);
+        return ScriptStep::Ungroup(id);
     }
     let parent = GroupId(bytes.pick(&[0, 0, 0, 1, 3]));
     let weights = [100, 1, 10, 300, 1000, 10_000, 0, 10_001];
-    Step::Group(id, Group { parent, weight: bytes.pick(&weights), leaf_weight: bytes.pick(&weights) })
+    ScriptStep::Group(id, Group { parent, weight: bytes.pick(&weights), leaf_weight: bytes.pick(&weights) })
 }
 
-fn switch(bytes: &mut Bytes<'_>) -> Step {
-    Step::Switch(bytes.pick(&[
+fn switch(bytes: &mut Bytes<'_>) -> ScriptStep {
+    ScriptStep::Switch(bytes.pick(&[
         Successor::Fresh,
         Successor::Fresh,
         Successor::Other("cfq"),
@@ -233,7 +233,7 @@ mod tests {
             slots.insert(word(format!("{:?}", script.config.slots)));
             for step in script.steps {
                 steps.insert(word(format!("{step:?}")));
-                if let Step::Submit(plan) = step {
+                if let ScriptStep::Submit(plan) = step {
                     plans.insert(word(format!("{:?}", plan.what)));
                     plans.insert(word(format!("{:?}", plan.place)));
                     plans.insert(word(format!("{:?}", plan.length)));

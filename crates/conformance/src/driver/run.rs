@@ -6,7 +6,7 @@ use blksched::{
     SubmitterId, Tag,
 };
 
-use super::script::{KnobValue, Length, Pass, Place, Plan, Script, SleepPolicy, Step, Successor, What};
+use super::script::{BioKind, BioPlace, BioPlan, KnobValue, Length, Pass, Script, ScriptStep, SleepPolicy, Successor};
 use super::seen::{KeepingListener, RunObserver, Seen, View};
 use super::trace::TraceHash;
 use crate::laws::Violation;
@@ -73,28 +73,28 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         Ok(self.trace)
     }
 
-    fn step(&mut self, step: Step) -> Result<(), Violation> {
+    fn step(&mut self, step: ScriptStep) -> Result<(), Violation> {
         match step {
-            Step::Submit(plan) => self.submit(plan),
-            Step::Bridge(plan) => {
+            ScriptStep::Submit(plan) => self.submit(plan),
+            ScriptStep::Bridge(plan) => {
                 let eight = Length::Sectors(8);
-                self.submit(Plan { length: eight, ..plan })?;
-                self.submit(Plan { length: eight, place: Place::BehindAHole, ..plan })?;
-                self.submit(Plan { length: eight, place: Place::Before, ..plan })
+                self.submit(BioPlan { length: eight, ..plan })?;
+                self.submit(BioPlan { length: eight, place: BioPlace::BehindAHole, ..plan })?;
+                self.submit(BioPlan { length: eight, place: BioPlace::Before, ..plan })
             }
-            Step::Waits { who } => self.waits(who),
-            Step::Forget { who } => self.forget(who),
-            Step::Ask => self.ask(),
-            Step::Complete { nth, outcome } => self.complete(nth, outcome),
-            Step::Requeue { nth } => self.requeue(nth),
-            Step::Set { nth, value } => self.set(nth, value),
-            Step::Group(id, group) => self.group(|queue, now| queue.set_group(now, id, group)),
-            Step::Ungroup(id) => self.group(|queue, now| queue.remove_group(now, id)),
-            Step::Pass(pass) => {
+            ScriptStep::Waits { who } => self.waits(who),
+            ScriptStep::Forget { who } => self.forget(who),
+            ScriptStep::Ask => self.ask(),
+            ScriptStep::Complete { nth, outcome } => self.complete(nth, outcome),
+            ScriptStep::Requeue { nth } => self.requeue(nth),
+            ScriptStep::Set { nth, value } => self.set(nth, value),
+            ScriptStep::Group(id, group) => self.group(|queue, now| queue.set_group(now, id, group)),
+            ScriptStep::Ungroup(id) => self.group(|queue, now| queue.remove_group(now, id)),
+            ScriptStep::Pass(pass) => {
                 self.pass(pass);
                 Ok(())
             }
-            Step::Switch(successor) => self.switch(successor),
+            ScriptStep::Switch(successor) => self.switch(successor),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         (self.script.sleep_policy == SleepPolicy::Impatient || !self.asleep.contains(&submitter)).then_some(submitter)
     }
 
-    fn submit(&mut self, plan: Plan) -> Result<(), Violation> {
+    fn submit(&mut self, plan: BioPlan) -> Result<(), Violation> {
         let Some(submitter) = self.awake(plan.who) else { return Ok(()) };
         let bio = self.bio(plan, submitter);
         self.begin()?;
@@ -156,7 +156,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.over()
     }
 
-    fn bio(&mut self, plan: Plan, submitter: SubmitterId) -> Bio {
+    fn bio(&mut self, plan: BioPlan, submitter: SubmitterId) -> Bio {
         let most = self.script.config.limits.max_sectors;
         let sectors = match plan.length {
             Length::Sectors(sectors) => sectors.min(most),
@@ -164,12 +164,12 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         };
         let (start, length) = self.last;
         let start = match plan.place {
-            Place::At(sector) => sector.into(),
-            Place::Behind => start + u64::from(length),
-            Place::Before => start.saturating_sub(sectors.into()),
-            Place::BehindAHole => start + u64::from(length) + 8,
-            Place::Same => start,
-            Place::Inside => start + u64::from(length / 2),
+            BioPlace::At(sector) => sector.into(),
+            BioPlace::Behind => start + u64::from(length),
+            BioPlace::Before => start.saturating_sub(sectors.into()),
+            BioPlace::BehindAHole => start + u64::from(length) + 8,
+            BioPlace::Same => start,
+            BioPlace::Inside => start + u64::from(length / 2),
         };
         let (op, waiter, durability) = kind(plan.what);
         let (start, sectors) = if op == Op::Flush { (0, 0) } else { (start, sectors) };
@@ -177,7 +177,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
             self.last = (start, sectors);
         }
         self.tags += 1;
-        let Plan { priority, group, hints, .. } = plan;
+        let BioPlan { priority, group, hints, .. } = plan;
         let (tag, start) = (Tag(self.tags), Sector(start));
         Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
     }
@@ -322,17 +322,17 @@ impl<'a, L: KeepingListener> Run<'a, L> {
     }
 }
 
-fn kind(what: What) -> (Op, Waiter, Durability) {
+fn kind(what: BioKind) -> (Op, Waiter, Durability) {
     let plain = Durability::default();
     match what {
-        What::Read => (Op::Read, Waiter::Sync, plain),
-        What::ReadAhead => (Op::Read, Waiter::Async, plain),
-        What::WriteBack => (Op::Write, Waiter::Async, plain),
-        What::Write => (Op::Write, Waiter::Sync, plain),
-        What::Discard => (Op::Discard, Waiter::Async, plain),
-        What::Flush => (Op::Flush, Waiter::Sync, plain),
-        What::Fua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: false }),
-        What::Preflush => (Op::Write, Waiter::Sync, Durability { fua: false, preflush: true }),
-        What::PreflushFua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: true }),
+        BioKind::Read => (Op::Read, Waiter::Sync, plain),
+        BioKind::ReadAhead => (Op::Read, Waiter::Async, plain),
+        BioKind::WriteBack => (Op::Write, Waiter::Async, plain),
+        BioKind::Write => (Op::Write, Waiter::Sync, plain),
+        BioKind::Discard => (Op::Discard, Waiter::Async, plain),
+        BioKind::Flush => (Op::Flush, Waiter::Sync, plain),
+        BioKind::Fua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: false }),
+        BioKind::Preflush => (Op::Write, Waiter::Sync, Durability { fua: false, preflush: true }),
+        BioKind::PreflushFua => (Op::Write, Waiter::Sync, Durability { fua: true, preflush: true }),
     }
 }

@@ -12,7 +12,7 @@ pub struct Script {
     /// Whether submitters that sleep do sleep.
     pub sleep_policy: SleepPolicy,
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 impl Script {
@@ -49,11 +49,11 @@ pub enum SleepPolicy {
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ScriptStep {
     /// A bio is submitted.
-    Submit(Plan),
+    Submit(BioPlan),
     /// Two bios with room for a third between them, and then the third: two requests become one.
-    Bridge(Plan),
+    Bridge(BioPlan),
     /// A submitter waits for its I/O.
     Waits {
         /// Which (modulo the number of submitters).
@@ -97,13 +97,13 @@ pub enum Step {
 
 /// A bio to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct BioPlan {
     /// The submitter.
     pub who: u8,
     /// What.
-    pub what: What,
+    pub what: BioKind,
     /// Where.
-    pub place: Place,
+    pub place: BioPlace,
     /// How long.
     pub length: Length,
     /// With which priority.
@@ -116,7 +116,7 @@ pub struct Plan {
 
 /// What a bio asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum BioKind {
     /// A read.
     Read,
     /// A read that no process waits for.
@@ -139,7 +139,7 @@ pub enum What {
 
 /// Where a bio lies, compared with the last one submitted by any process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BioPlace {
     /// At this sector.
     At(u32),
     /// Right behind the last bio.

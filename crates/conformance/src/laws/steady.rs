@@ -20,7 +20,7 @@ const STAY_QUEUED: u32 = 48;
 /// If anything was allocated.
 pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, count: &dyn Fn(&mut dyn FnMut()) -> u64) -> Result<(), Violation> {
     for plugging in [Plugging::LINUX_2_6, Plugging::LINUX_3] {
-        let mut load = Load::new(make(), plugging);
+        let mut load = SteadyLoad::new(make(), plugging);
         load.run(ROUNDS);
         let allocations = count(&mut || load.run(ROUNDS));
         if allocations > 0 {
@@ -33,7 +33,7 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, count: &dyn Fn(&mut dyn FnMut
 
 /// Eight streams: four that merge behind, two that merge in front, two that jump about. A submitter that sleeps for a
 /// slot submits nothing, so the bios in the queue are bounded even if its elevator leaves the device idle.
-struct Load {
+struct SteadyLoad {
     queue: BlockQueue,
     now: Instant,
     round: u64,
@@ -46,12 +46,12 @@ struct Load {
 const STREAMS: usize = 8;
 const DEPTH: u32 = 4;
 
-impl Load {
-    fn new(elevator: Box<dyn Elevator>, plugging: Plugging) -> Load {
+impl SteadyLoad {
+    fn new(elevator: Box<dyn Elevator>, plugging: Plugging) -> SteadyLoad {
         let limits = Limits { max_sectors: 64, volatile_cache: true, ..Limits::default() };
         let config = QueueConfig { limits, depth: DEPTH, plugging, slots: Slots::LINUX_2_6, ..QueueConfig::default() };
         let flying = Vec::with_capacity(DEPTH as usize);
-        Load {
+        SteadyLoad {
             queue: BlockQueue::new(config, elevator),
             now: Instant::ZERO,
             round: 0,

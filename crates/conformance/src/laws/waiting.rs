@@ -16,7 +16,7 @@ const ROUNDING: Span = Span::from_ms(20);
 
 /// Does the issue of a request count for those that wait?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum IssueTurn {
     InTurn,
     OutOfTurn,
 }
@@ -26,7 +26,7 @@ enum Turn {
 struct Claim {
     dir: Dir,
     start: Sector,
-    turn: Turn,
+    turn: IssueTurn,
     /// When its wait begins to count.
     expires: Instant,
     ahead: u64,
@@ -92,8 +92,8 @@ impl Waiting {
         let ahead = self.claims.values().filter(counts).count() as u64;
         let turn = match at {
             // Beside one too large; what an earlier elevator issued and the device handed back.
-            Insert::After(_) | Insert::Before(_) | Insert::First => Turn::OutOfTurn,
-            Insert::Sorted | Insert::Last => Turn::InTurn,
+            Insert::After(_) | Insert::Before(_) | Insert::First => IssueTurn::OutOfTurn,
+            Insert::Sorted | Insert::Last => IssueTurn::InTurn,
         };
         self.claims.insert(rq, Claim { dir, start, turn, expires, ahead, waited: 0 });
         self.moved(rq, start);
@@ -106,13 +106,13 @@ impl Waiting {
         let dir = claim.dir;
         let alike = |claim: &&mut Claim| claim.dir == dir && claim.start == start;
         if self.claims.values_mut().filter(alike).count() > 1 {
-            self.claims.values_mut().filter(alike).for_each(|claim| claim.turn = Turn::OutOfTurn);
+            self.claims.values_mut().filter(alike).for_each(|claim| claim.turn = IssueTurn::OutOfTurn);
         }
     }
 
     pub(super) fn requeued(&mut self, rq: RequestId, request: &Request) {
         let (dir, start, expires) = (request.dir(), request.start, Instant::NEVER);
-        self.claims.insert(rq, Claim { dir, start, turn: Turn::OutOfTurn, expires, ahead: 0, waited: 0 });
+        self.claims.insert(rq, Claim { dir, start, turn: IssueTurn::OutOfTurn, expires, ahead: 0, waited: 0 });
     }
 
     pub(super) fn gone(&mut self, rq: RequestId) {
@@ -122,7 +122,7 @@ impl Waiting {
     /// `rq` goes; every other whose time is up has waited for one more.
     pub(super) fn issued(&mut self, now: Instant, rq: RequestId) -> Result<(), String> {
         let turn = self.claims.remove(&rq).map(|claim| claim.turn);
-        if turn != Some(Turn::InTurn) {
+        if turn != Some(IssueTurn::InTurn) {
             return Ok(());
         }
         for (late, claim) in self.claims.iter_mut().filter(|(_, claim)| claim.expires <= now) {

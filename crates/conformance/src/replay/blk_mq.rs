@@ -18,19 +18,19 @@ pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
     match file::kind(path)? {
         Kind::Iocost => {
             let case = file::iocost::Case::open(path)?;
-            let mut cost = iocost::Replayed::of(&case);
+            let mut cost = iocost::ReplayedIocost::of(&case);
             let starts = cost.check_start(&case.header);
             Ok(report(&case.common, "iocost", &case.events, starts, |event| cost.step(event)))
         }
         Kind::Tags => {
             let case = file::tags::Case::open(path)?;
-            let mut set = tags::Replayed::of(&case, era(&case.common, path)?);
+            let mut set = tags::ReplayedTags::of(&case, era(&case.common, path)?);
             let starts = set.check_start(&case.header);
             Ok(report(&case.common, "tags", &case.events, starts, |event| set.step(event)))
         }
         Kind::Wbt => {
             let case = file::wbt::Case::open(path)?;
-            let mut throttle = wbt::Replayed::of(&case, era(&case.common, path)?);
+            let mut throttle = wbt::ReplayedWbt::of(&case, era(&case.common, path)?);
             let starts = throttle.check_start(&case.header);
             Ok(report(&case.common, "wbt", &case.events, starts, |event| throttle.step(event)))
         }

@@ -10,13 +10,13 @@ use blksched::{
 use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What, Written};
 
 use super::expect::{self, Said};
-use super::setup::{self, Clock, Outputs, Setup, Sync, Timers};
+use super::setup::{self, Outputs, RecordedClock, Setup, Sync, Timers};
 use super::waiters::Waiters;
 
 /// A recording on its way through a queue.
 pub(super) struct Replayer {
     pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
-    clock: Clock,
+    clock: RecordedClock,
     outputs: Outputs,
     sync: Sync,
     timers: Timers,

@@ -15,7 +15,7 @@ pub struct Setup {
     /// The elevator's name.
     pub name: String,
     pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
-    pub(super) clock: Clock,
+    pub(super) clock: RecordedClock,
     pub(super) outputs: Outputs,
     pub(super) sync: Sync,
     pub(super) timers: Timers,
@@ -23,18 +23,18 @@ pub struct Setup {
 
 /// How a recording counts time.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Clock {
+pub(super) enum RecordedClock {
     /// Ticks (2.x).
     Ticks(Jiffies),
     /// Nanoseconds (4.20), since some moment (6.1).
     Ns { at_zero: u64 },
 }
 
-impl Clock {
+impl RecordedClock {
     pub(super) fn instant(self, t: u64) -> Instant {
         match self {
-            Clock::Ticks(jiffies) => jiffies.instant(t),
-            Clock::Ns { at_zero } => Instant::from_ns(at_zero + t),
+            RecordedClock::Ticks(jiffies) => jiffies.instant(t),
+            RecordedClock::Ns { at_zero } => Instant::from_ns(at_zero + t),
         }
     }
 }
@@ -116,9 +116,9 @@ impl Setup {
         };
         let slots = slots(header);
         let clock = match (header.ktime0, counts_ns(header)) {
-            (Some(at_zero), _) => Clock::Ns { at_zero },
-            (None, true) => Clock::Ns { at_zero: 0 },
-            (None, false) => Clock::Ticks(Jiffies::new(header.hz)),
+            (Some(at_zero), _) => RecordedClock::Ns { at_zero },
+            (None, true) => RecordedClock::Ns { at_zero: 0 },
+            (None, false) => RecordedClock::Ticks(Jiffies::new(header.hz)),
         };
         let born = clock.instant(header.t0.unwrap_or(0));
         let wakes = if header.queue.pool { Wakes::ByDriver } else { Wakes::AtOnce };

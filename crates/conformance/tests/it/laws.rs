@@ -2,7 +2,7 @@
 
 use blksched::author::{Bound, Elevator};
 use blksched::{Catalogue, Choice, Priority};
-use blksched_conformance::driver::{Script, Step};
+use blksched_conformance::driver::{Script, ScriptStep};
 use blksched_conformance::laws;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ fn among_equals_mq_deadline_bounds_waiting_as_deadline_does() {
     for seed in 0..SCRIPTS.into() {
         let mut script = Script::from_seed(seed, 400);
         for step in &mut script.steps {
-            if let Step::Submit(plan) | Step::Bridge(plan) = step {
+            if let ScriptStep::Submit(plan) | ScriptStep::Bridge(plan) = step {
                 plan.priority = Priority::NORMAL;
             }
         }

@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use blksched::Catalogue;
-use blksched_conformance::live::{Agreement, Recorded, compare};
+use blksched_conformance::live::{Agreement, RecordedSurroundings, compare};
 use blksched_traces::tracefs::{self, Event, Line};
 
 fn lines(scheduler: &str) -> Vec<Line> {
@@ -15,7 +15,7 @@ fn lines(scheduler: &str) -> Vec<Line> {
 }
 
 fn agreement(lines: &[Line], elevator: &str) -> Agreement {
-    let recorded = Recorded { nr_requests: 256, tags: 128, rotational: false, knobs: Vec::new() };
+    let recorded = RecordedSurroundings { nr_requests: 256, tags: 128, rotational: false, knobs: Vec::new() };
     compare(lines, &Catalogue::builtin().parse(elevator).unwrap(), &recorded).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn another_elevator_does_not() {
     let found = agreement(&lines("mq-deadline"), "noop");
     assert!(found.share() < 0.5, "{found:?}");
     let batches_of_one =
-        Recorded { nr_requests: 256, tags: 128, rotational: false, knobs: vec![("fifo_batch".into(), 1)] };
+        RecordedSurroundings { nr_requests: 256, tags: 128, rotational: false, knobs: vec![("fifo_batch".into(), 1)] };
     let elevator = Catalogue::builtin().parse("mq-deadline@6.18").unwrap();
     let mut lines = lines("mq-deadline");
     let same = compare(&lines, &elevator, &batches_of_one).unwrap();

@@ -114,7 +114,7 @@ fn otherwise_in(run: u32) -> Option<&'static str> {
     };
     let without_switches = |seed| {
         let mut script = Script::from_seed(seed, STEPS);
-        script.steps.retain(|step| !matches!(step, blksched_conformance::driver::Step::Switch(_)));
+        script.steps.retain(|step| !matches!(step, blksched_conformance::driver::ScriptStep::Switch(_)));
         script
     };
     let broken = (0..40).find_map(|seed| {

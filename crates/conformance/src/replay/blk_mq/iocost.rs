@@ -11,14 +11,14 @@ use blksched_traces::elevator_transcript::OpLetter;
 
 use super::same;
 
-pub(super) struct Replayed {
+pub(super) struct ReplayedIocost {
     cost: IoCost,
     ktime0: u64,
     parents: Vec<GroupId>,
 }
 
-impl Replayed {
-    pub(super) fn of(case: &Case) -> Replayed {
+impl ReplayedIocost {
+    pub(super) fn of(case: &Case) -> ReplayedIocost {
         let Header { hz, ktime0, auto, qos, model, groups, .. } = &case.header;
         let era = if case.common.kernel.starts_with("6.1.") { Era::V6_1 } else { Era::V6_12 };
         let config = Config {
@@ -37,7 +37,7 @@ impl Replayed {
             overflows: Overflows::Kernel,
             era,
         };
-        let mut replayed = Replayed { cost: IoCost::new(config), ktime0: *ktime0, parents: Vec::new() };
+        let mut replayed = ReplayedIocost { cost: IoCost::new(config), ktime0: *ktime0, parents: Vec::new() };
         for group in groups {
             let parent = GroupId(u32::try_from(group.parent).unwrap_or(0));
             let index = group.id as usize;

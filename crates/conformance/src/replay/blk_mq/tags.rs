@@ -7,20 +7,20 @@ use blksched_traces::blk_mq_transcript::tags::{Case, Event, Header, Outcome, Res
 
 use super::{same, woken};
 
-pub(super) struct Replayed {
+pub(super) struct ReplayedTags {
     era: MqEra,
     set: TagSet,
     /// What each task asked for last: a woken one asks for that again.
     asked: BTreeMap<u32, (usize, Search)>,
 }
 
-impl Replayed {
-    pub(super) fn of(case: &Case, era: MqEra) -> Replayed {
+impl ReplayedTags {
+    pub(super) fn of(case: &Case, era: MqEra) -> ReplayedTags {
         let Header { depth, round_robin, queues, shared, scheduler, min_shallow, .. } = case.header;
         let order = if round_robin { TagOrder::RoundRobin } else { TagOrder::Lowest };
         let set = TagSet::new(era, order, depth.max(1), min_shallow).for_queues(queues);
         let set = if shared && !scheduler { set.shared() } else { set };
-        Replayed { era, set, asked: BTreeMap::new() }
+        ReplayedTags { era, set, asked: BTreeMap::new() }
     }
 
     pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {

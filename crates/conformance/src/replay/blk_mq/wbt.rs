@@ -11,7 +11,7 @@ use blksched_traces::elevator_transcript::OpLetter;
 
 use super::{same, woken};
 
-pub(super) struct Replayed {
+pub(super) struct ReplayedWbt {
     throttle: Throttle,
     jiffies: Jiffies,
     ktime0: u64,
@@ -19,15 +19,15 @@ pub(super) struct Replayed {
     kinds: BTreeMap<u32, Kind>,
 }
 
-impl Replayed {
-    pub(super) fn of(case: &Case, era: MqEra) -> Replayed {
+impl ReplayedWbt {
+    pub(super) fn of(case: &Case, era: MqEra) -> ReplayedWbt {
         let Header { hz, ktime0, queue_depth, write_cache, min_lat, dirty_wait_before_ms, .. } = case.header;
         let (target, born) = (Span::from_ns(min_lat), Instant::from_ns(ktime0));
         let hz = hz.max(1);
         let mut throttle = Throttle::new(Config { era, hz, target, queue_depth, write_cache, born });
         let before = Span::from_ms(dirty_wait_before_ms).as_ns();
         throttle.dirty_wait(Instant::from_ns(ktime0.saturating_sub(before)));
-        Replayed { throttle, jiffies: Jiffies::new(hz), ktime0, kinds: BTreeMap::new() }
+        ReplayedWbt { throttle, jiffies: Jiffies::new(hz), ktime0, kinds: BTreeMap::new() }
     }
 
     pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {
