@@ -3,10 +3,10 @@
 
 #![no_main]
 
-use blksched_nbd::{Command, Export, Framing, Handshake, Limits, Parsed, ReplyReader, RequestReader, Step};
+use blksched_nbd::{Command, Export, Framing, Handshake, Limits, Parsed, ReplyReader, RequestReader, HandshakeStep};
 use libfuzzer_sys::fuzz_target;
 
-fn handshake(pieces: &[&[u8]], exports: &[Export]) -> (Vec<u8>, Step) {
+fn handshake(pieces: &[&[u8]], exports: &[Export]) -> (Vec<u8>, HandshakeStep) {
     let (mut server, mut out, mut buffer) = (Handshake::new(), Vec::new(), Vec::new());
     for piece in pieces {
         buffer.extend_from_slice(piece);
@@ -14,13 +14,13 @@ fn handshake(pieces: &[&[u8]], exports: &[Export]) -> (Vec<u8>, Step) {
             let (used, step) = server.receive(&buffer, exports, &|at| at == 0, &mut out);
             buffer.drain(..used);
             match step {
-                Step::More if used > 0 => {}
-                Step::More => break,
+                HandshakeStep::More if used > 0 => {}
+                HandshakeStep::More => break,
                 over => return (out, over),
             }
         }
     }
-    (out, Step::More)
+    (out, HandshakeStep::More)
 }
 
 fuzz_target!(|input: (&[u8], u16)| {
@@ -29,7 +29,7 @@ fuzz_target!(|input: (&[u8], u16)| {
     let (head, tail) = bytes.split_at(usize::from(cut) % (bytes.len() + 1));
     let whole = handshake(&[bytes], &exports);
     assert_eq!(handshake(&[head, tail], &exports), whole);
-    if let Step::Enter(session) = whole.1 {
+    if let HandshakeStep::Enter(session) = whole.1 {
         assert_eq!(session.export, 0, "an export that may not be opened");
     }
     for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {

@@ -10,7 +10,7 @@ const LONGEST_REPLY: u32 = 64 << 10;
 
 /// What a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ClientWish {
     /// The export's name; empty for the only one.
     pub export: String,
     /// The most that it understands; a server that offers less gets less.
@@ -31,11 +31,11 @@ pub enum Security {
     Tls,
 }
 
-impl Wish {
+impl ClientWish {
     /// Open `export`, with structured replies if the server has them.
-    pub fn open(export: &str) -> Wish {
+    pub fn open(export: &str) -> ClientWish {
         let export = export.to_owned();
-        Wish { export, framing: Framing::Structured, allocation: false, security: Security::default() }
+        ClientWish { export, framing: Framing::Structured, allocation: false, security: Security::default() }
     }
 }
 
@@ -87,13 +87,13 @@ pub enum ClientError {
 /// A client's handshake.
 #[derive(Clone, Debug)]
 pub struct ClientHandshake {
-    wish: Wish,
-    state: State,
+    wish: ClientWish,
+    state: ClientState,
     opened: Opened,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ClientState {
     Greeting,
     Securing,
     /// Waiting for the answer to this framing.
@@ -104,7 +104,7 @@ enum State {
 
 impl ClientHandshake {
     /// A handshake at its beginning; the server speaks first.
-    pub fn new(wish: Wish) -> ClientHandshake {
+    pub fn new(wish: ClientWish) -> ClientHandshake {
         let export = Export {
             name: wish.export.clone(),
             description: String::new(),
@@ -113,7 +113,7 @@ impl ClientHandshake {
             block_size: BlockSize::default(),
         };
         let opened = Opened { export, framing: Framing::Simple, allocation: false };
-        ClientHandshake { wish, state: State::Greeting, opened }
+        ClientHandshake { wish, state: ClientState::Greeting, opened }
     }
 
     /// Read at most one message off the front of `input`: answers how many bytes that was, and what it came to.
@@ -121,7 +121,7 @@ impl ClientHandshake {
     /// # Errors
     /// If the export cannot be opened.
     pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(usize, ClientStep), ClientError> {
-        if self.state == State::Greeting {
+        if self.state == ClientState::Greeting {
             return self.greeted(input, out);
         }
         let mut cursor = Cursor(input);
@@ -143,7 +143,7 @@ impl ClientHandshake {
         match self.wish.security {
             Security::Plain => self.ask_framing(self.wish.framing, out),
             Security::Tls => {
-                self.state = State::Securing;
+                self.state = ClientState::Securing;
                 put_option(out, option::STARTTLS, &[]);
             }
         }
@@ -158,33 +158,33 @@ impl ClientHandshake {
     /// The option whose answer is awaited.
     fn asked(&self) -> u32 {
         match self.state {
-            State::Securing => option::STARTTLS,
-            State::Framing(Framing::Extended) => option::EXTENDED_HEADERS,
-            State::Framing(_) => option::STRUCTURED_REPLY,
-            State::Contexts => option::SET_META_CONTEXT,
-            State::Greeting | State::Going => option::GO,
+            ClientState::Securing => option::STARTTLS,
+            ClientState::Framing(Framing::Extended) => option::EXTENDED_HEADERS,
+            ClientState::Framing(_) => option::STRUCTURED_REPLY,
+            ClientState::Contexts => option::SET_META_CONTEXT,
+            ClientState::Greeting | ClientState::Going => option::GO,
         }
     }
 
     fn answered(&mut self, kind: u32, body: &[u8], out: &mut Vec<u8>) -> Result<ClientStep, ClientError> {
         let refused = kind & answer::ERROR != 0;
         match (self.state, kind) {
-            (State::Securing, answer::ACK) => return Ok(ClientStep::Secure),
-            (State::Securing, _) if refused => return Err(ClientError::NoTls),
-            (State::Framing(framing), answer::ACK) => {
+            (ClientState::Securing, answer::ACK) => return Ok(ClientStep::Secure),
+            (ClientState::Securing, _) if refused => return Err(ClientError::NoTls),
+            (ClientState::Framing(framing), answer::ACK) => {
                 self.opened.framing = framing;
                 self.ask_contexts(out);
             }
-            (State::Framing(Framing::Extended), _) if refused => self.ask_framing(Framing::Structured, out),
-            (State::Framing(_), _) if refused => self.ask_contexts(out),
-            (State::Contexts, answer::META_CONTEXT) => {
+            (ClientState::Framing(Framing::Extended), _) if refused => self.ask_framing(Framing::Structured, out),
+            (ClientState::Framing(_), _) if refused => self.ask_contexts(out),
+            (ClientState::Contexts, answer::META_CONTEXT) => {
                 self.opened.allocation |= body.get(4..) == Some(ALLOCATION.as_bytes());
             }
-            (State::Contexts, answer::ACK) => self.ask_go(out),
-            (State::Contexts, _) if refused => self.ask_go(out),
-            (State::Going, answer::INFO) => self.informed(body)?,
-            (State::Going, answer::ACK) => return Ok(ClientStep::Enter(self.opened.clone())),
-            (State::Going, _) if refused => return Err(self.refusal(kind, body)),
+            (ClientState::Contexts, answer::ACK) => self.ask_go(out),
+            (ClientState::Contexts, _) if refused => self.ask_go(out),
+            (ClientState::Going, answer::INFO) => self.informed(body)?,
+            (ClientState::Going, answer::ACK) => return Ok(ClientStep::Enter(self.opened.clone())),
+            (ClientState::Going, _) if refused => return Err(self.refusal(kind, body)),
             _ => return Err(ClientError::Malformed("an unexpected kind of answer")),
         }
         Ok(ClientStep::More)
@@ -195,7 +195,7 @@ impl ClientHandshake {
             self.ask_contexts(out);
             return;
         }
-        self.state = State::Framing(framing);
+        self.state = ClientState::Framing(framing);
         put_option(out, self.asked(), &[]);
     }
 
@@ -204,7 +204,7 @@ impl ClientHandshake {
             self.ask_go(out);
             return;
         }
-        self.state = State::Contexts;
+        self.state = ClientState::Contexts;
         let mut body = Vec::new();
         body.put_counted(self.wish.export.as_bytes());
         body.put32(1);
@@ -213,7 +213,7 @@ impl ClientHandshake {
     }
 
     fn ask_go(&mut self, out: &mut Vec<u8>) {
-        self.state = State::Going;
+        self.state = ClientState::Going;
         let mut body = Vec::new();
         body.put_counted(self.wish.export.as_bytes());
         body.put16(1);

@@ -24,7 +24,7 @@ const HEADER: usize = 16;
 
 /// What a piece of the handshake came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum HandshakeStep {
     /// More bytes are needed; if some were used there may be more to read in what is there.
     More,
     /// The client has opened an export.
@@ -63,7 +63,7 @@ pub enum Tls {
 /// A server's handshake with one client.
 #[derive(Clone, Debug)]
 pub struct Handshake {
-    state: State,
+    state: HandshakeState,
     framing: Framing,
     /// The export for which the client has selected `base:allocation`.
     allocation: Option<usize>,
@@ -74,7 +74,7 @@ pub struct Handshake {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum HandshakeState {
     /// The client's flags come next.
     Greeted,
     /// An option comes next.
@@ -125,7 +125,7 @@ impl Handshake {
     /// The same, with TLS or without.
     pub fn with(tls: Tls) -> Handshake {
         Handshake {
-            state: State::Greeted,
+            state: HandshakeState::Greeted,
             framing: Framing::Simple,
             allocation: None,
             zeroes: Zeroes::Sent,
@@ -149,64 +149,64 @@ impl Handshake {
         exports: &[Export],
         may_open: &dyn Fn(usize) -> bool,
         out: &mut Vec<u8>,
-    ) -> (usize, Step) {
+    ) -> (usize, HandshakeStep) {
         match self.state {
-            State::Greeted => self.client_greets(input),
-            State::Haggling => self.one_option(input, Offer { exports, may_open }, out),
-            State::Over => (0, Step::Close),
+            HandshakeState::Greeted => self.client_greets(input),
+            HandshakeState::Haggling => self.one_option(input, Offer { exports, may_open }, out),
+            HandshakeState::Over => (0, HandshakeStep::Close),
         }
     }
 
-    fn client_greets(&mut self, input: &[u8]) -> (usize, Step) {
-        let Some(bits) = Cursor(input).u32() else { return (0, Step::More) };
+    fn client_greets(&mut self, input: &[u8]) -> (usize, HandshakeStep) {
+        let Some(bits) = Cursor(input).u32() else { return (0, HandshakeStep::More) };
         let fixed = u32::from(hello::FIXED_NEWSTYLE);
         let no_zeroes = u32::from(hello::NO_ZEROES);
         if bits & !(fixed | no_zeroes) != 0 {
             return self.close(4);
         }
         self.zeroes = if bits & no_zeroes != 0 { Zeroes::LeftOut } else { Zeroes::Sent };
-        self.state = State::Haggling;
-        (4, Step::More)
+        self.state = HandshakeState::Haggling;
+        (4, HandshakeStep::More)
     }
 
-    fn one_option(&mut self, input: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> (usize, Step) {
+    fn one_option(&mut self, input: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> (usize, HandshakeStep) {
         let mut cursor = Cursor(input);
         if cursor.u64().is_some_and(|magic| magic != wire::OPTION) {
             return self.close(0);
         }
-        let (Some(code), Some(length)) = (cursor.u32(), cursor.u32()) else { return (0, Step::More) };
+        let (Some(code), Some(length)) = (cursor.u32(), cursor.u32()) else { return (0, HandshakeStep::More) };
         if length > LONGEST_OPTION || self.options == MOST_OPTIONS {
             return self.close(HEADER);
         }
-        let Some(data) = cursor.bytes(length as usize) else { return (0, Step::More) };
+        let Some(data) = cursor.bytes(length as usize) else { return (0, HandshakeStep::More) };
         self.options += 1;
         let used = HEADER + length as usize;
         let step = self.answer(code, data, offer, out);
-        if step == Step::Secure {
+        if step == HandshakeStep::Secure {
             if input.len() > used {
                 return self.close(used);
             }
             // Flags stay, and the number of options.
             (self.framing, self.allocation, self.tls) = (Framing::Simple, None, Tls::Present);
-        } else if step != Step::More {
-            self.state = State::Over;
+        } else if step != HandshakeStep::More {
+            self.state = HandshakeState::Over;
         }
         (used, step)
     }
 
-    fn close(&mut self, used: usize) -> (usize, Step) {
-        self.state = State::Over;
-        (used, Step::Close)
+    fn close(&mut self, used: usize) -> (usize, HandshakeStep) {
+        self.state = HandshakeState::Over;
+        (used, HandshakeStep::Close)
     }
 
-    fn answer(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+    fn answer(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> HandshakeStep {
         match code {
             option::STARTTLS => return self.secure(data, out),
-            option::EXPORT_NAME if self.tls == Tls::Required => return Step::Close,
+            option::EXPORT_NAME if self.tls == Tls::Required => return HandshakeStep::Close,
             option::ABORT => {}
             _ if self.tls == Tls::Required => {
                 put_refusal(out, code, answer::TLS_REQUIRED, "this server takes TLS only");
-                return Step::More;
+                return HandshakeStep::More;
             }
             _ => {}
         }
@@ -214,7 +214,7 @@ impl Handshake {
             option::EXPORT_NAME => return self.open_unanswered(data, offer, out),
             option::ABORT => {
                 put_answer(out, code, answer::ACK, &[]);
-                return Step::Close;
+                return HandshakeStep::Close;
             }
             option::LIST => list(data, offer, out),
             option::INFO | option::GO => return self.open(code, data, offer, out),
@@ -223,11 +223,11 @@ impl Handshake {
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(code, data, offer, out),
             _ => put_refusal(out, code, answer::UNSUPPORTED, "this server does not know that option"),
         }
-        Step::More
+        HandshakeStep::More
     }
 
     /// `STARTTLS`.
-    fn secure(&mut self, data: &[u8], out: &mut Vec<u8>) -> Step {
+    fn secure(&mut self, data: &[u8], out: &mut Vec<u8>) -> HandshakeStep {
         let refusal = match self.tls {
             Tls::Absent => Some((answer::UNSUPPORTED, "this server has no TLS here")),
             Tls::Present => Some((answer::INVALID, "TLS is there already")),
@@ -236,37 +236,37 @@ impl Handshake {
         };
         if let Some((kind, why)) = refusal {
             put_refusal(out, option::STARTTLS, kind, why);
-            return Step::More;
+            return HandshakeStep::More;
         }
         put_answer(out, option::STARTTLS, answer::ACK, &[]);
-        Step::Secure
+        HandshakeStep::Secure
     }
 
     /// `EXPORT_NAME`: an answer without a way to refuse.
-    fn open_unanswered(&mut self, name: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
-        let Some(at) = offer.find(name) else { return Step::Close };
+    fn open_unanswered(&mut self, name: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> HandshakeStep {
+        let Some(at) = offer.find(name) else { return HandshakeStep::Close };
         let session = self.session(at);
         out.put64(offer.exports[at].size);
         out.put16(transmission_flags(&offer.exports[at], self.framing));
         if self.zeroes == Zeroes::Sent {
             out.extend_from_slice(&[0; 124]);
         }
-        Step::Enter(session)
+        HandshakeStep::Enter(session)
     }
 
     /// `INFO` and `GO`.
-    fn open(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> Step {
+    fn open(&mut self, code: u32, data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> HandshakeStep {
         let Some((name, wanted)) = parse_open(data) else {
             put_refusal(out, code, answer::INVALID, "malformed: expected a name and a list of wishes");
-            return Step::More;
+            return HandshakeStep::More;
         };
         let Some(at) = offer.find(name) else {
             put_refusal(out, code, answer::UNKNOWN, "no such export");
-            return Step::More;
+            return HandshakeStep::More;
         };
         describe(code, &offer.exports[at], self.framing, &wanted, out);
         put_answer(out, code, answer::ACK, &[]);
-        if code == option::GO { Step::Enter(self.session(at)) } else { Step::More }
+        if code == option::GO { HandshakeStep::Enter(self.session(at)) } else { HandshakeStep::More }
     }
 
     fn session(&self, export: usize) -> Session {

@@ -1,7 +1,7 @@
 //! The NBD protocol, both sides, without I/O: bytes go in, values and bytes come out, and the socket's owner moves
 //! them. From the public protocol document (`doc/proto.md` of the NBD project) and its `EXTENDED_HEADERS` extension.
 //!
-//! A server feeds what it receives to a [`Handshake`] until that says [`Step::Enter`], and from then on to a
+//! A server feeds what it receives to a [`Handshake`] until that says [`HandshakeStep::Enter`], and from then on to a
 //! [`RequestReader`]; it answers with the functions of [`reply`]. A client uses [`ClientHandshake`],
 //! [`Request::encode`] and [`ReplyReader`].
 //!
@@ -43,10 +43,10 @@ mod request;
 mod uri;
 mod wire;
 
-pub use client::{ClientError, ClientHandshake, ClientStep, Opened, Security, Wish};
+pub use client::{ClientError, ClientHandshake, ClientStep, ClientWish, Opened, Security};
 pub use errno::Errno;
 pub use export::{BlockSize, Export, Features};
-pub use handshake::{Handshake, LONGEST_OPTION, Session, Step, Tls};
+pub use handshake::{Handshake, HandshakeStep, LONGEST_OPTION, Session, Tls};
 pub use reply_reader::{Chunk, ReplyError, ReplyReader};
 pub use request::{
     Command, Extents, Framing, Holes, Limits, Parsed, Persist, Request, RequestReader, Speed, Violation,

@@ -14,12 +14,12 @@ pub struct Extent {
     /// How long it is \[bytes\]; not 0.
     pub length: u64,
     /// What it is.
-    pub state: State,
+    pub state: ExtentState,
 }
 
 /// What a stretch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ExtentState {
     /// Allocated, of any content.
     Data,
     /// Allocated, and reads as zeroes.
@@ -28,22 +28,22 @@ pub enum State {
     Hole,
 }
 
-impl State {
+impl ExtentState {
     /// As on the wire.
     pub fn bits(self) -> u32 {
         match self {
-            State::Data => 0,
-            State::Zeroes => state::ZERO,
-            State::Hole => state::HOLE | state::ZERO,
+            ExtentState::Data => 0,
+            ExtentState::Zeroes => state::ZERO,
+            ExtentState::Hole => state::HOLE | state::ZERO,
         }
     }
 
     /// From the wire; a hole of unknown content counts as data.
-    pub fn from_bits(bits: u32) -> State {
+    pub fn from_bits(bits: u32) -> ExtentState {
         match bits & (state::HOLE | state::ZERO) {
-            both if both == state::HOLE | state::ZERO => State::Hole,
-            state::ZERO => State::Zeroes,
-            _ => State::Data,
+            both if both == state::HOLE | state::ZERO => ExtentState::Hole,
+            state::ZERO => ExtentState::Zeroes,
+            _ => ExtentState::Data,
         }
     }
 }

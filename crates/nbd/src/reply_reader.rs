@@ -1,7 +1,7 @@
 //! Replies: how a client reads them.
 
 use crate::errno::Errno;
-use crate::reply::{Extent, State};
+use crate::reply::{Extent, ExtentState};
 use crate::request::Framing;
 use crate::wire::{self, Cursor, chunk};
 
@@ -172,7 +172,7 @@ fn extents(mut cursor: Cursor<'_>, next: impl Fn(&mut Cursor<'_>) -> Option<(u64
     let mut extents = Vec::new();
     while !cursor.is_empty() {
         let (length, bits) = next(&mut cursor).filter(|&(length, _)| length > 0)?;
-        extents.push(Extent { length, state: State::from_bits(bits) });
+        extents.push(Extent { length, state: ExtentState::from_bits(bits) });
     }
     (!extents.is_empty()).then_some(extents)
 }

@@ -1,9 +1,9 @@
 //! Properties: cut anywhere, the same bytes mean the same; whatever the bytes, nothing panics and nothing hangs.
 
-use blksched_nbd::reply::{self, Extent, State};
+use blksched_nbd::reply::{self, Extent, ExtentState};
 use blksched_nbd::{
-    Chunk, ClientHandshake, Command, Errno, Export, Extents, Framing, Handshake, Holes, Limits, Parsed, Persist,
-    ReplyReader, Request, RequestReader, Speed, Step, Wish,
+    Chunk, ClientHandshake, ClientWish, Command, Errno, Export, Extents, Framing, Handshake, HandshakeStep, Holes,
+    Limits, Parsed, Persist, ReplyReader, Request, RequestReader, Speed,
 };
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn exports() -> Vec<Export> {
 }
 
 /// What a server answers to `input`, which arrives in pieces that end at `cuts`.
-fn serve(input: &[u8], cuts: &[usize]) -> (Vec<u8>, Step) {
+fn serve(input: &[u8], cuts: &[usize]) -> (Vec<u8>, HandshakeStep) {
     let (mut server, mut out, mut buffer) = (Handshake::new(), Vec::new(), Vec::new());
     let mut from = 0;
     for &cut in cuts.iter().chain([&input.len()]) {
@@ -22,19 +22,19 @@ fn serve(input: &[u8], cuts: &[usize]) -> (Vec<u8>, Step) {
             let (used, step) = server.receive(&buffer, &exports(), &|_| true, &mut out);
             buffer.drain(..used);
             match step {
-                Step::More if used > 0 => {}
-                Step::More => break,
+                HandshakeStep::More if used > 0 => {}
+                HandshakeStep::More => break,
                 over => return (out, over),
             }
         }
     }
-    (out, Step::More)
+    (out, HandshakeStep::More)
 }
 
 /// What a whole and well-behaved client sends.
 fn talk(framing: Framing, allocation: bool) -> Vec<u8> {
     let (mut server, mut down, mut up, mut all) = (Handshake::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut client = ClientHandshake::new(Wish { framing, allocation, ..Wish::open("b") });
+    let mut client = ClientHandshake::new(ClientWish { framing, allocation, ..ClientWish::open("b") });
     server.greet(&mut down);
     loop {
         let (used, _) = client.receive(&down, &mut up).unwrap();
@@ -44,7 +44,7 @@ fn talk(framing: Framing, allocation: bool) -> Vec<u8> {
         assert_eq!(used, up.len().min(used));
         up.drain(..used);
         all.truncate(all.len() - up.len());
-        if step != Step::More {
+        if step != HandshakeStep::More {
             return all;
         }
     }
@@ -55,7 +55,7 @@ fn a_handshake_cut_at_any_byte_is_the_same_handshake() {
     for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
         let bytes = talk(framing, true);
         let whole = serve(&bytes, &[]);
-        assert!(matches!(whole.1, Step::Enter(_)), "{whole:?}");
+        assert!(matches!(whole.1, HandshakeStep::Enter(_)), "{whole:?}");
         for cut in 0..bytes.len() {
             assert_eq!(serve(&bytes, &[cut]), whole);
         }
@@ -83,7 +83,8 @@ fn a_request_cut_at_any_byte_asks_for_more() {
 fn replies(framing: Framing) -> Vec<(Vec<u8>, Chunk)> {
     let read = Request { cookie: 5, command: Command::Read, offset: 8192, length: 4096 };
     let status = Request { command: Command::BlockStatus { extents: Extents::Many }, ..read };
-    let stretches = vec![Extent { length: 512, state: State::Hole }, Extent { length: 3584, state: State::Data }];
+    let stretches =
+        vec![Extent { length: 512, state: ExtentState::Hole }, Extent { length: 3584, state: ExtentState::Data }];
     let bytes = |write: &dyn Fn(&mut Vec<u8>)| {
         let mut out = Vec::new();
         write(&mut out);
@@ -150,7 +151,7 @@ proptest! {
             input.extend_from_slice(&data);
         }
         let (out, step) = serve(&input, &[]);
-        if let Step::Enter(session) = step {
+        if let HandshakeStep::Enter(session) = step {
             prop_assert!(session.export < 2);
         }
         prop_assert!(out.len() <= 1024 * (1 + input.len()));
@@ -159,7 +160,7 @@ proptest! {
     #[test]
     fn random_bytes_never_panic_a_handshake(input: Vec<u8>, cut in any::<prop::sample::Index>()) {
         serve(&input, &[cut.index(input.len() + 1)]);
-        let _ = ClientHandshake::new(Wish::open("a")).receive(&input, &mut Vec::new());
+        let _ = ClientHandshake::new(ClientWish::open("a")).receive(&input, &mut Vec::new());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use blksched_nbd::reply::{Extent, State};
+use blksched_nbd::reply::{Extent, ExtentState};
 use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
@@ -270,19 +270,19 @@ pub fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec
     let mut at = start;
     while at < end && extents.len() < most {
         let (next, state) = match seek(file.as_fd(), SeekFrom::Data(at)) {
-            Ok(data) if data > at => (data.min(end), State::Hole),
-            Ok(_) => (seek(file.as_fd(), SeekFrom::Hole(at)).unwrap_or(end).clamp(at + 1, end), State::Data),
-            Err(Errno::NXIO) => (end, State::Hole),
-            Err(_) => (end, State::Data),
+            Ok(data) if data > at => (data.min(end), ExtentState::Hole),
+            Ok(_) => (seek(file.as_fd(), SeekFrom::Hole(at)).unwrap_or(end).clamp(at + 1, end), ExtentState::Data),
+            Err(Errno::NXIO) => (end, ExtentState::Hole),
+            Err(_) => (end, ExtentState::Data),
         };
         // Extents are told in whole sectors; where a hole begins within one, the sector is data.
-        let next = if next < end && state == State::Data { next.next_multiple_of(SECTOR).min(end) } else { next };
-        let next = if next < end && state == State::Hole { next - next % SECTOR } else { next };
+        let next = if next < end && state == ExtentState::Data { next.next_multiple_of(SECTOR).min(end) } else { next };
+        let next = if next < end && state == ExtentState::Hole { next - next % SECTOR } else { next };
         match next > at {
             true => extents.push(Extent { length: next - at, state }),
             false => {
                 let sector = SECTOR.min(end - at);
-                extents.push(Extent { length: sector, state: State::Data });
+                extents.push(Extent { length: sector, state: ExtentState::Data });
                 at += sector;
                 continue;
             }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use blksched_nbd::{Address, ClientHandshake, ClientStep, Framing, Opened, Security, Uri, Wish};
+use blksched_nbd::{Address, ClientHandshake, ClientStep, ClientWish, Framing, Opened, Security, Uri};
 
 use crate::tls::client::{Session, carry};
 
@@ -26,7 +26,7 @@ pub struct Entered {
 pub fn enter(uri: &Uri) -> Result<Entered, String> {
     let said = |why: String| format!("{uri}: {why}");
     let broke = |error: io::Error| said(error.to_string());
-    let wish = Wish { framing: Framing::Structured, ..Wish::open(&uri.export) };
+    let wish = ClientWish { framing: Framing::Structured, ..ClientWish::open(&uri.export) };
     match &uri.address {
         Address::Unix { path } => {
             let mut stream = UnixStream::connect(path).map_err(broke)?;
@@ -52,7 +52,7 @@ fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn plain(wish: Wish, stream: &mut (impl Read + Write)) -> Result<(Opened, Vec<u8>), String> {
+fn plain(wish: ClientWish, stream: &mut (impl Read + Write)) -> Result<(Opened, Vec<u8>), String> {
     let (mut handshake, mut input) = (ClientHandshake::new(wish), Vec::new());
     match go_on(&mut handshake, &mut input, stream)? {
         Some(opened) => Ok((opened, input)),
@@ -60,8 +60,8 @@ fn plain(wish: Wish, stream: &mut (impl Read + Write)) -> Result<(Opened, Vec<u8
     }
 }
 
-fn secure(wish: Wish, mut session: Session, mut stream: TcpStream) -> Result<Entered, String> {
-    let mut handshake = ClientHandshake::new(Wish { security: Security::Tls, ..wish });
+fn secure(wish: ClientWish, mut session: Session, mut stream: TcpStream) -> Result<Entered, String> {
+    let mut handshake = ClientHandshake::new(ClientWish { security: Security::Tls, ..wish });
     let mut input = Vec::new();
     if go_on(&mut handshake, &mut input, &mut stream)?.is_some() || !input.is_empty() {
         return Err("the server went on without TLS".to_owned());

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use blksched_nbd::{Export, Handshake, Session, Step};
+use blksched_nbd::{Export, Handshake, HandshakeStep, Session};
 use rustix::io::Errno;
 use rustls::ServerConnection;
 
@@ -180,10 +180,10 @@ impl HandshakingClient {
             let (used, step) = handshake.receive(&self.input, exports, may_open, &mut self.output);
             self.input.drain(..used);
             self.end = match step {
-                Step::More => None,
-                Step::Enter(session) => Some(End::Enter(session)),
-                Step::Close => Some(End::Close),
-                Step::Secure => {
+                HandshakeStep::More => None,
+                HandshakeStep::Enter(session) => Some(End::Enter(session)),
+                HandshakeStep::Close => Some(End::Close),
+                HandshakeStep::Secure => {
                     self.secure = Secure::Soon;
                     None
                 }

@@ -1,6 +1,6 @@
 //! The back end in memory: a sparse array of bytes; what was never written takes no room and reads as zeroes.
 
-use blksched_nbd::reply::{Extent, State};
+use blksched_nbd::reply::{Extent, ExtentState};
 
 /// The grain in which memory is taken \[bytes\].
 const CHUNK: usize = 64 << 10;
@@ -86,7 +86,7 @@ impl Memory {
         let mut done = 0;
         while done < length {
             let (chunk, _, count) = place(offset + done, usize::try_from(length - done).unwrap_or(usize::MAX));
-            let state = if self.chunks[chunk].is_some() { State::Data } else { State::Hole };
+            let state = if self.chunks[chunk].is_some() { ExtentState::Data } else { ExtentState::Hole };
             let full = extents.len() == most;
             match extents.last_mut() {
                 Some(last) if last.state == state => last.length += count as u64,
@@ -127,8 +127,8 @@ mod tests {
         memory.write(0, &vec![1; 4 * CHUNK]);
         memory.zero(100, 2 * CHUNK as u64, Place::GivenBack);
         let chunk = CHUNK as u64;
-        let hole = Extent { length: chunk, state: State::Hole };
-        let data = |length| Extent { length, state: State::Data };
+        let hole = Extent { length: chunk, state: ExtentState::Hole };
+        let data = |length| Extent { length, state: ExtentState::Data };
         assert_eq!(memory.extents(0, 4 * chunk, 9), [data(chunk), hole, data(2 * chunk)]);
         assert_eq!(memory.extents(0, 4 * chunk, 1), [data(chunk)]);
         let mut back = [1; 200];

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use blksched::{Catalogue, Span};
-use blksched_nbd::{ClientHandshake, ClientStep, Command, Export, Framing, Persist, Request, Wish};
+use blksched_nbd::{ClientHandshake, ClientStep, ClientWish, Command, Export, Framing, Persist, Request};
 use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, Shares, ask, serve};
 
 /// The export's size \[bytes\].
@@ -113,7 +113,7 @@ impl Client {
         // Who hangs fails.
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(120))).unwrap();
-        let mut handshake = ClientHandshake::new(Wish { framing: Framing::Simple, ..Wish::open("disk") });
+        let mut handshake = ClientHandshake::new(ClientWish { framing: Framing::Simple, ..ClientWish::open("disk") });
         let (mut input, mut output) = (Vec::new(), Vec::new());
         loop {
             let (used, step) = handshake.receive(&input, &mut output).unwrap();

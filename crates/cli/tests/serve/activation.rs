@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use blksched_nbd::{ClientHandshake, ClientStep, Wish};
+use blksched_nbd::{ClientHandshake, ClientStep, ClientWish};
 
 use crate::kit::{BLKSCHED, Client, Folder, Process, output};
 
@@ -25,7 +25,7 @@ fn activate(unix: UnixListener, tcp: TcpListener, words: &str) -> Process {
 fn use_both(unix: &Path, tcp: std::net::SocketAddr) {
     let stream = UnixStream::connect(unix).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-    let mut client = Client::open(stream, Wish::open("m")).unwrap();
+    let mut client = Client::open(stream, ClientWish::open("m")).unwrap();
     client.write(4096, &[9; 4096]).unwrap();
     assert_eq!(client.read(4096, 4096).unwrap(), [9; 4096]);
     let mut stream = TcpStream::connect(tcp).unwrap();
@@ -37,7 +37,7 @@ fn use_both(unix: &Path, tcp: std::net::SocketAddr) {
 /// The size of the export `m`, as its server tells it on this socket.
 fn size_of(stream: &mut TcpStream) -> u64 {
     use std::io::{Read, Write};
-    let mut handshake = ClientHandshake::new(Wish::open("m"));
+    let mut handshake = ClientHandshake::new(ClientWish::open("m"));
     let (mut input, mut output) = (Vec::new(), Vec::new());
     loop {
         let (used, step) = handshake.receive(&input, &mut output).unwrap();

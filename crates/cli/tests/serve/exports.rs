@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blksched_nbd::{Command as Asked, Wish};
+use blksched_nbd::{ClientWish, Command as Asked};
 
 use crate::kit::{ENGINES, Folder, Server, SetWhenDropped, works};
 
@@ -34,7 +34,7 @@ fn exports_come_go_and_grow_while_others_are_served() {
 
 fn come_and_go(server: &Server, folder: &Folder, b: &str) {
     let export = |words: &[&str]| server.ctl(&[&["export"], words].concat());
-    assert!(server.open_as(Wish::open("b")).is_err());
+    assert!(server.open_as(ClientWish::open("b")).is_err());
     let said = export(&["add", &format!("b={b},weight=300")]).unwrap();
     assert!(said.starts_with("4194304 bytes on disk"), "{said}");
     assert!(export(&["add", &format!("b={b}")]).unwrap_err().contains("already"));
@@ -57,7 +57,7 @@ fn come_and_go(server: &Server, folder: &Folder, b: &str) {
     assert_eq!(export(&["remove", "b", "--hard"]).as_deref(), Ok(""));
     let asked = client.send(Asked::Read, 0, 4096, &[]);
     assert!(asked.is_err() || client.receive().is_err(), "it is cut off");
-    assert!(server.open_as(Wish::open("b")).is_err());
+    assert!(server.open_as(ClientWish::open("b")).is_err());
     assert!(export(&["remove", "b"]).unwrap_err().contains("no export is called `b`"));
     assert!(server.ctl(&["get", "tenants/b/weight"]).is_err());
     assert_eq!(&std::fs::read(folder.path("b")).unwrap()[..4096], &[7; 4096], "what was written is there");

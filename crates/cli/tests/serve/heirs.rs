@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use blksched_nbd::Wish;
+use blksched_nbd::ClientWish;
 
 use crate::guest::{Guest, READ, WRITE, slot_at};
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Numbers, Process, Server, captive, output, works};
@@ -28,7 +28,7 @@ fn heir(control: &Path, hears: &str) -> UnixStream {
 }
 
 fn open(line: &Line) -> Client {
-    Client::open(connect(&line.folder.path("s")).unwrap(), Wish::open("a")).unwrap()
+    Client::open(connect(&line.folder.path("s")).unwrap(), ClientWish::open("a")).unwrap()
 }
 
 /// The same server serves the same connections, and those that come; its file is nobody else's.

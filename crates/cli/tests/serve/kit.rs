@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use blksched_nbd::{
-    Chunk, ClientHandshake, ClientStep, Command as Asked, Errno, Framing, Opened, Persist, ReplyReader, Request, Wish,
+    Chunk, ClientHandshake, ClientStep, ClientWish, Command as Asked, Errno, Framing, Opened, Persist, ReplyReader,
+    Request,
 };
 
 #[path = "processes.rs"]
@@ -110,10 +111,10 @@ impl Server {
     }
 
     pub fn open(&self, export: &str) -> Client {
-        self.open_as(Wish { framing: Framing::Extended, allocation: true, ..Wish::open(export) }).unwrap()
+        self.open_as(ClientWish { framing: Framing::Extended, allocation: true, ..ClientWish::open(export) }).unwrap()
     }
 
-    pub fn open_as(&self, wish: Wish) -> Result<Client, String> {
+    pub fn open_as(&self, wish: ClientWish) -> Result<Client, String> {
         Client::open(self.raw(), wish)
     }
 
@@ -154,7 +155,7 @@ pub struct Client {
 pub type Answer = Result<Vec<u8>, Errno>;
 
 impl Client {
-    pub fn open(mut stream: UnixStream, wish: Wish) -> Result<Client, String> {
+    pub fn open(mut stream: UnixStream, wish: ClientWish) -> Result<Client, String> {
         let mut handshake = ClientHandshake::new(wish);
         let (mut input, mut output) = (Vec::new(), Vec::new());
         loop {

@@ -1,6 +1,6 @@
 //! Any byte can be read and written, of exports of any size, whatever block their disk has.
 
-use blksched_nbd::{Command as Asked, Errno, Framing, Holes, Persist, Speed, Wish};
+use blksched_nbd::{ClientWish, Command as Asked, Errno, Framing, Holes, Persist, Speed};
 
 use crate::kit::{ENGINES, Folder, Numbers, Server, works};
 
@@ -102,7 +102,7 @@ fn writes_to_parts_of_one_block_lose_nothing_of_each_other() {
 fn what_is_zero_is_read_as_a_hole_and_a_request_that_is_too_long_costs_nobody_the_connection() {
     let server = Server::start(&["--export", "a=mem:128M"]);
     for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
-        let mut client = server.open_as(Wish { framing, ..Wish::open("a") }).unwrap();
+        let mut client = server.open_as(ClientWish { framing, ..ClientWish::open("a") }).unwrap();
         assert_eq!(client.read(4096, 1 << 20), Ok(vec![0; 1 << 20]));
         assert_eq!(client.holes, u64::from(framing != Framing::Simple));
         client.write(5000, &[1]).unwrap();

@@ -7,7 +7,7 @@ use std::process::{Command as Program, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blksched_nbd::{Command, Export, Handshake, Limits, Parsed, Persist, RequestReader, Step, reply};
+use blksched_nbd::{Command, Export, Handshake, HandshakeStep, Limits, Parsed, Persist, RequestReader, reply};
 
 use crate::kit::{Client, Folder, Numbers, Process, Server, status};
 
@@ -54,10 +54,10 @@ fn serve_medium(mut stream: UnixStream, medium: &Mutex<Medium>) -> std::io::Resu
         let (used, step) = handshake.receive(&input, std::slice::from_ref(&export), &|_| true, &mut output);
         input.drain(..used);
         match step {
-            Step::Enter(session) => break session,
-            Step::Close | Step::Secure => return Ok(()),
-            Step::More if used == 0 && output.is_empty() => read_more(&mut stream, &mut input)?,
-            Step::More => {}
+            HandshakeStep::Enter(session) => break session,
+            HandshakeStep::Close | HandshakeStep::Secure => return Ok(()),
+            HandshakeStep::More if used == 0 && output.is_empty() => read_more(&mut stream, &mut input)?,
+            HandshakeStep::More => {}
         }
     };
     stream.write_all(&output)?;

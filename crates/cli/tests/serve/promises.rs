@@ -1,6 +1,6 @@
 //! What a client may rely on.
 
-use blksched_nbd::{Command, Errno, Framing, Holes, Persist, Speed, Wish};
+use blksched_nbd::{ClientWish, Command, Errno, Framing, Holes, Persist, Speed};
 
 use crate::kit::{ENGINES, Folder, Numbers, Server, captive, output, works};
 
@@ -14,7 +14,7 @@ fn what_is_written_reads_back_on_every_engine_store_and_framing() {
             arguments.extend(caching);
             let server = Server::start(&arguments);
             for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
-                let open = || server.open_as(Wish { framing, ..Wish::open("f") }).unwrap();
+                let open = || server.open_as(ClientWish { framing, ..ClientWish::open("f") }).unwrap();
                 random_writes(&mut [open(), open()], framing as u64 + 1);
             }
         }
@@ -175,9 +175,13 @@ fn a_client_that_is_not_on_the_list_finds_nothing() {
     let exports = ["--export", "mine=mem:1M", "--export", "other=mem:1M"];
     let server = Server::start(&[&exports[..], &["--allow", &mine, "--allow", "4000000000:other"]].concat());
     server.open("mine").read(0, 512).unwrap();
-    let refused = server.open_as(Wish::open("other")).err().unwrap();
+    let refused = server.open_as(ClientWish::open("other")).err().unwrap();
     assert!(refused.contains("no such export"), "{refused}");
-    assert_eq!(server.open_as(Wish::open("")).unwrap().opened.export.size, 1 << 20, "the only one that it may open");
+    assert_eq!(
+        server.open_as(ClientWish::open("")).unwrap().opened.export.size,
+        1 << 20,
+        "the only one that it may open"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use blksched_nbd::{Command as Asked, Framing, Persist, Wish};
+use blksched_nbd::{ClientWish, Command as Asked, Framing, Persist};
 
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, SetWhenDropped, output, works};
 
@@ -100,7 +100,7 @@ fn a_server_takes_anothers_place_and_nobody_who_connects_is_refused() {
         let newcomers = scope.spawn(|| refused(&stop));
         let _at_the_latest = SetWhenDropped(&stop);
         for round in 1..=3u8 {
-            let mut client = Client::open(connect(&socket).unwrap(), Wish::open("a")).unwrap();
+            let mut client = Client::open(connect(&socket).unwrap(), ClientWish::open("a")).unwrap();
             // Acknowledged and not flushed: the one that ends makes it stable, the next one has it.
             client.write(4096 * u64::from(round), &[round; 4096]).unwrap();
             assert!(line.next(), "the server before it ended well");
@@ -148,14 +148,14 @@ fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
         Process::spawn(Command::new("sh").args(["-c", &script]).stdin(socket).stdout(Stdio::null()))
     };
     let mut first = start();
-    Client::open(connect(&folder.path("s")).unwrap(), Wish::open("m")).unwrap().leave();
+    Client::open(connect(&folder.path("s")).unwrap(), ClientWish::open("m")).unwrap().leave();
     let pid = first.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert!(first.end().success());
     // Nobody serves now.
     let waiting = connect(&folder.path("s")).unwrap();
     let _second = start();
-    let mut client = Client::open(waiting, Wish::open("m")).unwrap();
+    let mut client = Client::open(waiting, ClientWish::open("m")).unwrap();
     assert_eq!(client.read(0, 512).unwrap(), [0; 512]);
     client.leave();
 }
@@ -189,7 +189,7 @@ fn what_clients_were_in_the_middle_of_goes_on_at_the_next_server() {
     let engines = ENGINES.into_iter().filter(|engine| works(engine));
     for (engine, framing) in engines.flat_map(|engine| framings.map(|framing| (engine, framing))) {
         let mut line = Line::on(engine);
-        let wish = || Wish { framing, allocation: true, ..Wish::open("a") };
+        let wish = || ClientWish { framing, allocation: true, ..ClientWish::open("a") };
         let open = || Client::open(connect(&line.folder.path("s")).unwrap(), wish()).unwrap();
         let (mut busy, mut others) = (open(), [open(), open()]);
         let (mut last, write) = ([0u64; 16], Asked::Write(Persist::Lazily));

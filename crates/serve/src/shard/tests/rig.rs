@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use blksched::reasons::NoListener;
 use blksched::{GroupId, Limits as QueueLimits, QueueConfig, Sector};
-use blksched_nbd::reply::{Extent, State};
+use blksched_nbd::reply::{Extent, ExtentState};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 
 use super::super::*;
@@ -314,7 +314,7 @@ fn fill(io: &mut Io) {
 /// To this file system, everything is data.
 pub fn tell_extents(io: &mut Io) {
     if let Io::Extents(_, question, extents) = io {
-        extents.push(Extent { length: question.length, state: State::Data });
+        extents.push(Extent { length: question.length, state: ExtentState::Data });
     }
 }
 
