@@ -6,14 +6,14 @@
 use std::path::Path;
 
 use blksched_simulate::recording::{Damage, Reading, in_memory, recording};
-use blksched_traces::blktrace::{self, BlktraceError, Event};
+use blksched_traces::blktrace::{self, BlktraceError, BlktraceEvent};
 use blksched_traces::call_log::CallLog;
-use blksched_traces::columns::{Rows, Spec};
+use blksched_traces::columns::{RowReader, Spec};
 use blksched_traces::elevator_transcript::ReadError;
 use blksched_traces::{blkparse, presets, tracefs, vscsi};
 use libfuzzer_sys::fuzz_target;
 
-fn written(events: &[Event]) -> Vec<u8> {
+fn written(events: &[BlktraceEvent]) -> Vec<u8> {
     let mut bytes = Vec::new();
     events.iter().for_each(|event| event.write(&mut bytes).expect("memory takes everything"));
     bytes
@@ -29,7 +29,7 @@ fn rows(bytes: &[u8]) {
     let own = [Spec::columns(&text, ",", 0), Spec::pattern(&text, 0)];
     let built_in = presets::presets().into_iter().map(|preset| preset.spec);
     for spec in built_in.chain(own.into_iter().flatten()) {
-        let mut rows = Rows::new(bytes, spec);
+        let mut rows = RowReader::new(bytes, spec);
         while let Some(row) = rows.row().expect("memory can be read") {
             assert!(row.as_ref().is_ok_and(|row| row.bytes < u64::MAX) || row.is_err_and(|error| error.line > 0));
         }

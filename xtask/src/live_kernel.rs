@@ -17,7 +17,7 @@ use std::process::Command;
 use anyhow::Result;
 use blksched::{Catalogue, Choice};
 use blksched_conformance::live::{Agreement, RecordedSurroundings, compare};
-use blksched_traces::tracefs::{self, Event, Line};
+use blksched_traces::tracefs::{self, TracefsEvent, TracefsLine};
 
 use crate::Verdict;
 use crate::loop_device::LoopDevice;
@@ -156,7 +156,7 @@ fn missing() -> Option<String> {
 }
 
 /// Run the jobs and read what the kernel did.
-fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<Line>> {
+fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<TracefsLine>> {
     device.choose(scene.scheduler)?;
     let jobs = folder.join("jobs.fio");
     std::fs::write(&jobs, format!("{GLOBAL}{}", scene.jobs))?;
@@ -181,7 +181,7 @@ fn of_this_kernel(scheduler: &str) -> Result<Choice> {
 }
 
 /// Compare, tell, and say whether all that must agree does.
-fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
+fn report(device: &LoopDevice, scene: &Scene, lines: &[TracefsLine]) -> Result<bool> {
     let choice = of_this_kernel(scene.scheduler)?;
     let recorded = RecordedSurroundings {
         nr_requests: device.number_in("nr_requests")?,
@@ -210,12 +210,12 @@ fn report(device: &LoopDevice, scene: &Scene, lines: &[Line]) -> Result<bool> {
 }
 
 /// How many requests the device had at a time, at most. Far fewer than its tags while others wait: somebody cut them.
-fn most_in_flight(lines: &[Line]) -> u32 {
+fn most_in_flight(lines: &[TracefsLine]) -> u32 {
     let flying = lines.iter().scan(0_u32, |flying, line| {
         *flying = match line.event {
-            Event::Issue => *flying + 1,
-            Event::Complete | Event::Requeue => flying.saturating_sub(1),
-            Event::BioQueue | Event::Insert | Event::Merge => *flying,
+            TracefsEvent::Issue => *flying + 1,
+            TracefsEvent::Complete | TracefsEvent::Requeue => flying.saturating_sub(1),
+            TracefsEvent::BioQueue | TracefsEvent::Insert | TracefsEvent::Merge => *flying,
         };
         Some(*flying)
     });

@@ -12,9 +12,9 @@ use blksched::{
 use blksched_traces::call_log as file;
 
 /// A queue's surroundings, as the header has them.
-pub fn queue_to_file(config: &QueueConfig) -> file::Queue {
+pub fn queue_to_file(config: &QueueConfig) -> file::QueueSurroundings {
     let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
-    file::Queue {
+    file::QueueSurroundings {
         born: config.born.as_ns(),
         depth: config.depth,
         max_sectors,
@@ -67,8 +67,8 @@ fn wake_to_file(wake: WakeRule) -> file::Wake {
 }
 
 /// A header's queue.
-pub fn queue_from_file(queue: &file::Queue) -> QueueConfig {
-    let file::Queue { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
+pub fn queue_from_file(queue: &file::QueueSurroundings) -> QueueConfig {
+    let file::QueueSurroundings { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
     QueueConfig {
         limits: Limits { max_sectors, max_segments, rotational, volatile_cache, fua },
         depth: queue.depth,

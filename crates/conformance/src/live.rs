@@ -17,7 +17,7 @@ use blksched::{
     Bio, BlockQueue, Choice, Class, Durability, InFlight, Instant, Limits, Next, Op, Outcome, Priority, QueueConfig,
     Sector, Slots, Submitted, SubmitterId, Tag,
 };
-use blksched_traces::tracefs::{Event, Line};
+use blksched_traces::tracefs::{TracefsEvent, TracefsLine};
 
 /// What the recorded queue was like.
 #[derive(Clone, Debug)]
@@ -83,7 +83,11 @@ impl Agreement {
 ///
 /// # Errors
 /// If the elevator has no such knob.
-pub fn compare(lines: &[Line], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Agreement, KnobError> {
+pub fn compare(
+    lines: &[TracefsLine],
+    elevator: &Choice,
+    recorded: &RecordedSurroundings,
+) -> Result<Agreement, KnobError> {
     let mut taken = Taken::new();
     let mut unexplained = BTreeSet::new();
     loop {
@@ -111,7 +115,7 @@ const MOMENTS: usize = 24;
 /// Is there a moment at which the elevator, asked then, would have chosen what the kernel issued in `line`? It lies
 /// behind the last decision, while the device had no tag left. If so it is put into `taken`.
 fn explain(
-    lines: &[Line],
+    lines: &[TracefsLine],
     elevator: &Choice,
     recorded: &RecordedSurroundings,
     line: usize,
@@ -120,15 +124,16 @@ fn explain(
     let flying = in_flight(&lines[..line]);
     let issued = &lines[line - 1];
     let within = issued.sector..issued.sector + u64::from(issued.sectors.max(1));
-    let is_theirs = |nth: &usize| lines[nth - 1].event == Event::Insert && within.contains(&lines[nth - 1].sector);
+    let is_theirs =
+        |nth: &usize| lines[nth - 1].event == TracefsEvent::Insert && within.contains(&lines[nth - 1].sector);
     let Some(inserted) = (1..line).rev().find(is_theirs) else { return Ok(false) };
-    let before = (1..line).rev().find(|nth| lines[nth - 1].event == Event::Issue).unwrap_or(1);
+    let before = (1..line).rev().find(|nth| lines[nth - 1].event == TracefsEvent::Issue).unwrap_or(1);
     let decided = taken.get(&before).copied().unwrap_or(before);
     // Only an insert can have changed what was chosen: asked right before one, or at once, as the run that sent what
     // was decided last went on until no tag was left.
     let went_on = |nth: usize| nth == decided || nth == before;
     let changes =
-        |&nth: &usize| flying[nth - 1] >= recorded.tags && (went_on(nth) || lines[nth].event == Event::Insert);
+        |&nth: &usize| flying[nth - 1] >= recorded.tags && (went_on(nth) || lines[nth].event == TracefsEvent::Insert);
     let moments = (inserted.max(decided)..line - 1).filter(changes).take(MOMENTS);
     for moment in moments {
         taken.insert(line, moment);
@@ -142,11 +147,11 @@ fn explain(
 }
 
 /// How many requests the device has behind each line.
-fn in_flight(lines: &[Line]) -> Vec<u32> {
-    let count = |flying: &mut u32, line: &Line| {
+fn in_flight(lines: &[TracefsLine]) -> Vec<u32> {
+    let count = |flying: &mut u32, line: &TracefsLine| {
         *flying = match line.event {
-            Event::Issue => *flying + 1,
-            Event::Complete => flying.saturating_sub(1),
+            TracefsEvent::Issue => *flying + 1,
+            TracefsEvent::Complete => flying.saturating_sub(1),
             _ => *flying,
         };
         Some(*flying)
@@ -156,7 +161,7 @@ fn in_flight(lines: &[Line]) -> Vec<u32> {
 
 /// Play the lines once.
 fn play(
-    lines: &[Line],
+    lines: &[TracefsLine],
     elevator: &Choice,
     recorded: &RecordedSurroundings,
     taken: &Taken,
@@ -215,7 +220,7 @@ struct Inserted {
 }
 
 impl Player {
-    fn new(lines: &[Line], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Player, KnobError> {
+    fn new(lines: &[TracefsLine], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Player, KnobError> {
         // One bio is one request: merges of bios are no events, and a request's growth changes no place in an order.
         let limits = Limits { max_segments: 1, rotational: recorded.rotational, ..Limits::default() };
         let slots = Slots::Unbounded { nr_requests: recorded.nr_requests };
@@ -240,25 +245,25 @@ impl Player {
         })
     }
 
-    fn step(&mut self, nth: usize, line: &Line) {
+    fn step(&mut self, nth: usize, line: &TracefsLine) {
         // Lines of two CPUs may stand a little out of order.
         self.clock = self.clock.max(Instant::from_ns(line.time_us * 1000));
         match line.event {
-            Event::Insert => self.insert(nth, line),
-            Event::Issue => {
+            TracefsEvent::Insert => self.insert(nth, line),
+            TracefsEvent::Issue => {
                 self.issue(nth, line);
                 self.in_flight += 1;
             }
-            Event::Complete => {
+            TracefsEvent::Complete => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.complete(line);
             }
-            Event::BioQueue | Event::Merge | Event::Requeue => {}
+            TracefsEvent::BioQueue | TracefsEvent::Merge | TracefsEvent::Requeue => {}
         }
         self.queue.deliveries().for_each(drop);
     }
 
-    fn insert(&mut self, nth: usize, line: &Line) {
+    fn insert(&mut self, nth: usize, line: &TracefsLine) {
         let Some(bio) = bio(nth, line) else { return };
         if let Submitted::Inserted(rq) = self.queue.submit(self.clock, bio) {
             self.by_sector.insert(line.sector, rq);
@@ -267,7 +272,7 @@ impl Player {
     }
 
     /// The kernel issued this; would we have?
-    fn issue(&mut self, nth: usize, line: &Line) {
+    fn issue(&mut self, nth: usize, line: &TracefsLine) {
         self.agreement.issued += 1;
         let Some(theirs) = self.request(line) else {
             self.agreement.unseen += 1;
@@ -302,7 +307,7 @@ impl Player {
         }
     }
 
-    fn differ(&mut self, nth: usize, line: &Line, ours: Result<RequestId, Next>) {
+    fn differ(&mut self, nth: usize, line: &TracefsLine, ours: Result<RequestId, Next>) {
         let (time_us, kernel) = (line.time_us, line.sector);
         let difference = |ours: String| Difference { line: nth, time_us, kernel, ours };
         match ours {
@@ -328,7 +333,7 @@ impl Player {
     /// The kernel has issued what we had issued before it. If another CPU did so a moment later, the two only stand in
     /// the other order in the trace; if it was among the next few, and the device had no tag left but the one that came
     /// free, both had been taken before and were sent in the other order.
-    fn settle(&mut self, ahead: &IssuedEarly, line: &Line) {
+    fn settle(&mut self, ahead: &IssuedEarly, line: &TracefsLine) {
         let raced = ahead.cpu != line.cpu && line.time_us.saturating_sub(ahead.time_us) <= RACE_US;
         let swapped = self.agreement.issued - ahead.nth <= SWAPPED && self.in_flight + 1 >= self.tags;
         if !raced && !swapped {
@@ -341,7 +346,7 @@ impl Player {
     }
 
     /// A completed request that we have not issued yet goes first, so that the books stay even.
-    fn complete(&mut self, line: &Line) {
+    fn complete(&mut self, line: &TracefsLine) {
         let Some(rq) = self.request(line) else { return };
         if self.queue.requests()[rq].stage == Stage::Queued && !self.behind.contains(&rq) {
             // Two requests at one place: the trace does not say which of them this is.
@@ -367,7 +372,7 @@ impl Player {
     }
 
     /// Ours of the kernel's request: it may have grown at its front by bios whose merges the trace does not show.
-    fn request(&self, line: &Line) -> Option<RequestId> {
+    fn request(&self, line: &TracefsLine) -> Option<RequestId> {
         let within = line.sector..line.sector + u64::from(line.sectors.max(1));
         self.by_sector.range(within).next().map(|(_, &rq)| rq)
     }
@@ -380,7 +385,7 @@ fn take(all: &mut Vec<RequestId>, rq: RequestId) -> bool {
 }
 
 /// What was inserted; `None` if it moves no data.
-fn bio(nth: usize, line: &Line) -> Option<Bio> {
+fn bio(nth: usize, line: &TracefsLine) -> Option<Bio> {
     let letters = line.rwbs.trim_start_matches('F');
     let op = match letters.chars().next()? {
         'R' => Op::Read,

@@ -9,7 +9,7 @@ use blksched::author::Request;
 use blksched::reasons::End;
 use blksched::{Bio, Command, Durability, Instant, Op, Sector, Submitted, SubmitterId};
 use blksched_calls::LoggedQueue;
-use blksched_traces::blktrace::{Action, Event, Kind};
+use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
 
 use crate::ServeError;
 use crate::backend::SECTOR;
@@ -91,7 +91,7 @@ impl Trace {
 
     /// A client is from now on `name`.
     pub fn process(&mut self, now: Instant, submitter: SubmitterId, name: &str) {
-        let event = Event::process(now.as_ns(), submitter.0, name);
+        let event = BlktraceEvent::process(now.as_ns(), submitter.0, name);
         self.file.write(|file| event.write(file));
     }
 
@@ -129,14 +129,14 @@ impl Trace {
         &mut self,
         now: Instant,
         action: Action,
-        kind: Kind,
+        kind: Categories,
         start: Sector,
         sectors: u32,
         submitter: SubmitterId,
         error: u16,
     ) {
         self.sequence += 1;
-        let event = Event {
+        let event = BlktraceEvent {
             sequence: self.sequence,
             time: now.as_ns(),
             sector: start.0,
@@ -146,19 +146,19 @@ impl Trace {
             pid: submitter.0,
             device: NBD_MAJOR << 20,
             error,
-            ..Event::default()
+            ..BlktraceEvent::default()
         };
         self.file.write(|file| event.write(file));
     }
 }
 
-fn kind(op: Op, durability: Durability) -> Kind {
-    let fua = if durability.fua { Kind::FUA } else { 0 };
-    Kind(match op {
-        Op::Read => Kind::READ | Kind::SYNC,
-        Op::Write => Kind::WRITE | Kind::SYNC | fua,
-        Op::Discard => Kind::WRITE | Kind::DISCARD | fua,
-        Op::WriteZeroes => Kind::WRITE | fua,
-        Op::Flush => Kind::WRITE | Kind::FLUSH,
+fn kind(op: Op, durability: Durability) -> Categories {
+    let fua = if durability.fua { Categories::FUA } else { 0 };
+    Categories(match op {
+        Op::Read => Categories::READ | Categories::SYNC,
+        Op::Write => Categories::WRITE | Categories::SYNC | fua,
+        Op::Discard => Categories::WRITE | Categories::DISCARD | fua,
+        Op::WriteZeroes => Categories::WRITE | fua,
+        Op::Flush => Categories::WRITE | Categories::FLUSH,
     })
 }

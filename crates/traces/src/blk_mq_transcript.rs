@@ -23,7 +23,7 @@ pub const FORMAT: &str = "blk-mq-transcript/1";
 /// What a case was recorded of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum CaseKind {
     /// io.cost.
     Iocost,
     /// The slots of requests.
@@ -38,7 +38,7 @@ pub struct Common {
     /// [`FORMAT`].
     pub format: String,
     /// Of what.
-    pub kind: Kind,
+    pub kind: CaseKind,
     /// Whose decisions, as in `6.1.192`.
     pub kernel: String,
     /// The case's name.
@@ -47,7 +47,7 @@ pub struct Common {
 
 /// An event, and its line as recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded<E> {
+pub struct RecordedEvent<E> {
     /// What happened.
     pub event: E,
     /// Its text, for messages about a difference.
@@ -62,7 +62,7 @@ pub struct Case<H, E> {
     /// What this kind of header has besides.
     pub header: H,
     /// The further lines.
-    pub events: Vec<Recorded<E>>,
+    pub events: Vec<RecordedEvent<E>>,
 }
 
 /// Is it such a file? (If its first bytes name the format.)
@@ -77,7 +77,7 @@ pub fn is_transcript(path: &Path) -> Result<bool, ReadError> {
 ///
 /// # Errors
 /// If it cannot be read, or its first line is no header.
-pub fn kind(path: &Path) -> Result<Kind, ReadError> {
+pub fn kind(path: &Path) -> Result<CaseKind, ReadError> {
     let mut lines = Lines::of(BufReader::new(open(path)?), path);
     let Some(first) = lines.next() else { return Err(empty(path)) };
     let (line, text) = first?;
@@ -96,7 +96,7 @@ impl<H: DeserializeOwned, E: DeserializeOwned> Case<H, E> {
             let (line, text) = line?;
             match header {
                 None => header = Some((parse(path, line, &text)?, parse(path, line, &text)?)),
-                Some(_) => events.push(Recorded { event: parse(path, line, &text)?, text }),
+                Some(_) => events.push(RecordedEvent { event: parse(path, line, &text)?, text }),
             }
         }
         let (common, header) = header.ok_or_else(|| empty(path))?;

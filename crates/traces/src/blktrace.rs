@@ -13,7 +13,7 @@ const HEADER: usize = 48;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct BlktraceEvent {
     /// Its number on its CPU, from 1; 0 for notes.
     pub sequence: u32,
     /// When \[ns\], on a clock that starts anywhere.
@@ -25,7 +25,7 @@ pub struct Event {
     /// What happened.
     pub action: Action,
     /// Of what kind of I/O.
-    pub kind: Kind,
+    pub kind: Categories,
     /// The process.
     pub pid: u32,
     /// The device, as the kernel numbers it: major << 20 | minor.
@@ -78,20 +78,20 @@ pub enum Action {
 
 /// Codes, and the category bit that belongs to each.
 const ACTIONS: [(Action, u16, u16, &str); 14] = [
-    (Action::Queue, 1, Kind::QUEUE, "Q"),
-    (Action::BackMerge, 2, Kind::QUEUE, "M"),
-    (Action::FrontMerge, 3, Kind::QUEUE, "F"),
-    (Action::GetRequest, 4, Kind::QUEUE, "G"),
-    (Action::SleepRequest, 5, Kind::QUEUE, "S"),
-    (Action::Requeue, 6, Kind::REQUEUE, "R"),
-    (Action::Issue, 7, Kind::ISSUE, "D"),
-    (Action::Complete, 8, Kind::COMPLETE, "C"),
-    (Action::Plug, 9, Kind::QUEUE, "P"),
-    (Action::Unplug, 10, Kind::QUEUE, "U"),
-    (Action::UnplugTimer, 11, Kind::QUEUE, "UT"),
-    (Action::Insert, 12, Kind::QUEUE, "I"),
+    (Action::Queue, 1, Categories::QUEUE, "Q"),
+    (Action::BackMerge, 2, Categories::QUEUE, "M"),
+    (Action::FrontMerge, 3, Categories::QUEUE, "F"),
+    (Action::GetRequest, 4, Categories::QUEUE, "G"),
+    (Action::SleepRequest, 5, Categories::QUEUE, "S"),
+    (Action::Requeue, 6, Categories::REQUEUE, "R"),
+    (Action::Issue, 7, Categories::ISSUE, "D"),
+    (Action::Complete, 8, Categories::COMPLETE, "C"),
+    (Action::Plug, 9, Categories::QUEUE, "P"),
+    (Action::Unplug, 10, Categories::QUEUE, "U"),
+    (Action::UnplugTimer, 11, Categories::QUEUE, "UT"),
+    (Action::Insert, 12, Categories::QUEUE, "I"),
     (Action::Split, 13, 0, "X"),
-    (Action::Remap, 15, Kind::QUEUE, "A"),
+    (Action::Remap, 15, Categories::QUEUE, "A"),
 ];
 
 /// The plain actions, each at its code: readers ask for every event.
@@ -118,8 +118,8 @@ impl Action {
         ACTIONS.iter().find(|row| row.0 == action).expect("every plain action has a row")
     }
 
-    fn of(code: u16, kind: Kind) -> Action {
-        if kind.0 & Kind::NOTIFY != 0 {
+    fn of(code: u16, kind: Categories) -> Action {
+        if kind.0 & Categories::NOTIFY != 0 {
             return Action::Note(code);
         }
         BY_CODE.get(usize::from(code)).copied().flatten().unwrap_or(Action::Other(code))
@@ -128,7 +128,7 @@ impl Action {
     /// Its code and the category bits it brings.
     fn code(self) -> (u16, u16) {
         match self {
-            Action::Note(code) => (code, Kind::NOTIFY),
+            Action::Note(code) => (code, Categories::NOTIFY),
             Action::Other(code) => (code, 0),
             action => (Action::row(action).1, Action::row(action).2),
         }
@@ -137,9 +137,9 @@ impl Action {
 
 /// Category bits: what kind of I/O an event is about, and what kind of event it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind(pub u16);
+pub struct Categories(pub u16);
 
-impl Kind {
+impl Categories {
     /// Disk to memory.
     pub const READ: u16 = 1 << 0;
     /// Memory to disk.
@@ -166,16 +166,17 @@ impl Kind {
     pub fn letters(self) -> String {
         let has = |bit| self.0 & bit != 0;
         let mut text = String::new();
-        if has(Kind::FLUSH) {
+        if has(Categories::FLUSH) {
             text.push('F');
         }
         text.push(match () {
-            () if has(Kind::DISCARD) => 'D',
-            () if has(Kind::WRITE) => 'W',
-            () if has(Kind::READ) => 'R',
+            () if has(Categories::DISCARD) => 'D',
+            () if has(Categories::WRITE) => 'W',
+            () if has(Categories::READ) => 'R',
             () => 'N',
         });
-        let flags = [(Kind::FUA, 'F'), (Kind::AHEAD, 'A'), (Kind::SYNC, 'S'), (Kind::META, 'M')];
+        let flags =
+            [(Categories::FUA, 'F'), (Categories::AHEAD, 'A'), (Categories::SYNC, 'S'), (Categories::META, 'M')];
         text.extend(flags.into_iter().filter(|&(bit, _)| has(bit)).map(|(_, letter)| letter));
         text
     }
@@ -214,7 +215,7 @@ pub fn is_trace(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// If `input` cannot be read, or something else than an event stands where one should.
-pub fn read(input: impl Read) -> Result<Vec<Event>, BlktraceError> {
+pub fn read(input: impl Read) -> Result<Vec<BlktraceEvent>, BlktraceError> {
     events(BufReader::new(input)).collect()
 }
 
@@ -235,7 +236,7 @@ impl<I: BufRead> Events<I> {
     ///
     /// # Errors
     /// If the input cannot be read, or something else than an event stands where one should.
-    pub fn next_into(&mut self, event: &mut Event) -> Result<bool, BlktraceError> {
+    pub fn next_into(&mut self, event: &mut BlktraceEvent) -> Result<bool, BlktraceError> {
         let read = !self.ended && self.read_into(event).inspect_err(|_| self.ended = true)?;
         self.ended = !read;
         Ok(read)
@@ -249,9 +250,9 @@ impl<I: BufRead> Events<I> {
     pub fn several(
         &mut self,
         wanted: impl Fn(Action) -> bool,
-        mut take: impl FnMut(&Event, &[u8]),
+        mut take: impl FnMut(&BlktraceEvent, &[u8]),
     ) -> Result<bool, BlktraceError> {
-        let (mut event, mut at, mut taken, mut damage) = (Event::default(), 0, 0, None);
+        let (mut event, mut at, mut taken, mut damage) = (BlktraceEvent::default(), 0, 0, None);
         let buffer = if self.ended { &[][..] } else { self.input.fill_buf().unwrap_or_default() };
         while let Some(header) = buffer.get(at..).and_then(|rest| rest.first_chunk::<HEADER>()) {
             let Some(order) = order_of(header) else {
@@ -288,8 +289,8 @@ impl<I: BufRead> Events<I> {
     fn one(
         &mut self,
         wanted: impl Fn(Action) -> bool,
-        mut take: impl FnMut(&Event, &[u8]),
-        mut event: Event,
+        mut take: impl FnMut(&BlktraceEvent, &[u8]),
+        mut event: BlktraceEvent,
     ) -> Result<bool, BlktraceError> {
         let read = self.next_into(&mut event)?;
         if read && wanted(event.action) {
@@ -299,7 +300,7 @@ impl<I: BufRead> Events<I> {
         Ok(read)
     }
 
-    fn read_into(&mut self, into: &mut Event) -> Result<bool, BlktraceError> {
+    fn read_into(&mut self, into: &mut BlktraceEvent) -> Result<bool, BlktraceError> {
         let event = self.read + 1;
         let failed = |source| BlktraceError::Io { event, source };
         let mut header = [0; HEADER];
@@ -323,10 +324,10 @@ impl<I: BufRead> Events<I> {
 }
 
 impl<I: BufRead> Iterator for Events<I> {
-    type Item = Result<Event, BlktraceError>;
+    type Item = Result<BlktraceEvent, BlktraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut event = Event::default();
+        let mut event = BlktraceEvent::default();
         self.next_into(&mut event).map(|read| read.then_some(event)).transpose()
     }
 }
@@ -342,7 +343,7 @@ fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
 
 /// In which order a number's bytes stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum ByteOrder {
     Little,
     Big,
 }
@@ -358,11 +359,11 @@ fn magic_of(header: &[u8; HEADER]) -> u32 {
 
 /// `None`: these bytes begin no event.
 #[inline]
-fn order_of(header: &[u8; HEADER]) -> Option<Order> {
+fn order_of(header: &[u8; HEADER]) -> Option<ByteOrder> {
     const SWAPPED: u32 = (MAGIC | VERSION).swap_bytes();
     match magic_of(header) {
-        magic if magic == MAGIC | VERSION => Some(Order::Little),
-        SWAPPED => Some(Order::Big),
+        magic if magic == MAGIC | VERSION => Some(ByteOrder::Little),
+        SWAPPED => Some(ByteOrder::Big),
         _ => None,
     }
 }
@@ -389,30 +390,30 @@ fn short<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u16 {
 }
 
 #[inline]
-fn action_of(header: &[u8; HEADER], order: Order) -> Action {
-    let action = if order == Order::Little { word::<true>(header, 28) } else { word::<false>(header, 28) };
-    Action::of(action as u16, Kind((action >> 16) as u16))
+fn action_of(header: &[u8; HEADER], order: ByteOrder) -> Action {
+    let action = if order == ByteOrder::Little { word::<true>(header, 28) } else { word::<false>(header, 28) };
+    Action::of(action as u16, Categories((action >> 16) as u16))
 }
 
 /// Of its payload.
 #[inline]
-fn length_of(header: &[u8; HEADER], order: Order) -> usize {
-    usize::from(if order == Order::Little { short::<true>(header, 46) } else { short::<false>(header, 46) })
+fn length_of(header: &[u8; HEADER], order: ByteOrder) -> usize {
+    usize::from(if order == ByteOrder::Little { short::<true>(header, 46) } else { short::<false>(header, 46) })
 }
 
 /// The event of these bytes, without its payload.
 #[inline]
-fn decode(header: &[u8; HEADER], order: Order, event: &mut Event) {
+fn decode(header: &[u8; HEADER], order: ByteOrder, event: &mut BlktraceEvent) {
     match order {
-        Order::Little => decode_as::<true>(header, event),
-        Order::Big => decode_as::<false>(header, event),
+        ByteOrder::Little => decode_as::<true>(header, event),
+        ByteOrder::Big => decode_as::<false>(header, event),
     }
 }
 
 #[inline]
-fn decode_as<const LITTLE: bool>(header: &[u8; HEADER], event: &mut Event) {
+fn decode_as<const LITTLE: bool>(header: &[u8; HEADER], event: &mut BlktraceEvent) {
     let action = word::<LITTLE>(header, 28);
-    event.kind = Kind((action >> 16) as u16);
+    event.kind = Categories((action >> 16) as u16);
     event.action = Action::of(action as u16, event.kind);
     event.sequence = word::<LITTLE>(header, 4);
     event.time = long::<LITTLE>(header, 8);
@@ -425,7 +426,7 @@ fn decode_as<const LITTLE: bool>(header: &[u8; HEADER], event: &mut Event) {
     event.payload.clear();
 }
 
-impl Event {
+impl BlktraceEvent {
     /// Append it to a trace. The action's own category bit is added to its kind.
     ///
     /// # Errors
@@ -453,10 +454,10 @@ impl Event {
     }
 
     /// The note by which a trace tells a process's name.
-    pub fn process(time: u64, pid: u32, name: &str) -> Event {
+    pub fn process(time: u64, pid: u32, name: &str) -> BlktraceEvent {
         let mut payload: Vec<u8> = name.bytes().take(15).collect();
         payload.push(0);
-        Event { time, pid, action: Action::Note(0), payload, ..Event::default() }
+        BlktraceEvent { time, pid, action: Action::Note(0), payload, ..BlktraceEvent::default() }
     }
 }
 
@@ -465,11 +466,11 @@ mod tests {
     use super::*;
 
     /// `7,4 1 2 0.000035486 2145 G R 0 + 128` as blkparse prints an event: CPU, number, time, pid, action, kind, place.
-    fn as_blkparse_prints(event: &Event, zero: u64) -> String {
+    fn as_blkparse_prints(event: &BlktraceEvent, zero: u64) -> String {
         let since = event.time - zero;
         let (seconds, ns) = (since / 1_000_000_000, since % 1_000_000_000);
         let (major, minor) = (event.device >> 20, event.device & 0xf_ffff);
-        let Event { cpu, sequence, pid, action, kind, sector, .. } = event;
+        let BlktraceEvent { cpu, sequence, pid, action, kind, sector, .. } = event;
         let place = if event.bytes > 0 { format!(" {sector} + {}", event.bytes / 512) } else { String::new() };
         // Whatever moves no data is of no kind to blkparse.
         let kind = if event.bytes > 0 { kind.letters() } else { "N".to_owned() };
@@ -491,8 +492,9 @@ mod tests {
             include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0"),
             include_bytes!("../../../testdata/traces/mq-deadline.blktrace.1"),
         ];
-        let events: Vec<Event> = files.into_iter().flat_map(|file| read(file).unwrap()).collect();
-        let mut ours: Vec<&Event> = events.iter().filter(|event| !matches!(event.action, Action::Note(_))).collect();
+        let events: Vec<BlktraceEvent> = files.into_iter().flat_map(|file| read(file).unwrap()).collect();
+        let mut ours: Vec<&BlktraceEvent> =
+            events.iter().filter(|event| !matches!(event.action, Action::Note(_))).collect();
         ours.sort_by_key(|event| event.time);
         let zero = ours[0].time;
         let mut ours: Vec<String> = ours.into_iter().map(|event| as_blkparse_prints(event, zero)).collect();
@@ -523,11 +525,12 @@ mod tests {
         let wanted = |action| matches!(action, Action::Queue | Action::Unplug | Action::Note(_));
         let all = read(&file[..]).unwrap();
         let fifth: usize = all[..5].iter().map(|event| HEADER + event.payload.len()).sum();
-        let expected: Vec<Event> = all.into_iter().filter(|event| wanted(event.action)).collect();
+        let expected: Vec<BlktraceEvent> = all.into_iter().filter(|event| wanted(event.action)).collect();
         for buffer in [1, 47, 48, 100, 4096, 1 << 20] {
             let (mut reader, mut seen) = (events(BufReader::with_capacity(buffer, &file[..])), Vec::new());
-            let mut take =
-                |event: &Event, payload: &[u8]| seen.push(Event { payload: payload.to_vec(), ..event.clone() });
+            let mut take = |event: &BlktraceEvent, payload: &[u8]| {
+                seen.push(BlktraceEvent { payload: payload.to_vec(), ..event.clone() })
+            };
             while reader.several(wanted, &mut take).unwrap() {}
             assert!(seen == expected, "{buffer}");
         }
@@ -546,19 +549,23 @@ mod tests {
 
     #[test]
     fn an_event_brings_its_own_category() {
-        let event = Event { action: Action::Issue, kind: Kind(Kind::WRITE | Kind::SYNC), ..Event::default() };
+        let event = BlktraceEvent {
+            action: Action::Issue,
+            kind: Categories(Categories::WRITE | Categories::SYNC),
+            ..BlktraceEvent::default()
+        };
         let mut bytes = Vec::new();
         event.write(&mut bytes).unwrap();
         let read = read(&bytes[..]).unwrap();
-        assert_eq!(read[0].kind.0, Kind::WRITE | Kind::SYNC | Kind::ISSUE);
+        assert_eq!(read[0].kind.0, Categories::WRITE | Categories::SYNC | Categories::ISSUE);
         assert_eq!(read[0].kind.letters(), "WS");
     }
 
     #[test]
     fn a_trace_is_good_up_to_where_its_writer_was_killed_and_garbage_is_told() {
         let mut bytes = Vec::new();
-        Event::process(1, 7, "fio").write(&mut bytes).unwrap();
-        Event { sector: 8, bytes: 4096, ..Event::default() }.write(&mut bytes).unwrap();
+        BlktraceEvent::process(1, 7, "fio").write(&mut bytes).unwrap();
+        BlktraceEvent { sector: 8, bytes: 4096, ..BlktraceEvent::default() }.write(&mut bytes).unwrap();
         assert_eq!(read(&bytes[..bytes.len() - 1]).unwrap().len(), 1);
         bytes[HEADER + 4] = 0;
         let error = read(&bytes[..]).unwrap_err().to_string();
@@ -568,7 +575,7 @@ mod tests {
     #[test]
     fn the_other_byte_order_is_read_too() {
         let mut bytes = Vec::new();
-        Event { sector: 8, bytes: 4096, time: 5, ..Event::default() }.write(&mut bytes).unwrap();
+        BlktraceEvent { sector: 8, bytes: 4096, time: 5, ..BlktraceEvent::default() }.write(&mut bytes).unwrap();
         for (at, length) in
             [(0, 4), (4, 4), (8, 8), (16, 8), (24, 4), (28, 4), (32, 4), (36, 4), (40, 4), (44, 2), (46, 2)]
         {

@@ -24,12 +24,12 @@ pub struct Header {
     /// The elevator, as the catalogue names it; its knobs have their defaults until a [`Call::Set`].
     pub elevator: String,
     /// The queue's surroundings.
-    pub queue: Queue,
+    pub queue: QueueSurroundings,
 }
 
 /// A queue's surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Queue {
+pub struct QueueSurroundings {
     /// When it began \[ns\].
     pub born: u64,
     /// How many requests the device gets at a time.
@@ -474,7 +474,7 @@ mod tests {
     use super::*;
 
     fn log() -> CallLog {
-        let queue = Queue {
+        let queue = QueueSurroundings {
             born: 5,
             depth: 2,
             max_sectors: 1024,

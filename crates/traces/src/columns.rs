@@ -22,6 +22,6 @@ mod field;
 mod reader;
 mod spec;
 
-pub use field::{Column, Role, Told};
-pub use reader::{Row, Rows, TextError};
-pub use spec::{Shape, Spec, SpecError};
+pub use field::{Column, ColumnRole, ToldOp};
+pub use reader::{RowReader, TextError, TraceRow};
+pub use spec::{ColumnsError, Shape, Spec};

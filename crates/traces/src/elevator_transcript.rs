@@ -41,7 +41,7 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raw: BTreeMap<String, i64>,
     /// The queue.
-    pub queue: Queue,
+    pub queue: RecordedQueue,
     /// BFQ: values in force at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, i64>,
@@ -58,7 +58,7 @@ pub struct Header {
 
 /// The queue that a case was recorded on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Queue {
+pub struct RecordedQueue {
     /// The scheduler's own limit.
     pub nr_requests: u32,
     /// 2.4: is it a pool, half for reads and half for writes, that submitters wait for?
@@ -171,7 +171,7 @@ pub enum What {
         /// The knob.
         name: String,
         /// To what.
-        value: Written,
+        value: WrittenValue,
         /// `ok`, or an errno (ADIOS).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
@@ -224,7 +224,7 @@ pub enum What {
 /// What is written to a knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Written {
+pub enum WrittenValue {
     /// A value, as sysfs would show it (6.12 and later).
     Value(i64),
     /// As written (ADIOS).

@@ -14,7 +14,7 @@
 
 use serde::Deserialize;
 
-use crate::columns::{Role, Rows, Shape, Spec, SpecError};
+use crate::columns::{ColumnRole, ColumnsError, RowReader, Shape, Spec};
 
 /// A text format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Preset {
     /// If it is no TOML, a key is unknown, or its columns are none.
     pub fn read(name: &str, text: &str) -> Result<Preset, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let spec: Result<Spec, SpecError> = match (&file.columns, &file.line) {
+        let spec: Result<Spec, ColumnsError> = match (&file.columns, &file.line) {
             (Some(columns), None) => Spec::columns(columns, &file.separator, file.skip),
             (None, Some(line)) => Spec::pattern(line, file.skip),
             _ => return Err("expected either `columns` or `line`".to_owned()),
@@ -161,7 +161,7 @@ impl Preset {
         }
         let spec = self.spec_for(beginning);
         let time = self.time.and_then(|looks| Some((looks, time_column(&spec)?)));
-        let mut rows = Rows::new(beginning.as_bytes(), spec);
+        let mut rows = RowReader::new(beginning.as_bytes(), spec);
         let (mut read, mut damaged) = (0, 0);
         while let Some(row) = rows.row().expect("memory can be read") {
             match row {
@@ -190,7 +190,9 @@ impl Preset {
 /// Which column is the time, where blanks separate.
 fn time_column(spec: &Spec) -> Option<usize> {
     match &spec.shape {
-        Shape::Columns { separator: None, columns, .. } => columns.iter().position(|column| column.role == Role::Time),
+        Shape::Columns { separator: None, columns, .. } => {
+            columns.iter().position(|column| column.role == ColumnRole::Time)
+        }
         _ => None,
     }
 }

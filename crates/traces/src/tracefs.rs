@@ -13,7 +13,7 @@ use crate::lines::{self, Wrong};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TracefsLine {
     /// Whose name stands there: the process that ran, not always the one that asked.
     pub task: String,
     /// Its number.
@@ -25,7 +25,7 @@ pub struct Line {
     /// When \[us\].
     pub time_us: u64,
     /// What.
-    pub event: Event,
+    pub event: TracefsEvent,
     /// The device, major and minor.
     pub device: (u32, u32),
     /// What kind of I/O: blkparse's letters.
@@ -44,7 +44,7 @@ pub struct Line {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum TracefsEvent {
     /// A bio was submitted.
     BioQueue,
     /// The elevator has a request.
@@ -59,16 +59,16 @@ pub enum Event {
     Complete,
 }
 
-const EVENTS: [(Event, &str); 6] = [
-    (Event::BioQueue, "block_bio_queue"),
-    (Event::Insert, "block_rq_insert"),
-    (Event::Merge, "block_rq_merge"),
-    (Event::Issue, "block_rq_issue"),
-    (Event::Requeue, "block_rq_requeue"),
-    (Event::Complete, "block_rq_complete"),
+const EVENTS: [(TracefsEvent, &str); 6] = [
+    (TracefsEvent::BioQueue, "block_bio_queue"),
+    (TracefsEvent::Insert, "block_rq_insert"),
+    (TracefsEvent::Merge, "block_rq_merge"),
+    (TracefsEvent::Issue, "block_rq_issue"),
+    (TracefsEvent::Requeue, "block_rq_requeue"),
+    (TracefsEvent::Complete, "block_rq_complete"),
 ];
 
-impl Event {
+impl TracefsEvent {
     /// Its name in tracefs.
     pub fn name(self) -> &'static str {
         EVENTS.iter().find(|(event, _)| *event == self).expect("every event has a name").1
@@ -76,7 +76,7 @@ impl Event {
 
     /// Does its line tell the length in bytes?
     fn tells_bytes(self) -> bool {
-        matches!(self, Event::Insert | Event::Merge | Event::Issue)
+        matches!(self, TracefsEvent::Insert | TracefsEvent::Merge | TracefsEvent::Issue)
     }
 }
 
@@ -93,7 +93,7 @@ pub struct Priority {
 
 const CLASSES: [&str; 4] = ["none", "rt", "be", "idle"];
 
-impl fmt::Display for Line {
+impl fmt::Display for TracefsLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, us) = (self.time_us / 1_000_000, self.time_us % 1_000_000);
         write!(f, "{:>16}-{:<7} [{:03}] {} {seconds:>5}.{us:06}: ", self.task, self.pid, self.cpu, self.context)?;
@@ -101,7 +101,7 @@ impl fmt::Display for Line {
         if let Some(bytes) = self.bytes {
             write!(f, "{bytes} ")?;
         }
-        if self.event != Event::BioQueue {
+        if self.event != TracefsEvent::BioQueue {
             write!(f, "() ")?;
         }
         write!(f, "{} + {} ", self.sector, self.sectors)?;
@@ -121,12 +121,15 @@ pub fn is_event(text: &str) -> bool {
 ///
 /// # Errors
 /// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
-pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
+pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<TracefsLine>, ReadError> {
     events(input, path).collect()
 }
 
 /// The same, line by line. After a line that is wrong the next one can be asked for.
-pub fn events<'p>(input: impl BufRead + 'p, path: &'p Path) -> impl Iterator<Item = Result<Line, ReadError>> + 'p {
+pub fn events<'p>(
+    input: impl BufRead + 'p,
+    path: &'p Path,
+) -> impl Iterator<Item = Result<TracefsLine, ReadError>> + 'p {
     lines::each(input, path, parse)
 }
 
@@ -134,12 +137,12 @@ pub fn events<'p>(input: impl BufRead + 'p, path: &'p Path) -> impl Iterator<Ite
 ///
 /// # Errors
 /// If `out` does.
-pub fn write(lines: &[Line], mut out: impl Write) -> io::Result<()> {
+pub fn write(lines: &[TracefsLine], mut out: impl Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// One line; `None` if it is a comment or of another event.
-fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
+fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
     if text.starts_with('#') {
         return Ok(None);
     }
@@ -159,7 +162,7 @@ fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
     let who = before[..before.rfind(cpu).unwrap_or(0)].trim();
     let (task, pid) = who.rsplit_once('-').ok_or((who, "a task and its number, as in fio-21457"))?;
     let cpu = cpu.strip_prefix('[').and_then(|cpu| cpu.strip_suffix(']')).unwrap_or(cpu);
-    let mut line = Line {
+    let mut line = TracefsLine {
         task: task.to_owned(),
         pid: number(pid, "a process number")?,
         cpu: number(cpu, "a CPU's number in brackets")?,
@@ -179,7 +182,7 @@ fn parse(text: &str) -> Result<Option<Line>, Wrong<'_>> {
 }
 
 /// `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event tells it.
-fn read_io<'t>(line: &mut Line, text: &'t str) -> Result<(), Wrong<'t>> {
+fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
     let open = text.rfind('[').ok_or((text, "an event with a word in brackets at its end"))?;
     line.last = text[open + 1..].trim_end().trim_end_matches(']').to_owned();
     let mut words = text[..open].split_whitespace();
@@ -191,7 +194,7 @@ fn read_io<'t>(line: &mut Line, text: &'t str) -> Result<(), Wrong<'t>> {
     if line.event.tells_bytes() {
         line.bytes = Some(number(next(), "a length in bytes")?);
     }
-    if line.event != Event::BioQueue {
+    if line.event != TracefsEvent::BioQueue {
         let command = next();
         if command != "()" {
             return Err((command, "the empty command ()"));
@@ -235,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    fn read_text(text: &str) -> Result<Vec<Line>, ReadError> {
+    fn read_text(text: &str) -> Result<Vec<TracefsLine>, ReadError> {
         read(text.as_bytes(), Path::new("trace"))
     }
 
@@ -246,7 +249,7 @@ mod tests {
         flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
         let lines = read_text(&text).unwrap();
         let count = |event| lines.iter().filter(|line| line.event == event).count();
-        assert_eq!([count(Event::Insert), count(Event::Issue), count(Event::Complete)], [4320; 3]);
+        assert_eq!([count(TracefsEvent::Insert), count(TracefsEvent::Issue), count(TracefsEvent::Complete)], [4320; 3]);
         let mut written = Vec::new();
         write(&lines, &mut written).unwrap();
         let body: String = text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();

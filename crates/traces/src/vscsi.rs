@@ -79,7 +79,7 @@ impl Version {
 
 /// What a SCSI command asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScsiKind {
     /// READ(6), (10), (12), (16).
     Read,
     /// WRITE(6), (10), (12), (16).
@@ -91,12 +91,12 @@ pub enum Kind {
 }
 
 /// `None` for whatever is no I/O.
-pub fn kind(command: u16) -> Option<Kind> {
+pub fn kind(command: u16) -> Option<ScsiKind> {
     match command {
-        0x08 | 0x28 | 0xa8 | 0x88 => Some(Kind::Read),
-        0x0a | 0x2a | 0xaa | 0x8a => Some(Kind::Write),
-        0x42 => Some(Kind::Discard),
-        0x35 | 0x91 => Some(Kind::Flush),
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(ScsiKind::Read),
+        0x0a | 0x2a | 0xaa | 0x8a => Some(ScsiKind::Write),
+        0x42 => Some(ScsiKind::Discard),
+        0x35 | 0x91 => Some(ScsiKind::Flush),
         _ => None,
     }
 }
@@ -177,6 +177,6 @@ mod tests {
         assert_eq!(read, [record]);
         let read: Vec<Record> = Records::new(&two(0x2a, 9)[..], Version::Two).map(Result::unwrap).collect();
         assert_eq!((read[0].response_us, read[0].block, read[0].bytes, read[0].time_us), (Some(9), 100, 8192, 5));
-        assert_eq!((kind(0x2a), kind(0x35), kind(0x12)), (Some(Kind::Write), Some(Kind::Flush), None));
+        assert_eq!((kind(0x2a), kind(0x35), kind(0x12)), (Some(ScsiKind::Write), Some(ScsiKind::Flush), None));
     }
 }

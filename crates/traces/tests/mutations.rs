@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use blksched_traces::blktrace::{self, Event};
+use blksched_traces::blktrace::{self, BlktraceEvent};
 use blksched_traces::call_log::CallLog;
 use blksched_traces::elevator_transcript::{ReadError, Transcript};
 use blksched_traces::{blkparse, tracefs};
@@ -40,7 +40,7 @@ fn has_a_place(error: &ReadError) -> bool {
     matches!(error, ReadError::Line { line, column, .. } if *line > 0 && *column > 0)
 }
 
-fn written(events: &[Event]) -> Vec<u8> {
+fn written(events: &[BlktraceEvent]) -> Vec<u8> {
     let mut bytes = Vec::new();
     events.iter().for_each(|event| event.write(&mut bytes).unwrap());
     bytes

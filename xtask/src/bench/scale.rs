@@ -147,7 +147,7 @@ fn traced(ours: &Path, folder: &Path, ios: u64) -> Result<Vec<Row>> {
     Cost::of(shell::command(ours, &writes), LONGEST)?;
     let reader = std::io::BufReader::new(fs::File::open(&trace)?);
     let mut events = blksched_traces::blktrace::events(reader);
-    let (mut event, mut size) = (blksched_traces::blktrace::Event::default(), 0);
+    let (mut event, mut size) = (blksched_traces::blktrace::BlktraceEvent::default(), 0);
     while events.next_into(&mut event)? {
         size += 1;
     }

@@ -132,14 +132,14 @@ fn read(path: &Path, events: &mut Vec<CommandEvent>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_blktrace(event: &blktrace::Event) -> Option<CommandEvent> {
+fn of_blktrace(event: &blktrace::BlktraceEvent) -> Option<CommandEvent> {
     let is_issue = match event.action {
         blktrace::Action::Issue => true,
         blktrace::Action::Complete => false,
         _ => return None,
     };
-    let op = if event.kind.0 & blktrace::Kind::WRITE != 0 { Op::Write } else { Op::Read };
-    let plain = event.kind.0 & blktrace::Kind::DISCARD == 0 && event.bytes > 0;
+    let op = if event.kind.0 & blktrace::Categories::WRITE != 0 { Op::Write } else { Op::Read };
+    let plain = event.kind.0 & blktrace::Categories::DISCARD == 0 && event.bytes > 0;
     let device = (event.device >> 20, event.device & 0xf_ffff);
     let (start, sectors) = (event.sector, event.bytes / 512);
     plain.then_some(CommandEvent { time: event.time, device, is_issue, op, start, sectors })
@@ -154,10 +154,10 @@ fn op_of(rwbs: &str) -> Option<Op> {
     }
 }
 
-fn of_tracefs(line: &tracefs::Line) -> Option<CommandEvent> {
+fn of_tracefs(line: &tracefs::TracefsLine) -> Option<CommandEvent> {
     let is_issue = match line.event {
-        tracefs::Event::Issue => true,
-        tracefs::Event::Complete => false,
+        tracefs::TracefsEvent::Issue => true,
+        tracefs::TracefsEvent::Complete => false,
         _ => return None,
     };
     let (op, time) = (op_of(&line.rwbs)?, line.time_us * 1_000);

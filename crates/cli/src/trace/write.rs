@@ -8,7 +8,7 @@ use std::path::Path;
 use blksched::Op;
 use blksched::author::Waiter;
 use blksched_simulate::recording::{Io, Stream};
-use blksched_traces::blktrace::{Action, Event, Kind};
+use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
 use blksched_workloads::replay;
 use clap::ValueEnum;
 
@@ -116,7 +116,7 @@ pub(super) struct Plain<W> {
     /// Completions that are still to come, by their moment.
     coming: BinaryHeap<Reverse<(u64, u64)>>,
     /// Their events, by number.
-    completions: std::collections::BTreeMap<u64, Event>,
+    completions: std::collections::BTreeMap<u64, BlktraceEvent>,
     written: u64,
     named: BTreeSet<u32>,
     files: BTreeSet<String>,
@@ -200,37 +200,37 @@ impl<W: Write> Plain<W> {
         let event = &io.event;
         self.complete_until(event.time)?;
         if self.named.insert(event.pid) {
-            Event::process(event.time, event.pid, &whose.process).write(&mut self.out)?;
+            BlktraceEvent::process(event.time, event.pid, &whose.process).write(&mut self.out)?;
         }
-        let sync = if event.waiter == Waiter::Sync && event.op != Op::Read { Kind::SYNC } else { 0 };
-        let meta = if event.hints.meta { Kind::META } else { 0 };
-        let fua = if event.durability.fua { Kind::FUA } else { 0 };
-        let flush = if event.durability.preflush { Kind::FLUSH } else { 0 };
+        let sync = if event.waiter == Waiter::Sync && event.op != Op::Read { Categories::SYNC } else { 0 };
+        let meta = if event.hints.meta { Categories::META } else { 0 };
+        let fua = if event.durability.fua { Categories::FUA } else { 0 };
+        let flush = if event.durability.preflush { Categories::FLUSH } else { 0 };
         let kind = match event.op {
-            Op::Read => Kind::READ,
-            Op::Write | Op::WriteZeroes => Kind::WRITE | sync,
-            Op::Discard => Kind::DISCARD,
-            Op::Flush => Kind::WRITE | Kind::FLUSH | Kind::SYNC,
+            Op::Read => Categories::READ,
+            Op::Write | Op::WriteZeroes => Categories::WRITE | sync,
+            Op::Discard => Categories::DISCARD,
+            Op::Flush => Categories::WRITE | Categories::FLUSH | Categories::SYNC,
         };
         // A device without a number of its own is called 8,0, 8,16, … as disks are.
         let (major, minor) = if event.device.0 > 0xfff { (8, 16 * event.device.1) } else { event.device };
         self.sequence += 1;
-        let queued = Event {
+        let queued = BlktraceEvent {
             sequence: self.sequence,
             time: event.time,
             sector: event.start,
             bytes: event.sectors * 512,
             action: Action::Queue,
-            kind: Kind(kind | meta | fua | flush),
+            kind: Categories(kind | meta | fua | flush),
             pid: event.pid,
             device: major << 20 | minor,
-            ..Event::default()
+            ..BlktraceEvent::default()
         };
         queued.write(&mut self.out)?;
         if let Some(took) = io.response {
             let time = event.time.saturating_add(took);
             self.coming.push(Reverse((time, self.written)));
-            self.completions.insert(self.written, Event { time, action: Action::Complete, ..queued });
+            self.completions.insert(self.written, BlktraceEvent { time, action: Action::Complete, ..queued });
         }
         Ok(())
     }

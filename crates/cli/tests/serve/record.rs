@@ -5,7 +5,7 @@ use std::process::Command;
 
 use blksched::Catalogue;
 use blksched_nbd::{Command as Asked, Persist};
-use blksched_traces::blktrace::{self, Action, Kind};
+use blksched_traces::blktrace::{self, Action, Categories};
 
 use crate::kit::{BLKSCHED, Folder, Numbers, Server, output};
 
@@ -70,7 +70,7 @@ fn work(server: &Server) {
 fn trace(path: &Path) {
     let events = blktrace::read(std::fs::File::open(path).unwrap()).unwrap();
     // A flush has no request of the elevator's.
-    let data = || events.iter().filter(|event| event.kind.0 & Kind::FLUSH == 0);
+    let data = || events.iter().filter(|event| event.kind.0 & Categories::FLUSH == 0);
     let count = |action| data().filter(|event| event.action == action).count();
     assert_eq!(count(Action::Queue), count(Action::GetRequest) + count(Action::BackMerge) + count(Action::FrontMerge));
     assert_eq!(count(Action::Issue), count(Action::Complete));

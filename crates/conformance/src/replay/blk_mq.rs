@@ -5,7 +5,7 @@ use std::path::Path;
 
 use blksched::Kernel;
 use blksched::surroundings::mq::{MqEra, Task};
-use blksched_traces::blk_mq_transcript::{self as file, Common, Kind, Recorded};
+use blksched_traces::blk_mq_transcript::{self as file, CaseKind, Common, RecordedEvent};
 
 use super::{Divergence, ReplayError, Report};
 
@@ -16,20 +16,20 @@ mod wbt;
 /// Replay one file.
 pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
     match file::kind(path)? {
-        Kind::Iocost => {
-            let case = file::iocost::Case::open(path)?;
+        CaseKind::Iocost => {
+            let case = file::iocost::IocostCase::open(path)?;
             let mut cost = iocost::ReplayedIocost::of(&case);
             let starts = cost.check_start(&case.header);
             Ok(report(&case.common, "iocost", &case.events, starts, |event| cost.step(event)))
         }
-        Kind::Tags => {
-            let case = file::tags::Case::open(path)?;
+        CaseKind::Tags => {
+            let case = file::tags::TagsCase::open(path)?;
             let mut set = tags::ReplayedTags::of(&case, era(&case.common, path)?);
             let starts = set.check_start(&case.header);
             Ok(report(&case.common, "tags", &case.events, starts, |event| set.step(event)))
         }
-        Kind::Wbt => {
-            let case = file::wbt::Case::open(path)?;
+        CaseKind::Wbt => {
+            let case = file::wbt::WbtCase::open(path)?;
             let mut throttle = wbt::ReplayedWbt::of(&case, era(&case.common, path)?);
             let starts = throttle.check_start(&case.header);
             Ok(report(&case.common, "wbt", &case.events, starts, |event| throttle.step(event)))
@@ -48,7 +48,7 @@ fn era(common: &Common, path: &Path) -> Result<MqEra, ReplayError> {
 fn report<E>(
     common: &Common,
     what: &str,
-    events: &[Recorded<E>],
+    events: &[RecordedEvent<E>],
     starts: Result<(), String>,
     mut step: impl FnMut(&E) -> Result<(), String>,
 ) -> Report {

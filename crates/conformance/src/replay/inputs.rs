@@ -7,7 +7,7 @@ use blksched::{
     Bio, BlockQueue, Class, Durability, Group, GroupId, Hints, InFlight, Instant, Next, Op, Outcome, Priority, Reason,
     Sector, Submitted, SubmitterId, Tag,
 };
-use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What, Written};
+use blksched_traces::elevator_transcript::{Add, AddResult, Event, Got, OpLetter, What, WrittenValue};
 
 use super::expect::{self, Said};
 use super::setup::{self, Outputs, RecordedClock, Setup, Sync, Timers};
@@ -127,8 +127,8 @@ impl Replayer {
                 expect::models(model.as_deref(), &said).map(|()| said)
             }
             What::Insert { ids, merged } => self.insert_kept(now, ids, merged),
-            What::Set { name, value: Written::Value(value), .. } => self.write(now, name, *value),
-            What::Set { name, value: Written::Text(text), result } => {
+            What::Set { name, value: WrittenValue::Value(value), .. } => self.write(now, name, *value),
+            What::Set { name, value: WrittenValue::Text(text), result } => {
                 self.store(now, name, text, result.as_deref().unwrap_or("ok"))
             }
             What::Exit { pid } => {

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use blksched::Catalogue;
 use blksched_conformance::live::{Agreement, RecordedSurroundings, compare};
-use blksched_traces::tracefs::{self, Event, Line};
+use blksched_traces::tracefs::{self, TracefsEvent, TracefsLine};
 
-fn lines(scheduler: &str) -> Vec<Line> {
+fn lines(scheduler: &str) -> Vec<TracefsLine> {
     let name = format!("../../testdata/traces/tracefs-{scheduler}.txt.gz");
     let path = Path::new(&name);
     let file = std::fs::File::open(path).unwrap();
     tracefs::read(BufReader::new(flate2::read::GzDecoder::new(file)), path).unwrap()
 }
 
-fn agreement(lines: &[Line], elevator: &str) -> Agreement {
+fn agreement(lines: &[TracefsLine], elevator: &str) -> Agreement {
     let recorded = RecordedSurroundings { nr_requests: 256, tags: 128, rotational: false, knobs: Vec::new() };
     compare(lines, &Catalogue::builtin().parse(elevator).unwrap(), &recorded).unwrap()
 }
@@ -38,7 +38,7 @@ fn another_elevator_does_not() {
     let same = compare(&lines, &elevator, &batches_of_one).unwrap();
     assert!(same.ours.is_empty(), "nothing expired, so the length of a batch decided nothing: {same:?}");
     // Two issues in the other order are found, and only they.
-    let issues: Vec<usize> = (3000..4000).filter(|&nth| lines[nth].event == Event::Issue).collect();
+    let issues: Vec<usize> = (3000..4000).filter(|&nth| lines[nth].event == TracefsEvent::Issue).collect();
     let same_cpu = |pair: &&[usize]| pair[0] + 1 == pair[1] && lines[pair[0]].cpu == lines[pair[1]].cpu;
     let pair = issues.windows(2).find(same_cpu).unwrap();
     let (first, second) = (lines[pair[0]].sector, lines[pair[1]].sector);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority};
 use blksched_traces::blktrace::{self, Action};
-use blksched_traces::columns::{Row, Told};
+use blksched_traces::columns::{ToldOp, TraceRow};
 use blksched_traces::{blkparse, tracefs, vscsi};
 use blksched_workloads::replay::{Event, What};
 
@@ -39,7 +39,12 @@ pub(super) fn is_told_by(action: Action) -> bool {
     matches!(action, Action::Queue | Action::Complete | Action::Note(0))
 }
 
-pub(super) fn of_blktrace(event: &blktrace::Event, payload: &[u8], events: &mut impl Extend<Event>, names: &mut Names) {
+pub(super) fn of_blktrace(
+    event: &blktrace::BlktraceEvent,
+    payload: &[u8],
+    events: &mut impl Extend<Event>,
+    names: &mut Names,
+) {
     let whose = ((event.device >> 20, event.device & 0xf_ffff), event.pid);
     let what = match event.action {
         Action::Queue => What::Queue,
@@ -78,7 +83,12 @@ pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<Event>
     events.extend(made(line.time, what, (line.device, line.pid), Letters::of_text(&line.rwbs), (sector, sectors)));
 }
 
-pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut impl Extend<Event>, names: &mut Names) {
+pub(super) fn of_tracefs(
+    line: &tracefs::TracefsLine,
+    begins: Begins,
+    events: &mut impl Extend<Event>,
+    names: &mut Names,
+) {
     let priority = line.priority.map(|told| {
         let class = match told.class {
             "rt" => Class::RealTime,
@@ -90,9 +100,9 @@ pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut impl
     });
     let is_submission = matches!(
         (line.event, begins),
-        (tracefs::Event::BioQueue, Begins::Queue)
-            | (tracefs::Event::Insert, Begins::Insert)
-            | (tracefs::Event::Issue, Begins::Issue)
+        (tracefs::TracefsEvent::BioQueue, Begins::Queue)
+            | (tracefs::TracefsEvent::Insert, Begins::Insert)
+            | (tracefs::TracefsEvent::Issue, Begins::Issue)
     );
     let (letters, place) = (Letters::of_text(&line.rwbs), (line.sector, line.sectors));
     let mut add = |what: What| {
@@ -104,20 +114,20 @@ pub(super) fn of_tracefs(line: &tracefs::Line, begins: Begins, events: &mut impl
         add(What::Queue);
     }
     match (line.event, priority) {
-        (tracefs::Event::Complete, _) => add(What::Complete),
-        (tracefs::Event::Insert | tracefs::Event::Issue, Some(priority)) => add(priority),
+        (tracefs::TracefsEvent::Complete, _) => add(What::Complete),
+        (tracefs::TracefsEvent::Insert | tracefs::TracefsEvent::Issue, Some(priority)) => add(priority),
         _ => {}
     }
 }
 
 /// A row is a submission and, if the trace tells how long it took, a completion.
-pub(super) fn of_row(row: &Row, events: &mut impl Extend<Event>) {
+pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<Event>) {
     let op = match row.op {
-        Told::Read => Op::Read,
-        Told::Write => Op::Write,
-        Told::Discard => Op::Discard,
-        Told::Flush => Op::Flush,
-        Told::Other => return,
+        ToldOp::Read => Op::Read,
+        ToldOp::Write => Op::Write,
+        ToldOp::Discard => Op::Discard,
+        ToldOp::Flush => Op::Flush,
+        ToldOp::Other => return,
     };
     let begin = row.offset / 512;
     let sectors = (row.offset % 512).saturating_add(row.bytes).div_ceil(512);
@@ -128,10 +138,10 @@ pub(super) fn of_row(row: &Row, events: &mut impl Extend<Event>) {
 /// A record of vscsi: one device and one process, since it tells of neither.
 pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<Event>) {
     let op = match vscsi::kind(record.command) {
-        Some(vscsi::Kind::Read) => Op::Read,
-        Some(vscsi::Kind::Write) => Op::Write,
-        Some(vscsi::Kind::Discard) => Op::Discard,
-        Some(vscsi::Kind::Flush) => Op::Flush,
+        Some(vscsi::ScsiKind::Read) => Op::Read,
+        Some(vscsi::ScsiKind::Write) => Op::Write,
+        Some(vscsi::ScsiKind::Discard) => Op::Discard,
+        Some(vscsi::ScsiKind::Flush) => Op::Flush,
         None => return,
     };
     let time = record.time_us.saturating_mul(1000);
@@ -201,20 +211,20 @@ impl Letters {
         Letters { preflush: preflush && is_known, op, fua: has('F'), sync: has('S'), meta: has('M') }
     }
 
-    fn of_bits(kind: blktrace::Kind) -> Letters {
+    fn of_bits(kind: blktrace::Categories) -> Letters {
         let has = |bit| kind.0 & bit != 0;
         let op = match () {
-            () if has(blktrace::Kind::DISCARD) => Some(Op::Discard),
-            () if has(blktrace::Kind::WRITE) => Some(Op::Write),
-            () if has(blktrace::Kind::READ) => Some(Op::Read),
+            () if has(blktrace::Categories::DISCARD) => Some(Op::Discard),
+            () if has(blktrace::Categories::WRITE) => Some(Op::Write),
+            () if has(blktrace::Categories::READ) => Some(Op::Read),
             () => None,
         };
         Letters {
-            preflush: has(blktrace::Kind::FLUSH),
+            preflush: has(blktrace::Categories::FLUSH),
             op,
-            fua: has(blktrace::Kind::FUA),
-            sync: has(blktrace::Kind::SYNC),
-            meta: has(blktrace::Kind::META),
+            fua: has(blktrace::Categories::FUA),
+            sync: has(blktrace::Categories::SYNC),
+            meta: has(blktrace::Categories::META),
         }
     }
 }
@@ -269,7 +279,7 @@ mod tests {
     #[test]
     fn blktraces_bits_mean_what_blkparses_letters_of_them_mean() {
         for bits in 0..=u16::MAX {
-            let kind = blktrace::Kind(bits);
+            let kind = blktrace::Categories(bits);
             assert_eq!(Letters::of_bits(kind), Letters::of_text(&kind.letters()), "{bits:#x} {}", kind.letters());
         }
     }

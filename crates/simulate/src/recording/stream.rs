@@ -8,7 +8,7 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::Path;
 
 use blksched::Span;
-use blksched_traces::columns::Rows;
+use blksched_traces::columns::RowReader;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
 use blksched_workloads::replay::{Event, What};
@@ -80,7 +80,7 @@ enum Kind {
     Blktrace(blktrace::Events<Input>, Plugs),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
-    Rows(Box<Rows<Input>>),
+    Rows(Box<RowReader<Input>>),
 }
 
 /// What becomes of a process's plugging and unplugging.
@@ -358,7 +358,7 @@ impl File {
             Format::Blkparse => Kind::Lines(input, Begins::Queue, Text::Blkparse, 0),
             Format::Tracefs(begins) => Kind::Lines(input, *begins, Text::Tracefs, 0),
             Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
-            Format::Text(preset) => Kind::Rows(Box::new(Rows::new(input, preset.spec.clone()))),
+            Format::Text(preset) => Kind::Rows(Box::new(RowReader::new(input, preset.spec.clone()))),
         };
         Ok(Some((kind, format, machine)))
     }
@@ -373,7 +373,7 @@ impl File {
         let name = &self.name;
         match &mut self.kind {
             Kind::Blktrace(reader, plugs) => loop {
-                let take = |event: &blktrace::Event, payload: &[u8]| of_blktrace(event, payload, events, names);
+                let take = |event: &blktrace::BlktraceEvent, payload: &[u8]| of_blktrace(event, payload, events, names);
                 let read = match plugs {
                     Plugs::Told => reader.several(|action| is_plug(action) || is_told_by(action), take),
                     Plugs::PassedOver => reader.several(is_told_by, take),

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use blksched::author::Waiter;
 use blksched::reasons::End;
 use blksched::{Bio, Command, Instant, Op, Reason, Sector, Submitted, SubmitterId};
-use blksched_traces::blktrace::{Action, Event, Kind};
+use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
 
 use super::happening::{Happening, Onlooker};
 
@@ -80,7 +80,7 @@ impl BlockTrace {
         }
     }
 
-    fn write(&mut self, event: Event) {
+    fn write(&mut self, event: BlktraceEvent) {
         if self.failed.is_none() {
             self.failed = event.write(&mut self.out).err();
         }
@@ -88,17 +88,17 @@ impl BlockTrace {
 
     fn event(&mut self, at: Instant, action: Action, about: About, payload: Vec<u8>) {
         self.sequence += 1;
-        self.write(Event {
+        self.write(BlktraceEvent {
             sequence: self.sequence,
             time: at.as_ns(),
             sector: about.sector,
             bytes: about.sectors * 512,
             action,
-            kind: Kind(about.kind),
+            kind: Categories(about.kind),
             pid: about.pid,
             device: DEVICE,
             payload,
-            ..Event::default()
+            ..BlktraceEvent::default()
         });
     }
 
@@ -106,21 +106,21 @@ impl BlockTrace {
     fn about(&mut self, at: Instant, by: SubmitterId, kind: u16, place: (Sector, u32)) -> About {
         if self.named.insert(by, ()).is_none() {
             let name = (self.names)(by);
-            self.write(Event::process(at.as_ns(), by.0 + 1, &name));
+            self.write(BlktraceEvent::process(at.as_ns(), by.0 + 1, &name));
         }
         About { pid: by.0 + 1, kind, sector: place.0.0, sectors: place.1 }
     }
 
     fn of_bio(&mut self, at: Instant, bio: &Bio) -> About {
-        let sync = if bio.waiter == Waiter::Sync && bio.op != Op::Read { Kind::SYNC } else { 0 };
-        let fua = if bio.durability.fua { Kind::FUA } else { 0 };
-        let flush = if bio.durability.preflush { Kind::FLUSH } else { 0 };
-        let meta = if bio.hints.meta { Kind::META } else { 0 };
+        let sync = if bio.waiter == Waiter::Sync && bio.op != Op::Read { Categories::SYNC } else { 0 };
+        let fua = if bio.durability.fua { Categories::FUA } else { 0 };
+        let flush = if bio.durability.preflush { Categories::FLUSH } else { 0 };
+        let meta = if bio.hints.meta { Categories::META } else { 0 };
         self.about(at, bio.submitter, kind(bio.op) | sync | fua | flush | meta, (bio.start, bio.sectors))
     }
 
     fn of_command(&mut self, at: Instant, command: &Command) -> About {
-        let fua = if command.fua { Kind::FUA } else { 0 };
+        let fua = if command.fua { Categories::FUA } else { 0 };
         self.about(at, command.submitter, kind(command.op) | fua, (command.start, command.sectors))
     }
 
@@ -207,8 +207,13 @@ impl BlockTrace {
 
     fn message(&mut self, at: Instant, text: &str) {
         let payload = text.bytes().take(120).collect();
-        let event =
-            Event { time: at.as_ns(), device: DEVICE, action: Action::Note(MESSAGE), payload, ..Event::default() };
+        let event = BlktraceEvent {
+            time: at.as_ns(),
+            device: DEVICE,
+            action: Action::Note(MESSAGE),
+            payload,
+            ..BlktraceEvent::default()
+        };
         self.write(event);
     }
 }
@@ -237,9 +242,9 @@ impl Onlooker for BlockTrace {
 
 fn kind(op: Op) -> u16 {
     match op {
-        Op::Read => Kind::READ,
-        Op::Write | Op::WriteZeroes => Kind::WRITE,
-        Op::Discard => Kind::DISCARD,
-        Op::Flush => Kind::WRITE | Kind::FLUSH,
+        Op::Read => Categories::READ,
+        Op::Write | Op::WriteZeroes => Categories::WRITE,
+        Op::Discard => Categories::DISCARD,
+        Op::Flush => Categories::WRITE | Categories::FLUSH,
     }
 }

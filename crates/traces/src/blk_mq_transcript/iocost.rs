@@ -5,11 +5,11 @@ use serde::Deserialize;
 use crate::elevator_transcript::OpLetter;
 
 /// A case of this kind.
-pub type Case = super::Case<Header, Event>;
+pub type IocostCase = super::Case<IocostHeader, IocostEvent>;
 
 /// The device and its groups.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Header {
+pub struct IocostHeader {
     /// Ticks per second.
     pub hz: u32,
     /// The clock at `t` = 0 \[ns\].
@@ -19,22 +19,22 @@ pub struct Header {
     /// How many requests it takes.
     pub queue_depth: u32,
     /// What it is taken for at first.
-    pub auto: Class,
+    pub auto: DeviceClass,
     /// `io.cost.qos`, if it was written.
     pub qos: Option<Qos>,
     /// `io.cost.model`, if it was written.
-    pub model: Option<Model>,
+    pub model: Option<CostModel>,
     /// What follows from it, in virtual time.
     pub coef: Coefficients,
     /// How long a period is.
     pub period_us: u64,
     /// All groups, a parent ahead of its children; 0 is the root.
-    pub groups: Vec<Group>,
+    pub groups: Vec<IocostGroup>,
 }
 
 /// What a device is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Class {
+pub enum DeviceClass {
     /// It turns.
     #[serde(rename = "hdd")]
     Hdd,
@@ -64,7 +64,7 @@ pub struct Qos {
 /// `io.cost.model`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)]
-pub struct Model {
+pub struct CostModel {
     pub rbps: u64,
     pub rseqiops: u64,
     pub rrandiops: u64,
@@ -87,7 +87,7 @@ pub struct Coefficients {
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct Group {
+pub struct IocostGroup {
     /// Its number.
     pub id: u32,
     /// -1 of the root.
@@ -98,12 +98,12 @@ pub struct Group {
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Event {
+pub struct IocostEvent {
     /// When \[ns\].
     pub t: u64,
     /// What.
     #[serde(flatten)]
-    pub what: What,
+    pub what: IocostHappening,
     /// The group that it is about, afterwards.
     pub g: Option<Standing>,
     /// The period timer was armed for this jiffy.
@@ -119,7 +119,7 @@ pub type Woken = (u32, u64);
 /// What became of a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum BioFate {
     /// It went.
     Go,
     /// Its task sleeps.
@@ -131,7 +131,7 @@ pub enum Outcome {
 /// What happened: inputs, and the outputs that belong to their kind.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
-pub enum What {
+pub enum IocostHappening {
     /// A task brings a bio that did not merge.
     Bio {
         /// The task.
@@ -147,7 +147,7 @@ pub enum What {
         /// 1: it must not wait.
         meta: u8,
         /// What became of it.
-        result: Outcome,
+        result: BioFate,
         /// What it cost; nothing of one that sleeps.
         cost: Option<u64>,
         /// Others that were woken.
@@ -206,7 +206,7 @@ pub struct Period {
     /// Does another period run?
     pub running: bool,
     /// What the device is taken for.
-    pub auto: Class,
+    pub auto: DeviceClass,
     /// How long the next period is.
     pub period_us: u64,
     /// Every active group, in the order of their numbers.

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 /// A case of this kind.
-pub type Case = super::Case<Header, Event>;
+pub type TagsCase = super::Case<TagsHeader, TagsEvent>;
 
 /// The set of tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct Header {
+pub struct TagsHeader {
     /// How many.
     pub depth: u32,
     /// Are they handed out in turn?
@@ -30,19 +30,19 @@ pub struct Header {
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Event {
+pub struct TagsEvent {
     /// When \[ns\].
     pub t: u64,
     /// What.
     #[serde(flatten)]
-    pub what: What,
+    pub what: TagsHappening,
     /// The state after it.
-    pub dbg: Option<State>,
+    pub dbg: Option<TagSetState>,
 }
 
 /// The state after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct State {
+pub struct TagSetState {
     /// Where the next search begins.
     pub hint: u32,
     /// Tags returned while a task waited.
@@ -60,7 +60,7 @@ pub struct State {
 /// What became of a wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TagFate {
     /// A tag.
     Tag,
     /// It sleeps.
@@ -73,7 +73,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Result {
     /// Which of the three.
-    pub result: Outcome,
+    pub result: TagFate,
     /// Which tag.
     pub tag: Option<u32>,
     /// In which wait queue.
@@ -83,7 +83,7 @@ pub struct Result {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
-pub enum What {
+pub enum TagsHappening {
     /// A task wants one tag.
     Ask {
         /// The task.

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use crate::elevator_transcript::OpLetter;
 
 /// A case of this kind.
-pub type Case = super::Case<Header, Event>;
+pub type WbtCase = super::Case<WbtHeader, WbtEvent>;
 
 /// The disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct Header {
+pub struct WbtHeader {
     /// Ticks per second.
     pub hz: u32,
     /// The clock at `t` = 0 \[ns\].
@@ -21,14 +21,14 @@ pub struct Header {
     /// A read may take so long \[ns\].
     pub min_lat: u64,
     /// Limits in force at the start.
-    pub limits: Limits,
+    pub limits: WbtLimits,
     /// A writer waited for dirty memory so long \[ms\] before the start.
     pub dirty_wait_before_ms: u64,
 }
 
 /// Limits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub struct Limits {
+pub struct WbtLimits {
     /// The step they stand at.
     pub step: i32,
     /// Of tasks that sync.
@@ -43,12 +43,12 @@ pub struct Limits {
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Event {
+pub struct WbtEvent {
     /// When \[ns\].
     pub t: u64,
     /// What.
     #[serde(flatten)]
-    pub what: What,
+    pub what: WbtHappening,
     /// The timer was armed for this jiffy.
     pub timer_at: Option<u64>,
     /// Counted bios afterwards.
@@ -60,7 +60,7 @@ pub struct Event {
 /// May it go on?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum WbtFate {
     /// It may.
     Go,
     /// It sleeps.
@@ -84,7 +84,7 @@ pub enum Status {
 /// A word of a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum BioWord {
     /// Synchronous: a process waits for it.
     Sync,
     /// More may come soon.
@@ -104,7 +104,7 @@ pub enum Word {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
-pub enum What {
+pub enum WbtHappening {
     /// A task brings a bio.
     Throttle {
         /// The task.
@@ -113,9 +113,9 @@ pub enum What {
         op: OpLetter,
         /// Its words.
         #[serde(rename = "flags")]
-        words: Vec<Word>,
+        words: Vec<BioWord>,
         /// May it go on?
-        result: Outcome,
+        result: WbtFate,
     },
     /// A woken task runs on.
     Resume {
@@ -146,7 +146,7 @@ pub enum What {
         /// What it came to.
         status: Status,
         /// Limits afterwards.
-        limits: Limits,
+        limits: WbtLimits,
         /// The length of the window \[ns\].
         window: u64,
         /// How many in a row told nothing.
@@ -161,7 +161,7 @@ pub enum What {
         /// Which.
         ns: u64,
         /// Limits afterwards.
-        limits: Limits,
+        limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
@@ -170,7 +170,7 @@ pub enum What {
         /// Which.
         depth: u32,
         /// Limits afterwards.
-        limits: Limits,
+        limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
@@ -179,7 +179,7 @@ pub enum What {
         /// Which.
         on: bool,
         /// Limits afterwards.
-        limits: Limits,
+        limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use super::spec::SpecError;
+use super::spec::ColumnsError;
 
 /// What a column tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum ColumnRole {
     /// When it was submitted.
     Time,
     /// How long it took.
@@ -31,7 +31,7 @@ pub struct Column {
     /// As it was written: `time@ms`.
     pub written: String,
     /// What it tells.
-    pub role: Role,
+    pub role: ColumnRole,
     /// In which unit.
     pub(super) unit: Unit,
 }
@@ -61,7 +61,7 @@ pub(super) enum Kinds {
 
 /// A kind of I/O, as a trace tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ToldOp {
     /// Disk to memory.
     Read,
     /// Memory to disk; a process may wait for it.
@@ -74,19 +74,19 @@ pub enum Told {
     Other,
 }
 
-const ROLES: [(&str, Role); 12] = [
-    ("time", Role::Time),
-    ("response", Role::Response),
-    ("op", Role::Op),
-    ("offset", Role::Offset),
-    ("size", Role::Size),
-    ("device", Role::Device),
-    ("host", Role::Device),
-    ("disk", Role::Device),
-    ("major", Role::Device),
-    ("minor", Role::Device),
-    ("process", Role::Process),
-    ("pid", Role::Process),
+const ROLES: [(&str, ColumnRole); 12] = [
+    ("time", ColumnRole::Time),
+    ("response", ColumnRole::Response),
+    ("op", ColumnRole::Op),
+    ("offset", ColumnRole::Offset),
+    ("size", ColumnRole::Size),
+    ("device", ColumnRole::Device),
+    ("host", ColumnRole::Device),
+    ("disk", ColumnRole::Device),
+    ("major", ColumnRole::Device),
+    ("minor", ColumnRole::Device),
+    ("process", ColumnRole::Process),
+    ("pid", ColumnRole::Process),
 ];
 
 const TIMES: [(&str, u64, u64); 7] = [
@@ -104,35 +104,40 @@ impl Column {
     ///
     /// # Errors
     /// If there is no such column or unit.
-    pub fn parse(written: &str) -> Result<Column, SpecError> {
+    pub fn parse(written: &str) -> Result<Column, ColumnsError> {
         let written = written.trim();
         let (name, unit) = written.split_once('@').map_or((written, None), |(name, unit)| (name, Some(unit)));
         let role = match name {
-            "-" | "_" => Role::Skip,
+            "-" | "_" => ColumnRole::Skip,
             _ => ROLES.iter().find(|(known, _)| *known == name).map(|row| row.1).ok_or_else(|| unknown(name))?,
         };
         let unit = match (role, unit) {
-            (Role::Time | Role::Response, unit) => time(unit.unwrap_or("s")).ok_or("s, ms, us, 100ns, ns or ps"),
-            (Role::Offset | Role::Size, unit) => bytes(unit.unwrap_or("B")).ok_or("B, 512B, KiB, 4KiB or the like"),
-            (Role::Op, unit) => kinds(unit).ok_or("r0w1, w0r1 or flags, or no unit for words"),
+            (ColumnRole::Time | ColumnRole::Response, unit) => {
+                time(unit.unwrap_or("s")).ok_or("s, ms, us, 100ns, ns or ps")
+            }
+            (ColumnRole::Offset | ColumnRole::Size, unit) => {
+                bytes(unit.unwrap_or("B")).ok_or("B, 512B, KiB, 4KiB or the like")
+            }
+            (ColumnRole::Op, unit) => kinds(unit).ok_or("r0w1, w0r1 or flags, or no unit for words"),
             (_, None) => Ok(Unit::Word),
             (_, Some(_)) => Err("no unit there"),
         };
-        let wrong =
-            |expected| SpecError::new(written, format!("`{written}` has a unit that is unknown: expected {expected}"));
+        let wrong = |expected| {
+            ColumnsError::new(written, format!("`{written}` has a unit that is unknown: expected {expected}"))
+        };
         Ok(Column { written: written.to_owned(), role, unit: unit.map_err(wrong)? })
     }
 
     /// What stands in messages for a word that is wrong: "a time in ms".
     pub(super) fn expected(&self) -> &'static str {
         match (self.role, self.unit) {
-            (Role::Time, _) => "a time, as in 12.5",
-            (Role::Response, _) => "a length of time, as in 0.25",
-            (Role::Offset, _) => "an offset, as in 4096",
-            (Role::Size, _) => "a length, as in 4096",
-            (Role::Op, Unit::Kind(Kinds::Words)) => "read, write, discard or flush, as in R or Write",
-            (Role::Op, Unit::Kind(Kinds::Flags)) => "a kind of I/O as flags, as in 1",
-            (Role::Op, _) => "0 or 1",
+            (ColumnRole::Time, _) => "a time, as in 12.5",
+            (ColumnRole::Response, _) => "a length of time, as in 0.25",
+            (ColumnRole::Offset, _) => "an offset, as in 4096",
+            (ColumnRole::Size, _) => "a length, as in 4096",
+            (ColumnRole::Op, Unit::Kind(Kinds::Words)) => "read, write, discard or flush, as in R or Write",
+            (ColumnRole::Op, Unit::Kind(Kinds::Flags)) => "a kind of I/O as flags, as in 1",
+            (ColumnRole::Op, _) => "0 or 1",
             _ => "a word",
         }
     }
@@ -144,11 +149,11 @@ impl fmt::Display for Column {
     }
 }
 
-fn unknown(name: &str) -> SpecError {
+fn unknown(name: &str) -> ColumnsError {
     let names: Vec<&str> = ROLES.iter().map(|row| row.0).collect();
     let near = blksched_text::did_you_mean(name, names.iter().copied());
     let message = format!("`{name}` is not a column: expected one of {} or -{}", names.join(", "), near);
-    SpecError::new(name, message)
+    ColumnsError::new(name, message)
 }
 
 fn time(unit: &str) -> Option<Unit> {
@@ -207,12 +212,14 @@ impl Unit {
     }
 
     /// A word as a kind of I/O.
-    pub(super) fn kind(self, word: &str) -> Option<Told> {
+    pub(super) fn kind(self, word: &str) -> Option<ToldOp> {
         let Unit::Kind(kinds) = self else { return None };
         match (kinds, word) {
-            (Kinds::ReadIsZero, "0") | (Kinds::WriteIsZero, "1") => Some(Told::Read),
-            (Kinds::ReadIsZero, "1") | (Kinds::WriteIsZero, "0") => Some(Told::Write),
-            (Kinds::Flags, digits) => whole(digits).map(|flags| if flags & 1 == 1 { Told::Read } else { Told::Write }),
+            (Kinds::ReadIsZero, "0") | (Kinds::WriteIsZero, "1") => Some(ToldOp::Read),
+            (Kinds::ReadIsZero, "1") | (Kinds::WriteIsZero, "0") => Some(ToldOp::Write),
+            (Kinds::Flags, digits) => {
+                whole(digits).map(|flags| if flags & 1 == 1 { ToldOp::Read } else { ToldOp::Write })
+            }
             (Kinds::Words, word) => in_words(word),
             _ => None,
         }
@@ -220,14 +227,14 @@ impl Unit {
 }
 
 /// Kinds as traces and blkparse write them; a blank says nothing.
-fn in_words(word: &str) -> Option<Told> {
+fn in_words(word: &str) -> Option<ToldOp> {
     let word = word.to_ascii_lowercase();
     Some(match word.as_str() {
-        "r" | "rd" | "read" | "rs" | "ra" | "rm" | "rsm" | "ras" | "randread" => Told::Read,
-        "w" | "wr" | "write" | "wz" | "ws" | "wm" | "wsm" | "wfs" | "wfsm" | "fwfsm" | "fws" => Told::Write,
-        "d" | "ds" | "discard" | "trim" | "unmap" => Told::Discard,
-        "f" | "fn" | "ff" | "flush" | "sync" | "datasync" | "fsync" | "fdatasync" => Told::Flush,
-        "add" | "open" | "close" | "wait" => Told::Other,
+        "r" | "rd" | "read" | "rs" | "ra" | "rm" | "rsm" | "ras" | "randread" => ToldOp::Read,
+        "w" | "wr" | "write" | "wz" | "ws" | "wm" | "wsm" | "wfs" | "wfsm" | "fwfsm" | "fws" => ToldOp::Write,
+        "d" | "ds" | "discard" | "trim" | "unmap" => ToldOp::Discard,
+        "f" | "fn" | "ff" | "flush" | "sync" | "datasync" | "fsync" | "fdatasync" => ToldOp::Flush,
+        "add" | "open" | "close" | "wait" => ToldOp::Other,
         _ => return None,
     })
 }
@@ -268,11 +275,14 @@ mod tests {
     #[test]
     fn kinds_are_words_or_digits() {
         let kind = |column: &str, word: &str| Column::parse(column).unwrap().unit.kind(word);
-        assert_eq!((kind("op", "Read"), kind("op", "w"), kind("op", "x")), (Some(Told::Read), Some(Told::Write), None));
-        assert_eq!((kind("op@r0w1", "0"), kind("op@w0r1", "0")), (Some(Told::Read), Some(Told::Write)));
+        assert_eq!(
+            (kind("op", "Read"), kind("op", "w"), kind("op", "x")),
+            (Some(ToldOp::Read), Some(ToldOp::Write), None)
+        );
+        assert_eq!((kind("op@r0w1", "0"), kind("op@w0r1", "0")), (Some(ToldOp::Read), Some(ToldOp::Write)));
         assert_eq!(
             (kind("op@flags", "3"), kind("op@flags", "2"), kind("op@r0w1", "2")),
-            (Some(Told::Read), Some(Told::Write), None)
+            (Some(ToldOp::Read), Some(ToldOp::Write), None)
         );
     }
 

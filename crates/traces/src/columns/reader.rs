@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufRead};
 
-use super::field::{Column, Role, Told, Unit};
+use super::field::{Column, ColumnRole, ToldOp, Unit};
 use super::spec::{Shape, Spec};
 
 /// The longest line that is read \[bytes\]; a longer one is damage.
@@ -12,20 +12,20 @@ const LONGEST_LINE: usize = 64 << 10;
 
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TraceRow {
     /// When it was submitted \[ns\], on the trace's own clock; 0 if the trace does not tell.
     pub time: u64,
     /// How long it took \[ns\], if the trace tells.
     pub response: Option<u64>,
     /// What it is.
-    pub op: Told,
+    pub op: ToldOp,
     /// Where it begins \[bytes\].
     pub offset: u64,
     /// How long it is \[bytes\].
     pub bytes: u64,
-    /// Its device, as a number into [`Rows::devices`].
+    /// Its device, as a number into [`RowReader::devices`].
     pub device: u32,
-    /// Its process, as a number into [`Rows::processes`].
+    /// Its process, as a number into [`RowReader::processes`].
     pub process: u32,
 }
 
@@ -48,12 +48,12 @@ impl fmt::Display for TextError {
 
 /// Names, numbered in the order in which they come.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct NumberedNames {
     list: Vec<String>,
     numbers: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl NumberedNames {
     fn number(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -70,7 +70,7 @@ impl Names {
 struct Parts {
     time: u64,
     response: Option<u64>,
-    op: Option<Told>,
+    op: Option<ToldOp>,
     offset: u64,
     bytes: u64,
     device: String,
@@ -78,22 +78,22 @@ struct Parts {
 }
 
 /// Reads rows.
-pub struct Rows<I> {
+pub struct RowReader<I> {
     input: I,
     spec: Spec,
     line: usize,
     buffer: Vec<u8>,
-    devices: Names,
-    processes: Names,
+    devices: NumberedNames,
+    processes: NumberedNames,
     /// Rows whose kind the trace leaves blank.
     pub without_kind: u64,
 }
 
-impl<I: BufRead> Rows<I> {
+impl<I: BufRead> RowReader<I> {
     /// Rows of `input` as `spec` describes them.
-    pub fn new(input: I, spec: Spec) -> Rows<I> {
-        let (devices, processes) = (Names::default(), Names::default());
-        Rows { input, spec, line: 0, buffer: Vec::new(), devices, processes, without_kind: 0 }
+    pub fn new(input: I, spec: Spec) -> RowReader<I> {
+        let (devices, processes) = (NumberedNames::default(), NumberedNames::default());
+        RowReader { input, spec, line: 0, buffer: Vec::new(), devices, processes, without_kind: 0 }
     }
 
     /// The devices' names so far.
@@ -110,7 +110,7 @@ impl<I: BufRead> Rows<I> {
     ///
     /// # Errors
     /// If the input cannot be read, or, inside, if a line is none that was described.
-    pub fn row(&mut self) -> io::Result<Option<Result<Row, TextError>>> {
+    pub fn row(&mut self) -> io::Result<Option<Result<TraceRow, TextError>>> {
         loop {
             self.buffer.clear();
             let read = read_line(&mut self.input, &mut self.buffer)?;
@@ -134,7 +134,7 @@ impl<I: BufRead> Rows<I> {
         }
     }
 
-    fn told(&mut self, bytes: &[u8]) -> Result<Option<Row>, TextError> {
+    fn told(&mut self, bytes: &[u8]) -> Result<Option<TraceRow>, TextError> {
         let text = match str::from_utf8(bytes) {
             Ok(text) => text.trim_end_matches(['\n', '\r']),
             Err(error) => {
@@ -156,7 +156,7 @@ impl<I: BufRead> Rows<I> {
             self.without_kind += 1;
             return Ok(None);
         };
-        if op == Told::Other {
+        if op == ToldOp::Other {
             return Ok(None);
         }
         if parts.process.is_empty() {
@@ -164,7 +164,7 @@ impl<I: BufRead> Rows<I> {
         }
         let (device, process) = (self.devices.number(&parts.device), self.processes.number(&parts.process));
         let Parts { time, response, offset, bytes, .. } = parts;
-        Ok(Some(Row { time, response, op, offset, bytes, device, process }))
+        Ok(Some(TraceRow { time, response, op, offset, bytes, device, process }))
     }
 
     fn wrong(&self, column: usize, message: String) -> TextError {
@@ -217,7 +217,7 @@ fn separated(
         match words.next() {
             Some(word) => parts.put(column, word.trim()).map_err(|message| (column_of(word), message))?,
             // A file's opening and closing have no place.
-            None if parts.op == Some(Told::Other) || parts.op == Some(Told::Flush) => return Ok(()),
+            None if parts.op == Some(ToldOp::Other) || parts.op == Some(ToldOp::Flush) => return Ok(()),
             None => {
                 let message = format!("{at} columns: expected {}, and `{column}` is missing", columns.len());
                 return Err((text.len() + 1, message));
@@ -254,20 +254,20 @@ impl Parts {
     fn put(&mut self, column: &Column, word: &str) -> Result<(), String> {
         let number = |unit: Unit| unit.number(word).ok_or_else(|| format!("`{word}` is not {}", column.expected()));
         match column.role {
-            Role::Skip => {}
-            Role::Time => self.time = number(column.unit)?,
-            Role::Response if word.is_empty() => {}
-            Role::Response => self.response = Some(number(column.unit)?),
-            Role::Offset => self.offset = number(column.unit)?,
-            Role::Size => self.bytes = number(column.unit)?,
+            ColumnRole::Skip => {}
+            ColumnRole::Time => self.time = number(column.unit)?,
+            ColumnRole::Response if word.is_empty() => {}
+            ColumnRole::Response => self.response = Some(number(column.unit)?),
+            ColumnRole::Offset => self.offset = number(column.unit)?,
+            ColumnRole::Size => self.bytes = number(column.unit)?,
             // A blank: the trace knows that something was asked for, and not what.
-            Role::Op if word.is_empty() => {}
-            Role::Op => {
+            ColumnRole::Op if word.is_empty() => {}
+            ColumnRole::Op => {
                 let kind = column.unit.kind(word);
                 self.op = Some(kind.ok_or_else(|| format!("`{word}` is not {}", column.expected()))?);
             }
-            Role::Device => append(&mut self.device, word),
-            Role::Process => append(&mut self.process, word),
+            ColumnRole::Device => append(&mut self.device, word),
+            ColumnRole::Process => append(&mut self.process, word),
         }
         Ok(())
     }
@@ -284,8 +284,8 @@ fn append(name: &mut String, word: &str) {
 mod tests {
     use super::*;
 
-    fn rows(spec: Spec, text: &str) -> Vec<Result<Row, String>> {
-        let mut rows = Rows::new(text.as_bytes(), spec);
+    fn rows(spec: Spec, text: &str) -> Vec<Result<TraceRow, String>> {
+        let mut rows = RowReader::new(text.as_bytes(), spec);
         std::iter::from_fn(|| rows.row().unwrap()).map(|row| row.map_err(|error| error.to_string())).collect()
     }
 
@@ -296,8 +296,15 @@ mod tests {
     #[test]
     fn a_row_is_what_its_columns_say() {
         let read = rows(msr(), "10,srv,2,Write,4096,512,7\n11,srv,1,Read,0,1024,\n");
-        let first =
-            Row { time: 1000, response: Some(700), op: Told::Write, offset: 4096, bytes: 512, device: 0, process: 0 };
+        let first = TraceRow {
+            time: 1000,
+            response: Some(700),
+            op: ToldOp::Write,
+            offset: 4096,
+            bytes: 512,
+            device: 0,
+            process: 0,
+        };
         assert_eq!(read[0], Ok(first));
         let second = read[1].as_ref().unwrap();
         assert_eq!((second.response, second.device), (None, 1));

@@ -1,6 +1,6 @@
 //! A description of a text trace's lines.
 
-use super::field::{Column, Role};
+use super::field::{Column, ColumnRole};
 
 /// How lines are to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +35,16 @@ pub enum Shape {
 /// What is wrong with a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct SpecError {
+pub struct ColumnsError {
     /// The word that is wrong.
     pub word: String,
     /// What is wrong with it, and what was expected.
     pub message: String,
 }
 
-impl SpecError {
-    pub(super) fn new(word: &str, message: impl Into<String>) -> SpecError {
-        SpecError { word: word.to_owned(), message: message.into() }
+impl ColumnsError {
+    pub(super) fn new(word: &str, message: impl Into<String>) -> ColumnsError {
+        ColumnsError { word: word.to_owned(), message: message.into() }
     }
 }
 
@@ -54,7 +54,7 @@ impl Spec {
     ///
     /// # Errors
     /// If a column or its unit is unknown, or one that is needed is missing or there twice.
-    pub fn columns(text: &str, separator: &str, skip: usize) -> Result<Spec, SpecError> {
+    pub fn columns(text: &str, separator: &str, skip: usize) -> Result<Spec, ColumnsError> {
         let separator = match separator {
             "blanks" | "blank" | "space" => None,
             "tab" => Some('\t'),
@@ -63,7 +63,7 @@ impl Spec {
                 [one] => Some(one),
                 _ => {
                     let message = format!("`{word}` is not a separator: expected a character, `tab` or `blanks`");
-                    return Err(SpecError::new(word, message));
+                    return Err(ColumnsError::new(word, message));
                 }
             },
         };
@@ -81,13 +81,13 @@ impl Spec {
     ///
     /// # Errors
     /// If a column or its unit is unknown, one that is needed is missing or there twice, or two stand side by side.
-    pub fn pattern(text: &str, skip: usize) -> Result<Spec, SpecError> {
+    pub fn pattern(text: &str, skip: usize) -> Result<Spec, ColumnsError> {
         let mut pieces = text.split('{');
         let before = pieces.next().unwrap_or_default().to_owned();
         let mut columns: Vec<(Column, String)> = Vec::new();
         for piece in pieces {
             let Some((column, behind)) = piece.split_once('}') else {
-                return Err(SpecError::new(
+                return Err(ColumnsError::new(
                     piece,
                     format!("`{{{piece}` has no `}}`: expected a column, as in {{time@ms}}"),
                 ));
@@ -97,7 +97,7 @@ impl Spec {
             {
                 let message =
                     format!("`{{{other}}}` and `{{{column}}}` stand side by side: expected a text between them");
-                return Err(SpecError::new(column, message));
+                return Err(ColumnsError::new(column, message));
             }
             columns.push((Column::parse(column)?, behind.to_owned()));
         }
@@ -106,7 +106,7 @@ impl Spec {
     }
 
     /// Its columns, in their order.
-    pub fn roles(&self) -> Vec<Role> {
+    pub fn roles(&self) -> Vec<ColumnRole> {
         match &self.shape {
             Shape::Columns { columns, .. } => columns.iter().map(|column| column.role).collect(),
             Shape::Pattern { columns, .. } => columns.iter().map(|(column, _)| column.role).collect(),
@@ -114,29 +114,29 @@ impl Spec {
     }
 
     /// Does it tell this?
-    pub fn tells(&self, role: Role) -> bool {
+    pub fn tells(&self, role: ColumnRole) -> bool {
         self.roles().contains(&role)
     }
 }
 
 /// What every trace needs is there, and nothing that is one number is there twice.
-fn complete<'c>(columns: impl Iterator<Item = &'c Column> + Clone, text: &str) -> Result<(), SpecError> {
+fn complete<'c>(columns: impl Iterator<Item = &'c Column> + Clone, text: &str) -> Result<(), ColumnsError> {
     let count = |role| columns.clone().filter(|column| column.role == role).count();
-    let needed = [(Role::Op, "op"), (Role::Offset, "offset"), (Role::Size, "size")];
+    let needed = [(ColumnRole::Op, "op"), (ColumnRole::Offset, "offset"), (ColumnRole::Size, "size")];
     if let Some((_, name)) = needed.into_iter().find(|&(role, _)| count(role) == 0) {
         let message =
             format!("`{text}` has no column `{name}`: expected at least op, offset and size, and time if there is one");
-        return Err(SpecError::new(text, message));
+        return Err(ColumnsError::new(text, message));
     }
     let single = [
-        (Role::Time, "time"),
-        (Role::Response, "response"),
-        (Role::Op, "op"),
-        (Role::Offset, "offset"),
-        (Role::Size, "size"),
+        (ColumnRole::Time, "time"),
+        (ColumnRole::Response, "response"),
+        (ColumnRole::Op, "op"),
+        (ColumnRole::Offset, "offset"),
+        (ColumnRole::Size, "size"),
     ];
     match single.into_iter().find(|&(role, _)| count(role) > 1) {
-        Some((_, name)) => Err(SpecError::new(name, format!("`{text}` has `{name}` twice: expected it once"))),
+        Some((_, name)) => Err(ColumnsError::new(name, format!("`{text}` has `{name}` twice: expected it once"))),
         None => Ok(()),
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_description_says_what_a_trace_tells() {
         let spec = Spec::columns("time@100ns,host,disk,op,offset,size,response@100ns", ",", 0).unwrap();
-        assert!(spec.tells(Role::Response) && spec.tells(Role::Device) && !spec.tells(Role::Process));
+        assert!(spec.tells(ColumnRole::Response) && spec.tells(ColumnRole::Device) && !spec.tells(ColumnRole::Process));
     }
 
     #[test]

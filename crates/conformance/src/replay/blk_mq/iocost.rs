@@ -5,7 +5,7 @@ use blksched::cgroup::blk_iocost::qos::{Qos, Target};
 use blksched::cgroup::blk_iocost::{Class, Config, Ended, Era, Figures, IoCost, Model, Overflows, Verdict, Woken};
 use blksched::{Bio, Dir, GroupId, Hints, Instant, Op, Sector, SubmitterId};
 use blksched_traces::blk_mq_transcript::iocost::{
-    self as file, Case, Coefficients, Event, Header, Outcome, Period, What,
+    self as file, BioFate, Coefficients, IocostCase, IocostEvent, IocostHappening, IocostHeader, Period,
 };
 use blksched_traces::elevator_transcript::OpLetter;
 
@@ -18,8 +18,8 @@ pub(super) struct ReplayedIocost {
 }
 
 impl ReplayedIocost {
-    pub(super) fn of(case: &Case) -> ReplayedIocost {
-        let Header { hz, ktime0, auto, qos, model, groups, .. } = &case.header;
+    pub(super) fn of(case: &IocostCase) -> ReplayedIocost {
+        let IocostHeader { hz, ktime0, auto, qos, model, groups, .. } = &case.header;
         let era = if case.common.kernel.starts_with("6.1.") { Era::V6_1 } else { Era::V6_12 };
         let config = Config {
             jiffies: Jiffies::new((*hz).max(1)),
@@ -50,7 +50,7 @@ impl ReplayedIocost {
         replayed
     }
 
-    pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {
+    pub(super) fn check_start(&self, header: &IocostHeader) -> Result<(), String> {
         let Coefficients { rpage, rseq, rrand, wpage, wseq, wrand } = header.coef;
         same("coefficients", &[rpage, rseq, rrand, wpage, wseq, wrand], &self.cost.coefficients())?;
         same("period", &header.period_us, &self.cost.clock().period_us)
@@ -60,7 +60,7 @@ impl ReplayedIocost {
         Instant::from_ns(self.ktime0 + t)
     }
 
-    pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
+    pub(super) fn step(&mut self, event: &IocostEvent) -> Result<(), String> {
         let now = self.instant(event.t);
         if let Some(due) = self.cost.deadline().filter(|&due| due < now) {
             return Err(format!("a timer fires at {due} here, which is not recorded"));
@@ -68,45 +68,46 @@ impl ReplayedIocost {
         let before = self.cost.period_ends();
         let mut here = Vec::new();
         match &event.what {
-            What::Bio { task, woke, result, cost, .. } => {
+            IocostHappening::Bio { task, woke, result, cost, .. } => {
                 let verdict = self.cost.throttle(now, *task, &bio(&event.what)?, &mut here);
                 let verdict = match verdict {
-                    Verdict::Go { cost } => (Outcome::Go, Some(cost)),
-                    Verdict::Sleep => (Outcome::Sleep, None),
-                    Verdict::Debt => (Outcome::Debt, Some(0)),
+                    Verdict::Go { cost } => (BioFate::Go, Some(cost)),
+                    Verdict::Sleep => (BioFate::Sleep, None),
+                    Verdict::Debt => (BioFate::Debt, Some(0)),
                 };
                 same("result", &(*result, *cost), &verdict)?;
                 same("woken", woke, &woken(&here))?;
             }
-            What::Done { group, op, sectors, cost, asked, started } => {
+            IocostHappening::Done { group, op, sectors, cost, asked, started } => {
                 let (asked, started) = (self.instant(*asked), self.instant(*started));
                 let dir = if *op == OpLetter::R { Dir::Read } else { Dir::Write };
                 self.cost.bio_done(GroupId(*group), *cost);
                 self.cost.request_done(now, Ended { dir, sectors: *sectors, asked, started });
             }
-            What::WaitExpired { group, woke } => {
+            IocostHappening::WaitExpired { group, woke } => {
                 same("the wait's end", &Some(now), &self.cost.wakes_at(GroupId(*group)))?;
                 self.cost.wait_is_over(now, GroupId(*group), &mut here);
                 same("woken", woke, &woken(&here))?;
             }
-            What::Period(period) => {
+            IocostHappening::Period(period) => {
                 let due = self.cost.deadline();
                 self.cost.end_period(now, &mut here);
                 same("the period's end", &Some(now), &due)?;
                 self.check_period(now, period, &here)?;
             }
-            What::Weight { group, weight } => {
+            IocostHappening::Weight { group, weight } => {
                 let parent = self.parents.get(*group as usize).copied().unwrap_or(GroupId::ROOT);
                 self.cost.set_group(now, GroupId(*group), parent, *weight);
             }
-            What::Run {} | What::End {} => {}
+            IocostHappening::Run {} | IocostHappening::End {} => {}
         }
         self.check_timers(event, before)?;
         event.g.as_ref().map_or(Ok(()), |recorded| same("the group", recorded, &self.standing(now, recorded.id)))
     }
 
-    fn check_timers(&self, event: &Event, before: Option<u64>) -> Result<(), String> {
-        let armed = self.cost.period_ends().filter(|_| matches!(event.what, What::Period(_)) || before.is_none());
+    fn check_timers(&self, event: &IocostEvent, before: Option<u64>) -> Result<(), String> {
+        let armed =
+            self.cost.period_ends().filter(|_| matches!(event.what, IocostHappening::Period(_)) || before.is_none());
         same("the period's timer", &event.timer_at, &armed)?;
         for (group, t) in &event.wait_timer {
             let is_last = event.wait_timer.iter().rfind(|(other, _)| other == group) == Some(&(*group, *t));
@@ -151,17 +152,17 @@ fn woken(here: &[Woken]) -> Vec<file::Woken> {
     here.iter().map(|woken| (woken.task, woken.cost)).collect()
 }
 
-fn class(recorded: file::Class) -> Class {
+fn class(recorded: file::DeviceClass) -> Class {
     match recorded {
-        file::Class::Hdd => Class::Hdd,
-        file::Class::SsdDepth1 => Class::SsdDepth1,
-        file::Class::Ssd => Class::Ssd,
-        file::Class::SsdFast => Class::SsdFast,
+        file::DeviceClass::Hdd => Class::Hdd,
+        file::DeviceClass::SsdDepth1 => Class::SsdDepth1,
+        file::DeviceClass::Ssd => Class::Ssd,
+        file::DeviceClass::SsdFast => Class::SsdFast,
     }
 }
 
-fn bio(what: &What) -> Result<Bio, String> {
-    let What::Bio { group, op, sector, sectors, meta, .. } = what else { return Err("no bio".to_owned()) };
+fn bio(what: &IocostHappening) -> Result<Bio, String> {
+    let IocostHappening::Bio { group, op, sector, sectors, meta, .. } = what else { return Err("no bio".to_owned()) };
     if *sectors == 0 || *sector > u64::MAX / 2 {
         return Err(format!("{sectors} sectors at {sector} are no stretch of a disk"));
     }

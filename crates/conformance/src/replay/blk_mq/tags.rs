@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use blksched::surroundings::mq::{Asked, MqEra, Patience, Search, TagOrder, TagSet, Task};
-use blksched_traces::blk_mq_transcript::tags::{Case, Event, Header, Outcome, Result as Found, State, What};
+use blksched_traces::blk_mq_transcript::tags::{
+    Result as Found, TagFate, TagSetState, TagsCase, TagsEvent, TagsHappening, TagsHeader,
+};
 
 use super::{same, woken};
 
@@ -15,23 +17,23 @@ pub(super) struct ReplayedTags {
 }
 
 impl ReplayedTags {
-    pub(super) fn of(case: &Case, era: MqEra) -> ReplayedTags {
-        let Header { depth, round_robin, queues, shared, scheduler, min_shallow, .. } = case.header;
+    pub(super) fn of(case: &TagsCase, era: MqEra) -> ReplayedTags {
+        let TagsHeader { depth, round_robin, queues, shared, scheduler, min_shallow, .. } = case.header;
         let order = if round_robin { TagOrder::RoundRobin } else { TagOrder::Lowest };
         let set = TagSet::new(era, order, depth.max(1), min_shallow).for_queues(queues);
         let set = if shared && !scheduler { set.shared() } else { set };
         ReplayedTags { era, set, asked: BTreeMap::new() }
     }
 
-    pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {
+    pub(super) fn check_start(&self, header: &TagsHeader) -> Result<(), String> {
         same("bits per word", &header.bits_per_word, &self.set.map().bits_per_word())?;
         self.check_size(header.words, header.wake_batch)
     }
 
-    pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
+    pub(super) fn step(&mut self, event: &TagsEvent) -> Result<(), String> {
         let mut woke = Vec::new();
         match &event.what {
-            What::Ask { task, queue, shallow, manner, result } => {
+            TagsHappening::Ask { task, queue, shallow, manner, result } => {
                 let search = match (*shallow, self.era) {
                     (0, _) => Search::All,
                     (shallow, MqEra::Linux6_1) => Search::PerWord(shallow),
@@ -45,49 +47,49 @@ impl ReplayedTags {
                 self.asked.insert(*task, (*queue, search));
                 compare(result, self.set.ask(*queue, Task(*task), search, patience))?;
             }
-            What::Run { task, result } => {
+            TagsHappening::Run { task, result } => {
                 let (queue, search) = *self.asked.get(task).ok_or("a task runs that never asked")?;
                 compare(result, self.set.run(queue, Task(*task), search))?;
             }
-            What::Free { tag, woke: recorded } => {
+            TagsHappening::Free { tag, woke: recorded } => {
                 self.set.free(*tag, &mut woke);
                 woken(recorded, &woke)?;
             }
-            What::FreeMany { tags, woke: recorded } => {
+            TagsHappening::FreeMany { tags, woke: recorded } => {
                 self.set.free_many(tags, &mut woke);
                 woken(recorded, &woke)?;
             }
-            What::GetMany { queue, want, tags } => same("tags", tags, &self.set.ask_many(*queue, *want))?,
+            TagsHappening::GetMany { queue, want, tags } => same("tags", tags, &self.set.ask_many(*queue, *want))?,
             other => self.rare(other)?,
         }
         event.dbg.map_or(Ok(()), |recorded| same("state", &recorded, &self.state()))
     }
 
-    fn rare(&mut self, what: &What) -> Result<(), String> {
+    fn rare(&mut self, what: &TagsHappening) -> Result<(), String> {
         let mut woke = Vec::new();
         match what {
-            What::Resize { depth, words, wake_batch } => {
+            TagsHappening::Resize { depth, words, wake_batch } => {
                 self.set.resize(*depth);
                 self.check_size(*words, *wake_batch)
             }
-            What::MinShallow { value, wake_batch } => {
+            TagsHappening::MinShallow { value, wake_batch } => {
                 self.set.announce(Some(*value));
                 same("wake batch", wake_batch, &self.set.wake_batch())
             }
-            What::WakeAll { woke: recorded } => {
+            TagsHappening::WakeAll { woke: recorded } => {
                 self.set.wake_one_each(&mut woke);
                 woken(recorded, &woke)
             }
-            What::Busy { queue, users, wake_batch } => {
+            TagsHappening::Busy { queue, users, wake_batch } => {
                 self.set.activate(*queue);
                 self.check_users(*users, *wake_batch)
             }
-            What::Idle { queue, users, wake_batch, woke: recorded } => {
+            TagsHappening::Idle { queue, users, wake_batch, woke: recorded } => {
                 self.set.deactivate(*queue, &mut woke);
                 self.check_users(*users, *wake_batch)?;
                 woken(recorded, &woke)
             }
-            What::End { asleep } => {
+            TagsHappening::End { asleep } => {
                 let mut here: Vec<u32> = self.set.waits().asleep().map(|task| task.0).collect();
                 let mut recorded = asleep.clone();
                 here.sort_unstable();
@@ -108,19 +110,19 @@ impl ReplayedTags {
         same("wake batch", &wake_batch, &self.set.wake_batch())
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> TagSetState {
         let (done, credited) = self.set.waits().counters();
         let map = self.set.map();
         let (wi, act) = (self.set.waits().index(), self.set.waits().waiters());
-        State { hint: map.hint(), done, credited, wi, act, busy: map.in_use() }
+        TagSetState { hint: map.hint(), done, credited, wi, act, busy: map.in_use() }
     }
 }
 
 fn compare(recorded: &Found, here: Asked) -> Result<(), String> {
     let expected = match *recorded {
-        Found { result: Outcome::Tag, tag: Some(tag), .. } => Asked::Tag(tag),
-        Found { result: Outcome::Sleep, ws: Some(queue), .. } => Asked::Sleep(queue),
-        Found { result: Outcome::Fail, .. } => Asked::Fail,
+        Found { result: TagFate::Tag, tag: Some(tag), .. } => Asked::Tag(tag),
+        Found { result: TagFate::Sleep, ws: Some(queue), .. } => Asked::Sleep(queue),
+        Found { result: TagFate::Fail, .. } => Asked::Fail,
         Found { .. } => return Err("a result without its `tag` or `ws`".to_owned()),
     };
     same("result", &expected, &here)

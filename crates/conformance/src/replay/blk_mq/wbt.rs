@@ -6,7 +6,9 @@ use blksched::author::{Jiffies, RequestId};
 use blksched::surroundings::mq::{MqEra, Task};
 use blksched::surroundings::wbt::{Config, Kind, Throttle, Throttled, Verdict};
 use blksched::{Instant, Op, Span};
-use blksched_traces::blk_mq_transcript::wbt::{Case, Event, Header, Limits, Outcome, Status, What, Word};
+use blksched_traces::blk_mq_transcript::wbt::{
+    BioWord, Status, WbtCase, WbtEvent, WbtFate, WbtHappening, WbtHeader, WbtLimits,
+};
 use blksched_traces::elevator_transcript::OpLetter;
 
 use super::{same, woken};
@@ -20,8 +22,8 @@ pub(super) struct ReplayedWbt {
 }
 
 impl ReplayedWbt {
-    pub(super) fn of(case: &Case, era: MqEra) -> ReplayedWbt {
-        let Header { hz, ktime0, queue_depth, write_cache, min_lat, dirty_wait_before_ms, .. } = case.header;
+    pub(super) fn of(case: &WbtCase, era: MqEra) -> ReplayedWbt {
+        let WbtHeader { hz, ktime0, queue_depth, write_cache, min_lat, dirty_wait_before_ms, .. } = case.header;
         let (target, born) = (Span::from_ns(min_lat), Instant::from_ns(ktime0));
         let hz = hz.max(1);
         let mut throttle = Throttle::new(Config { era, hz, target, queue_depth, write_cache, born });
@@ -30,11 +32,11 @@ impl ReplayedWbt {
         ReplayedWbt { throttle, jiffies: Jiffies::new(hz), ktime0, kinds: BTreeMap::new() }
     }
 
-    pub(super) fn check_start(&self, header: &Header) -> Result<(), String> {
+    pub(super) fn check_start(&self, header: &WbtHeader) -> Result<(), String> {
         same("limits", &header.limits, &self.limits())
     }
 
-    pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
+    pub(super) fn step(&mut self, event: &WbtEvent) -> Result<(), String> {
         let now = Instant::from_ns(self.ktime0 + event.t);
         let before = self.throttle.deadline();
         if before.is_some_and(|due| due < now) {
@@ -42,50 +44,50 @@ impl ReplayedWbt {
         }
         let mut woke = Vec::new();
         match &event.what {
-            What::Throttle { task, op, words, result } => {
+            WbtHappening::Throttle { task, op, words, result } => {
                 let kind = kind(*op, words);
                 self.kinds.insert(*task, kind);
                 let here = match self.throttle.throttle(now, Task(*task), kind) {
-                    Throttled::Go => Outcome::Go,
-                    Throttled::Sleep => Outcome::Sleep,
+                    Throttled::Go => WbtFate::Go,
+                    Throttled::Sleep => WbtFate::Sleep,
                 };
                 same("result", result, &here)?;
             }
-            What::Resume { .. } => self.throttle.resumed(now),
-            What::Track { rq, task } => {
+            WbtHappening::Resume { .. } => self.throttle.resumed(now),
+            WbtHappening::Track { rq, task } => {
                 let kind = *self.kinds.get(task).ok_or("a request of a task that brought nothing")?;
                 self.throttle.track(RequestId::from_index(*rq), kind);
             }
-            What::Issue { rq } => self.throttle.issued(now, RequestId::from_index(*rq)),
-            What::Done { rq, woke: recorded } => {
+            WbtHappening::Issue { rq } => self.throttle.issued(now, RequestId::from_index(*rq)),
+            WbtHappening::Done { rq, woke: recorded } => {
                 self.throttle.done(now, RequestId::from_index(*rq), &mut woke);
                 woken(recorded, &woke)?;
             }
-            What::Timer { status, limits, window, unknown, woke: recorded } => {
+            WbtHappening::Timer { status, limits, window, unknown, woke: recorded } => {
                 same("due", &Some(now), &before)?;
                 same("status", status, &status_of(self.throttle.elapse(now, &mut woke)))?;
                 woken(recorded, &woke)?;
                 same("limits", limits, &self.limits())?;
                 same("window", &(Span::from_ns(*window), *unknown), &self.throttle.window())?;
             }
-            What::DirtyWait {} => self.throttle.dirty_wait(now),
+            WbtHappening::DirtyWait {} => self.throttle.dirty_wait(now),
             other => self.switch(now, other)?,
         }
         self.check_state(event, before)
     }
 
-    fn switch(&mut self, now: Instant, what: &What) -> Result<(), String> {
+    fn switch(&mut self, now: Instant, what: &WbtHappening) -> Result<(), String> {
         let mut woke = Vec::new();
         let (limits, recorded) = match what {
-            What::SetLatency { ns, limits, woke: recorded } => {
+            WbtHappening::SetLatency { ns, limits, woke: recorded } => {
                 self.throttle.set_target(now, Span::from_ns(*ns), &mut woke);
                 (limits, recorded)
             }
-            What::SetDepth { depth, limits, woke: recorded } => {
+            WbtHappening::SetDepth { depth, limits, woke: recorded } => {
                 self.throttle.set_depth(now, *depth, &mut woke);
                 (limits, recorded)
             }
-            What::Default { on, limits, woke: recorded } => {
+            WbtHappening::Default { on, limits, woke: recorded } => {
                 if *on {
                     self.throttle.enable_default()
                 } else {
@@ -99,9 +101,9 @@ impl ReplayedWbt {
         same("limits", limits, &self.limits())
     }
 
-    fn check_state(&self, event: &Event, before: Option<Instant>) -> Result<(), String> {
+    fn check_state(&self, event: &WbtEvent, before: Option<Instant>) -> Result<(), String> {
         let after = self.throttle.deadline();
-        let armed = after.filter(|_| after != before || matches!(event.what, What::Timer { .. }));
+        let armed = after.filter(|_| after != before || matches!(event.what, WbtHappening::Timer { .. }));
         same("timer_at", &event.timer_at, &armed.map(|at| self.jiffies.tick(at)))?;
         if let Some(inflight) = event.inflight {
             same("inflight", &inflight, &self.throttle.inflight())?;
@@ -110,13 +112,13 @@ impl ReplayedWbt {
         event.sync_issue.map_or(Ok(()), |recorded| same("sync_issue", &recorded, &watched))
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> WbtLimits {
         let (step, limits, at_max) = self.throttle.limits();
-        Limits { step, max: limits.max, normal: limits.normal, background: limits.background, at_max }
+        WbtLimits { step, max: limits.max, normal: limits.normal, background: limits.background, at_max }
     }
 }
 
-fn kind(op: OpLetter, words: &[Word]) -> Kind {
+fn kind(op: OpLetter, words: &[BioWord]) -> Kind {
     let has = |word| words.contains(&word);
     let op = match op {
         OpLetter::R => Op::Read,
@@ -126,12 +128,12 @@ fn kind(op: OpLetter, words: &[Word]) -> Kind {
     };
     Kind {
         op,
-        sync: has(Word::Sync),
-        idle: has(Word::Idle),
-        background: has(Word::Background),
-        meta: has(Word::Meta) || has(Word::Prio),
-        swap: has(Word::Swap),
-        reclaim: has(Word::Reclaim),
+        sync: has(BioWord::Sync),
+        idle: has(BioWord::Idle),
+        background: has(BioWord::Background),
+        meta: has(BioWord::Meta) || has(BioWord::Prio),
+        swap: has(BioWord::Swap),
+        reclaim: has(BioWord::Reclaim),
     }
 }
 
