@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{
-    Arrival, AskError, Caching, EngineKind, Files, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
-    TlsFiles, UblkConfig, check_policies, check_tls, serve,
+    Arrival, AskError, Caching, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
+    TlsFiles, UblkConfig, WrittenFiles, check_policies, check_tls, serve,
 };
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
@@ -143,15 +143,15 @@ fn arrival(arguments: &ServeArguments) -> Result<Arrival, Failure> {
 }
 
 /// What is written to the disks' own files.
-fn disk_files(arguments: &ServeArguments) -> Result<Files, Failure> {
-    let mut files = Files::default();
+fn disk_files(arguments: &ServeArguments) -> Result<WrittenFiles, Failure> {
+    let mut files = WrittenFiles::default();
     let said = [
         ("--io-cost-qos", "io.cost.qos", &arguments.io_cost_qos),
         ("--io-cost-model", "io.cost.model", &arguments.io_cost_model),
     ];
     for (option, file, text) in said {
         let Some(text) = text else { continue };
-        Files::check(file, text).map_err(|why| Failure::Input(format!("{option} '{text}': {why}")))?;
+        WrittenFiles::check(file, text).map_err(|why| Failure::Input(format!("{option} '{text}': {why}")))?;
         files.write(file, text);
     }
     Ok(files)

@@ -7,14 +7,14 @@ use core::str::FromStr;
 
 /// `WHO:EXPORT`: this user, or a client whose certificate has this name, may open this export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    who: Who,
+pub struct AccessRule {
+    who: Grantee,
     /// The export's name; `*` is every one.
     export: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Who {
+enum Grantee {
     Uid(u32),
     /// A DNS name of its certificate.
     Certificate(String),
@@ -26,27 +26,27 @@ enum Who {
 #[error("`{0}` is not a rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*, or cert=NAME:EXPORT")]
 pub struct RuleError(String);
 
-impl FromStr for Rule {
+impl FromStr for AccessRule {
     type Err = RuleError;
 
-    fn from_str(text: &str) -> Result<Rule, RuleError> {
+    fn from_str(text: &str) -> Result<AccessRule, RuleError> {
         let error = || RuleError(text.to_owned());
         let (who, export) = text.split_once(':').ok_or_else(error)?;
         let who = match who {
-            "any" => Who::Any,
+            "any" => Grantee::Any,
             name if name.strip_prefix("cert=").is_some_and(|name| !name.is_empty()) => {
-                Who::Certificate(name.trim_start_matches("cert=").to_ascii_lowercase())
+                Grantee::Certificate(name.trim_start_matches("cert=").to_ascii_lowercase())
             }
-            uid => Who::Uid(uid.parse().map_err(|_| error())?),
+            uid => Grantee::Uid(uid.parse().map_err(|_| error())?),
         };
         if export.is_empty() {
             return Err(error());
         }
-        Ok(Rule { who, export: export.to_owned() })
+        Ok(AccessRule { who, export: export.to_owned() })
     }
 }
 
-impl Rule {
+impl AccessRule {
     /// The export that it names, if it names one.
     pub fn export(&self) -> Option<&str> {
         (self.export != "*").then_some(&self.export)
@@ -54,12 +54,12 @@ impl Rule {
 }
 
 /// May a client of this user (if it is known), with these names in its certificate, open this export?
-pub fn may_open(rules: &[Rule], uid: Option<u32>, names: &[String], export: &str) -> bool {
-    let allows = |rule: &Rule| {
+pub fn may_open(rules: &[AccessRule], uid: Option<u32>, names: &[String], export: &str) -> bool {
+    let allows = |rule: &AccessRule| {
         let who = match &rule.who {
-            Who::Any => true,
-            Who::Uid(allowed) => uid == Some(*allowed),
-            Who::Certificate(allowed) => names.iter().any(|name| name.eq_ignore_ascii_case(allowed)),
+            Grantee::Any => true,
+            Grantee::Uid(allowed) => uid == Some(*allowed),
+            Grantee::Certificate(allowed) => names.iter().any(|name| name.eq_ignore_ascii_case(allowed)),
         };
         who && rule.export().is_none_or(|name| name == export)
     };
@@ -70,7 +70,7 @@ pub fn may_open(rules: &[Rule], uid: Option<u32>, names: &[String], export: &str
 mod tests {
     use super::*;
 
-    fn rules(texts: &[&str]) -> Vec<Rule> {
+    fn rules(texts: &[&str]) -> Vec<AccessRule> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn what_is_no_rule_says_what_one_is() {
         for text in ["", "a", "a:b", "1000:", ":a", "cert=:a", "cert=x:"] {
-            assert!(text.parse::<Rule>().unwrap_err().to_string().contains("UID:EXPORT"), "{text}");
+            assert!(text.parse::<AccessRule>().unwrap_err().to_string().contains("UID:EXPORT"), "{text}");
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::ServeError;
 use crate::backend::{Backend, SECTOR, Store};
 use crate::buffer::{LARGEST, Pool};
 use crate::claims::Claims;
-use crate::config::{DiskConfig, ExportConfig, ServerConfig, Shares, Source};
+use crate::config::{DiskConfig, ExportConfig, ExportSource, ServerConfig, Shares};
 use crate::engine;
 use crate::layout::Layout;
 use crate::orders::ControlHandle;
 use crate::policies::{self, Setting};
-use crate::record::{self, Log, Trace};
+use crate::record::{self, BlktraceFile, Log};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
 
@@ -43,7 +43,7 @@ pub struct Running {
 
 /// Where an export is served.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ServedAt {
     /// By which shard.
     pub shard: usize,
     /// As which of its tenants.
@@ -55,7 +55,7 @@ pub struct Serving {
     /// The exports, as clients see them, in the configuration's order.
     pub exports: Vec<Export>,
     /// Where each is served.
-    pub places: Vec<Place>,
+    pub places: Vec<ServedAt>,
     /// The shards.
     pub shards: Vec<Running>,
     /// Which of them are there still.
@@ -67,7 +67,7 @@ pub struct Serving {
 }
 
 /// A disk before it runs.
-pub struct Plan {
+pub struct DiskPlan {
     name: String,
     tenants: Vec<Tenant>,
     layout: Layout,
@@ -81,24 +81,24 @@ pub struct Plan {
 pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving, ServeError> {
     check(config)?;
     policies::check(config).map_err(ServeError::Config)?;
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut plans: Vec<DiskPlan> = Vec::new();
     let mut claims = Claims::default();
     let (mut exports, mut places) = (Vec::new(), Vec::new());
     for export in &config.exports {
         let failed = |why| ServeError::Config(format!("export {}: {why}", export.name));
         let backend = Backend::open(export, config.caching).map_err(failed)?;
         let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
-        if let (Source::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
+        if let (ExportSource::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
             let claimed = claims.claim((&export.name, &disk), (path, identity), export.access, export.locking);
             claimed.map_err(failed)?;
         }
         let shard = plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
-            plans.push(Plan::of(&disk, config));
+            plans.push(DiskPlan::of(&disk, config));
             plans.len() - 1
         });
         let tenant = plans[shard].add(export, backend, config.memory).map_err(failed)?;
         exports.push(plans[shard].tenants[tenant].export.clone());
-        places.push(Place { shard, tenant });
+        places.push(ServedAt { shard, tenant });
     }
     check_disks(config, &plans)?;
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
@@ -125,7 +125,7 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
 }
 
 /// Is there each disk that the configuration speaks of?
-fn check_disks(config: &ServerConfig, plans: &[Plan]) -> Result<(), ServeError> {
+fn check_disks(config: &ServerConfig, plans: &[DiskPlan]) -> Result<(), ServeError> {
     let names = || plans.iter().map(|plan| plan.name.as_str());
     for DiskConfig { name, .. } in &config.disks {
         if !names().any(|known| known == name) {
@@ -137,12 +137,12 @@ fn check_disks(config: &ServerConfig, plans: &[Plan]) -> Result<(), ServeError> 
     Ok(())
 }
 
-impl Plan {
+impl DiskPlan {
     /// A disk without tenants.
-    pub fn of(name: &str, config: &ServerConfig) -> Plan {
+    pub fn of(name: &str, config: &ServerConfig) -> DiskPlan {
         let model = config.model.as_ref().map(|spec| spec.build(1));
         let layout = Layout::new(model.as_ref().map(|model| model.facts().sectors));
-        Plan { name: name.to_owned(), tenants: Vec::new(), layout, model }
+        DiskPlan { name: name.to_owned(), tenants: Vec::new(), layout, model }
     }
 
     /// Another tenant of this disk; answers its number.
@@ -166,7 +166,7 @@ impl Plan {
     /// # Errors
     /// If it cannot, or the disk's model does not fit.
     pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
-        let Plan { name, tenants, layout, model } = self;
+        let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
         let DiskConfig { elevator, knobs, mut depth, .. } = config.of_disk(&name);
         let mut queue = queue_config(config, &elevator, depth, &tenants);
@@ -186,7 +186,7 @@ impl Plan {
             queue.limits.rotational = facts.rotational;
         }
         let largest_piece = largest_piece(config, &queue)?;
-        let trace = config.record.as_deref().map(|directory| Trace::begin(directory, &name)).transpose()?;
+        let trace = config.record.as_deref().map(|directory| BlktraceFile::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (control, orders, wakeup) = ControlHandle::new().map_err(ServeError::system("making an eventfd"))?;
         let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());

@@ -12,7 +12,7 @@ use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 
 use crate::buffer::Pool;
-use crate::config::{Access, Caching, ExportConfig, Source};
+use crate::config::{Access, Caching, ExportConfig, ExportSource};
 use crate::engine::Stable;
 use crate::memory::Memory;
 
@@ -33,7 +33,7 @@ pub struct Identity(pub u64, pub u64);
 
 /// What a back end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BackendKind {
     /// A file, which another program may truncate.
     File,
     /// A block device.
@@ -64,7 +64,7 @@ pub struct Backend {
     /// Does it seek?
     pub rotational: bool,
     /// What it is.
-    pub kind: Kind,
+    pub kind: BackendKind,
     /// Is the page cache before it?
     pub caching: Caching,
     /// The file or device itself, whatever its name; none of memory.
@@ -82,11 +82,11 @@ impl Backend {
     /// If it cannot be opened, or its range is not within the file or not of whole sectors.
     pub fn open(export: &ExportConfig, caching: Caching) -> Result<Backend, String> {
         match &export.source {
-            Source::Memory(size) => {
+            ExportSource::Memory(size) => {
                 let store = Store::Memory(Memory::new(size.next_multiple_of(SECTOR)));
                 Ok(Backend { size: *size, whole: *size, ..Backend::nothing(store) })
             }
-            Source::File { path, offset, size } => {
+            ExportSource::File { path, offset, size } => {
                 let said = |error: io::Error| format!("{}: {error}", path.display());
                 let (mut file, mut caching) = open(path, export.access, caching).map_err(said)?;
                 let (kind, identity) = kind(&file).map_err(|why| format!("{}: {why}", path.display()))?;
@@ -127,7 +127,7 @@ impl Backend {
             whole: 0,
             block: SECTOR as u32,
             rotational: false,
-            kind: Kind::Memory,
+            kind: BackendKind::Memory,
             caching: Caching::Direct,
             identity: None,
             through: Through::Flag,
@@ -144,12 +144,12 @@ impl Backend {
     pub fn is_whole(&self) -> bool {
         let Store::File(file, base) = &self.store else { return true };
         let length = || rustix::fs::fstat(file).map_or(0, |stat| stat.st_size as u64);
-        self.kind != Kind::File || length() >= base + self.size
+        self.kind != BackendKind::File || length() >= base + self.size
     }
 
     /// Does what is read once stay in the page cache? Then reading ahead is of use.
     pub fn keeps_what_is_read(&self) -> bool {
-        self.kind != Kind::Memory && self.caching == Caching::PageCache
+        self.kind != BackendKind::Memory && self.caching == Caching::PageCache
     }
 }
 
@@ -174,12 +174,12 @@ fn open(path: &Path, access: Access, caching: Caching) -> io::Result<(File, Cach
 }
 
 /// Only files and block devices can be served.
-fn kind(file: &File) -> Result<(Kind, Identity), String> {
+fn kind(file: &File) -> Result<(BackendKind, Identity), String> {
     let meta = file.metadata().map_err(|error| error.to_string())?;
     let kind = meta.file_type();
     match () {
-        () if kind.is_file() => Ok((Kind::File, Identity(meta.dev(), meta.ino()))),
-        () if kind.is_block_device() => Ok((Kind::Device, Identity(u64::MAX, meta.rdev()))),
+        () if kind.is_file() => Ok((BackendKind::File, Identity(meta.dev(), meta.ino()))),
+        () if kind.is_block_device() => Ok((BackendKind::Device, Identity(u64::MAX, meta.rdev()))),
         () => Err("it is neither a file nor a block device".to_owned()),
     }
 }
@@ -193,12 +193,12 @@ fn length(file: &File) -> io::Result<u64> {
 ///
 /// # Errors
 /// If the file has not this much, or it is no size for an export.
-pub fn new_size(source: &Source, wished: Option<u64>) -> Result<u64, String> {
+pub fn new_size(source: &ExportSource, wished: Option<u64>) -> Result<u64, String> {
     match (source, wished) {
-        (Source::Memory(_), Some(size)) if size <= crate::memory::LARGEST => Ok(size),
-        (Source::Memory(_), Some(_)) => Err(format!("memory is of at most {}G", crate::memory::LARGEST >> 30)),
-        (Source::Memory(_), None) => Err("expected its new size: memory has none of its own".to_owned()),
-        (Source::File { path, offset, .. }, wished) => {
+        (ExportSource::Memory(_), Some(size)) if size <= crate::memory::LARGEST => Ok(size),
+        (ExportSource::Memory(_), Some(_)) => Err(format!("memory is of at most {}G", crate::memory::LARGEST >> 30)),
+        (ExportSource::Memory(_), None) => Err("expected its new size: memory has none of its own".to_owned()),
+        (ExportSource::File { path, offset, .. }, wished) => {
             let end = File::open(path).and_then(|file| length(&file));
             let end = end.map_err(|error| format!("{}: {error}", path.display()))?;
             range(end, *offset, wished).map_err(|why| format!("{}: {why}", path.display()))

@@ -16,11 +16,11 @@ const CLASSES: usize = (LARGEST / PAGE).ilog2() as usize + 1;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(4096))]
-struct Page([u8; PAGE]);
+struct MemoryPage([u8; PAGE]);
 
 /// A piece of aligned memory with one owner. Its address stays while it moves.
 pub struct Buffer {
-    pages: Box<[Page]>,
+    pages: Box<[MemoryPage]>,
     registration: Option<Registration>,
 }
 
@@ -34,25 +34,25 @@ pub struct Registration {
 
 /// Memory that a ring knew and that is not used any more, by its index. It must stay until the kernel has let go of it.
 #[derive(Default)]
-pub struct Retired(Mutex<Vec<(u16, Memory)>>);
+pub struct Retired(Mutex<Vec<(u16, BufferMemory)>>);
 
 /// The memory of a buffer that is gone.
-pub struct Memory(#[allow(dead_code, reason = "kept for its address alone")] Box<[Page]>);
+pub struct BufferMemory(#[allow(dead_code, reason = "kept for its address alone")] Box<[MemoryPage]>);
 
 impl Retired {
     /// What has come since it was last asked.
-    pub fn take(&self) -> Vec<(u16, Memory)> {
+    pub fn take(&self) -> Vec<(u16, BufferMemory)> {
         core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, index: u16, memory: Memory) {
+    fn put(&self, index: u16, memory: BufferMemory) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((index, memory));
     }
 }
 
 impl Buffer {
     fn of(pages: usize) -> Buffer {
-        Buffer { pages: vec![Page([0; PAGE]); pages].into_boxed_slice(), registration: None }
+        Buffer { pages: vec![MemoryPage([0; PAGE]); pages].into_boxed_slice(), registration: None }
     }
 
     /// How much it holds \[bytes\].
@@ -85,7 +85,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(Registration { index, retired }) = self.registration.take() {
-            retired.put(index, Memory(core::mem::take(&mut self.pages)));
+            retired.put(index, BufferMemory(core::mem::take(&mut self.pages)));
         }
     }
 }

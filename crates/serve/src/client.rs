@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use blksched_nbd::{Address, ClientHandshake, ClientStep, ClientWish, Framing, Opened, Security, Uri};
 
-use crate::tls::client::{Session, carry};
+use crate::tls::client::{TlsSession, carry};
 
 /// A connection on which an export is open.
 pub struct Entered {
@@ -39,7 +39,7 @@ pub fn enter(uri: &Uri) -> Result<Entered, String> {
             Ok(Entered { socket: stream.into(), opened, ahead })
         }
         Address::Tls { host, port, trust } => {
-            let session = Session::new(host, trust).map_err(said)?;
+            let session = TlsSession::new(host, trust).map_err(said)?;
             let stream = tcp(host, *port).map_err(broke)?;
             secure(wish, session, stream).map_err(said)
         }
@@ -60,7 +60,7 @@ fn plain(wish: ClientWish, stream: &mut (impl Read + Write)) -> Result<(Opened, 
     }
 }
 
-fn secure(wish: ClientWish, mut session: Session, mut stream: TcpStream) -> Result<Entered, String> {
+fn secure(wish: ClientWish, mut session: TlsSession, mut stream: TcpStream) -> Result<Entered, String> {
     let mut handshake = ClientHandshake::new(ClientWish { security: Security::Tls, ..wish });
     let mut input = Vec::new();
     if go_on(&mut handshake, &mut input, &mut stream)?.is_some() || !input.is_empty() {

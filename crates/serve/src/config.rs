@@ -7,10 +7,10 @@ use std::time::Duration;
 use blksched::{Choice, Priority, Span};
 use blksched_disks::DiskSpec;
 
-use crate::access::Rule;
+use crate::access::AccessRule;
 use crate::caps::Limit;
 use crate::engine::EngineKind;
-use crate::policies::Files;
+use crate::policies::WrittenFiles;
 use crate::reload::Reload;
 use crate::ublk::UblkConfig;
 
@@ -28,7 +28,7 @@ pub struct ServerConfig {
     /// Who keeps the tenants' shares.
     pub shares: Shares,
     /// What is written to the disks' `io.cost.qos` and `io.cost.model`.
-    pub disk_files: Files,
+    pub disk_files: WrittenFiles,
     /// How many requests a disk gets at a time.
     pub depth: u32,
     /// Disks that differ from that.
@@ -56,7 +56,7 @@ pub struct ServerConfig {
     /// Where Prometheus asks.
     pub metrics: Option<Listen>,
     /// Who may open what; empty: every client everything.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AccessRule>,
     /// Where to record every decision.
     pub record: Option<PathBuf>,
     /// How long a client may take for its handshake, and how long a stop waits for clients.
@@ -127,7 +127,7 @@ pub struct ExportConfig {
     /// Its name.
     pub name: String,
     /// What is behind it.
-    pub source: Source,
+    pub source: ExportSource,
     /// The disk it is on; none: found out. Exports with the same disk share it.
     pub disk: Option<String>,
     /// For people.
@@ -139,7 +139,7 @@ pub struct ExportConfig {
     /// Its share.
     pub share: Share,
     /// What is written to its `io` files.
-    pub files: Files,
+    pub files: WrittenFiles,
 }
 
 /// A tenant's part of its disk.
@@ -197,7 +197,7 @@ pub enum Locking {
 
 /// What is behind an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ExportSource {
     /// A file or block device, or a range of it.
     File {
         /// Its path.

@@ -8,7 +8,7 @@ use blksched::{Instant, SubmitterId};
 use blksched_nbd::{Errno, Request, RequestReader};
 
 use crate::buffer::Buffer;
-use crate::tenant::Used;
+use crate::tenant::TenantUse;
 use crate::tx_queue::TxQueue;
 
 /// How much is received at a time \[bytes\].
@@ -37,12 +37,12 @@ pub struct Who {
     /// Where it comes from.
     pub peer: Arc<str>,
     /// Is its socket its own?
-    pub way: Way,
+    pub way: Transport,
 }
 
 /// How a client's bytes come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Transport {
     /// By its own socket, which another server can go on with.
     Direct,
     /// By way of something in this process: TLS, or a guest's rings.
@@ -64,7 +64,7 @@ pub struct Connection {
     /// What has come in.
     pub inbox: Inbox,
     /// What comes next.
-    pub reading: Reading,
+    pub reading: NextBytes,
     /// What is likely to come behind it.
     pub habit: Habit,
     /// Why nothing more of the inbox is understood.
@@ -90,11 +90,11 @@ pub struct Connection {
     /// Is its other end watched?
     pub watch: Watch,
     /// What it has had.
-    pub used: Used,
+    pub used: TenantUse,
     /// Since when its next request waits for memory.
     pub waits_since: Option<Instant>,
     /// How far it is.
-    pub phase: Phase,
+    pub phase: ConnectionPhase,
     /// When something last came in.
     pub heard_at: Instant,
     /// Is it among those to be looked after?
@@ -121,7 +121,7 @@ pub enum Watch {
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ConnectionPhase {
     /// Requests come and go.
     Open,
     /// No more requests are read; those under way are answered, then it may be another server's.
@@ -146,7 +146,7 @@ pub enum WaitsFor {
 
 /// What comes next on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum NextBytes {
     /// A request.
     Header,
     /// Data of this work: this piece of it, of which this many bytes are here.
@@ -238,24 +238,24 @@ impl Connection {
     pub fn is_done(&self) -> bool {
         let idle = self.under_way == 0 && self.tx.is_some() && !self.receives();
         match self.phase {
-            Phase::Open | Phase::Parted => false,
-            Phase::Parting => idle && self.reading == Reading::Header,
-            Phase::Leaving | Phase::Gone => idle,
+            ConnectionPhase::Open | ConnectionPhase::Parted => false,
+            ConnectionPhase::Parting => idle && self.reading == NextBytes::Header,
+            ConnectionPhase::Leaving | ConnectionPhase::Gone => idle,
         }
     }
 
     /// Is what comes in still understood? Of one that parts, what it has begun to say.
     pub fn is_heard(&self) -> bool {
         match self.phase {
-            Phase::Open => true,
-            Phase::Parting => self.reading != Reading::Header,
-            Phase::Parted | Phase::Leaving | Phase::Gone => false,
+            ConnectionPhase::Open => true,
+            ConnectionPhase::Parting => self.reading != NextBytes::Header,
+            ConnectionPhase::Parted | ConnectionPhase::Leaving | ConnectionPhase::Gone => false,
         }
     }
 
     /// May another request be read?
     pub fn takes_more(&self, room: Room) -> bool {
-        self.phase == Phase::Open && self.under_way < room.requests && self.questions < room.questions
+        self.phase == ConnectionPhase::Open && self.under_way < room.requests && self.questions < room.questions
     }
 }
 

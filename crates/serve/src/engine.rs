@@ -34,7 +34,7 @@ pub enum EngineKind {
 }
 
 /// A piece of a transfer between a file and a buffer.
-pub struct Part {
+pub struct TransferPart {
     /// Whose it is: the shard's own number.
     pub piece: u32,
     /// Its memory.
@@ -54,9 +54,9 @@ pub enum Io {
     /// Send all of it.
     Send(Arc<OwnedFd>, TxQueue),
     /// Read from a file at this offset, one part after the other.
-    Read(Arc<OwnedFd>, u64, Vec<Part>),
+    Read(Arc<OwnedFd>, u64, Vec<TransferPart>),
     /// Write to a file at this offset.
-    Write(Arc<OwnedFd>, u64, Vec<Part>, Stable),
+    Write(Arc<OwnedFd>, u64, Vec<TransferPart>, Stable),
     /// Make stable what was written.
     Sync(Arc<OwnedFd>),
     /// Change how a stretch of a file is allocated.
@@ -115,7 +115,7 @@ pub enum Allocation {
 }
 
 /// An operation that is over.
-pub struct Event {
+pub struct EngineEvent {
     /// The token that it was given.
     pub token: u64,
     /// It, with all that it owned.
@@ -136,7 +136,7 @@ pub trait Engine: Send {
     ///
     /// # Errors
     /// If the engine itself has failed.
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()>;
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 
     /// The receive with this token ends soon, with what it has: a number of bytes, or an error if it has none
     /// ([`HURRIED`]).

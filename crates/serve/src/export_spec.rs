@@ -8,8 +8,8 @@ use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
 
 use crate::caps::Limit;
-use crate::config::{Access, ExportConfig, Locking, Share, Source};
-use crate::policies::{Files, OF_TENANT};
+use crate::config::{Access, ExportConfig, ExportSource, Locking, Share};
+use crate::policies::{OF_TENANT, WrittenFiles};
 
 const OPTIONS: [&str; 18] = [
     "weight",
@@ -46,7 +46,7 @@ pub struct SpecError {
 
 /// What the options say, before it is put together.
 #[derive(Default)]
-struct Said {
+struct OptionsSaid {
     share: Share,
     rates: [Option<u64>; 2],
     bursts: [Option<u64>; 2],
@@ -56,7 +56,7 @@ struct Said {
     description: String,
     read_only: bool,
     locking: Locking,
-    files: Files,
+    files: WrittenFiles,
 }
 
 impl FromStr for ExportConfig {
@@ -75,7 +75,7 @@ impl FromStr for ExportConfig {
         if place.is_empty() {
             return Err(error(name.len() + 1, "expected a path, or mem:SIZE".to_owned()));
         }
-        let mut said = Said::default();
+        let mut said = OptionsSaid::default();
         let mut column = name.len() + 1 + place.len() + 1;
         let mut keys = Vec::new();
         for part in parts {
@@ -92,7 +92,7 @@ impl FromStr for ExportConfig {
     }
 }
 
-impl Said {
+impl OptionsSaid {
     fn option(&mut self, part: &str) -> Result<(), String> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let size = || number_or_letter(value).ok_or_else(|| format!("{key}: expected a size as in 64K, not `{value}`"));
@@ -138,7 +138,7 @@ impl Said {
             "ro" => self.read_only = true,
             "rw" => self.read_only = false,
             file if OF_TENANT.contains(&file) => {
-                Files::check(file, value)?;
+                WrittenFiles::check(file, value)?;
                 self.files.write(file, value);
             }
             _ => {
@@ -155,10 +155,10 @@ impl Said {
             Some(size) if self.offset == 0 && self.size.is_none() => {
                 let bytes = number_or_letter(size).filter(|bytes| (1..=crate::memory::LARGEST).contains(bytes));
                 let expected = || format!("expected mem:SIZE up to mem:256G, as in mem:1G, not `{place}`");
-                Source::Memory(bytes.ok_or_else(expected)?)
+                ExportSource::Memory(bytes.ok_or_else(expected)?)
             }
             Some(_) => return Err("memory has neither offset nor size beside mem:SIZE".to_owned()),
-            None => Source::File { path: PathBuf::from(place), offset: self.offset, size: self.size },
+            None => ExportSource::File { path: PathBuf::from(place), offset: self.offset, size: self.size },
         };
         Ok(ExportConfig {
             name: name.to_owned(),
@@ -196,7 +196,7 @@ mod tests {
         let export: ExportConfig = text.parse().unwrap();
         assert_eq!(export.name, "a");
         let path = PathBuf::from("/srv/a=1.img");
-        assert_eq!(export.source, Source::File { path, offset: 1 << 20, size: Some(4 << 20) });
+        assert_eq!(export.source, ExportSource::File { path, offset: 1 << 20, size: Some(4 << 20) });
         assert_eq!((export.share.weight, export.share.priority.level), (200, 2));
         assert_eq!(export.share.bytes, Some(Limit { rate: 10 << 20, burst: 1 << 20 }));
         assert_eq!(export.share.ops, Some(Limit { rate: 100, burst: 5 }));
@@ -205,7 +205,7 @@ mod tests {
         let export: ExportConfig = text.parse().unwrap();
         assert_eq!(export.files.read("io.max"), "rbps=1048576 wiops=120");
         assert_eq!(export.files.written().count(), 3);
-        assert_eq!("m=mem:1G".parse::<ExportConfig>().unwrap().source, Source::Memory(1 << 30));
+        assert_eq!("m=mem:1G".parse::<ExportConfig>().unwrap().source, ExportSource::Memory(1 << 30));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 //! **Rule** An export's number is its own for ever, as clients in their handshakes may have been told it. One that is
 //! removed is closed: no client sees it.
 
-use crate::assemble::{Place, Plan, Running, Serving};
+use crate::assemble::{DiskPlan, Running, ServedAt, Serving};
 use crate::backend::{Backend, new_size};
-use crate::config::{ExportConfig, ServerConfig, Source};
+use crate::config::{ExportConfig, ExportSource, ServerConfig};
 use crate::control;
 use crate::orders::{Change, Leave, Question};
-use crate::policies::{Files, Setting};
+use crate::policies::{Setting, WrittenFiles};
 use blksched_text::did_you_mean;
 
 impl Serving {
@@ -54,11 +54,11 @@ impl Serving {
         }
         let setting = Setting::of(config);
         for (file, text) in export.files.written() {
-            Files::check(file, text).and_then(|()| setting.allows(file))?;
+            WrittenFiles::check(file, text).and_then(|()| setting.allows(file))?;
         }
         let backend = Backend::open(&export, config.caching)?;
         let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
-        if let (Source::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
+        if let (ExportSource::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
             self.claims.claim((&export.name, &disk), (path, identity), export.access, export.locking)?;
         }
         let added = self.place(&export, backend, &disk, config);
@@ -91,14 +91,14 @@ impl Serving {
                 }
                 changed?;
                 running.tenants += 1;
-                (shown, Place { shard, tenant: number })
+                (shown, ServedAt { shard, tenant: number })
             }
             None => {
-                let mut plan = Plan::of(disk, config);
+                let mut plan = DiskPlan::of(disk, config);
                 plan.add(export, backend, config.memory)?;
                 let shown = plan.export(0).clone();
                 self.shards.push(plan.start(config, &self.catalogue).map_err(|error| error.to_string())?);
-                (shown, Place { shard: self.shards.len() - 1, tenant: 0 })
+                (shown, ServedAt { shard: self.shards.len() - 1, tenant: 0 })
             }
         };
         let size = shown.size;
@@ -114,7 +114,7 @@ impl Serving {
     /// If it has clients and is not to be removed nevertheless, or what it has written could not be made stable.
     pub fn remove(&mut self, name: &str, how: Leave, config: &mut ServerConfig) -> Result<String, String> {
         let at = self.expect(name)?;
-        let Place { shard, tenant } = self.places[at];
+        let ServedAt { shard, tenant } = self.places[at];
         self.open[at] = how == Leave::IfUnused;
         let removed = control::make(&self.shards[shard], Change::Remove { tenant, how });
         if removed.is_err() && self.open[at] {
@@ -136,7 +136,7 @@ impl Serving {
         let export = config.exports.iter_mut().find(|export| export.name == name);
         let source = &mut export.ok_or("it is no export of the configuration")?.source;
         let size = new_size(source, wished)?;
-        let Place { shard, tenant } = self.places[at];
+        let ServedAt { shard, tenant } = self.places[at];
         let (layout, before) = (&mut self.shards[shard].layout, self.exports[at].size);
         layout.resize(name, size)?;
         if let Err(why) = control::make(&self.shards[shard], Change::Resize { tenant, size }) {
@@ -145,8 +145,8 @@ impl Serving {
         }
         self.exports[at].size = size;
         match source {
-            Source::Memory(own) => *own = size,
-            Source::File { size: own, .. } => *own = wished.map(|_| size),
+            ExportSource::Memory(own) => *own = size,
+            ExportSource::File { size: own, .. } => *own = wished.map(|_| size),
         }
         Ok(format!("{before} bytes become {size}: clients that are in see it when they come again"))
     }

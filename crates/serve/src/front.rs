@@ -18,13 +18,13 @@ use crate::access::may_open;
 use crate::assemble::Serving;
 use crate::captive::{self, Captive};
 use crate::config::ServerConfig;
-use crate::connection::{Way, Who};
+use crate::connection::{Transport, Who};
 use crate::control;
-use crate::hand_over::{self, Inherited, Role};
+use crate::hand_over::{self, Inherited, SocketRole};
 use crate::handshaking::{End, HandshakingClient, Next};
 use crate::listen::{Door, NewClient, bind_unix};
 use crate::metrics;
-use crate::notify::{State, notify};
+use crate::notify::{ServerState, notify};
 use crate::orders::{Client, Leave, Order, Question};
 use crate::reload::{Changes, Reload, changes, of_disk};
 use crate::tls::{self, Tls};
@@ -46,7 +46,7 @@ pub struct Front {
     control: Option<Control>,
     metrics: Vec<Door>,
     vhost: Vec<vhost::Endpoint>,
-    ublk: Vec<ublk::Device>,
+    ublk: Vec<ublk::BlockDevice>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
@@ -108,8 +108,8 @@ impl Front {
         signal_hook::low_level::pipe::register(signal_hook::consts::SIGHUP, hangs_up)
             .map_err(ServeError::system("listening for signals"))?;
         let came = vhost::Numbers::default();
-        let Opened { doors, metrics, control, tls, mut vhost, mut ublk } =
-            Opened::open(config, &mut inherited, &serving)?;
+        let OpenedDoors { doors, metrics, control, tls, mut vhost, mut ublk } =
+            OpenedDoors::open(config, &mut inherited, &serving)?;
         vhost.iter_mut().try_for_each(|endpoint| endpoint.begin(&came))?;
         ublk.iter_mut().try_for_each(|device| device.begin(&came))?;
         let clients = inherited.close();
@@ -122,7 +122,7 @@ impl Front {
         vhost.iter().for_each(|endpoint| say(&endpoint.says()));
         ublk.iter().for_each(|device| say(&device.says()));
         let path = control.as_ref().and_then(|control| control.path.as_ref()?.to_str());
-        let devices: Vec<_> = ublk.iter().map(ublk::Device::path).collect();
+        let devices: Vec<_> = ublk.iter().map(ublk::BlockDevice::path).collect();
         let shown = captive::Shown { uris: &uris, devices: &devices, control: path };
         let captive = config.run.as_ref().map(|command| Captive::run(command, &shown, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
@@ -152,7 +152,7 @@ impl Front {
     /// # Errors
     /// If a shard has failed.
     pub fn run(mut self, mut config: ServerConfig, say: &mut dyn FnMut(&str)) -> Result<u8, ServeError> {
-        notify(State::Ready);
+        notify(ServerState::Ready);
         let exit = loop {
             for ready in self.wait()? {
                 match ready {
@@ -176,7 +176,7 @@ impl Front {
                 break exit;
             }
         };
-        notify(State::Stopping);
+        notify(ServerState::Stopping);
         if exit.is_none() {
             say("stopping: what is under way is served");
         }
@@ -263,12 +263,12 @@ impl Front {
             tracing::info!("SIGHUP: there is no configuration file to read again");
             return;
         };
-        notify(State::Reloading);
+        notify(ServerState::Reloading);
         match again() {
             Err(why) => tracing::error!(why, "reload: nothing is changed"),
             Ok(new) => self.change(config, new),
         }
-        notify(State::Ready);
+        notify(ServerState::Ready);
     }
 
     /// What can be changed is; the rest is told.
@@ -364,7 +364,7 @@ impl Front {
             None => guest.peer.clone(),
         };
         let (socket, ahead, secure) = guest.into_rest();
-        let way = if secure.is_none() { Way::Direct } else { Way::Within };
+        let way = if secure.is_none() { Transport::Direct } else { Transport::Within };
         let who = Who { number, peer, way };
         let socket = match secure {
             None => Ok(socket),
@@ -427,19 +427,19 @@ fn may_ask(uid: Option<u32>, ours: u32) -> bool {
 
 /// What clients come in by, and what that takes.
 #[derive(Default)]
-struct Opened {
+struct OpenedDoors {
     doors: Vec<Door>,
     metrics: Vec<Door>,
     control: Option<Control>,
     tls: Option<Tls>,
     vhost: Vec<vhost::Endpoint>,
-    ublk: Vec<ublk::Device>,
+    ublk: Vec<ublk::BlockDevice>,
 }
 
-impl Opened {
+impl OpenedDoors {
     /// Open all of it. What was handed over is the other server's still if something of it cannot be opened.
-    fn open(config: &ServerConfig, inherited: &mut Inherited, serving: &Serving) -> Result<Opened, ServeError> {
-        let mut opened = Opened::default();
+    fn open(config: &ServerConfig, inherited: &mut Inherited, serving: &Serving) -> Result<OpenedDoors, ServeError> {
+        let mut opened = OpenedDoors::default();
         let done = opened.open_all(config, inherited, serving).and_then(|()| inherited.begin());
         if let Err(error) = done {
             if inherited.is_of_another() {
@@ -459,10 +459,10 @@ impl Opened {
     ) -> Result<(), ServeError> {
         self.tls = config.tls.as_ref().map(Tls::open).transpose()?;
         for listen in &config.listen {
-            self.doors.extend(Door::open(listen, Role::Nbd, inherited)?);
+            self.doors.extend(Door::open(listen, SocketRole::Nbd, inherited)?);
         }
         self.control = config.control.clone().map(|path| open_control(path, inherited)).transpose()?;
-        let metrics = config.metrics.as_ref().map(|listen| Door::open(listen, Role::Metrics, inherited));
+        let metrics = config.metrics.as_ref().map(|listen| Door::open(listen, SocketRole::Metrics, inherited));
         self.metrics = metrics.transpose()?.unwrap_or_default();
         for (export, path) in &config.vhost {
             self.vhost.push(vhost::Endpoint::open(path, export, serving)?);
@@ -471,7 +471,7 @@ impl Opened {
             ublk::tell_of_left();
         }
         for device in &config.ublk {
-            self.ublk.push(ublk::Device::open(device, serving)?);
+            self.ublk.push(ublk::BlockDevice::open(device, serving)?);
         }
         Ok(())
     }
@@ -479,7 +479,7 @@ impl Opened {
 
 fn open_control(path: PathBuf, inherited: &mut Inherited) -> Result<Control, ServeError> {
     let failed = || ServeError::system(path.display().to_string());
-    let listener = inherited.unix(Role::Control, &path).map_or_else(|| bind_unix(&path), Ok).map_err(failed())?;
+    let listener = inherited.unix(SocketRole::Control, &path).map_or_else(|| bind_unix(&path), Ok).map_err(failed())?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
     Ok(Control { listener, path: Some(path) })
 }

@@ -44,7 +44,7 @@ const MOST: usize = 253;
 
 /// What a socket is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SocketRole {
     /// Clients of NBD.
     Nbd,
     /// `blksched ctl`.
@@ -53,17 +53,18 @@ pub enum Role {
     Metrics,
 }
 
-impl Role {
-    const ALL: [(Role, &str); 3] = [(Role::Nbd, "nbd"), (Role::Control, "control"), (Role::Metrics, "metrics")];
+impl SocketRole {
+    const ALL: [(SocketRole, &str); 3] =
+        [(SocketRole::Nbd, "nbd"), (SocketRole::Control, "control"), (SocketRole::Metrics, "metrics")];
 
     fn name(self) -> &'static str {
-        Role::ALL.iter().find(|(role, _)| *role == self).map_or("", |(_, name)| name)
+        SocketRole::ALL.iter().find(|(role, _)| *role == self).map_or("", |(_, name)| name)
     }
 }
 
 /// A socket that was handed over.
 struct Handed {
-    role: Role,
+    role: SocketRole,
     /// `unix:PATH` or `tcp:ADDRESS:PORT`.
     address: String,
     socket: OwnedFd,
@@ -105,7 +106,7 @@ pub fn of_path(path: &Path) -> String {
 ///
 /// # Errors
 /// If it has gone, or they are too many.
-pub fn give(socket: &OwnedFd, sockets: &[(Role, String, BorrowedFd<'_>)]) -> io::Result<()> {
+pub fn give(socket: &OwnedFd, sockets: &[(SocketRole, String, BorrowedFd<'_>)]) -> io::Result<()> {
     if sockets.len() > MOST {
         return Err(io::Error::other(format!("{} sockets: at most {MOST} can be handed over", sockets.len())));
     }
@@ -208,18 +209,18 @@ impl Inherited {
         }
     }
 
-    fn find(&mut self, role: Role, address: &str) -> Option<OwnedFd> {
+    fn find(&mut self, role: SocketRole, address: &str) -> Option<OwnedFd> {
         let at = self.sockets.iter().position(|handed| handed.role == role && handed.address == address)?;
         Some(self.sockets.swap_remove(at).socket)
     }
 
     /// The socket at this path, if it was handed over.
-    pub fn unix(&mut self, role: Role, path: &Path) -> Option<UnixListener> {
+    pub fn unix(&mut self, role: SocketRole, path: &Path) -> Option<UnixListener> {
         self.find(role, &of_path(path)).map(UnixListener::from)
     }
 
     /// The socket at this address.
-    pub fn tcp(&mut self, role: Role, address: &std::net::SocketAddr) -> Option<TcpListener> {
+    pub fn tcp(&mut self, role: SocketRole, address: &std::net::SocketAddr) -> Option<TcpListener> {
         self.find(role, &format!("tcp:{address}")).map(TcpListener::from)
     }
 
@@ -293,7 +294,7 @@ impl Hearing {
         let mut sockets = Vec::new();
         for (line, at) in list.lines().zip(0..) {
             let (name, address) = line.split_once(' ')?;
-            let (role, _) = Role::ALL.into_iter().find(|(_, own)| *own == name)?;
+            let (role, _) = SocketRole::ALL.into_iter().find(|(_, own)| *own == name)?;
             self.sockets.get(at)?;
             sockets.push((role, address.to_owned()));
         }
@@ -363,7 +364,7 @@ mod tests {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = tcp.local_addr().unwrap();
         let ours = OwnedFd::from(ours);
-        give(&ours, &[(Role::Nbd, format!("tcp:{address}"), tcp.as_fd())]).unwrap();
+        give(&ours, &[(SocketRole::Nbd, format!("tcp:{address}"), tcp.as_fd())]).unwrap();
         let mut others = Vec::new();
         for (nth, (framing, _)) in FRAMINGS.into_iter().enumerate() {
             let (own, other) = UnixStream::pair().unwrap();
@@ -377,10 +378,10 @@ mod tests {
         let mut hearing = Hearing::default();
         assert!(hearing.hear(&theirs).unwrap() && hearing.sockets.is_empty());
         let mut inherited = hearing.inherited;
-        assert!(inherited.tcp(Role::Metrics, &address).is_none(), "of another role");
-        let again = inherited.tcp(Role::Nbd, &address).unwrap();
+        assert!(inherited.tcp(SocketRole::Metrics, &address).is_none(), "of another role");
+        let again = inherited.tcp(SocketRole::Nbd, &address).unwrap();
         assert_eq!(again.local_addr().unwrap(), address);
-        assert!(inherited.tcp(Role::Nbd, &address).is_none(), "once only");
+        assert!(inherited.tcp(SocketRole::Nbd, &address).is_none(), "once only");
         for (nth, (client, mut other)) in inherited.close().into_iter().zip(others).enumerate() {
             assert_eq!((client.export, client.framing), (format!("a \"{nth}\"\n"), FRAMINGS[nth].0));
             assert_eq!((client.allocation, client.ahead.len()), (nth > 0, nth * 1000));

@@ -14,7 +14,7 @@ pub const KINDS: [&str; 3] = ["read", "write", "flush"];
 
 /// One kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Histogram {
+pub struct LatencyCounts {
     /// How many ended within each bound and beyond the one before; the last beyond all.
     pub counts: [u64; BOUNDS_US.len() + 1],
     /// How long all took.
@@ -23,7 +23,7 @@ pub struct Histogram {
 
 /// All kinds, in the order of [`KINDS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Latencies(pub [Histogram; 3]);
+pub struct Latencies(pub [LatencyCounts; 3]);
 
 impl Latencies {
     /// A request was answered after so long; zeroes and trims count as writes, questions not at all.
@@ -34,7 +34,7 @@ impl Latencies {
             Command::Flush => 2,
             Command::BlockStatus { .. } | Command::Disconnect | Command::Unknown(_) => return,
         };
-        let Histogram { counts, sum } = &mut self.0[kind];
+        let LatencyCounts { counts, sum } = &mut self.0[kind];
         let us = took.as_ns().div_ceil(1000);
         counts[BOUNDS_US.iter().position(|&bound| us <= bound).unwrap_or(BOUNDS_US.len())] += 1;
         *sum += took;
@@ -51,7 +51,7 @@ mod tests {
         for us in [1, 100, 101, 20_000_000] {
             latencies.record(Command::Read, Span::from_us(us));
         }
-        let Histogram { counts, sum } = latencies.0[0];
+        let LatencyCounts { counts, sum } = latencies.0[0];
         assert_eq!((counts[0], counts[1], counts[BOUNDS_US.len()]), (2, 1, 1));
         assert_eq!(sum, Span::from_us(20_000_202));
     }

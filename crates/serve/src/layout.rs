@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use blksched::Sector;
 
 use crate::backend::{Backend, Identity, SECTOR};
-use crate::config::{Access, ExportConfig, Source};
+use crate::config::{Access, ExportConfig, ExportSource};
 
 /// Between two back ends on one disk, so that nothing merges across them \[sectors\].
 const GAP: u64 = 2048;
@@ -61,7 +61,7 @@ impl Layout {
     /// If it overlaps another that may be written, or the model has no room for it.
     pub fn add(&mut self, export: &ExportConfig, backend: &Backend) -> Result<Sector, String> {
         let (place, offset) = match (&export.source, backend.identity) {
-            (Source::File { offset, .. }, Some(identity)) => {
+            (ExportSource::File { offset, .. }, Some(identity)) => {
                 (self.files.get(&identity).map_or(self.next, |first| first.0), *offset)
             }
             _ => (self.next, 0),
@@ -127,7 +127,7 @@ mod tests {
 
     /// An export of a file of this size.
     fn export(name: &str, path: &std::path::Path, offset: u64, size: u64, access: Access) -> ExportConfig {
-        let source = Source::File { path: path.to_owned(), offset, size: Some(size) };
+        let source = ExportSource::File { path: path.to_owned(), offset, size: Some(size) };
         ExportConfig {
             name: name.to_owned(),
             source,
@@ -136,7 +136,7 @@ mod tests {
             access,
             locking: Locking::On,
             share: Share::default(),
-            files: crate::policies::Files::default(),
+            files: crate::policies::WrittenFiles::default(),
         }
     }
 

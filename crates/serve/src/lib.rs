@@ -46,19 +46,20 @@ mod tx_queue;
 mod ublk;
 mod vhost;
 
-pub use access::{Rule, RuleError, may_open};
+pub use access::{AccessRule, RuleError, may_open};
 pub use caps::Limit;
 pub use config::{
-    Access, Arrival, Caching, DiskConfig, ExportConfig, Listen, Locking, ServerConfig, Share, Shares, Source, TlsFiles,
+    Access, Arrival, Caching, DiskConfig, ExportConfig, ExportSource, Listen, Locking, ServerConfig, Share, Shares,
+    TlsFiles,
 };
 pub use control::{AskError, ask};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
 pub use orders::{Leave, Question};
-pub use policies::{Files, check as check_policies};
+pub use policies::{WrittenFiles, check as check_policies};
 pub use reload::Reload;
 pub use shard::Shard;
-pub use ublk::{Info as UblkInfo, State as UblkState, UblkConfig, UblkDevice, remove_ublk, ublk_devices};
+pub use ublk::{DeviceState as UblkState, Info as UblkInfo, UblkConfig, UblkDevice, remove_ublk, ublk_devices};
 
 use blksched::Catalogue;
 

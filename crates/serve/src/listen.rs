@@ -12,7 +12,7 @@ use blksched_nbd::{Address, Tls, Trust, Uri};
 
 use crate::ServeError;
 use crate::config::Listen;
-use crate::hand_over::{self, Inherited, Role};
+use crate::hand_over::{self, Inherited, SocketRole};
 
 /// One door.
 pub enum Door {
@@ -37,7 +37,7 @@ impl Door {
     ///
     /// # Errors
     /// If one cannot be opened.
-    pub fn open(listen: &Listen, role: Role, inherited: &mut Inherited) -> Result<Vec<Door>, ServeError> {
+    pub fn open(listen: &Listen, role: SocketRole, inherited: &mut Inherited) -> Result<Vec<Door>, ServeError> {
         match listen {
             Listen::Unix(path) => {
                 let listener = inherited.unix(role, path).map_or_else(|| bind_unix(path), Ok);

@@ -10,7 +10,7 @@ pub const LARGEST: u64 = 256 << 30;
 
 /// What becomes of the place of zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AfterZeroes {
     /// It is given back.
     GivenBack,
     /// It is kept, or taken, so that a later write finds it.
@@ -66,15 +66,15 @@ impl Memory {
     }
 
     /// Make a stretch read as zeroes; what is wholly covered may be given back.
-    pub fn zero(&mut self, offset: u64, length: u64, kept: Place) {
+    pub fn zero(&mut self, offset: u64, length: u64, kept: AfterZeroes) {
         let mut done = 0;
         while done < length {
             let (chunk, from, count) = place(offset + done, usize::try_from(length - done).unwrap_or(usize::MAX));
             match (&mut self.chunks[chunk], kept) {
-                (whole, Place::GivenBack) if count == CHUNK => *whole = None,
+                (whole, AfterZeroes::GivenBack) if count == CHUNK => *whole = None,
                 (Some(bytes), _) => bytes[from..from + count].fill(0),
-                (none, Place::Kept) => *none = Some(vec![0; CHUNK].into_boxed_slice()),
-                (None, Place::GivenBack) => {}
+                (none, AfterZeroes::Kept) => *none = Some(vec![0; CHUNK].into_boxed_slice()),
+                (None, AfterZeroes::GivenBack) => {}
             }
             done += count as u64;
         }
@@ -125,7 +125,7 @@ mod tests {
     fn zeroes_give_whole_chunks_back() {
         let mut memory = Memory::new(4 * CHUNK as u64);
         memory.write(0, &vec![1; 4 * CHUNK]);
-        memory.zero(100, 2 * CHUNK as u64, Place::GivenBack);
+        memory.zero(100, 2 * CHUNK as u64, AfterZeroes::GivenBack);
         let chunk = CHUNK as u64;
         let hole = Extent { length: chunk, state: ExtentState::Hole };
         let data = |length| Extent { length, state: ExtentState::Data };
@@ -134,7 +134,7 @@ mod tests {
         let mut back = [1; 200];
         memory.read(2 * chunk, &mut back);
         assert_eq!(back, [[0; 100], [1; 100]].concat()[..]);
-        memory.zero(chunk, chunk, Place::Kept);
+        memory.zero(chunk, chunk, AfterZeroes::Kept);
         assert_eq!(memory.extents(0, 4 * chunk, 9), [data(4 * chunk)], "zeroes that keep their place are no hole");
     }
 }

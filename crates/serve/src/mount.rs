@@ -25,7 +25,7 @@ use fuser::{
 
 mod pool;
 
-use pool::{Done, Pool};
+use pool::{ConnectionPool, MountAnswer};
 
 /// So long names and sizes are believed.
 const TTL: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ const FIRST: u64 = 2;
 
 /// One file.
 struct Image {
-    pool: Pool,
+    pool: ConnectionPool,
     name: String,
     /// Held alone by the call that changes a part of a block.
     whole_blocks: RwLock<()>,
@@ -53,7 +53,7 @@ struct Directory {
 pub fn mount(directory: &Path, uris: &[Uri], threads: usize, say: &mut dyn FnMut(&str)) -> Result<(), String> {
     let mut images: Vec<Image> = Vec::new();
     for uri in uris {
-        let pool = Pool::open(uri.clone())?;
+        let pool = ConnectionPool::open(uri.clone())?;
         let name = if uri.export.is_empty() { "disk".to_owned() } else { uri.export.replace('/', "_") };
         if images.iter().any(|image| image.name == name) {
             return Err(format!("two files would be called `{name}`"));
@@ -104,7 +104,7 @@ impl Image {
         (from, (offset + length).next_multiple_of(self.block()) - from)
     }
 
-    fn read(&self, offset: u64, length: u64) -> Done {
+    fn read(&self, offset: u64, length: u64) -> MountAnswer {
         let length = length.min(self.size().saturating_sub(offset));
         if length == 0 {
             return Ok(Vec::new());

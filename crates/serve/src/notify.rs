@@ -7,7 +7,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How far the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ServerState {
     /// Clients may come.
     Ready,
     /// The configuration is read again.
@@ -17,16 +17,16 @@ pub enum State {
 }
 
 /// Tell it; whether it listens does not matter.
-pub fn notify(state: State) {
+pub fn notify(state: ServerState) {
     let Some(address) = std::env::var("NOTIFY_SOCKET").ok().and_then(|path| address(&path)) else { return };
     let Ok(socket) = UnixDatagram::unbound() else { return };
     let text = match state {
-        State::Ready => "READY=1\n".to_owned(),
-        State::Reloading => {
+        ServerState::Ready => "READY=1\n".to_owned(),
+        ServerState::Reloading => {
             let now = clock_gettime(ClockId::Monotonic);
             format!("RELOADING=1\nMONOTONIC_USEC={}\n", now.tv_sec * 1_000_000 + now.tv_nsec / 1000)
         }
-        State::Stopping => "STOPPING=1\n".to_owned(),
+        ServerState::Stopping => "STOPPING=1\n".to_owned(),
     };
     let _ = socket.send_to_addr(text.as_bytes(), &address);
 }

@@ -21,7 +21,7 @@ pub const OF_DISK: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 
 /// What was written to files, by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files(BTreeMap<String, String>);
+pub struct WrittenFiles(BTreeMap<String, String>);
 
 /// What files on a queue can do there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Setting {
     pub cost: bool,
 }
 
-impl Files {
+impl WrittenFiles {
     /// Does the file take this? It is not written.
     ///
     /// # Errors
@@ -121,12 +121,12 @@ pub fn check(config: &ServerConfig) -> Result<(), String> {
     let setting = Setting::of(config);
     for export in &config.exports {
         for (file, text) in export.files.written() {
-            let one = Files::check(file, text).and_then(|()| setting.allows(file));
+            let one = WrittenFiles::check(file, text).and_then(|()| setting.allows(file));
             one.map_err(|why| format!("export {}: {why}", export.name))?;
         }
     }
     for (file, text) in config.disk_files.written() {
-        Files::check(file, text)?;
+        WrittenFiles::check(file, text)?;
         if file == "io.cost.qos" && !setting.cost {
             return Err("io.cost.qos: io.cost stays off: expected enable=1".to_owned());
         }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn of_a_file_with_keys_only_those_change_that_are_named() {
-        let mut files = Files::default();
+        let mut files = WrittenFiles::default();
         assert_eq!((files.read("io.max"), files.read("io.weight")), (String::new(), "default 100".to_owned()));
         files.write("io.max", "rbps=1000 wiops=5");
         files.write("io.max", "rbps=max riops=7");

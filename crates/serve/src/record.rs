@@ -75,18 +75,18 @@ pub fn header(queue: &LoggedQueue) -> String {
 }
 
 /// A trace as blktrace would have made it.
-pub struct Trace {
+pub struct BlktraceFile {
     file: Lasting,
     sequence: u32,
 }
 
-impl Trace {
+impl BlktraceFile {
     /// Begin `DISK.blktrace.0` in `directory`.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn begin(directory: &Path, disk: &str) -> Result<Trace, ServeError> {
-        Ok(Trace { file: Lasting::create(directory, format!("{}.blktrace.0", plain(disk)))?, sequence: 0 })
+    pub fn begin(directory: &Path, disk: &str) -> Result<BlktraceFile, ServeError> {
+        Ok(BlktraceFile { file: Lasting::create(directory, format!("{}.blktrace.0", plain(disk)))?, sequence: 0 })
     }
 
     /// A client is from now on `name`.

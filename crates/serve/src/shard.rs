@@ -17,10 +17,10 @@ use blksched_disks::Disk;
 use slab::Slab;
 
 use crate::connection::{Connection, Room};
-use crate::engine::{Engine, Event, Io, Part};
+use crate::engine::{Engine, EngineEvent, Io, TransferPart};
 use crate::orders::{Client, Order};
-use crate::policies::{Files, Setting};
-use crate::record::Trace;
+use crate::policies::{Setting, WrittenFiles};
+use crate::record::BlktraceFile;
 use crate::tenant::Tenant;
 use crate::turns::Turns;
 
@@ -61,14 +61,14 @@ pub struct Shard {
     clock: Clock,
     now: Instant,
     engine: Box<dyn Engine>,
-    events: Vec<Event>,
+    events: Vec<EngineEvent>,
     connections: Slab<Connection>,
     works: Slab<Work>,
     pieces: Slab<Piece>,
     /// What keeps the tenants' shares, and which files can be written.
     setting: Setting,
     /// What was written to the disk's `io.cost.qos` and `io.cost.model`.
-    files: Files,
+    files: WrittenFiles,
     turns: Turns,
     /// When the next one's turn comes at the latest, if the disk waits for the one whose turn it is.
     turn_at: Option<Instant>,
@@ -81,7 +81,7 @@ pub struct Shard {
     wished: Vec<u32>,
     deliveries: Vec<Delivery>,
     /// Lists to use again.
-    idle_parts: Vec<Vec<Part>>,
+    idle_parts: Vec<Vec<TransferPart>>,
     /// A disk of the simulator in front of the back ends.
     model: Option<Box<dyn Disk>>,
     /// Requests that need no engine, and are done.
@@ -101,7 +101,7 @@ pub struct Shard {
     /// How much each client may have under way.
     room: Room,
     /// The recorder of what happens.
-    trace: Option<Trace>,
+    trace: Option<BlktraceFile>,
     /// Tenants that leave, and the caller that waits for it.
     removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
@@ -175,7 +175,7 @@ pub(crate) struct Parts {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) model: Option<Box<dyn Disk>>,
     pub(crate) largest_piece: usize,
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<BlktraceFile>,
     pub(crate) orders: Receiver<Order>,
     pub(crate) wakeup: Arc<OwnedFd>,
     pub(crate) patience: Span,
@@ -193,7 +193,7 @@ impl Shard {
             catalogue,
             clock: Clock::start(),
             setting,
-            files: Files::default(),
+            files: WrittenFiles::default(),
             turns: Turns::new(config.rotational),
             turn_at: None,
             device_time: DeviceTime::default(),
@@ -290,7 +290,7 @@ impl Shard {
         Some(Duration::from_nanos(next.since(self.clock.now()).as_ns()))
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: EngineEvent) {
         match Token::unpack(event.token) {
             Token::Bell => self.obey_orders(),
             Token::Receive(at) => self.received(at, event),

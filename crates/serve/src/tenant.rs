@@ -10,12 +10,12 @@ use crate::buffer::Pool;
 use crate::caps::Caps;
 use crate::config::{Access, ExportConfig, Share};
 use crate::latency::Latencies;
-use crate::policies::Files;
+use crate::policies::WrittenFiles;
 use crate::shard::Changes;
 
 /// Is a tenant still there?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum TenantLife {
     /// It is served.
     Here,
     /// It takes no more clients.
@@ -27,7 +27,7 @@ pub enum Life {
 /// One tenant of a disk.
 pub struct Tenant {
     /// Is it still there?
-    pub life: Life,
+    pub life: TenantLife,
     /// Its export, as clients see it.
     pub export: Export,
     /// Where its data are.
@@ -39,7 +39,7 @@ pub struct Tenant {
     /// Its share.
     pub share: Share,
     /// What was written to its `io` files.
-    pub files: Files,
+    pub files: WrittenFiles,
     /// Its caps, with what is left of them.
     pub caps: Caps,
     /// Its writes, TRIMs and zeroes.
@@ -65,7 +65,7 @@ pub struct Tenant {
     /// Their requests under way, those that are not answered included.
     pub under_way: u32,
     /// What it has had.
-    pub used: Used,
+    pub used: TenantUse,
 }
 
 /// What a flush has to do.
@@ -91,7 +91,7 @@ impl Stability {
 
 /// What a tenant has had so far, or a client of it, as far as that is known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct TenantUse {
     /// Reads done.
     pub reads: u64,
     /// Bytes read.
@@ -114,7 +114,7 @@ pub struct Used {
     pub longest_flush: Span,
 }
 
-impl Used {
+impl TenantUse {
     /// A request is answered, so long after it came.
     pub fn answered(&mut self, request: &Request, took: Span, error: Option<Errno>) {
         self.latency.record(request.command, took);
@@ -141,7 +141,7 @@ impl Tenant {
         caps.set_bytes(Instant::ZERO, config.share.bytes);
         caps.set_ops(Instant::ZERO, config.share.ops);
         Tenant {
-            life: Life::Here,
+            life: TenantLife::Here,
             export: export(config, &backend),
             backend,
             base,
@@ -160,7 +160,7 @@ impl Tenant {
             held_flushes: Vec::new(),
             connections: 0,
             under_way: 0,
-            used: Used::default(),
+            used: TenantUse::default(),
         }
     }
 

@@ -42,7 +42,7 @@ const SCALE: u128 = 10_000;
 
 /// Where a piece of data lies, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DataExtent {
     /// Its first sector.
     pub start: u64,
     /// How many.
@@ -51,7 +51,7 @@ pub struct Place {
 
 /// What costs alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CostKind {
     /// Data.
     Data,
     /// A flush.
@@ -103,8 +103,8 @@ impl Entity {
 
     /// How far ahead it may get, where that saves seeks.
     fn turn(&self) -> Span {
-        let wanted = self.backlog.len() as u64 + u64::from(self.under_way[Kind::Data as usize]);
-        (self.cost[Kind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
+        let wanted = self.backlog.len() as u64 + u64::from(self.under_way[CostKind::Data as usize]);
+        (self.cost[CostKind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
     }
 
     /// Is a seek saved if it goes on?
@@ -165,15 +165,15 @@ impl Turns {
     }
 
     /// A tenant wants this too.
-    pub fn add(&mut self, now: Instant, tenant: usize, piece: u32, kind: Kind) {
+    pub fn add(&mut self, now: Instant, tenant: usize, piece: u32, kind: CostKind) {
         if !self.entities[tenant].is_active() {
             self.comes_back(now, tenant);
         }
         let backlog = &mut self.entities[tenant].backlog;
         match kind {
-            Kind::Data => backlog.push_back(piece),
+            CostKind::Data => backlog.push_back(piece),
             // It covers only what is answered already.
-            Kind::Flush => backlog.push_front(piece),
+            CostKind::Flush => backlog.push_front(piece),
         }
         self.look_at(tenant);
     }
@@ -237,7 +237,7 @@ impl Turns {
     fn waits_for(&self, current: usize, behind: usize) -> Option<Instant> {
         let entity = &self.entities[current];
         let since = entity.idle_since.filter(|_| entity.under_way == [0, 0])?;
-        let cost = entity.cost[Kind::Data as usize];
+        let cost = entity.cost[CostKind::Data as usize];
         if self.seeks && entity.is_sequential() && entity.thinks <= THINK {
             return Some(since + THINK);
         }
@@ -261,11 +261,11 @@ impl Turns {
     }
 
     /// The first is under way.
-    pub fn begin(&mut self, tenant: usize, kind: Kind, place: Place) {
+    pub fn begin(&mut self, tenant: usize, kind: CostKind, place: DataExtent) {
         let entity = &mut self.entities[tenant];
         entity.backlog.pop_front();
         entity.under_way[kind as usize] += 1;
-        if kind == Kind::Data {
+        if kind == CostKind::Data {
             let hit = if place.start == entity.end { 256 } else { 0 };
             entity.neighbours = (entity.neighbours * (MEMORY - 1) + hit) / MEMORY;
             entity.end = place.start + place.sectors;
@@ -274,7 +274,7 @@ impl Turns {
     }
 
     /// This many pieces of a tenant are over, and took this much of the device's time.
-    pub fn end(&mut self, now: Instant, tenant: usize, kind: Kind, pieces: u32, took: Span) {
+    pub fn end(&mut self, now: Instant, tenant: usize, kind: CostKind, pieces: u32, took: Span) {
         let entity = &mut self.entities[tenant];
         entity.virtual_time += entity.scaled(took);
         let under_way = &mut entity.under_way[kind as usize];
@@ -327,22 +327,22 @@ mod tests {
     use super::*;
 
     const MS: Span = Span::from_ms(1);
-    const HERE: Place = Place { start: 8, sectors: 8 };
+    const HERE: DataExtent = DataExtent { start: 8, sectors: 8 };
 
     /// A device that does one piece at a time; tenants always want more. What each gets of this many.
     fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
         let mut got = vec![Span::ZERO; costs.len()];
         let mut now = Instant::ZERO;
         for tenant in 0..costs.len() {
-            (0..4).for_each(|_| turns.add(now, tenant, 0, Kind::Data));
+            (0..4).for_each(|_| turns.add(now, tenant, 0, CostKind::Data));
         }
         for _ in 0..pieces {
             let Choice::Serve(tenant) = turns.choose(now, 0, 1) else { panic!("somebody wants something") };
-            turns.begin(tenant, Kind::Data, HERE);
+            turns.begin(tenant, CostKind::Data, HERE);
             now += costs[tenant];
             got[tenant] += costs[tenant];
-            turns.add(now, tenant, 0, Kind::Data);
-            turns.end(now, tenant, Kind::Data, 1, costs[tenant]);
+            turns.add(now, tenant, 0, CostKind::Data);
+            turns.end(now, tenant, CostKind::Data, 1, costs[tenant]);
         }
         got
     }
@@ -364,12 +364,12 @@ mod tests {
         (0..2).for_each(|at| turns.set_weight(at, 100));
         served(&mut turns, &[MS], 1000);
         let mut now = Instant::ZERO + Span::from_secs(1);
-        (0..500).for_each(|_| turns.add(now, 1, 0, Kind::Data));
+        (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
         let mut in_a_row = 0;
         while turns.choose(now, 0, 1) == Choice::Serve(1) {
-            turns.begin(1, Kind::Data, HERE);
+            turns.begin(1, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 1, Kind::Data, 1, MS);
+            turns.end(now, 1, CostKind::Data, 1, MS);
             in_a_row += 1;
         }
         assert!((50..=65).contains(&in_a_row), "a credit of 60 ms: {in_a_row}");
@@ -381,20 +381,20 @@ mod tests {
         (0..2).for_each(|at| turns.set_weight(at, 100));
         let mut now = Instant::ZERO;
         for _ in 0..3000 {
-            turns.add(now, 0, 0, Kind::Data);
+            turns.add(now, 0, 0, CostKind::Data);
             assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
-            turns.begin(0, Kind::Data, HERE);
+            turns.begin(0, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 0, Kind::Data, 1, MS);
+            turns.end(now, 0, CostKind::Data, 1, MS);
         }
         // None wants anything at this moment; then the other one wants much, and has never had anything.
-        (0..500).for_each(|_| turns.add(now, 1, 0, Kind::Data));
-        turns.add(now, 0, 0, Kind::Data);
+        (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
+        turns.add(now, 0, 0, CostKind::Data);
         let mut before = 0;
         while turns.choose(now, 0, 1) == Choice::Serve(1) {
-            turns.begin(1, Kind::Data, HERE);
+            turns.begin(1, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 1, Kind::Data, 1, MS);
+            turns.end(now, 1, CostKind::Data, 1, MS);
             before += 1;
         }
         assert!(before <= 65, "a credit of 60 ms, not three seconds: {before}");
@@ -406,12 +406,12 @@ mod tests {
         (0..2).for_each(|at| turns.set_weight(at, 100));
         let now = Instant::ZERO;
         for nth in 0..10 {
-            turns.add(now, 0, 7, Kind::Data);
+            turns.add(now, 0, 7, CostKind::Data);
             assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
-            turns.begin(0, Kind::Data, Place { start: nth * 8, sectors: 8 });
-            turns.end(now, 0, Kind::Data, 1, MS / 10);
+            turns.begin(0, CostKind::Data, DataExtent { start: nth * 8, sectors: 8 });
+            turns.end(now, 0, CostKind::Data, 1, MS / 10);
         }
-        turns.add(now, 1, 8, Kind::Data);
+        turns.add(now, 1, 8, CostKind::Data);
         assert_eq!(turns.choose(now, 0, 1), Choice::Wait(now + THINK), "it asks for what lies behind");
         assert_eq!(turns.choose(now + THINK, 0, 1), Choice::Serve(1), "and not for ever");
     }
@@ -422,14 +422,14 @@ mod tests {
         (0..2).for_each(|at| turns.set_weight(at, 100));
         let now = Instant::ZERO;
         for tenant in 0..2 {
-            (0..10).for_each(|_| turns.add(now, tenant, 0, Kind::Data));
-            turns.begin(tenant, Kind::Data, HERE);
-            turns.end(now, tenant, Kind::Data, 1, MS);
+            (0..10).for_each(|_| turns.add(now, tenant, 0, CostKind::Data));
+            turns.begin(tenant, CostKind::Data, HERE);
+            turns.end(now, tenant, CostKind::Data, 1, MS);
         }
         let served: Vec<usize> = (0..6)
             .map(|under_way| {
                 let Choice::Serve(tenant) = turns.choose(now, under_way, 8) else { panic!() };
-                turns.begin(tenant, Kind::Data, HERE);
+                turns.begin(tenant, CostKind::Data, HERE);
                 tenant
             })
             .collect();

@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 
 use crate::ServeError;
 use crate::assemble::Serving;
-use crate::vhost::{Numbers, Shown, Target, lock};
+use crate::vhost::{GuestTarget, Numbers, ShownTarget, lock};
 
 mod abi;
 mod queue;
 mod ring;
 
-pub use abi::{Info, State};
+pub use abi::{DeviceState, Info};
 use ring::ControlRing;
 
 /// Where devices are made.
@@ -81,13 +81,13 @@ impl FromStr for UblkConfig {
 }
 
 /// The control device.
-struct Driver {
+struct UblkDriver {
     ring: ControlRing,
 }
 
-impl Driver {
+impl UblkDriver {
     /// Is there one that can what is needed? What is missing is said, and what to do.
-    fn open() -> Result<Driver, String> {
+    fn open() -> Result<UblkDriver, String> {
         let device = OpenOptions::new().read(true).write(true).open(CONTROL).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!(
                 "no {CONTROL}: Linux's ublk driver is not loaded: `modprobe ublk_drv` (a kernel with \
@@ -99,7 +99,7 @@ impl Driver {
         let ring = ControlRing::new(device.into()).map_err(|error| {
             format!("no io_uring for {CONTROL}: {error} (it needs Linux 6.5, and kernel.io_uring_disabled=0)")
         })?;
-        let mut driver = Driver { ring };
+        let mut driver = UblkDriver { ring };
         let features = driver.ask(abi::Control::Features, 0, &[0; 8], 0, SOON);
         match features.ok().and_then(|bytes| bytes.try_into().ok()).map(u64::from_ne_bytes) {
             Some(features) if features & abi::WISHES == abi::WISHES => Ok(driver),
@@ -133,35 +133,35 @@ impl Driver {
 }
 
 /// A block device.
-pub struct Device {
+pub struct BlockDevice {
     config: UblkConfig,
     info: Info,
-    driver: Driver,
-    shown: Shown,
+    driver: UblkDriver,
+    shown: ShownTarget,
     queues: Vec<JoinHandle<()>>,
 }
 
-impl Device {
+impl BlockDevice {
     /// There is to be one: it has a number, and nothing else of it can be seen yet.
     ///
     /// # Errors
     /// If there can be none: with what is missing.
-    pub fn open(config: &UblkConfig, serving: &Serving) -> Result<Device, ServeError> {
+    pub fn open(config: &UblkConfig, serving: &Serving) -> Result<BlockDevice, ServeError> {
         let said = |why: String| ServeError::Config(format!("--ublk {}: {why}", config.export));
-        let mut driver = Driver::open().map_err(said)?;
+        let mut driver = UblkDriver::open().map_err(said)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get().min(QUEUES));
         let wish = Info {
             queues: config.queues.unwrap_or(processors as u16),
             depth: config.depth,
-            state: State::Dead,
+            state: DeviceState::Dead,
             id: config.id.unwrap_or(abi::ANY),
             process: None,
             features: abi::WISHES,
         };
         let added = driver.ask(abi::Control::Add, wish.id, &wish.bytes(), 0, SOON).map_err(said)?;
         let info = Info::read(added.as_slice().try_into().map_err(|_| said("an answer of another length".into()))?);
-        let shown = Shown::default();
-        let mut device = Device { config: config.clone(), info, driver, shown, queues: Vec::new() };
+        let shown = ShownTarget::default();
+        let mut device = BlockDevice { config: config.clone(), info, driver, shown, queues: Vec::new() };
         device.show(serving);
         let target = lock(&device.shown).clone();
         let target = target.ok_or_else(|| said(format!("no export is called `{}`", config.export)))?;
@@ -211,7 +211,7 @@ impl Device {
 
     /// Exports may have come, gone, or changed their size.
     pub fn show(&self, serving: &Serving) {
-        *lock(&self.shown) = Target::find(&self.config.export, serving);
+        *lock(&self.shown) = GuestTarget::find(&self.config.export, serving);
     }
 
     /// The block device, and the export's name.
@@ -243,7 +243,7 @@ impl Device {
     }
 }
 
-impl Drop for Device {
+impl Drop for BlockDevice {
     fn drop(&mut self) {
         if let Err(why) = self.end() {
             let id = self.info.id;
@@ -294,14 +294,14 @@ impl UblkDevice {
 /// # Errors
 /// If there is no driver, or it does not answer.
 pub fn ublk_devices() -> Result<Vec<UblkDevice>, String> {
-    let mut driver = Driver::open()?;
+    let mut driver = UblkDriver::open()?;
     let mut found: Vec<UblkDevice> =
         numbers_of(Path::new("/dev")).into_iter().filter_map(|id| driver.look(id).ok()).collect();
     found.sort_by_key(|device| device.id);
     Ok(found)
 }
 
-impl Driver {
+impl UblkDriver {
     fn look(&mut self, id: u32) -> Result<UblkDevice, String> {
         let info = self.info(id)?;
         let runs = |process: i32| Path::new(&format!("/proc/{process}")).exists();
@@ -320,12 +320,12 @@ fn numbers_of(directory: &Path) -> Vec<u32> {
 /// # Errors
 /// If there is none, or its server runs.
 pub fn remove_ublk(id: u32) -> Result<(), String> {
-    let mut driver = Driver::open()?;
+    let mut driver = UblkDriver::open()?;
     let device = driver.look(id)?;
     if let (true, Some(process)) = (device.served, device.info.process) {
         return Err(format!("ublk device {id} is served by process {process}: end that, and the device goes"));
     }
-    if device.info.state != State::Dead {
+    if device.info.state != DeviceState::Dead {
         driver.ask(abi::Control::Stop, id, &[], 0, LATE)?;
     }
     driver.ask(abi::Control::Delete, id, &[], 0, LATE).map(drop)

@@ -28,14 +28,14 @@ mod ask;
 mod device;
 mod lane;
 
-use device::Device;
+use device::VhostDevice;
 
 /// How clients are numbered.
 pub type Numbers = Arc<AtomicU64>;
 
 /// Where a guest's requests go.
 #[derive(Clone)]
-pub struct Target {
+pub struct GuestTarget {
     /// The shard.
     pub control: ControlHandle,
     /// Its number of the tenant.
@@ -44,24 +44,24 @@ pub struct Target {
     pub export: Export,
 }
 
-impl Target {
+impl GuestTarget {
     /// Where this export's requests go now.
-    pub fn find(export: &str, serving: &Serving) -> Option<Target> {
+    pub fn find(export: &str, serving: &Serving) -> Option<GuestTarget> {
         let at = serving.find(export)?;
         let place = serving.places[at];
         let control = serving.shards[place.shard].control.clone();
-        Some(Target { control, tenant: place.tenant, export: serving.exports[at].clone() })
+        Some(GuestTarget { control, tenant: place.tenant, export: serving.exports[at].clone() })
     }
 }
 
 /// What the front knows and the endpoint's thread needs: none while there is no such export.
-pub type Shown = Arc<Mutex<Option<Target>>>;
+pub type ShownTarget = Arc<Mutex<Option<GuestTarget>>>;
 
 /// A socket where a guest's monitor connects.
 pub struct Endpoint {
     path: PathBuf,
     export: String,
-    shown: Shown,
+    shown: ShownTarget,
     /// Monitors that are not listened to yet.
     listener: Option<UnixListener>,
     /// Has another server its place?
@@ -78,7 +78,7 @@ impl Endpoint {
         let listener = bind_unix(path).map_err(failed())?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).map_err(failed())?;
         listener.set_nonblocking(false).map_err(failed())?;
-        let (path, export, shown) = (path.to_owned(), export.to_owned(), Shown::default());
+        let (path, export, shown) = (path.to_owned(), export.to_owned(), ShownTarget::default());
         let endpoint = Endpoint { path, export, shown, listener: Some(listener), away: Cell::new(false) };
         endpoint.show(serving);
         Ok(endpoint)
@@ -99,7 +99,7 @@ impl Endpoint {
 
     /// Exports may have come, gone, or changed their size.
     pub fn show(&self, serving: &Serving) {
-        *lock(&self.shown) = Target::find(&self.export, serving);
+        *lock(&self.shown) = GuestTarget::find(&self.export, serving);
     }
 
     /// Another server may open its own here, until this one [comes back](Endpoint::come_back).
@@ -137,7 +137,7 @@ impl Drop for Endpoint {
 }
 
 /// One guest after the other, until the server ends.
-fn live(listener: UnixListener, shown: &Shown, numbers: &Numbers, path: &str) {
+fn live(listener: UnixListener, shown: &ShownTarget, numbers: &Numbers, path: &str) {
     let mut listener = Listener::from(listener);
     loop {
         if let Err(error) = one_guest(&mut listener, shown, numbers, path) {
@@ -148,8 +148,8 @@ fn live(listener: UnixListener, shown: &Shown, numbers: &Numbers, path: &str) {
     }
 }
 
-fn one_guest(listener: &mut Listener, shown: &Shown, numbers: &Numbers, path: &str) -> Result<(), String> {
-    let device = Arc::new(Device::new(shown.clone(), numbers.clone(), path.into()));
+fn one_guest(listener: &mut Listener, shown: &ShownTarget, numbers: &Numbers, path: &str) -> Result<(), String> {
+    let device = Arc::new(VhostDevice::new(shown.clone(), numbers.clone(), path.into()));
     let memory = GuestMemoryAtomic::new(GuestMemoryMmap::<()>::new());
     let name = format!("vhost-user {path}");
     let mut daemon = VhostUserDaemon::new(name, device.clone(), memory).map_err(|error| error.to_string())?;

@@ -22,7 +22,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         exports: vec![export.parse().unwrap()],
         elevator: catalogue.parse("mq-deadline").unwrap(),
         knobs: Vec::new(),
-        disk_files: blksched_serve::Files::default(),
+        disk_files: blksched_serve::WrittenFiles::default(),
         shares: Shares::default(),
         depth: 8,
         disks: Vec::new(),

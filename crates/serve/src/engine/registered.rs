@@ -18,14 +18,14 @@ pub struct Registered {
     /// Indices that are free, the lowest last.
     vacant: Vec<u16>,
     retired: Arc<Retired>,
-    limit: Limit,
+    limit: RegisterLimit,
     /// How many indices there are.
     size: u16,
 }
 
 /// Does the kernel take more?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
+enum RegisterLimit {
     Open,
     /// Not before it has let go of something.
     Reached,
@@ -34,7 +34,7 @@ enum Limit {
 impl Registered {
     /// A table of `size` indices, all of them free.
     pub fn new(size: u16) -> Registered {
-        Registered { vacant: (0..size).rev().collect(), retired: Arc::default(), limit: Limit::Open, size }
+        Registered { vacant: (0..size).rev().collect(), retired: Arc::default(), limit: RegisterLimit::Open, size }
     }
 
     /// How many indices are taken.
@@ -54,14 +54,14 @@ impl Registered {
             return Arc::ptr_eq(&known.retired, &self.retired).then_some(known.index);
         }
         self.let_go(&mut update);
-        if self.limit == Limit::Reached {
+        if self.limit == RegisterLimit::Reached {
             return None;
         }
         let index = self.vacant.pop()?;
         if let Err(error) = update(index, buffer.bytes_mut()) {
             tracing::info!(%error, buffers = self.taken() - 1, "no more buffers can be registered (RLIMIT_MEMLOCK?)");
             self.vacant.push(index);
-            self.limit = Limit::Reached;
+            self.limit = RegisterLimit::Reached;
             return None;
         }
         buffer.register(Registration { index, retired: self.retired.clone() });
@@ -74,7 +74,7 @@ impl Registered {
             match update(index, &mut []) {
                 Ok(()) => {
                     self.vacant.push(index);
-                    self.limit = Limit::Open;
+                    self.limit = RegisterLimit::Open;
                 }
                 // It may still be known: it stays for ever.
                 Err(_) => core::mem::forget(memory),

@@ -50,7 +50,7 @@ fn engines() -> Vec<Box<dyn Engine>> {
     engines
 }
 
-fn finish(engine: &mut dyn Engine, io: Io) -> Event {
+fn finish(engine: &mut dyn Engine, io: Io) -> EngineEvent {
     engine.submit(7, io);
     let mut events = Vec::new();
     while events.is_empty() {
@@ -66,19 +66,19 @@ fn content(round: u64, length: usize) -> Vec<u8> {
     pattern.repeat(length / pattern.len() + 1)
 }
 
-fn parts(pool: &mut Pool, lengths: &[usize], mut content: &[u8]) -> Vec<Part> {
+fn parts(pool: &mut Pool, lengths: &[usize], mut content: &[u8]) -> Vec<TransferPart> {
     let mut part = |&length: &usize| {
         let mut buffer = pool.take(length).unwrap();
         buffer.bytes_mut().fill(0xee);
         let (these, rest) = content.split_at(length.min(content.len()));
         buffer.bytes_mut()[..these.len()].copy_from_slice(these);
         content = rest;
-        Part { piece: 0, buffer, length }
+        TransferPart { piece: 0, buffer, length }
     };
     lengths.iter().map(&mut part).collect()
 }
 
-fn give_back(pool: &mut Pool, parts: Vec<Part>) {
+fn give_back(pool: &mut Pool, parts: Vec<TransferPart>) {
     parts.into_iter().for_each(|part| pool.give(part.buffer));
 }
 

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
 use super::workers::Workers;
-use super::{Engine, Event, HURRIED, Io};
+use super::{Engine, EngineEvent, HURRIED, Io};
 
 /// How many files are worked on at a time.
 const WORKERS: usize = 8;
@@ -42,14 +42,14 @@ impl Threads {
     }
 
     /// Try everything that waits for a socket.
-    fn try_sockets(&mut self, ready: impl Fn(usize) -> bool, events: &mut Vec<Event>) {
+    fn try_sockets(&mut self, ready: impl Fn(usize) -> bool, events: &mut Vec<EngineEvent>) {
         let mut at = 0;
         let mut nth = 0;
         while at < self.pending.len() {
             match if ready(nth) { attempt(&mut self.pending[at]) } else { None } {
                 Some(result) => {
                     let Pending { token, io, .. } = self.pending.remove(at);
-                    events.push(Event { token, io, result });
+                    events.push(EngineEvent { token, io, result });
                 }
                 None => at += 1,
             }
@@ -68,9 +68,9 @@ impl Engine for Threads {
         }
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         let before = events.len();
-        let nothing = |Pending { token, io, .. }: Pending| Event { token, io, result: Err(HURRIED) };
+        let nothing = |Pending { token, io, .. }: Pending| EngineEvent { token, io, result: Err(HURRIED) };
         events.extend(self.hurried.drain(..).map(nothing));
         self.workers.harvest(events);
         // Most sends go through at once; what is then left must be waited for.

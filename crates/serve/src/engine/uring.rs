@@ -1,11 +1,11 @@
 //! The io_uring engine: submit and wait in one system call. With `ublk/ring.rs` the only file of
 //! the project with `unsafe` code.
 //!
-//! Why it is sound: the kernel is given addresses of memory that an [`Entry`] owns (buffers, headers, io vectors, all
-//! on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has come,
-//! so nothing is freed, read or written here while the kernel may use it. An engine that is dropped with operations
-//! under way leaks them on purpose. Memory that is registered with the ring stays until the ring has let go of it
-//! (`registered`).
+//! Why it is sound: the kernel is given addresses of memory that an [`RingEntry`] owns (buffers, headers, io vectors,
+//! all on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has
+//! come, so nothing is freed, read or written here while the kernel may use it. An engine that is dropped with
+//! operations under way leaks them on purpose. Memory that is registered with the ring stays until the ring has let go
+//! of it (`registered`).
 #![allow(unsafe_code)]
 
 use std::io;
@@ -18,7 +18,7 @@ use slab::Slab;
 
 use super::registered::{MOST, Registered};
 use super::workers::Workers;
-use super::{Allocation, Engine, Event, Io, Part, Stable, Until};
+use super::{Allocation, Engine, EngineEvent, Io, Stable, TransferPart, Until};
 use crate::tx_queue::TxQueue;
 
 /// The token of the engine's own poll; no other's, for those count from 0.
@@ -35,7 +35,7 @@ struct MessageVectors {
 type Idle = Vec<Box<MessageVectors>>;
 
 /// One operation under way.
-struct Entry {
+struct RingEntry {
     token: u64,
     io: Io,
     message: Option<Box<MessageVectors>>,
@@ -44,19 +44,19 @@ struct Entry {
 /// An io_uring and what is under way in it.
 pub struct Uring {
     ring: IoUring,
-    entries: Slab<Entry>,
+    entries: Slab<RingEntry>,
     /// MessageVectors to use again.
     idle: Idle,
     /// The buffers that the kernel knows; none where it knows none.
     registered: Option<Registered>,
-    used: Used,
+    used: BufferUse,
     /// For what the ring has no operation for.
     aside: Workers,
 }
 
 /// How files were read and written.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct BufferUse {
     /// Transfers with a registered buffer.
     fixed: u64,
     /// Other transfers.
@@ -97,7 +97,7 @@ impl Uring {
         }
         let registered = has_fixed(&ring, &probe).map(|()| Registered::new(MOST));
         let registered = registered.inspect_err(|error| tracing::info!(%error, "no registered buffers here")).ok();
-        let (entries, idle, used, aside) = (Slab::new(), Vec::new(), Used::default(), Workers::new(1)?);
+        let (entries, idle, used, aside) = (Slab::new(), Vec::new(), BufferUse::default(), Workers::new(1)?);
         let mut uring = Uring { ring, entries, idle, registered, used, aside };
         uring.listen_aside();
         Ok(uring)
@@ -139,10 +139,11 @@ impl Uring {
         }
     }
 
-    fn collect(&mut self, events: &mut Vec<Event>) {
+    fn collect(&mut self, events: &mut Vec<EngineEvent>) {
         let mut heard = false;
         for completion in self.ring.completion() {
-            let Some(Entry { token, io, message }) = self.entries.try_remove(completion.user_data() as usize) else {
+            let Some(RingEntry { token, io, message }) = self.entries.try_remove(completion.user_data() as usize)
+            else {
                 continue;
             };
             self.idle.extend(message);
@@ -150,7 +151,7 @@ impl Uring {
             let result = if result < 0 { Err(-result) } else { Ok(result as usize) };
             match token {
                 ASIDE => heard = true,
-                _ => events.push(Event { token, io, result }),
+                _ => events.push(EngineEvent { token, io, result }),
             }
         }
         if heard {
@@ -167,13 +168,13 @@ impl Engine for Uring {
             return self.aside.give(token, io);
         }
         let index = self.register(&mut io);
-        let slot = self.entries.insert(Entry { token, io, message: None });
+        let slot = self.entries.insert(RingEntry { token, io, message: None });
         let idle = &mut self.idle;
         let entry = describe(&mut self.entries[slot], index, || idle.pop());
         self.push(&entry.user_data(slot as u64));
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         let waited = match timeout {
             None => self.ring.submit_and_wait(1),
             Some(timeout) => {
@@ -193,7 +194,7 @@ impl Engine for Uring {
     }
 
     fn hurry(&mut self, token: u64) {
-        let is_it = |entry: &Entry| entry.token == token && matches!(entry.io, Io::Receive(..));
+        let is_it = |entry: &RingEntry| entry.token == token && matches!(entry.io, Io::Receive(..));
         let Some((slot, _)) = self.entries.iter().find(|(_, entry)| is_it(entry)) else { return };
         self.push(&opcode::AsyncCancel::new(slot as u64).build().user_data(ASIDE));
     }
@@ -240,7 +241,7 @@ impl Drop for Uring {
 /// The operation as the kernel reads it, a transfer with the registered buffer `index` if there is one. It points only
 /// into what `entry` owns on the heap.
 fn describe(
-    entry: &mut Entry,
+    entry: &mut RingEntry,
     index: Option<u16>,
     spare: impl FnOnce() -> Option<Box<MessageVectors>>,
 ) -> squeue::Entry {
@@ -259,7 +260,7 @@ fn describe(
             opcode::SendMsg::new(fd(file), &raw const message.message).flags(all as u32).build()
         }
         Io::Read(file, offset, parts) => match &mut parts[..] {
-            [Part { buffer, length, .. }] => {
+            [TransferPart { buffer, length, .. }] => {
                 let (start, length) = (buffer.bytes_mut().as_mut_ptr(), *length as u32);
                 match index {
                     Some(index) => opcode::ReadFixed::new(fd(file), start, length, index).offset(*offset).build(),
@@ -275,7 +276,7 @@ fn describe(
         },
         Io::Write(file, offset, parts, stable) => {
             let sync = if *stable == Stable::Now { libc::RWF_DSYNC } else { 0 };
-            if let [Part { buffer, length, .. }] = &parts[..] {
+            if let [TransferPart { buffer, length, .. }] = &parts[..] {
                 let (start, length) = (buffer.bytes().as_ptr(), *length as u32);
                 return match index {
                     Some(index) => {
@@ -324,7 +325,7 @@ fn gather(tx: &TxQueue, vectors: &mut Vec<libc::iovec>) {
     vectors.extend(tx.rest(0).map(vector));
 }
 
-fn scatter(parts: &mut [Part], vectors: &mut Vec<libc::iovec>) {
+fn scatter(parts: &mut [TransferPart], vectors: &mut Vec<libc::iovec>) {
     vectors.extend(parts.iter_mut().map(|part| {
         let bytes = &mut part.buffer.bytes_mut()[..part.length];
         libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }

@@ -10,20 +10,20 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{FallocateFlags, fallocate, fdatasync};
 use rustix::io::{Errno, ReadWriteFlags, preadv, pwritev2};
 
-use super::{Allocation, Event, Io, Part, Stable};
+use super::{Allocation, EngineEvent, Io, Stable, TransferPart};
 use crate::backend::file_extents;
 
 /// Work for the threads, and what they have done.
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<WorkersState>,
     work: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WorkersState {
     waiting: VecDeque<(u64, Io)>,
-    done: Vec<Event>,
+    done: Vec<EngineEvent>,
     closing: bool,
 }
 
@@ -63,7 +63,7 @@ impl Workers {
     }
 
     /// What they have done.
-    pub fn harvest(&self, events: &mut Vec<Event>) {
+    pub fn harvest(&self, events: &mut Vec<EngineEvent>) {
         events.append(&mut lock(&self.shared).done);
     }
 
@@ -84,7 +84,7 @@ impl Drop for Workers {
 }
 
 /// A thread that panicked held nothing half-changed.
-fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, State> {
+fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, WorkersState> {
     shared.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -103,7 +103,7 @@ fn work_loop(shared: &Shared, wakeup: &OwnedFd) {
         };
         drop(state);
         let result = work(&mut io).map_err(|error| error.raw_os_error());
-        lock(shared).done.push(Event { token, io, result });
+        lock(shared).done.push(EngineEvent { token, io, result });
         let _ = rustix::io::write(wakeup, &1u64.to_ne_bytes());
     }
 }
@@ -133,6 +133,6 @@ fn work(io: &mut Io) -> Result<usize, Errno> {
     }
 }
 
-fn slices_mut(parts: &mut [Part]) -> Vec<IoSliceMut<'_>> {
+fn slices_mut(parts: &mut [TransferPart]) -> Vec<IoSliceMut<'_>> {
     parts.iter_mut().map(|part| IoSliceMut::new(&mut part.buffer.bytes_mut()[..part.length])).collect()
 }

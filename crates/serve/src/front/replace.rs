@@ -10,10 +10,10 @@ use blksched_nbd::Session;
 use super::{Control, Front};
 use crate::ServeError;
 use crate::access::may_open;
-use crate::assemble::{Place, Running};
+use crate::assemble::{Running, ServedAt};
 use crate::config::ServerConfig;
-use crate::connection::{Way, Who};
-use crate::hand_over::{self, HandedClient, Role};
+use crate::connection::{Transport, Who};
+use crate::hand_over::{self, HandedClient, SocketRole};
 use crate::handshaking::HandshakingClient;
 use crate::listen::Door;
 use crate::orders::{Client, Order};
@@ -34,7 +34,7 @@ impl Front {
             return;
         };
         let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
-        let who = Who { number, peer: peer.into(), way: Way::Direct };
+        let who = Who { number, peer: peer.into(), way: Transport::Direct };
         let place = self.serving.places[at];
         let session = Session { export: place.tenant, framing, allocation };
         self.serving.shards[place.shard].control.order(Order::Attach(Client { who, socket, session, ahead }));
@@ -50,10 +50,10 @@ impl Front {
             let named = doors.iter().filter_map(|door| Some((door.address()?, door)));
             named.map(|(address, door)| (role, address, door.fd().try_clone_to_owned())).collect()
         };
-        let mut sockets = of_doors(Role::Nbd, &self.doors);
-        sockets.extend(of_doors(Role::Metrics, &self.metrics));
+        let mut sockets = of_doors(SocketRole::Nbd, &self.doors);
+        sockets.extend(of_doors(SocketRole::Metrics, &self.metrics));
         if let Some(Control { listener, path: Some(path) }) = &self.control {
-            sockets.push((Role::Control, hand_over::of_path(path), listener.as_fd().try_clone_to_owned()));
+            sockets.push((SocketRole::Control, hand_over::of_path(path), listener.as_fd().try_clone_to_owned()));
         }
         let (peer, (socket, ..)) = (asker.peer.clone(), asker.into_rest());
         let held: Vec<_> = sockets.into_iter().filter_map(|(role, name, fd)| Some((role, name, fd.ok()?))).collect();
@@ -120,7 +120,7 @@ impl Front {
         let all =
             clients.into_iter().enumerate().flat_map(|(shard, those)| those.into_iter().map(move |one| (shard, one)));
         for (shard, Client { who, socket, session, ahead }) in all {
-            let here = |place: &Place| place.shard == shard && place.tenant == session.export;
+            let here = |place: &ServedAt| place.shard == shard && place.tenant == session.export;
             let Some(export) = self.serving.places.iter().position(here) else { continue };
             let export = self.serving.exports[export].name.clone();
             let (framing, allocation, peer) = (session.framing, session.allocation, who.peer.to_string());

@@ -10,34 +10,34 @@ use blksched_nbd::{Address, Chunk, Command, Errno, Export, Framing, ReplyReader,
 use crate::client::{Entered, enter};
 
 /// A request's end: its data, or the error number that the caller of a file hears.
-pub type Done = Result<Vec<u8>, i32>;
+pub type MountAnswer = Result<Vec<u8>, i32>;
 
 /// What a file is made of.
-pub struct Pool {
+pub struct ConnectionPool {
     uri: Uri,
     export: Export,
-    idle: Mutex<Vec<Line>>,
+    idle: Mutex<Vec<PoolConnection>>,
 }
 
 trait Stream: Read + Write + Send {}
 impl<S: Read + Write + Send> Stream for S {}
 
 /// One connection.
-struct Line {
+struct PoolConnection {
     stream: Box<dyn Stream>,
     framing: Framing,
     input: Vec<u8>,
     cookie: u64,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Open the export once, to see what it is.
     ///
     /// # Errors
     /// If there is no such export, or no server.
-    pub fn open(uri: Uri) -> Result<Pool, String> {
-        let (line, export) = Line::open(&uri)?;
-        Ok(Pool { uri, export, idle: Mutex::new(vec![line]) })
+    pub fn open(uri: Uri) -> Result<ConnectionPool, String> {
+        let (line, export) = PoolConnection::open(&uri)?;
+        Ok(ConnectionPool { uri, export, idle: Mutex::new(vec![line]) })
     }
 
     /// What the server said of it.
@@ -46,10 +46,10 @@ impl Pool {
     }
 
     /// Ask, and wait for the answer. A connection that broke is not used again: the next request opens another.
-    pub fn ask(&self, command: Command, offset: u64, length: u64, data: &[u8]) -> Done {
+    pub fn ask(&self, command: Command, offset: u64, length: u64, data: &[u8]) -> MountAnswer {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let line = idle().pop();
-        let line = line.map_or_else(|| Line::open(&self.uri).map(|(line, _)| line), Ok);
+        let line = line.map_or_else(|| PoolConnection::open(&self.uri).map(|(line, _)| line), Ok);
         let mut line = line.map_err(|why| {
             tracing::warn!(uri = %self.uri, why, "no connection");
             Errno::Io.code() as i32
@@ -67,14 +67,14 @@ impl Pool {
     }
 }
 
-impl Line {
-    fn open(uri: &Uri) -> Result<(Line, Export), String> {
+impl PoolConnection {
+    fn open(uri: &Uri) -> Result<(PoolConnection, Export), String> {
         let Entered { socket, opened, ahead } = enter(uri)?;
         let stream: Box<dyn Stream> = match uri.address {
             Address::Unix { .. } | Address::Tls { .. } => Box::new(UnixStream::from(socket)),
             Address::Tcp { .. } => Box::new(TcpStream::from(socket)),
         };
-        Ok((Line { stream, framing: opened.framing, input: ahead, cookie: 0 }, opened.export))
+        Ok((PoolConnection { stream, framing: opened.framing, input: ahead, cookie: 0 }, opened.export))
     }
 
     fn ask(&mut self, command: Command, offset: u64, length: u64, data: &[u8]) -> io::Result<Result<Vec<u8>, Errno>> {

@@ -13,14 +13,14 @@ use crate::backend::{Backend, Store};
 use crate::config::Caching;
 use crate::memory::Memory;
 use crate::orders::{Change, Leave};
-use crate::tenant::{Life, Tenant};
+use crate::tenant::{Tenant, TenantLife};
 
 /// How what was asked came out.
-type Answer = Sender<Result<String, String>>;
+type ExportAnswer = Sender<Result<String, String>>;
 
 impl Shard {
     /// A change is made, and answered, now or as soon as it can be.
-    pub(super) fn change(&mut self, change: Change, answer: Answer) {
+    pub(super) fn change(&mut self, change: Change, answer: ExportAnswer) {
         let done = match change {
             Change::Add(tenant) => self.add_tenant(*tenant),
             Change::Resize { tenant, size } => self.resize_tenant(tenant, size),
@@ -76,7 +76,7 @@ impl Shard {
         if how == Leave::IfUnused && clients > 0 {
             return Err(format!("it has {clients} clients: they must go first (or `--hard` cuts them off)"));
         }
-        self.tenants[at].life = Life::Leaving;
+        self.tenants[at].life = TenantLife::Leaving;
         let its_own = |at: usize| move |(_, one): &(usize, &crate::connection::Connection)| one.tenant == at;
         let clients: Vec<usize> = self.connections.iter().filter(its_own(at)).map(|(number, _)| number).collect();
         for number in clients {
@@ -94,7 +94,7 @@ impl Shard {
                 self.removals.push((at, answer));
                 continue;
             }
-            tenant.life = Life::Gone;
+            tenant.life = TenantLife::Gone;
             let group = tenant.group;
             let unsynced = tenant.stability.unsynced && !tenant.is_read_only();
             let empty = Store::Memory(Memory::new(0));

@@ -6,7 +6,7 @@ use blksched_nbd::{Errno, Framing, Request};
 
 use super::{Shard, Token, Work};
 use crate::backend::Store;
-use crate::engine::{Event, Io, Question};
+use crate::engine::{EngineEvent, Io, Question};
 
 /// The most extents of one answer.
 const EXTENTS: usize = 256;
@@ -33,7 +33,7 @@ impl Shard {
     }
 
     /// The file system has told.
-    pub(super) fn extents_known(&mut self, number: u32, event: Event) {
+    pub(super) fn extents_known(&mut self, number: u32, event: EngineEvent) {
         self.works[number as usize].error = event.result.err().map(Errno::from_os);
         let Io::Extents(_, _, extents) = event.io else { unreachable!("a question for extents came back as another") };
         self.tell_extents(number, extents);

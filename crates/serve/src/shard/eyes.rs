@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::Shard;
 use crate::connection::Who;
-use crate::latency::{BOUNDS_US, Histogram, KINDS};
+use crate::latency::{BOUNDS_US, KINDS, LatencyCounts};
 use crate::metrics::quoted;
-use crate::tenant::{Life, Tenant, Used};
+use crate::tenant::{Tenant, TenantLife, TenantUse};
 
 impl Shard {
     /// Everything that is counted.
@@ -17,7 +17,7 @@ impl Shard {
         let in_flight = self.queue.queue().in_flight();
         let _ = writeln!(out, "disk_requests_in_flight{{disk={disk}}} {in_flight}");
         let _ = writeln!(out, "disk_depth{{disk={disk}}} {}", self.depth);
-        let here = |(_, tenant): &(usize, &Tenant)| tenant.life != Life::Gone;
+        let here = |(_, tenant): &(usize, &Tenant)| tenant.life != TenantLife::Gone;
         for (at, tenant) in self.tenants.iter().enumerate().filter(here) {
             let labels = format!("disk={disk},export={}", quoted(&tenant.export.name));
             self.of_tenant(at, tenant, &labels, &mut out);
@@ -26,7 +26,7 @@ impl Shard {
     }
 
     fn of_tenant(&self, at: usize, tenant: &Tenant, labels: &str, out: &mut String) {
-        let Used { errors, in_device, cancelled, .. } = &tenant.used;
+        let TenantUse { errors, in_device, cancelled, .. } = &tenant.used;
         of_used("", &tenant.used, labels, out);
         let mut line = |family: &str, more: &str, value: String| sample(out, (family, labels, more), &value);
         line("errors_total", "", errors.to_string());
@@ -88,8 +88,8 @@ fn sample(out: &mut String, (family, labels, more): (&str, &str, &str), value: &
 }
 
 /// What a client has had; families of clients have a name of their own.
-fn of_used(whose: &str, used: &Used, labels: &str, out: &mut String) {
-    let Used { reads, bytes_read, writes, bytes_written, flushes, latency, .. } = used;
+fn of_used(whose: &str, used: &TenantUse, labels: &str, out: &mut String) {
+    let TenantUse { reads, bytes_read, writes, bytes_written, flushes, latency, .. } = used;
     let mut line =
         |family: &str, more: &str, value: String| sample(out, (&format!("{whose}{family}"), labels, more), &value);
     for (kind, count) in KINDS.iter().zip([reads, writes, flushes]) {
@@ -98,7 +98,7 @@ fn of_used(whose: &str, used: &Used, labels: &str, out: &mut String) {
     for (kind, bytes) in KINDS.iter().zip([bytes_read, bytes_written]) {
         line("bytes_total", &format!("op=\"{kind}\""), bytes.to_string());
     }
-    for (kind, Histogram { counts, sum }) in KINDS.iter().zip(&latency.0) {
+    for (kind, LatencyCounts { counts, sum }) in KINDS.iter().zip(&latency.0) {
         let mut all = 0;
         for (nth, count) in counts.iter().enumerate() {
             all += count;

@@ -8,7 +8,7 @@ use super::Shard;
 use super::work::Piece;
 use crate::backend::SECTOR;
 use crate::config::Shares;
-use crate::turns::{Choice, Kind, Place};
+use crate::turns::{Choice, CostKind, DataExtent};
 
 /// The tenant that asks for a flush pays for at least this much \[bytes\].
 const BLOCK: u64 = 4096;
@@ -35,12 +35,12 @@ impl Shard {
         }
     }
 
-    fn kind(&self, piece: u32) -> Kind {
-        if self.pieces[piece as usize].op == Op::Flush { Kind::Flush } else { Kind::Data }
+    fn kind(&self, piece: u32) -> CostKind {
+        if self.pieces[piece as usize].op == Op::Flush { CostKind::Flush } else { CostKind::Data }
     }
 
     fn enter(&mut self, piece: u32, tenant: usize) {
-        if self.kind(piece) == Kind::Flush {
+        if self.kind(piece) == CostKind::Flush {
             self.wished.push(piece);
         }
         self.enqueue(piece, tenant);
@@ -72,7 +72,7 @@ impl Shard {
                 break;
             }
             last = Some((op, start.0 + u64::from(self.pieces[number as usize].sectors), before + length));
-            let place = Place { start: start.0, sectors: u64::from(self.pieces[number as usize].sectors) };
+            let place = DataExtent { start: start.0, sectors: u64::from(self.pieces[number as usize].sectors) };
             self.turns.begin(tenant, self.kind(number), place);
             self.enter(number, tenant);
         }
@@ -111,7 +111,7 @@ impl Shard {
             if asks > 0 {
                 used.longest_flush = used.longest_flush.max(took);
             }
-            self.turns.end(self.now, tenant, Kind::Flush, asks, part);
+            self.turns.end(self.now, tenant, CostKind::Flush, asks, part);
         }
     }
 
@@ -137,7 +137,7 @@ impl Shard {
             let part = part_of(took, sectors, total);
             self.tenants[*tenant].used.in_device += part;
             self.tenants[*tenant].unflushed += if writes { sectors as u64 * SECTOR } else { 0 };
-            self.turns.end(self.now, *tenant, Kind::Data, count, part);
+            self.turns.end(self.now, *tenant, CostKind::Data, count, part);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Shard;
 use crate::config::Shares;
-use crate::policies::{DISK, Files, OF_DISK, OF_TENANT, switches_on};
+use crate::policies::{DISK, OF_DISK, OF_TENANT, WrittenFiles, switches_on};
 
 impl Shard {
     /// At the start: the disk's own files first, as io.cost must be on before a tenant's `io.weight` means anything.
-    pub(crate) fn write_files(&mut self, of_disk: &Files) -> Result<(), String> {
+    pub(crate) fn write_files(&mut self, of_disk: &WrittenFiles) -> Result<(), String> {
         for (file, text) in of_disk.written() {
             self.write_disk_file(file, text)?;
         }
@@ -55,7 +55,8 @@ impl Shard {
         if shares == Shares::ByScheduler {
             return Ok(());
         }
-        let mut written = self.tenants.iter().map(|tenant| &tenant.files).chain([&self.files]).flat_map(Files::written);
+        let mut written =
+            self.tenants.iter().map(|tenant| &tenant.files).chain([&self.files]).flat_map(WrittenFiles::written);
         match written.find(|(file, _)| *file != "io.prio.class") {
             Some((file, _)) => Err(format!("{file} is written: it needs the scheduler's shares")),
             None => Ok(()),

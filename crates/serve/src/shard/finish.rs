@@ -8,19 +8,19 @@ use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::issue::{Flight, Modelled};
-use super::work::Stage;
+use super::work::ChangeStage;
 use super::{Shard, flush};
 use crate::backend::Store;
-use crate::engine::{Allocation, Event, Io, Part, Stable};
+use crate::engine::{Allocation, EngineEvent, Io, Stable, TransferPart};
 
 impl Shard {
     /// An operation on a back end is over.
-    pub(super) fn disk_did(&mut self, number: u32, event: Event) {
+    pub(super) fn disk_did(&mut self, number: u32, event: EngineEvent) {
         let rq = RequestId::from_index(number);
         if let Some(flight) = &mut self.flights[rq.index()] {
             flight.left -= 1;
         }
-        let Event { io, result, .. } = event;
+        let EngineEvent { io, result, .. } = event;
         match io {
             Io::Read(..) | Io::Write(..) => self.transferred(rq, io, result),
             Io::Allocate(file, what, offset, length) => {
@@ -77,8 +77,8 @@ impl Shard {
     }
 
     /// Data stay with their pieces until these are answered: what was written may have to be written again.
-    pub(super) fn back_to_pieces(&mut self, mut parts: Vec<Part>) {
-        for Part { piece: number, buffer, .. } in parts.drain(..) {
+    pub(super) fn back_to_pieces(&mut self, mut parts: Vec<TransferPart>) {
+        for TransferPart { piece: number, buffer, .. } in parts.drain(..) {
             let tenant = self.tenant_of_piece(number);
             let piece = &mut self.pieces[number as usize];
             match piece.op {
@@ -211,7 +211,7 @@ impl Shard {
         if work.left > 0 {
             return;
         }
-        if matches!(work.stage, Stage::Edges | Stage::EdgesBack) && self.edges_done(of) {
+        if matches!(work.stage, ChangeStage::Edges | ChangeStage::EdgesBack) && self.edges_done(of) {
             return;
         }
         let work = &self.works[of as usize];

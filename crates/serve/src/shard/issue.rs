@@ -10,8 +10,8 @@ use super::device_time::Mark;
 use super::fair::Payer;
 use super::{Shard, Token};
 use crate::backend::Store;
-use crate::engine::{Allocation, Io, Part};
-use crate::memory::Place;
+use crate::engine::{Allocation, Io, TransferPart};
+use crate::memory::AfterZeroes;
 use crate::tenant::Tenant;
 
 /// How often a file that is written is looked at: it may have been truncated. What is written between that and the next
@@ -103,7 +103,7 @@ impl Shard {
             let piece = &mut self.pieces[number as usize];
             let length = piece.length();
             let buffer = piece.buffer.take().expect("a piece has its buffer until it is issued");
-            parts.push(Part { piece: number, buffer, length });
+            parts.push(TransferPart { piece: number, buffer, length });
         }
         if let Some(part) = parts.last_mut() {
             // A file that ends within a block ends there still.
@@ -131,7 +131,7 @@ impl Shard {
             }
             Store::Memory(memory) => {
                 let mut at = offset;
-                for Part { buffer, length, .. } in &mut parts {
+                for TransferPart { buffer, length, .. } in &mut parts {
                     match command.op {
                         Op::Read => memory.read(at, &mut buffer.bytes_mut()[..*length]),
                         _ => memory.write(at, &buffer.bytes()[..*length]),
@@ -168,7 +168,7 @@ impl Shard {
                 self.give_engine(command.rq, io);
             }
             Store::Memory(memory) => {
-                let kept = if what == Allocation::Zero { Place::Kept } else { Place::GivenBack };
+                let kept = if what == Allocation::Zero { AfterZeroes::Kept } else { AfterZeroes::GivenBack };
                 memory.zero(offset, length, kept);
             }
         }
@@ -186,7 +186,7 @@ impl Shard {
         let mut buffer = tenant.pool.take_anyway(length);
         buffer.bytes_mut()[..length].fill(0);
         let stable = tenant.backend.stable(command.fua);
-        let parts = vec![Part { piece, buffer, length }];
+        let parts = vec![TransferPart { piece, buffer, length }];
         self.give_engine(command.rq, Io::Write(file, at, parts, stable));
     }
 

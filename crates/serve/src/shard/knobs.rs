@@ -11,7 +11,7 @@ use crate::config::Shares;
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
-use crate::tenant::{Life, Tenant, Used};
+use crate::tenant::{Tenant, TenantLife, TenantUse};
 
 /// What a tenant has.
 const OF_TENANT: [&str; 10] =
@@ -43,7 +43,7 @@ impl Shard {
                 .collect();
         names.extend(OF_DISK.iter().map(|file| format!("queue/{file}")));
         names.extend(self.knobs().iter().map(|knob| format!("queue/iosched/{}", knob.name)));
-        for tenant in self.tenants.iter().filter(|tenant| tenant.life != Life::Gone) {
+        for tenant in self.tenants.iter().filter(|tenant| tenant.life != TenantLife::Gone) {
             let own = OF_TENANT.iter().chain(&FILES_OF_TENANT);
             names.extend(own.map(|name| format!("tenants/{}/{name}", tenant.export.name)));
         }
@@ -209,7 +209,7 @@ impl Shard {
     }
 
     fn tenant_called(&self, name: &str) -> Option<usize> {
-        self.tenants.iter().position(|tenant| tenant.life != Life::Gone && tenant.export.name == name)
+        self.tenants.iter().position(|tenant| tenant.life != TenantLife::Gone && tenant.export.name == name)
     }
 }
 
@@ -233,7 +233,8 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
         "burst_ops" => limit(share.ops, |limit| limit.burst),
         "latency" => latency(used),
         "stat" => {
-            let Used { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, cancelled, .. } = used;
+            let TenantUse { reads, bytes_read, writes, bytes_written, flushes, errors, in_device, cancelled, .. } =
+                used;
             format!(
                 "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
                  errors={errors} cancelled={cancelled} in_progress={} device_us={}",
@@ -247,7 +248,7 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
 }
 
 /// Per kind of request, how many ended within each bound in microseconds.
-fn latency(used: &Used) -> String {
+fn latency(used: &TenantUse) -> String {
     let bounds = BOUNDS_US.map(|us| us.to_string());
     let bounds = || bounds.iter().map(String::as_str).chain(["inf"]);
     let kinds = KINDS.iter().zip(&used.latency.0).map(|(kind, histogram)| {

@@ -11,9 +11,9 @@ use blksched::Op;
 use blksched_nbd::{Command, Errno, Request};
 
 use super::Shard;
-use super::work::{Piece, Stage, Work};
+use super::work::{ChangeStage, Piece, Work};
 use crate::backend::SECTOR;
-use crate::connection::Phase;
+use crate::connection::ConnectionPhase;
 use crate::tenant::Tenant;
 
 /// An export's changes under way: writes, TRIM, zeroes.
@@ -22,14 +22,14 @@ pub struct Changes {
     /// How many there are.
     under_way: u32,
     /// How those that are under way hold the export.
-    access: Access,
+    access: HoldMode,
     /// Those that wait, the first first.
     waiting: VecDeque<u32>,
 }
 
 /// How a change holds its export, as a lock is held: beside others of its kind, or alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Access {
+enum HoldMode {
     #[default]
     Shared,
     Exclusive,
@@ -37,9 +37,9 @@ enum Access {
 
 impl Changes {
     /// May one more begin? If so, it has.
-    fn begin(&mut self, access: Access) -> bool {
-        let alone = access == Access::Exclusive;
-        if self.access == Access::Exclusive || (alone && self.under_way > 0) {
+    fn begin(&mut self, access: HoldMode) -> bool {
+        let alone = access == HoldMode::Exclusive;
+        if self.access == HoldMode::Exclusive || (alone && self.under_way > 0) {
             return false;
         }
         (self.under_way, self.access) = (self.under_way + 1, access);
@@ -48,7 +48,7 @@ impl Changes {
 
     /// One has ended.
     fn end(&mut self) {
-        (self.under_way, self.access) = (self.under_way - 1, Access::Shared);
+        (self.under_way, self.access) = (self.under_way - 1, HoldMode::Shared);
     }
 }
 
@@ -99,14 +99,14 @@ impl Shard {
     /// It begins, if it may.
     fn may_change(&mut self, number: u32) -> bool {
         let (tenant, edges) = (self.of(number).0, self.edges(number));
-        let access = if edges == [None; 2] { Access::Shared } else { Access::Exclusive };
+        let access = if edges == [None; 2] { HoldMode::Shared } else { HoldMode::Exclusive };
         if !self.tenants[tenant].changes.begin(access) {
             return false;
         }
         match edges {
             _ if self.nobody_waits(number) => {
                 let work = &mut self.works[number as usize];
-                (work.stage, work.error) = (Stage::Body, Some(Errno::Io));
+                (work.stage, work.error) = (ChangeStage::Body, Some(Errno::Io));
                 self.ready(number);
             }
             [None, None] => self.begin_body(number),
@@ -117,12 +117,12 @@ impl Shard {
 
     /// Has its client gone?
     fn nobody_waits(&self, number: u32) -> bool {
-        self.connections[self.works[number as usize].connection].phase == Phase::Gone
+        self.connections[self.works[number as usize].connection].phase == ConnectionPhase::Gone
     }
 
     /// A change has ended: others may begin, before the turn ends.
     pub(super) fn end_change(&mut self, number: u32) {
-        if self.works[number as usize].stage != Stage::Asked {
+        if self.works[number as usize].stage != ChangeStage::Asked {
             let (tenant, _) = self.of(number);
             let changes = &mut self.tenants[tenant].changes;
             changes.end();
@@ -146,7 +146,7 @@ impl Shard {
 
     /// Everything but its edges.
     fn begin_body(&mut self, number: u32) {
-        self.works[number as usize].stage = Stage::Body;
+        self.works[number as usize].stage = ChangeStage::Body;
         match self.of(number).1.command {
             Command::Write(_) => {
                 let count = self.pieces_of(number).count() as u32;
@@ -183,7 +183,7 @@ impl Shard {
             Some(self.pieces.insert(piece) as u32)
         });
         let work = &mut self.works[number as usize];
-        (work.stage, work.edges) = (Stage::Edges, pieces);
+        (work.stage, work.edges) = (ChangeStage::Edges, pieces);
         self.submit_edges(number);
     }
 
@@ -197,17 +197,17 @@ impl Shard {
     pub(super) fn edges_done(&mut self, number: u32) -> bool {
         let Work { stage, edges, error, .. } = &self.works[number as usize];
         let (stage, edges, failed) = (*stage, *edges, error.is_some());
-        if edges == [None; 2] || stage == Stage::Body {
+        if edges == [None; 2] || stage == ChangeStage::Body {
             return false;
         }
         let is_write = matches!(self.of(number).1.command, Command::Write(_));
-        if stage == Stage::Edges && !failed {
+        if stage == ChangeStage::Edges && !failed {
             edges.into_iter().flatten().for_each(|piece| match is_write {
                 true => self.keep_edge(number, piece),
                 false => self.clear_edge(number, piece),
             });
             if !is_write {
-                self.works[number as usize].stage = Stage::EdgesBack;
+                self.works[number as usize].stage = ChangeStage::EdgesBack;
                 self.submit_edges(number);
                 return true;
             }

@@ -13,18 +13,18 @@ use std::sync::mpsc::Sender;
 use blksched_nbd::Session;
 
 use super::{Ending, How, Shard, Token};
-use crate::connection::{Connection, Phase, Reading, Way};
+use crate::connection::{Connection, ConnectionPhase, NextBytes, Transport};
 use crate::orders::Client;
 
 impl Shard {
     /// Read no more of it than what it has begun.
     pub(super) fn part(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        if connection.phase != Phase::Open {
+        if connection.phase != ConnectionPhase::Open {
             return self.leave(at);
         }
-        connection.phase = Phase::Parting;
-        if connection.reading == Reading::Header && connection.receives() {
+        connection.phase = ConnectionPhase::Parting;
+        if connection.reading == NextBytes::Header && connection.receives() {
             self.engine.hurry(Token::Receive(at).pack());
         }
         self.leave_line(at);
@@ -33,24 +33,24 @@ impl Shard {
 
     /// Nothing of it is under way.
     pub(super) fn parts(&mut self, at: usize) {
-        self.connections[at].phase = Phase::Parted;
+        self.connections[at].phase = ConnectionPhase::Parted;
     }
 
     /// Are all of them quiet?
     pub(super) fn all_have_parted(&self) -> bool {
-        self.connections.iter().all(|(_, connection)| connection.phase == Phase::Parted)
+        self.connections.iter().all(|(_, connection)| connection.phase == ConnectionPhase::Parted)
     }
 
     /// What they had written is stable: this is who they are. A client that has not come to an end by now is cut off.
     pub(super) fn give(&mut self, heir: &Sender<Vec<Client>>) {
         for at in self.connection_numbers() {
-            if matches!(self.connections[at].phase, Phase::Open | Phase::Parting) {
+            if matches!(self.connections[at].phase, ConnectionPhase::Open | ConnectionPhase::Parting) {
                 self.lose(at, "another server takes over, and it was in the middle of a request or a reply");
                 self.cancel(at);
             }
         }
         let here = self.connections.iter().map(|(_, connection)| connection);
-        let quiet = here.filter(|one| one.phase == Phase::Parted && one.who.way == Way::Direct);
+        let quiet = here.filter(|one| one.phase == ConnectionPhase::Parted && one.who.way == Transport::Direct);
         let clients = quiet.filter_map(|connection| {
             let Connection { who, reader, inbox, tenant, .. } = connection;
             let session = Session { export: *tenant, framing: reader.framing(), allocation: reader.allocation() };
@@ -72,8 +72,8 @@ impl Shard {
         }
         for at in self.connection_numbers() {
             let connection = &mut self.connections[at];
-            if matches!(connection.phase, Phase::Parting | Phase::Parted) {
-                connection.phase = Phase::Open;
+            if matches!(connection.phase, ConnectionPhase::Parting | ConnectionPhase::Parted) {
+                connection.phase = ConnectionPhase::Open;
                 connection.heard_at = self.now;
                 self.attend(at);
             }
@@ -84,7 +84,7 @@ impl Shard {
     pub(super) fn leave_them(&mut self) {
         for at in self.connection_numbers() {
             let connection = &self.connections[at];
-            if connection.phase == Phase::Parted && connection.who.way == Way::Direct {
+            if connection.phase == ConnectionPhase::Parted && connection.who.way == Transport::Direct {
                 let gone = self.connections.remove(at);
                 self.tenants[gone.tenant].connections -= 1;
                 self.queue.forget(self.now, gone.submitter);

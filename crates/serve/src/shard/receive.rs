@@ -11,10 +11,10 @@ use super::work::{Piece, Work};
 use super::{How, Shard, Token};
 use crate::backend::SECTOR;
 use crate::buffer::{Buffer, Pool};
-use crate::connection::{Attention, Connection, Habit, INBOX, Inbox, Phase, Reading, WaitsFor, Watch, Who};
-use crate::engine::{Event, Fill, HURRIED, Io, Until};
+use crate::connection::{Attention, Connection, ConnectionPhase, Habit, INBOX, Inbox, NextBytes, WaitsFor, Watch, Who};
+use crate::engine::{EngineEvent, Fill, HURRIED, Io, Until};
 use crate::orders::Client;
-use crate::tenant::{Life, Tenant, Used};
+use crate::tenant::{Tenant, TenantLife, TenantUse};
 use crate::tx_queue::TxQueue;
 
 /// This much of a piece's data is received straight into its buffer, without a copy \[bytes\].
@@ -29,7 +29,7 @@ impl Shard {
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
         // What is lent must not be used.
-        if tenant.life != Life::Here || self.lent {
+        if tenant.life != TenantLife::Here || self.lent {
             return;
         }
         let inboxes = (tenant.connections as usize + 1) * INBOX;
@@ -56,7 +56,7 @@ impl Shard {
             tenant: session.export,
             submitter,
             inbox,
-            reading: Reading::Header,
+            reading: NextBytes::Header,
             habit: Habit::Any,
             waits_for: WaitsFor::Bytes,
             tx: Some(TxQueue::default()),
@@ -69,9 +69,9 @@ impl Shard {
             taken_at: self.now,
             filling: None,
             watch: Watch::Over,
-            used: Used::default(),
+            used: TenantUse::default(),
             waits_since: None,
-            phase: Phase::Open,
+            phase: ConnectionPhase::Open,
             heard_at: self.now,
             attention: Attention::None,
         });
@@ -86,7 +86,7 @@ impl Shard {
     }
 
     /// Something came, or the client has gone.
-    pub(super) fn received(&mut self, at: usize, event: Event) {
+    pub(super) fn received(&mut self, at: usize, event: EngineEvent) {
         let Io::Receive(_, buffer, _) = event.io else { unreachable!("a receive came back as something else") };
         if let Some(piece) = self.connections[at].filling.take() {
             self.filled(at, piece, buffer, event.result);
@@ -110,7 +110,7 @@ impl Shard {
     fn filled(&mut self, at: usize, piece: u32, buffer: Buffer, result: Result<usize, i32>) {
         self.pieces[piece as usize].buffer = Some(buffer);
         self.attend(at);
-        let Reading::Data { work, filled, .. } = self.connections[at].reading else { return };
+        let NextBytes::Data { work, filled, .. } = self.connections[at].reading else { return };
         match result {
             _ if !self.connections[at].is_heard() => self.abandon_data(at),
             Err(HURRIED) => {}
@@ -131,9 +131,9 @@ impl Shard {
     /// One step of it; false if that must wait.
     fn step(&mut self, at: usize) -> bool {
         match self.connections[at].reading {
-            Reading::Header => self.header(at),
-            Reading::Data { work, piece, filled } => self.data(at, work, piece, filled),
-            Reading::Refused(request, left, errno) => self.skip(at, request, left, errno),
+            NextBytes::Header => self.header(at),
+            NextBytes::Data { work, piece, filled } => self.data(at, work, piece, filled),
+            NextBytes::Refused(request, left, errno) => self.skip(at, request, left, errno),
         }
     }
 
@@ -160,7 +160,7 @@ impl Shard {
             Parsed::More => return false,
             Parsed::Refused(request, payload, errno) => {
                 connection.inbox.used(used);
-                connection.reading = Reading::Refused(request, payload, errno);
+                connection.reading = NextBytes::Refused(request, payload, errno);
                 self.watch();
             }
             Parsed::Request(request, payload) => {
@@ -203,7 +203,7 @@ impl Shard {
                 let piece = self.works[number as usize].first.expect("a request has a length");
                 debug_assert_eq!(u64::from(payload), request.length);
                 let filled = (request.offset - self.works[number as usize].span.0) as usize;
-                self.connections[at].reading = Reading::Data { work: number, piece, filled };
+                self.connections[at].reading = NextBytes::Data { work: number, piece, filled };
                 self.watch();
             }
             Command::Flush => self.flush(number),
@@ -272,11 +272,11 @@ impl Shard {
     fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
         let here = &self.pieces[piece as usize];
         self.connections[at].reading = match (filled == self.wanted(work, here), here.next) {
-            (false, _) => Reading::Data { work, piece, filled },
-            (true, Some(next)) => Reading::Data { work, piece: next, filled: 0 },
-            (true, None) => Reading::Header,
+            (false, _) => NextBytes::Data { work, piece, filled },
+            (true, Some(next)) => NextBytes::Data { work, piece: next, filled: 0 },
+            (true, None) => NextBytes::Header,
         };
-        if self.connections[at].reading == Reading::Header {
+        if self.connections[at].reading == NextBytes::Header {
             self.begin_change(work);
         }
     }
@@ -287,11 +287,11 @@ impl Shard {
         let count = connection.inbox.unread().len().min(left as usize);
         connection.inbox.used(count);
         let left = left - count as u32;
-        connection.reading = Reading::Refused(request, left, errno);
+        connection.reading = NextBytes::Refused(request, left, errno);
         if left > 0 {
             return count > 0;
         }
-        connection.reading = Reading::Header;
+        connection.reading = NextBytes::Header;
         let number = self.take_on(Work { error: Some(errno), ..Work::new(at, request, self.now) });
         self.ready(number);
         true
@@ -367,8 +367,11 @@ impl Shard {
 
     /// The client sends no more.
     fn depart(&mut self, at: usize) {
-        if matches!(self.connections[at].phase, Phase::Open | Phase::Parting | Phase::Parted) {
-            self.connections[at].phase = Phase::Leaving;
+        if matches!(
+            self.connections[at].phase,
+            ConnectionPhase::Open | ConnectionPhase::Parting | ConnectionPhase::Parted
+        ) {
+            self.connections[at].phase = ConnectionPhase::Leaving;
         }
         self.leave_line(at);
         self.abandon_data(at);
@@ -396,7 +399,7 @@ impl Shard {
     /// It cannot be talked to any more.
     pub(super) fn hang_up(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        connection.phase = Phase::Gone;
+        connection.phase = ConnectionPhase::Gone;
         let _ = rustix::net::shutdown(&connection.socket, Shutdown::Both);
         self.leave_line(at);
         self.abandon_data(at);
@@ -407,8 +410,8 @@ impl Shard {
     fn abandon_data(&mut self, at: usize) {
         let connection = &self.connections[at];
         // What the engine receives into comes back first.
-        if let (Reading::Data { work, .. }, None) = (connection.reading, connection.filling) {
-            self.connections[at].reading = Reading::Header;
+        if let (NextBytes::Data { work, .. }, None) = (connection.reading, connection.filling) {
+            self.connections[at].reading = NextBytes::Header;
             self.dissolve(work);
         }
     }
@@ -420,7 +423,7 @@ impl Shard {
             return;
         }
         let wanted = match connection.reading {
-            Reading::Data { work, piece, filled } => {
+            NextBytes::Data { work, piece, filled } => {
                 Some((piece, filled, self.wanted(work, &self.pieces[piece as usize])))
             }
             _ => None,
@@ -436,7 +439,7 @@ impl Shard {
         } else if let Some((buffer, from)) = connection.inbox.lend() {
             let header = connection.reader.header_length();
             let to = match (connection.reading, connection.habit) {
-                (Reading::Header, Habit::LongWrites) if from < header => header,
+                (NextBytes::Header, Habit::LongWrites) if from < header => header,
                 _ => buffer.capacity(),
             };
             let fill = Fill { from, to, until: Until::Anything };

@@ -6,8 +6,8 @@ use blksched_nbd::{Command, Framing, reply};
 
 use super::work::Work;
 use super::{Shard, Token};
-use crate::connection::{Attention, Connection, Phase, Watch};
-use crate::engine::{Event, Io};
+use crate::connection::{Attention, Connection, ConnectionPhase, Watch};
+use crate::engine::{EngineEvent, Io};
 use crate::tx_queue::TxQueue;
 
 impl Shard {
@@ -48,7 +48,7 @@ impl Shard {
         let connection = &self.connections[at];
         match connection.watch {
             _ if !connection.is_done() => {}
-            _ if connection.phase == Phase::Parting => self.parts(at),
+            _ if connection.phase == ConnectionPhase::Parting => self.parts(at),
             Watch::Over => self.remove(at),
             // Ends the watch.
             Watch::UnderWay => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
@@ -64,7 +64,7 @@ impl Shard {
                 break;
             }
             self.connections[at].ready.pop_front();
-            if self.connections[at].phase != Phase::Gone {
+            if self.connections[at].phase != ConnectionPhase::Gone {
                 self.answer_one(at, number, &mut tx);
             }
             self.dissolve(number);
@@ -135,7 +135,7 @@ impl Shard {
     }
 
     /// A send is over.
-    pub(super) fn sent(&mut self, at: usize, event: Event) {
+    pub(super) fn sent(&mut self, at: usize, event: EngineEvent) {
         let Io::Send(_, mut tx) = event.io else { unreachable!("a send came back as something else") };
         let whole = tx.len();
         let connection = &mut self.connections[at];
@@ -143,7 +143,7 @@ impl Shard {
         connection.tx = Some(tx);
         connection.held -= core::mem::take(&mut connection.sending);
         self.attend(at);
-        if event.result != Ok(whole) && self.connections[at].phase != Phase::Gone {
+        if event.result != Ok(whole) && self.connections[at].phase != ConnectionPhase::Gone {
             // It went without waiting for its replies: nothing to warn of.
             self.hang_up(at);
         }

@@ -9,7 +9,7 @@
 use blksched::{Instant, Span};
 
 use super::{Shard, Token};
-use crate::connection::{Connection, Phase, Reading};
+use crate::connection::{Connection, ConnectionPhase, NextBytes};
 
 /// How long a client may stop.
 const STALL: Span = Span::from_secs(30);
@@ -41,7 +41,7 @@ impl Shard {
         self.look = None;
         let others_wait = self.somebody_waits();
         let mid_data = |(_, connection): (_, &Connection)| {
-            connection.phase == Phase::Open && connection.reading != Reading::Header
+            connection.phase == ConnectionPhase::Open && connection.reading != NextBytes::Header
         };
         if others_wait || self.connections.iter().any(mid_data) {
             self.watch();
@@ -79,8 +79,10 @@ impl Shard {
             return;
         }
         let idle = |connection: &Connection| takes_nothing(connection, self.now, CROWDED);
-        let here =
-            self.connections.iter().filter(|(_, one)| one.tenant == tenant && one.phase != Phase::Gone && idle(one));
+        let here = self
+            .connections
+            .iter()
+            .filter(|(_, one)| one.tenant == tenant && one.phase != ConnectionPhase::Gone && idle(one));
         let mut idle: Vec<(u64, usize)> = here.map(|(at, connection)| (connection.held, at)).collect();
         idle.sort_unstable_by(|a, b| b.cmp(a));
         let mut wanted = self.tenants[tenant].pool.ceiling() as u64 / 2;
@@ -99,6 +101,7 @@ fn takes_nothing(connection: &Connection, now: Instant, so_long: Span) -> bool {
 }
 
 fn has_stalled(connection: &Connection, now: Instant, others_wait: bool) -> bool {
-    let sends_nothing = connection.reading != Reading::Header && now.since(connection.heard_at) >= STALL;
-    connection.phase == Phase::Open && (sends_nothing || (others_wait && takes_nothing(connection, now, STALL)))
+    let sends_nothing = connection.reading != NextBytes::Header && now.since(connection.heard_at) >= STALL;
+    connection.phase == ConnectionPhase::Open
+        && (sends_nothing || (others_wait && takes_nothing(connection, now, STALL)))
 }

@@ -10,7 +10,7 @@ use blksched_nbd::{Command, Request};
 use super::Shard;
 use super::work::{Piece, Work};
 use crate::backend::SECTOR;
-use crate::connection::Phase;
+use crate::connection::ConnectionPhase;
 
 /// How much a discard covers at a time \[bytes\].
 const DISCARD: u64 = 64 << 20;
@@ -56,7 +56,7 @@ impl Shard {
     pub(super) fn next_stretch(&mut self, number: u32) -> bool {
         let work = &mut self.works[number as usize];
         let (from, to) = work.span;
-        let goes_on = work.covered < to - from && self.connections[work.connection].phase != Phase::Gone;
+        let goes_on = work.covered < to - from && self.connections[work.connection].phase != ConnectionPhase::Gone;
         let Some(first) = work.first.filter(|_| goes_on) else { return false };
         let piece = &mut self.pieces[first as usize];
         let most = if piece.op == Op::Discard { DISCARD } else { self.largest_piece as u64 };

@@ -23,7 +23,7 @@ pub struct Work {
     /// The part of the export that its pieces cover, as offsets.
     pub span: (u64, u64),
     /// How far it is, if it changes something.
-    pub stage: Stage,
+    pub stage: ChangeStage,
     /// Pieces of the blocks of which it changes only a part.
     pub edges: [Option<u32>; 2],
     /// How far its stretches have come, if it has any \[bytes\].
@@ -40,7 +40,7 @@ pub struct Work {
 
 /// How far a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ChangeStage {
     /// It waits, or it changes nothing.
     Asked,
     /// The blocks at its edges are read.
@@ -60,7 +60,7 @@ impl Work {
             last: None,
             left: 0,
             span: (0, 0),
-            stage: Stage::Asked,
+            stage: ChangeStage::Asked,
             edges: [None; 2],
             covered: 0,
             holds: 0,

@@ -22,14 +22,14 @@ const OWN: &str = "client-cert.pem";
 const KEY: &str = "client-key.pem";
 
 /// One connection's TLS.
-pub struct Session(ClientConnection);
+pub struct TlsSession(ClientConnection);
 
-impl Session {
+impl TlsSession {
     /// For a connection to this host.
     ///
     /// # Errors
     /// If the folder is not what it should be.
-    pub fn new(host: &str, trust: &Trust) -> Result<Session, String> {
+    pub fn new(host: &str, trust: &Trust) -> Result<TlsSession, String> {
         let expected =
             || format!("expected ?tls-certificates= and a folder with {TRUSTED} (and maybe {OWN} and {KEY})");
         let folder = Path::new(trust.certificates.as_ref().ok_or_else(expected)?);
@@ -52,7 +52,7 @@ impl Session {
         };
         let name = trust.name.as_deref().unwrap_or(host);
         let name = ServerName::try_from(name.to_owned()).map_err(|_| format!("`{name}` is no name of a server"))?;
-        ClientConnection::new(Arc::new(config), name).map(Session).map_err(|why| why.to_string())
+        ClientConnection::new(Arc::new(config), name).map(TlsSession).map_err(|why| why.to_string())
     }
 
     /// Read and write what is within, waiting for the server.
@@ -65,7 +65,7 @@ impl Session {
 ///
 /// # Errors
 /// If there can be no more sockets or threads.
-pub fn carry(session: Session, stream: TcpStream) -> io::Result<OwnedFd> {
+pub fn carry(session: TlsSession, stream: TcpStream) -> io::Result<OwnedFd> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     stream.set_nonblocking(true)?;
     super::carry(session.0, stream.into(), NEXT.fetch_add(1, Ordering::Relaxed))

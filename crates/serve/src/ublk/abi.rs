@@ -78,13 +78,13 @@ impl Control {
     /// Its number.
     pub fn number(self) -> u32 {
         match self {
-            Control::Info => numbered(Way::Out, 0x02, CONTROL),
-            Control::Add => numbered(Way::Both, 0x04, CONTROL),
-            Control::Delete => numbered(Way::Both, 0x05, CONTROL),
-            Control::Start => numbered(Way::Both, 0x06, CONTROL),
-            Control::Stop => numbered(Way::Both, 0x07, CONTROL),
-            Control::Parameters => numbered(Way::Both, 0x08, CONTROL),
-            Control::Features => numbered(Way::Out, 0x13, CONTROL),
+            Control::Info => numbered(DataDirection::Out, 0x02, CONTROL),
+            Control::Add => numbered(DataDirection::Both, 0x04, CONTROL),
+            Control::Delete => numbered(DataDirection::Both, 0x05, CONTROL),
+            Control::Start => numbered(DataDirection::Both, 0x06, CONTROL),
+            Control::Stop => numbered(DataDirection::Both, 0x07, CONTROL),
+            Control::Parameters => numbered(DataDirection::Both, 0x08, CONTROL),
+            Control::Features => numbered(DataDirection::Out, 0x13, CONTROL),
         }
     }
 
@@ -113,8 +113,8 @@ impl Tell {
     /// Its number.
     pub fn number(self) -> u32 {
         match self {
-            Tell::Fetch => numbered(Way::Both, 0x20, QUEUE),
-            Tell::Done => numbered(Way::Both, 0x21, QUEUE),
+            Tell::Fetch => numbered(DataDirection::Both, 0x20, QUEUE),
+            Tell::Done => numbered(DataDirection::Both, 0x21, QUEUE),
         }
     }
 }
@@ -130,16 +130,16 @@ pub fn of_tag(queue: u16, tag: u16, result: i32) -> [u8; QUEUE] {
 
 /// Which way data go with a command.
 #[derive(Clone, Copy)]
-enum Way {
+enum DataDirection {
     Out,
     Both,
 }
 
 /// As `ioctl` numbers commands: way, length, the letter of the driver, its own number.
-fn numbered(way: Way, own: u32, length: usize) -> u32 {
+fn numbered(way: DataDirection, own: u32, length: usize) -> u32 {
     let way = match way {
-        Way::Out => 2,
-        Way::Both => 3,
+        DataDirection::Out => 2,
+        DataDirection::Both => 3,
     };
     way << 30 | (length as u32) << 16 | u32::from(b'u') << 8 | own
 }
@@ -163,7 +163,7 @@ pub struct Info {
     /// How many requests each takes.
     pub depth: u16,
     /// Is there a block device?
-    pub state: State,
+    pub state: DeviceState,
     /// Its number.
     pub id: u32,
     /// The server's process; none: it has not begun.
@@ -174,7 +174,7 @@ pub struct Info {
 
 /// Is there a block device?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum DeviceState {
     /// None: the device has not begun, or its server is gone.
     Dead,
     /// Yes.
@@ -201,10 +201,10 @@ impl Info {
     /// As the driver says it.
     pub fn read(bytes: &[u8; INFO]) -> Info {
         let state = match u16_at(bytes, 4) {
-            0 => State::Dead,
-            1 => State::Live,
-            2 => State::Quiesced,
-            other => State::Other(other),
+            0 => DeviceState::Dead,
+            1 => DeviceState::Live,
+            2 => DeviceState::Quiesced,
+            other => DeviceState::Other(other),
         };
         let process = u32_at(bytes, 16).cast_signed();
         Info {
@@ -255,7 +255,7 @@ pub fn blocks(export: &Export) -> (u32, u32) {
 
 /// One request of the block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct UblkRequest {
     /// What is to be done; none: nothing that is known here.
     pub command: Option<Command>,
     /// Where \[bytes\].
@@ -265,7 +265,7 @@ pub struct Wanted {
 }
 
 /// Read a description.
-pub fn wanted(bytes: &[u8; DESCRIPTION]) -> Wanted {
+pub fn wanted(bytes: &[u8; DESCRIPTION]) -> UblkRequest {
     const FUA: u32 = 1 << 13;
     const NO_UNMAP: u32 = 1 << 15;
     let (operation, sectors, start) = (u32_at(bytes, 0), u32_at(bytes, 4), u64_at(bytes, 8));
@@ -275,12 +275,12 @@ pub fn wanted(bytes: &[u8; DESCRIPTION]) -> Wanted {
     let command = match operation & 0xff {
         0 => Some(Command::Read),
         1 => Some(Command::Write(persist)),
-        2 => return Wanted { command: Some(Command::Flush), offset: 0, length: 0 },
+        2 => return UblkRequest { command: Some(Command::Flush), offset: 0, length: 0 },
         3 => Some(Command::Trim(Persist::Lazily)),
         5 => Some(Command::WriteZeroes { persist, holes, speed: Speed::Any }),
         _ => None,
     };
-    Wanted { command, offset, length }
+    UblkRequest { command, offset, length }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_device_reads_back_as_it_was_written() {
-        let info = Info { queues: 3, depth: 64, state: State::Dead, id: 7, process: Some(12), features: WISHES };
+        let info = Info { queues: 3, depth: 64, state: DeviceState::Dead, id: 7, process: Some(12), features: WISHES };
         assert_eq!(Info::read(&info.bytes()), info);
         assert_eq!(Info::read(&Info { process: None, ..info }.bytes()).process, None);
     }
@@ -345,7 +345,7 @@ mod tests {
             let bytes = [&operation.to_ne_bytes()[..], &sectors.to_ne_bytes(), &start.to_ne_bytes(), &[0; 8]].concat();
             wanted(&bytes.try_into().unwrap())
         };
-        let of = |command, offset, length| Wanted { command: Some(command), offset, length };
+        let of = |command, offset, length| UblkRequest { command: Some(command), offset, length };
         assert_eq!(described(0, 8, 16), of(Command::Read, 8192, 4096));
         assert_eq!(described(1 | 1 << 13, 1, 0), of(Command::Write(Persist::First), 0, 512));
         assert_eq!(described(2, 8, 16), of(Command::Flush, 0, 0));

@@ -17,12 +17,12 @@ use blksched_nbd::{Command, Framing, Request, Session};
 use rustix::io::{Errno, pread, pwrite};
 use rustix::net::{Shutdown, shutdown};
 
-use super::abi::{self, Tell, Wanted};
+use super::abi::{self, Tell, UblkRequest};
 use super::ring::{Ended, QueueRing};
 use crate::answers::{Answers, Asked};
-use crate::connection::{Way, Who};
+use crate::connection::{Transport, Who};
 use crate::orders::{Client, Order};
-use crate::vhost::{Numbers, Shown, lock};
+use crate::vhost::{Numbers, ShownTarget, lock};
 
 /// Requests are sent together, up to about this much \[bytes\].
 const BATCH: usize = 1 << 20;
@@ -38,14 +38,14 @@ pub struct Begin {
     /// How many tags it has.
     pub depth: u16,
     /// Where requests go.
-    pub shown: Shown,
+    pub shown: ShownTarget,
     /// How clients are numbered.
     pub numbers: Numbers,
 }
 
 /// Where a tag is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TagPlace {
     Driver,
     Here,
     Asked,
@@ -55,8 +55,8 @@ enum Place {
 /// One tag, and its request.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
-    place: Place,
-    wanted: Wanted,
+    place: TagPlace,
+    wanted: UblkRequest,
     /// With which error of Linux it fails.
     failed: Option<i32>,
 }
@@ -70,16 +70,16 @@ struct Tags {
 }
 
 /// A connection to the shard.
-struct Lane {
+struct ShardConnection {
     socket: Arc<OwnedFd>,
     answers: Answers,
 }
 
 /// One queue.
-struct Queue {
+struct UblkQueue {
     begin: Begin,
     tags: Tags,
-    lane: Option<Lane>,
+    lane: Option<ShardConnection>,
     /// Tags that are not asked yet, the oldest first.
     waiting: VecDeque<u16>,
     /// What is to be sent next.
@@ -89,7 +89,7 @@ struct Queue {
 /// A queue's life; `ready` hears when its tags are the driver's, or why they cannot be.
 pub fn live(begin: Begin, ready: &Sender<Result<(), String>>) {
     let (id, queue) = (begin.id, begin.queue);
-    let mut queue_life = match Queue::new(begin) {
+    let mut queue_life = match UblkQueue::new(begin) {
         Ok(made) => made,
         Err(error) => {
             let _ = ready.send(Err(format!("queue {queue} of ublk device {id}: {error}")));
@@ -103,21 +103,21 @@ pub fn live(begin: Begin, ready: &Sender<Result<(), String>>) {
     queue_life.close();
 }
 
-impl Queue {
-    fn new(begin: Begin) -> std::io::Result<Queue> {
+impl UblkQueue {
+    fn new(begin: Begin) -> std::io::Result<UblkQueue> {
         let (device, queue, depth) = (begin.device.clone(), begin.queue, begin.depth);
         let ring = QueueRing::new(device.clone(), queue, depth)?;
-        let wanted = Wanted { command: None, offset: 0, length: 0 };
-        let tag = Tag { place: Place::Driver, wanted, failed: None };
+        let wanted = UblkRequest { command: None, offset: 0, length: 0 };
+        let tag = Tag { place: TagPlace::Driver, wanted, failed: None };
         let mut tags = Tags { tags: vec![tag; usize::from(depth)], ring, device, queue };
         (0..depth).for_each(|tag| tags.ring.tell(Tell::Fetch, tag, 0));
         tags.ring.submit()?;
-        Ok(Queue { begin, tags, lane: None, waiting: VecDeque::new(), out: Vec::new() })
+        Ok(UblkQueue { begin, tags, lane: None, waiting: VecDeque::new(), out: Vec::new() })
     }
 
     fn run(&mut self) -> std::io::Result<()> {
         let mut ended = Vec::new();
-        while self.tags.tags.iter().any(|tag| tag.place != Place::Gone) {
+        while self.tags.tags.iter().any(|tag| tag.place != TagPlace::Gone) {
             self.tags.ring.wait(&mut ended)?;
             for one in ended.drain(..) {
                 match one {
@@ -139,11 +139,11 @@ impl Queue {
             if errno != libc::ENODEV {
                 tracing::warn!(device = self.begin.id, queue = self.begin.queue, tag, errno, "ublk: a tag is lost");
             }
-            own.place = Place::Gone;
+            own.place = TagPlace::Gone;
             return;
         }
         let wanted = abi::wanted(&self.tags.ring.description(tag));
-        *own = Tag { place: Place::Here, wanted, failed: None };
+        *own = Tag { place: TagPlace::Here, wanted, failed: None };
         match wanted.command {
             Some(_) => self.waiting.push_back(tag),
             None => {
@@ -194,7 +194,7 @@ impl Queue {
             let _ = shutdown(&lane.socket, Shutdown::Both);
         }
         for tag in 0..self.begin.depth {
-            if self.tags.tags[usize::from(tag)].place == Place::Asked {
+            if self.tags.tags[usize::from(tag)].place == TagPlace::Asked {
                 self.tags.fails(u64::from(tag), libc::EIO);
                 self.tags.finish(u64::from(tag));
             }
@@ -238,9 +238,9 @@ impl Queue {
         let number = self.begin.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let peer = format!("ublk:{},queue={}", self.begin.id, self.begin.queue).into();
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
-        let who = Who { number, peer, way: Way::Within };
+        let who = Who { number, peer, way: Transport::Within };
         target.control.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
-        let lane = Lane { socket: Arc::new(inside.into()), answers: Answers::new(Framing::Extended) };
+        let lane = ShardConnection { socket: Arc::new(inside.into()), answers: Answers::new(Framing::Extended) };
         self.tags.ring.receive(&lane.socket);
         self.lane = Some(lane);
     }
@@ -259,15 +259,17 @@ impl Queue {
 
 impl Tags {
     fn tag(&mut self, cookie: u64) -> Option<&mut Tag> {
-        self.tags.get_mut(usize::try_from(cookie).ok()?).filter(|tag| matches!(tag.place, Place::Here | Place::Asked))
+        self.tags
+            .get_mut(usize::try_from(cookie).ok()?)
+            .filter(|tag| matches!(tag.place, TagPlace::Here | TagPlace::Asked))
     }
 
     /// A tag's request as NBD has it.
     fn encode(&mut self, tag: u16, out: &mut Vec<u8>) {
         let (queue, before) = (self.queue, out.len());
         let own = &mut self.tags[usize::from(tag)];
-        let Wanted { command: Some(command), offset, length } = own.wanted else { return };
-        own.place = Place::Asked;
+        let UblkRequest { command: Some(command), offset, length } = own.wanted else { return };
+        own.place = TagPlace::Asked;
         Request { cookie: u64::from(tag), command, offset, length }.encode(Framing::Extended, out);
         if !matches!(command, Command::Write(_)) {
             return;
@@ -291,7 +293,7 @@ impl Tags {
 
 impl Asked for Tags {
     fn reads(&self, cookie: u64) -> Option<u64> {
-        let tag = self.tags.get(usize::try_from(cookie).ok()?).filter(|tag| tag.place == Place::Asked)?;
+        let tag = self.tags.get(usize::try_from(cookie).ok()?).filter(|tag| tag.place == TagPlace::Asked)?;
         Some(if tag.wanted.command == Some(Command::Read) { tag.wanted.length } else { 0 })
     }
 
@@ -320,7 +322,7 @@ impl Asked for Tags {
     /// Back to the driver with it.
     fn finish(&mut self, cookie: u64) {
         let Some(tag) = self.tag(cookie) else { return };
-        tag.place = Place::Driver;
+        tag.place = TagPlace::Driver;
         let done = match (tag.failed, tag.wanted.command) {
             (Some(errno), _) => -errno,
             (None, Some(Command::Read | Command::Write(_))) => tag.wanted.length as i32,

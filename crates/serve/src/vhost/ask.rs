@@ -20,7 +20,7 @@ const HEAD: u64 = 16;
 
 /// A stretch of a guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct GuestRange {
     address: GuestAddress,
     length: u32,
 }
@@ -29,18 +29,18 @@ pub struct Place {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ask {
     /// What is wanted.
-    pub wish: Wish,
+    pub wish: GuestWish,
     /// Where what is read goes.
-    pub into: Vec<Place>,
+    pub into: Vec<GuestRange>,
     /// Where its status goes.
     pub status: GuestAddress,
 }
 
 /// What a request wants.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum GuestWish {
     /// Something of the disk; with the places of what is written.
-    Disk(Command, u64, u64, Vec<Place>),
+    Disk(Command, u64, u64, Vec<GuestRange>),
     /// The disk's name.
     Name,
     /// What cannot be, and its status.
@@ -49,9 +49,9 @@ pub enum Wish {
 
 /// Understand a chain; none: there is not even a place for a status.
 pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persist) -> Option<Ask> {
-    let (mut from, mut into): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+    let (mut from, mut into): (Vec<GuestRange>, Vec<GuestRange>) = (Vec::new(), Vec::new());
     for descriptor in chain {
-        let place = Place { address: descriptor.addr(), length: descriptor.len() };
+        let place = GuestRange { address: descriptor.addr(), length: descriptor.len() };
         match (descriptor.is_write_only(), into.is_empty()) {
             (true, _) => into.push(place),
             (false, true) => from.push(place),
@@ -65,33 +65,33 @@ pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persis
     if !memory.check_range(status, 1) {
         return None;
     }
-    let lies = |place: &Place| !memory.check_range(place.address, place.length as usize);
+    let lies = |place: &GuestRange| !memory.check_range(place.address, place.length as usize);
     let wish = match from.iter().chain(&into).any(lies) {
         true => None,
         false => wish(from, total(&into), memory, persist),
     };
-    Some(Ask { wish: wish.unwrap_or(Wish::Cannot(VIRTIO_BLK_S_IOERR as u8)), into, status })
+    Some(Ask { wish: wish.unwrap_or(GuestWish::Cannot(VIRTIO_BLK_S_IOERR as u8)), into, status })
 }
 
 /// What these bytes of the guest want; none: they are no request.
-fn wish(mut from: Vec<Place>, room: u64, memory: &Guest, persist: Persist) -> Option<Wish> {
+fn wish(mut from: Vec<GuestRange>, room: u64, memory: &Guest, persist: Persist) -> Option<GuestWish> {
     let head = take(&mut from, memory)?;
     let kind = u32::from_le_bytes(head[..4].try_into().ok()?);
     let sector = u64::from_le_bytes(head[8..].try_into().ok()?);
     let offset = || sector.checked_mul(SECTOR);
     let fits = |length: &u64| *length <= u64::from(LARGEST_PAYLOAD);
     Some(match kind {
-        VIRTIO_BLK_T_IN => Wish::Disk(Command::Read, offset()?, Some(room).filter(fits)?, Vec::new()),
-        VIRTIO_BLK_T_OUT => Wish::Disk(Command::Write(persist), offset()?, Some(total(&from)).filter(fits)?, from),
-        VIRTIO_BLK_T_FLUSH => Wish::Disk(Command::Flush, 0, 0, Vec::new()),
-        VIRTIO_BLK_T_GET_ID => Wish::Name,
+        VIRTIO_BLK_T_IN => GuestWish::Disk(Command::Read, offset()?, Some(room).filter(fits)?, Vec::new()),
+        VIRTIO_BLK_T_OUT => GuestWish::Disk(Command::Write(persist), offset()?, Some(total(&from)).filter(fits)?, from),
+        VIRTIO_BLK_T_FLUSH => GuestWish::Disk(Command::Flush, 0, 0, Vec::new()),
+        VIRTIO_BLK_T_GET_ID => GuestWish::Name,
         VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => stretch(kind, from, memory, persist)?,
-        _ => Wish::Cannot(VIRTIO_BLK_S_UNSUPP as u8),
+        _ => GuestWish::Cannot(VIRTIO_BLK_S_UNSUPP as u8),
     })
 }
 
 /// A stretch to discard or to make zero; the device takes one per request.
-fn stretch(kind: u32, mut from: Vec<Place>, memory: &Guest, persist: Persist) -> Option<Wish> {
+fn stretch(kind: u32, mut from: Vec<GuestRange>, memory: &Guest, persist: Persist) -> Option<GuestWish> {
     if total(&from) != HEAD {
         return None;
     }
@@ -103,21 +103,21 @@ fn stretch(kind: u32, mut from: Vec<Place>, memory: &Guest, persist: Persist) ->
         (VIRTIO_BLK_T_DISCARD, 0) => Command::Trim(persist),
         (VIRTIO_BLK_T_WRITE_ZEROES, 0) => zeroes(persist, Holes::Refused),
         (VIRTIO_BLK_T_WRITE_ZEROES, VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP) => zeroes(persist, Holes::Allowed),
-        _ => return Some(Wish::Cannot(VIRTIO_BLK_S_UNSUPP as u8)),
+        _ => return Some(GuestWish::Cannot(VIRTIO_BLK_S_UNSUPP as u8)),
     };
-    Some(Wish::Disk(command, offset, length, Vec::new()))
+    Some(GuestWish::Disk(command, offset, length, Vec::new()))
 }
 
 fn zeroes(persist: Persist, holes: Holes) -> Command {
     Command::WriteZeroes { persist, holes, speed: Speed::Any }
 }
 
-fn total(places: &[Place]) -> u64 {
+fn total(places: &[GuestRange]) -> u64 {
     places.iter().map(|place| u64::from(place.length)).sum()
 }
 
 /// The first sixteen bytes, wherever they lie; the rest stays.
-fn take(from: &mut Vec<Place>, memory: &Guest) -> Option<[u8; HEAD as usize]> {
+fn take(from: &mut Vec<GuestRange>, memory: &Guest) -> Option<[u8; HEAD as usize]> {
     let mut bytes = [0; HEAD as usize];
     let mut filled = 0;
     while filled < bytes.len() {
@@ -138,7 +138,7 @@ fn take(from: &mut Vec<Place>, memory: &Guest) -> Option<[u8; HEAD as usize]> {
 ///
 /// # Errors
 /// If they are not the guest's.
-pub fn gather(places: &[Place], memory: &Guest, out: &mut Vec<u8>) -> Result<(), vm_memory::GuestMemoryError> {
+pub fn gather(places: &[GuestRange], memory: &Guest, out: &mut Vec<u8>) -> Result<(), vm_memory::GuestMemoryError> {
     for place in places {
         let before = out.len();
         out.resize(before + place.length as usize, 0);
@@ -152,7 +152,7 @@ pub fn gather(places: &[Place], memory: &Guest, out: &mut Vec<u8>) -> Result<(),
 /// # Errors
 /// If they are not the guest's.
 pub fn scatter(
-    places: &[Place],
+    places: &[GuestRange],
     memory: &Guest,
     mut at: u64,
     mut bytes: &[u8],

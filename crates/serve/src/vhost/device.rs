@@ -18,10 +18,10 @@ use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
 use super::ask::understand;
-use super::lane::Lane;
-use super::{Numbers, Shown, Target, lock};
+use super::lane::QueueLane;
+use super::{GuestTarget, Numbers, ShownTarget, lock};
 use crate::backend::SECTOR;
-use crate::connection::{Way, Who};
+use crate::connection::{Transport, Who};
 
 /// How many queues there are at most.
 pub const QUEUES: usize = 8;
@@ -35,21 +35,21 @@ const LONGEST: u32 = 1 << 21;
 type Memory = GuestMemoryAtomic<GuestMemoryMmap<()>>;
 
 /// One guest's disk.
-pub struct Device {
-    shown: Shown,
+pub struct VhostDevice {
+    shown: ShownTarget,
     numbers: Numbers,
     path: Arc<str>,
     /// What the guest's driver has agreed to.
     agreed: AtomicU64,
     memory: Mutex<Option<Memory>>,
-    lanes: [Mutex<Option<Arc<Lane>>>; QUEUES],
+    lanes: [Mutex<Option<Arc<QueueLane>>>; QUEUES],
 }
 
-impl Device {
+impl VhostDevice {
     /// A disk that no guest uses yet.
-    pub fn new(shown: Shown, numbers: Numbers, path: Arc<str>) -> Device {
+    pub fn new(shown: ShownTarget, numbers: Numbers, path: Arc<str>) -> VhostDevice {
         let lanes = std::array::from_fn(|_| Mutex::new(None));
-        Device { shown, numbers, path, agreed: AtomicU64::new(0), memory: Mutex::new(None), lanes }
+        VhostDevice { shown, numbers, path, agreed: AtomicU64::new(0), memory: Mutex::new(None), lanes }
     }
 
     /// No guest uses it any more.
@@ -58,7 +58,7 @@ impl Device {
     }
 
     /// A queue's lane; one whose shard answers no more is replaced, for the export may have come back.
-    fn lane(&self, queue: usize, ring: &VringMutex) -> Option<Arc<Lane>> {
+    fn lane(&self, queue: usize, ring: &VringMutex) -> Option<Arc<QueueLane>> {
         let mut place = lock(&self.lanes[queue]);
         if let Some(lane) = place.as_ref().filter(|lane| !lane.is_over()) {
             return Some(lane.clone());
@@ -66,8 +66,9 @@ impl Device {
         // Of an export that is no more, the old lane says that everything fails.
         let Some(target) = lock(&self.shown).clone() else { return place.clone() };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        let who = Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into(), way: Way::Within };
-        let opened = Lane::open(&target, who, ring.clone());
+        let who =
+            Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into(), way: Transport::Within };
+        let opened = QueueLane::open(&target, who, ring.clone());
         *place = opened.inspect_err(|error| tracing::warn!(path = %self.path, %error, "vhost-user: no lane")).ok();
         place.clone()
     }
@@ -82,7 +83,7 @@ impl Device {
 
     /// `struct virtio_blk_config`, as far as the features that are offered go.
     fn configuration(&self) -> Vec<u8> {
-        let Some(Target { export, .. }) = lock(&self.shown).clone() else { return vec![0; 60] };
+        let Some(GuestTarget { export, .. }) = lock(&self.shown).clone() else { return vec![0; 60] };
         let block = export.block_size.minimum.max(SECTOR as u32);
         let alignment = block / SECTOR as u32;
         let mut space = Vec::with_capacity(60);
@@ -103,7 +104,7 @@ impl Device {
     }
 }
 
-impl VhostUserBackend for Device {
+impl VhostUserBackend for VhostDevice {
     type Bitmap = ();
     type Vring = VringMutex;
 

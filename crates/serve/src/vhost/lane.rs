@@ -16,8 +16,8 @@ use vhost_user_backend::{VringMutex, VringT};
 use virtio_bindings::virtio_blk::{VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK};
 use vm_memory::{Bytes, GuestAddress};
 
-use super::ask::{Ask, Guest, Place, Wish, gather, scatter};
-use super::{Target, lock};
+use super::ask::{Ask, Guest, GuestRange, GuestWish, gather, scatter};
+use super::{GuestTarget, lock};
 use crate::answers::{Answers, Asked};
 use crate::connection::Who;
 use crate::orders::{Client, Order};
@@ -32,7 +32,7 @@ const NAME: usize = 20;
 const DRAIN: Duration = Duration::from_secs(30);
 
 /// One queue's way.
-pub struct Lane {
+pub struct QueueLane {
     socket: OwnedFd,
     under_way: Mutex<UnderWay>,
     fewer: Condvar,
@@ -42,12 +42,12 @@ pub struct Lane {
 
 struct UnderWay {
     asks: Slab<Pending>,
-    shard: Shard,
+    shard: ShardState,
 }
 
 /// Does the shard answer still?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shard {
+enum ShardState {
     Answers,
     Gone,
 }
@@ -56,7 +56,7 @@ enum Shard {
 struct Pending {
     head: u16,
     memory: Guest,
-    into: Vec<Place>,
+    into: Vec<GuestRange>,
     status: GuestAddress,
     /// Where on the disk what is read begins, and how much it is \[bytes\].
     offset: u64,
@@ -70,17 +70,17 @@ struct Heard<'a> {
     ring: &'a VringMutex,
 }
 
-impl Lane {
+impl QueueLane {
     /// A client of the shard; a thread reads its answers.
     ///
     /// # Errors
     /// If there can be no more sockets or threads.
-    pub fn open(target: &Target, who: Who, ring: VringMutex) -> std::io::Result<Arc<Lane>> {
+    pub fn open(target: &GuestTarget, who: Who, ring: VringMutex) -> std::io::Result<Arc<QueueLane>> {
         let (inside, shards) = UnixStream::pair()?;
         let name = target.export.name.clone();
-        let lane = Arc::new(Lane {
+        let lane = Arc::new(QueueLane {
             socket: inside.into(),
-            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: Shard::Answers }),
+            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: ShardState::Answers }),
             fewer: Condvar::new(),
             name,
         });
@@ -94,7 +94,7 @@ impl Lane {
 
     /// Does the shard answer no more?
     pub fn is_over(&self) -> bool {
-        lock(&self.under_way).shard == Shard::Gone
+        lock(&self.under_way).shard == ShardState::Gone
     }
 
     /// Ask no more: what waits is taken back, the rest fails.
@@ -174,20 +174,20 @@ impl Lane {
         let mut under_way = lock(&self.under_way);
         let pending = &mut under_way.asks[cookie];
         let outcome = match wish {
-            Wish::Cannot(status) => u32::from(status),
-            Wish::Name => {
+            GuestWish::Cannot(status) => u32::from(status),
+            GuestWish::Name => {
                 let mut name = self.name.clone().into_bytes();
                 name.resize(NAME, 0);
                 pending.length = NAME as u64;
                 scatter(&pending.into, &pending.memory, 0, &name).map_or(VIRTIO_BLK_S_IOERR, |()| VIRTIO_BLK_S_OK)
             }
-            Wish::Disk(command, offset, length, from) => {
+            GuestWish::Disk(command, offset, length, from) => {
                 (pending.offset, pending.length) = (offset, if command == Command::Read { length } else { 0 });
                 let before = out.len();
                 Request { cookie: cookie as u64, command, offset, length }.encode(Framing::Extended, out);
                 let gathered = gather(&from, &pending.memory, out);
                 match (gathered, under_way.shard) {
-                    (Ok(()), Shard::Answers) => return,
+                    (Ok(()), ShardState::Answers) => return,
                     _ => out.truncate(before),
                 }
                 VIRTIO_BLK_S_IOERR
@@ -240,7 +240,7 @@ impl Lane {
             self.tell(ring);
         }
         let mut under_way = lock(&self.under_way);
-        under_way.shard = Shard::Gone;
+        under_way.shard = ShardState::Gone;
         for cookie in under_way.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
             under_way.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
             under_way.finish(ring, cookie);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use blksched_nbd::Command;
 
 use super::rig::*;
-use crate::connection::Phase;
+use crate::connection::ConnectionPhase;
 use crate::engine::Io;
 
 fn pass(rig: &mut Rig, time: Duration) {
@@ -61,7 +61,7 @@ fn a_client_that_does_not_read_makes_room_within_a_second() {
     for _ in 0..3 {
         pass(&mut rig, Duration::from_millis(260));
     }
-    let gone: Vec<bool> = rig.shard.connections.iter().map(|(_, one)| one.phase == Phase::Gone).collect();
+    let gone: Vec<bool> = rig.shard.connections.iter().map(|(_, one)| one.phase == ConnectionPhase::Gone).collect();
     assert_eq!(gone, [true, false]);
     let fd = rig.clients[greedy].fd;
     rig.end(Err(32), |io| matches!(io, Io::Send(socket, _) if socket.as_raw_fd() == fd));
@@ -81,7 +81,7 @@ fn a_slow_but_steady_reader_is_not_cut_off_while_others_wait() {
         rig.fake.lock().unwrap().unsent = 200_000 - byte;
         pass(&mut rig, Duration::from_millis(250));
     }
-    assert!(rig.shard.connections.iter().all(|(_, one)| one.phase == Phase::Open));
+    assert!(rig.shard.connections.iter().all(|(_, one)| one.phase == ConnectionPhase::Open));
     assert_eq!(rig.told(slow), [(1, None)]);
     rig.let_disk_work();
     assert_eq!(rig.told(other), [(2, None)]);
@@ -125,7 +125,7 @@ fn a_client_that_writes_steadily_is_heard_of_while_its_data_come_straight_in() {
         pass(&mut rig, Duration::from_secs(1));
         at += rig.send(client, &write[at..at + 4]);
     }
-    assert!(rig.shard.connections.iter().all(|(_, one)| one.phase == Phase::Open));
+    assert!(rig.shard.connections.iter().all(|(_, one)| one.phase == ConnectionPhase::Open));
     rig.send(client, &write[at..]);
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(1, None)]);

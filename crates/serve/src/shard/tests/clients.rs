@@ -6,7 +6,7 @@ use std::time::Duration;
 use blksched_nbd::Command;
 
 use super::rig::*;
-use crate::connection::Phase;
+use crate::connection::ConnectionPhase;
 use crate::engine::Io;
 use crate::orders::Order;
 
@@ -66,7 +66,7 @@ fn a_client_that_stops_in_the_middle_of_its_data_is_cut_off_after_half_a_minute(
     let (stalled, _idle) = (rig.client(0), rig.client(0));
     let write = rig.request(stalled, 1, WRITE, 0, 1 << 20);
     rig.send(stalled, &write[..100_000]);
-    let gone = |rig: &Rig| rig.shard.connections.iter().filter(|(_, one)| one.phase == Phase::Gone).count();
+    let gone = |rig: &Rig| rig.shard.connections.iter().filter(|(_, one)| one.phase == ConnectionPhase::Gone).count();
     for (seconds, cut_off) in [(29, 0), (3, 1)] {
         assert!(rig.shard.timeout().is_some(), "it is looked for");
         rig.shard.clock.pass(Duration::from_secs(seconds));
@@ -150,8 +150,8 @@ fn who_stops_in_the_middle_of_its_data_for_half_a_minute_is_cut_off_and_who_is_s
     let write = rig.request(stalled, 1, WRITE, 0, 1 << 20);
     rig.send(stalled, &write[..1000]);
     half_a_minute(&mut rig);
-    let phases: Vec<Phase> = rig.shard.connections.iter().map(|(_, connection)| connection.phase).collect();
-    assert_eq!(phases, [Phase::Gone, Phase::Open]);
+    let phases: Vec<ConnectionPhase> = rig.shard.connections.iter().map(|(_, connection)| connection.phase).collect();
+    assert_eq!(phases, [ConnectionPhase::Gone, ConnectionPhase::Open]);
     rig.ask(silent, 2, Command::Read, 0, 4096);
     rig.let_disk_work();
     assert_eq!(rig.told(silent), [(2, None)]);
@@ -164,14 +164,17 @@ fn who_takes_no_replies_for_half_a_minute_is_cut_off_once_others_need_the_memory
     rig.ask(greedy, 1, Command::Read, 0, 32 << 20);
     rig.let_disk_work();
     half_a_minute(&mut rig);
-    assert!(rig.shard.connections.iter().all(|(_, connection)| connection.phase == Phase::Open), "nobody needs it");
+    assert!(
+        rig.shard.connections.iter().all(|(_, connection)| connection.phase == ConnectionPhase::Open),
+        "nobody needs it"
+    );
     let read = rig.request(other, 2, Command::Read, 0, 32 << 20);
     assert_eq!(rig.send(other, &read), read.len());
     assert_eq!(rig.under_way(is_disk), 0, "there is no room for both");
     // At the first look it is seen how much it has taken, at the next that it has taken no more.
     half_a_minute(&mut rig);
     half_a_minute(&mut rig);
-    let gone = rig.shard.connections.iter().filter(|(_, connection)| connection.phase == Phase::Gone).count();
+    let gone = rig.shard.connections.iter().filter(|(_, connection)| connection.phase == ConnectionPhase::Gone).count();
     assert_eq!(gone, 1);
 }
 

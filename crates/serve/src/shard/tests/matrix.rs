@@ -12,7 +12,7 @@ use blksched_nbd::Command;
 use super::rig::*;
 use crate::config::{Caching, Shares};
 use crate::engine::Io;
-use crate::policies::{Files, Setting};
+use crate::policies::{Setting, WrittenFiles};
 use crate::shard::clock::Clock;
 
 /// What the clients of a tenant ask.
@@ -83,7 +83,7 @@ const WINDOW: usize = 10;
 impl World {
     fn new(disk: &str, elevator: &str, shares: Shares, loads: &[Load]) -> World {
         let setting = Setting { shares, sleeps: false, cost: false };
-        World::with_files(disk, elevator, setting, loads, &Files::default(), &[])
+        World::with_files(disk, elevator, setting, loads, &WrittenFiles::default(), &[])
     }
 
     /// With what is written to the disk's files and to a file of some tenants.
@@ -92,7 +92,7 @@ impl World {
         elevator: &str,
         setting: Setting,
         loads: &[Load],
-        of_disk: &Files,
+        of_disk: &WrittenFiles,
         of_tenants: &[(usize, &str, &str)],
     ) -> World {
         let spec: DiskSpec = match disk {

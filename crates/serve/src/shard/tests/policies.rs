@@ -5,7 +5,7 @@ use blksched::Span;
 
 use super::matrix::{Asks, Load, SLOW, World, load};
 use crate::config::Shares;
-use crate::policies::{Files, Setting};
+use crate::policies::{Setting, WrittenFiles};
 
 /// Twelve seconds of a disk that takes 2 ms a request.
 const SECONDS: f64 = 12.0;
@@ -14,7 +14,7 @@ const SLEEPS: Setting = Setting { sleeps: true, ..PLAIN };
 const COST: Setting = Setting { cost: true, ..SLEEPS };
 
 fn run(elevator: &str, setting: Setting, loads: &[Load], of_tenants: &[(usize, &str, &str)]) -> World {
-    let mut of_disk = Files::default();
+    let mut of_disk = WrittenFiles::default();
     if setting.cost {
         // Its own figures: 500 requests of 4 KiB a second.
         let model = "rbps=1000000000 rseqiops=500 rrandiops=500 wbps=1000000000 wseqiops=500 wrandiops=500";

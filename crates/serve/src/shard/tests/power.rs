@@ -7,7 +7,7 @@ use blksched_nbd::Command;
 
 use super::rig::*;
 use crate::backend::Through;
-use crate::engine::{Event, Io, Stable};
+use crate::engine::{EngineEvent, Io, Stable};
 
 const SLOTS: u64 = 16;
 const SLOT: u64 = 4096;
@@ -154,7 +154,7 @@ fn step(rig: &mut Rig, medium: &mut Medium, numbers: &mut Numbers) -> u32 {
         _ => 0,
     };
     let result = Ok(length_of(&io));
-    fake.ended.push(Event { token, io, result });
+    fake.ended.push(EngineEvent { token, io, result });
     drop(fake);
     rig.turn();
     writes

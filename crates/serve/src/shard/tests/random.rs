@@ -8,7 +8,7 @@ use blksched_nbd::{Command, Errno, Extents, Holes, Persist, Speed};
 use super::rig::*;
 use crate::config::Shares;
 use crate::connection::Room;
-use crate::engine::{Event, Io};
+use crate::engine::{EngineEvent, Io};
 
 const SIZE: u64 = 1 << 30;
 
@@ -59,7 +59,7 @@ fn end_any(rig: &mut Rig, numbers: &mut Numbers, gone: &[i32]) -> bool {
         Io::Read(..) | Io::Write(..) if failed => Err(5),
         io => Ok(length_of(io)),
     };
-    fake.ended.push(Event { token, io, result });
+    fake.ended.push(EngineEvent { token, io, result });
     drop(fake);
     rig.turn();
     true

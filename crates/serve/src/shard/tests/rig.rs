@@ -10,17 +10,17 @@ use blksched_nbd::reply::{Extent, ExtentState};
 use blksched_nbd::{Chunk, Command, Errno, Framing, Persist, ReplyReader, Request, Session};
 
 use super::super::*;
-use crate::backend::{Backend, Kind, Store, Through};
-use crate::config::{Access, Caching, ExportConfig, Locking, Share, Shares, Source};
-use crate::connection::{Way, Who};
+use crate::backend::{Backend, BackendKind, Store, Through};
+use crate::config::{Access, Caching, ExportConfig, ExportSource, Locking, Share, Shares};
+use crate::connection::{Transport, Who};
 use crate::orders::{Client, ControlHandle};
-use crate::policies::{Files, Setting};
+use crate::policies::{Setting, WrittenFiles};
 
 /// What the shard has begun, and what the test says has ended.
 #[derive(Default)]
 pub struct FakeState {
     pub begun: Vec<(u64, Io)>,
-    pub ended: Vec<Event>,
+    pub ended: Vec<EngineEvent>,
     /// What clients have not taken of what was sent.
     pub unsent: u32,
 }
@@ -32,7 +32,7 @@ impl Engine for Fake {
         self.0.lock().unwrap().begun.push((token, io));
     }
 
-    fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<EngineEvent>) -> io::Result<()> {
         events.append(&mut self.0.lock().unwrap().ended);
         Ok(())
     }
@@ -78,13 +78,13 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
     let name = char::from(b'a' + number as u8).to_string();
     let config = ExportConfig {
         name,
-        source: Source::Memory(1 << 30),
+        source: ExportSource::Memory(1 << 30),
         disk: None,
         description: String::new(),
         access: Access::ReadWrite,
         locking: Locking::Off,
         share: Share::default(),
-        files: Files::default(),
+        files: WrittenFiles::default(),
     };
     let file = Arc::new(std::fs::File::open("/dev/null").unwrap().into());
     let store = Store::File(file, 0);
@@ -94,7 +94,7 @@ pub fn tenant(number: usize, memory: usize) -> Tenant {
         whole: 1 << 30,
         block: 512,
         rotational: false,
-        kind: Kind::Device,
+        kind: BackendKind::Device,
         caching: Caching::PageCache,
         identity: None,
         through: Through::Flag,
@@ -158,7 +158,7 @@ impl Rig {
         let hung_up = |io: &Io| matches!(io, Io::Hangup(socket) if crate::shard::cancel::has_gone(socket));
         let Some(at) = fake.begun.iter().position(|(_, io)| hung_up(io)) else { return false };
         let (token, io) = fake.begun.remove(at);
-        fake.ended.push(Event { token, io, result: Ok(0) });
+        fake.ended.push(EngineEvent { token, io, result: Ok(0) });
         true
     }
 
@@ -179,7 +179,7 @@ impl Rig {
         let (token, mut io) = fake.begun.remove(at);
         tell_extents(&mut io);
         fill(&mut io);
-        fake.ended.push(Event { token, io, result });
+        fake.ended.push(EngineEvent { token, io, result });
         drop(fake);
         self.turn();
         true
@@ -196,7 +196,7 @@ impl Rig {
         let fd = ours.as_raw_fd();
         let framing = Framing::Structured;
         let session = Session { export: tenant, framing, allocation: true };
-        let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into(), way: Way::Direct };
+        let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into(), way: Transport::Direct };
         self.order(Order::Attach(Client { who, socket: ours.into(), session, ahead: Vec::new() }));
         self.clients.push(Peer { fd, framing, replies: Vec::new(), other_end: Some(theirs) });
         self.clients.len() - 1
@@ -217,7 +217,7 @@ impl Rig {
             free[..count].copy_from_slice(&bytes[..count]);
             bytes = &bytes[count..];
             sent += count;
-            fake.ended.push(Event { token, io, result: Ok(count) });
+            fake.ended.push(EngineEvent { token, io, result: Ok(count) });
             drop(fake);
             self.turn();
         }
@@ -255,7 +255,7 @@ impl Rig {
             let (fd, length) = (socket.as_raw_fd(), tx.len());
             let peer = self.clients.iter_mut().rfind(|peer| peer.fd == fd).unwrap();
             tx.rest(0).for_each(|bytes| peer.replies.extend_from_slice(bytes));
-            fake.ended.push(Event { token, io, result: Ok(length) });
+            fake.ended.push(EngineEvent { token, io, result: Ok(length) });
             drop(fake);
             self.turn();
         }
