@@ -13,7 +13,7 @@ use blksched::{Class, Group, GroupId, Priority};
 
 /// What a process asks of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Claim {
+pub struct DiskClaim {
     /// Its I/O priority.
     pub priority: Priority,
     /// How much of the disk's time it wants, in any unit.
@@ -22,10 +22,10 @@ pub struct Claim {
     pub group: (GroupId, u32),
 }
 
-impl Claim {
+impl DiskClaim {
     /// In no group.
-    pub fn new(priority: Priority, asked: f64) -> Claim {
-        Claim { priority, asked, group: (GroupId::ROOT, Group::default().weight) }
+    pub fn new(priority: Priority, asked: f64) -> DiskClaim {
+        DiskClaim { priority, asked, group: (GroupId::ROOT, Group::default().weight) }
     }
 
     fn weight(&self) -> f64 {
@@ -47,7 +47,7 @@ impl Claim {
 /// let claims = [claim(Class::Idle, 1.0), claim(Class::RealTime, 0.25), claim(Class::BestEffort, 1.0)];
 /// assert_eq!(due(&claims, 1.0), [0.0, 0.25, 0.75]);
 /// ```
-pub fn due(claims: &[Claim], total: f64) -> Vec<f64> {
+pub fn due(claims: &[DiskClaim], total: f64) -> Vec<f64> {
     let mut due = vec![0.0; claims.len()];
     let groups: BTreeSet<(GroupId, u32)> = claims.iter().map(|claim| claim.group).collect();
     let members = |group: (GroupId, u32)| (0..claims.len()).filter(move |&nth| claims[nth].group == group);
@@ -63,7 +63,7 @@ pub fn due(claims: &[Claim], total: f64) -> Vec<f64> {
 }
 
 /// Class by class.
-fn within_a_group(claims: &[Claim], members: &[usize], total: f64, due: &mut [f64]) {
+fn within_a_group(claims: &[DiskClaim], members: &[usize], total: f64, due: &mut [f64]) {
     let mut left = total;
     for class in [&[Class::RealTime][..], &[Class::None, Class::BestEffort], &[Class::Idle]] {
         let of_class = |nth: &&usize| class.contains(&claims[**nth].priority.class);
@@ -116,20 +116,20 @@ mod tests {
     use super::*;
 
     /// To a billionth: which fraction is last rounded is of no interest.
-    fn due(claims: &[Claim], total: f64) -> Vec<f64> {
+    fn due(claims: &[DiskClaim], total: f64) -> Vec<f64> {
         super::due(claims, total).into_iter().map(|part| (part * 1e9).round() / 1e9).collect()
     }
 
-    fn claim(class: Class, level: u8, asked: f64) -> Claim {
-        Claim::new(Priority { class, level }, asked)
+    fn claim(class: Class, level: u8, asked: f64) -> DiskClaim {
+        DiskClaim::new(Priority { class, level }, asked)
     }
 
     #[test]
     fn groups_share_by_weight_and_those_in_none_are_one_of_weight_100() {
-        let of = |id, weight, asked| Claim { group: (GroupId(id), weight), ..claim(Class::None, 0, asked) };
+        let of = |id, weight, asked| DiskClaim { group: (GroupId(id), weight), ..claim(Class::None, 0, asked) };
         assert_eq!(due(&[of(1, 300, 1.0), claim(Class::None, 0, 1.0)], 0.8), [0.6, 0.2]);
         // A class is first within its group only.
-        let idle = Claim { group: (GroupId(1), 300), ..claim(Class::Idle, 0, 1.0) };
+        let idle = DiskClaim { group: (GroupId(1), 300), ..claim(Class::Idle, 0, 1.0) };
         assert_eq!(due(&[idle, claim(Class::RealTime, 0, 1.0)], 1.0), [0.75, 0.25]);
         // What a group does not want goes to the others.
         assert_eq!(due(&[of(1, 300, 0.1), of(2, 100, 1.0)], 1.0), [0.1, 0.9]);

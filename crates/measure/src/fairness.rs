@@ -25,14 +25,14 @@ pub fn jain(amounts: &[f64]) -> f64 {
 
 /// Disk time that a process asked for and was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct AskedAndGiven {
     /// How long it wanted the disk.
     pub asked: Span,
     /// How long it had it.
     pub given: Span,
 }
 
-impl Share {
+impl AskedAndGiven {
     /// Given over asked: 1 for a process that never waited; `None` for one that asked for nothing.
     pub fn satisfaction(&self) -> Option<f64> {
         (!self.asked.is_zero()).then(|| self.given.as_ns() as f64 / self.asked.as_ns() as f64)
@@ -40,8 +40,8 @@ impl Share {
 }
 
 /// Jain's index over what each got of what it asked; those that asked for nothing are left out.
-pub fn fairness(shares: &[Share]) -> f64 {
-    let satisfied: Vec<f64> = shares.iter().filter_map(Share::satisfaction).collect();
+pub fn fairness(shares: &[AskedAndGiven]) -> f64 {
+    let satisfied: Vec<f64> = shares.iter().filter_map(AskedAndGiven::satisfaction).collect();
     jain(&satisfied)
 }
 
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn fairness_is_over_what_was_got_of_what_was_asked() {
-        let share = |asked, given| Share { asked: Span::from_ms(asked), given: Span::from_ms(given) };
+        let share = |asked, given| AskedAndGiven { asked: Span::from_ms(asked), given: Span::from_ms(given) };
         assert_eq!(fairness(&[share(100, 50), share(10, 5), share(0, 0)]), 1.0);
         assert_eq!(fairness(&[share(100, 100), share(100, 0)]), 0.5);
         assert_eq!(share(0, 5).satisfaction(), None);

@@ -9,9 +9,9 @@ mod parts;
 mod print;
 mod work;
 
-pub use job::{Job, Sync};
-pub use parts::{DiskUtil, Latency, Pairs, Percentiled, Steps};
-pub use work::{Prio, Work};
+pub use job::{FioJob, Sync};
+pub use parts::{DiskUtil, LatencySummary, Pairs, Percentiled, Steps};
+pub use work::{FioDirection, Prio};
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct Output {
     #[serde(rename = "global options", skip_serializing_if = "Pairs::is_empty")]
     pub global_options: Pairs<String>,
     /// One per job, or per group if the records were merged.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<FioJob>,
     /// One per disk; fio leaves it out if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disk_util: Vec<DiskUtil>,
@@ -54,7 +54,7 @@ impl Output {
             members.map(|(record, _)| record.bandwidth(kind)).sum()
         };
         let job = |(record, options): &(JobRecord, Vec<(String, String)>)| {
-            Job::new(record, options.clone(), |kind| of_group(record.job.group, kind))
+            FioJob::new(record, options.clone(), |kind| of_group(record.job.group, kind))
         };
         Output {
             version: format!("{FORMAT}, printed by blksched {}", env!("CARGO_PKG_VERSION")),

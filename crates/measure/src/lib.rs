@@ -22,20 +22,20 @@ mod sample;
 mod spread;
 mod table;
 
-pub use due::{Claim, due, misplaced};
-pub use fairness::{Share, fairness, jain};
+pub use due::{DiskClaim, due, misplaced};
+pub use fairness::{AskedAndGiven, fairness, jain};
 pub use histogram::{FIO_PERCENTILES, Histogram};
 pub use moments::Moments;
 pub use paired::{Paired, holm, logarithms};
 pub use quantity::Quantity;
 pub use reasons::{
-    Arrivals, Away, Batches, BeganBy, Cause, Decision, DiskTime, Effort, Entered, Found, IdleKind, Longest, Reasons,
-    Serving, Sleeps, SubmitterTime, Turns, Waiting, WorksFor,
+    Arrivals, Away, Batches, BeganBy, Cause, DiskDecision, DiskTime, Effort, Entered, Found, IdleKind, Longest,
+    Reasons, Serving, Sleeps, SubmitterTime, Turns, Waiting, WorksFor,
 };
 pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobLog, JobRecord, LATENCY_BOUNDS_NS,
-    LatencyBuckets, LogColumns, LogKind, LogPlan, LogValue, OnError, Priorities, Rate, RateSummary, Recorder, Report,
-    Shown, Unified, Work,
+    LatencyBuckets, LogColumns, LogKind, LogPlan, LogValue, OnError, Priorities, Rate, RateSummary, Recorder,
+    ReportWishes, Shown, Unified, Work,
 };
 pub use sample::{Modes, Sample};
 pub use spread::{Spread, geometric_mean};

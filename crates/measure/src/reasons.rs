@@ -24,7 +24,7 @@ mod work;
 pub use arrivals::{Arrivals, Away, Found};
 pub use batches::Batches;
 pub use cause::{BeganBy, Cause, IdleKind, Serving};
-pub use decisions::Decision;
+pub use decisions::DiskDecision;
 pub use disk::DiskTime;
 pub use effort::Effort;
 pub use entered::Entered;
@@ -39,7 +39,7 @@ use blksched::{Dir, Instant, Listener, Reason, Span, SubmitterId};
 use decisions::Decisions;
 use disk::Disk;
 use submitters::{Flushes, Submitters};
-use waiting::{Entry, Place, Tables};
+use waiting::{RequestPlace, Tables, WaitingRequest};
 use work::Working;
 
 /// Hears every reason and keeps what it amounts to.
@@ -154,7 +154,7 @@ impl Reasons {
     }
 
     /// A row per request, in the order of issue; none unless they were asked for.
-    pub fn decisions(&self) -> &[Decision] {
+    pub fn decisions(&self) -> &[DiskDecision] {
         self.decisions.as_ref().map_or(&[], |decisions| &decisions.rows)
     }
 
@@ -182,7 +182,7 @@ impl Reasons {
     pub fn works(&mut self, from: Instant, until: Instant, work: WorksFor) {
         let (serving, asker) = match work {
             WorksFor::Request(rq) => match *self.tables.entry_mut(rq) {
-                Entry { place: Place::InFlight { serving, .. }, submitter, .. } => (serving, submitter),
+                WaitingRequest { place: RequestPlace::InFlight { serving, .. }, submitter, .. } => (serving, submitter),
                 _ => (Serving::Destaging, None),
             },
             WorksFor::Cached(submitter) if self.disk.flushes() => (Serving::Flush, Some(self.submitters.of(submitter))),
@@ -310,11 +310,11 @@ impl Reasons {
             self.entered.inserted(subject.dir);
             self.arrivals.inserted(at, subject.dir);
         }
-        self.tables.enter(subject.rq, Entry::new(subject.dir, Some(asker)), at, self.disk.behind());
+        self.tables.enter(subject.rq, WaitingRequest::new(subject.dir, Some(asker)), at, self.disk.behind());
     }
 
     fn issued(&mut self, at: Instant, subject: Subject) {
-        if self.tables.entry_mut(subject.rq).place == Place::Nowhere {
+        if self.tables.entry_mut(subject.rq).place == RequestPlace::Nowhere {
             self.never_queued(at, subject);
         }
         let entry = *self.tables.entry_mut(subject.rq);
@@ -331,7 +331,7 @@ impl Reasons {
         if let Some(decisions) = &mut self.decisions {
             let Subject { rq, dir, sectors, submitter } = subject;
             let completed_at = None;
-            let row = Decision { submitter, dir, sectors, queued_at, issued_at: at, completed_at, serving, waited };
+            let row = DiskDecision { submitter, dir, sectors, queued_at, issued_at: at, completed_at, serving, waited };
             decisions.issued(rq.index(), row);
         }
         if serving != Serving::Flush {
@@ -343,7 +343,7 @@ impl Reasons {
     fn never_queued(&mut self, at: Instant, subject: Subject) {
         let asker = (subject.sectors > 0).then(|| self.submitters.of(subject.submitter));
         asker.into_iter().for_each(|asker| self.submitters.asks(at, asker));
-        *self.tables.entry_mut(subject.rq) = Entry::new(subject.dir, asker);
+        *self.tables.entry_mut(subject.rq) = WaitingRequest::new(subject.dir, asker);
     }
 
     fn completed(&mut self, at: Instant, rq: RequestId) {
@@ -366,15 +366,15 @@ impl Reasons {
         }
         let entry = *self.tables.entry_mut(rq);
         entry.submitter.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
-        let again = Entry { served_before: Some(serving), ..entry };
+        let again = WaitingRequest { served_before: Some(serving), ..entry };
         self.tables.enter(rq, again, at, self.disk.behind());
     }
 
     /// The disk no longer works on `rq`: as what, and how much of its time it got. `None` if it never did.
     fn stop(&mut self, at: Instant, rq: RequestId) -> Option<(Serving, Span)> {
         let entry = self.tables.entry_mut(rq);
-        let Place::InFlight { serving, given } = entry.place else { return None };
-        entry.place = Place::Nowhere;
+        let RequestPlace::InFlight { serving, given } = entry.place else { return None };
+        entry.place = RequestPlace::Nowhere;
         let dir = entry.dir;
         if self.kept == Kept::All {
             self.arrivals.left(at, rq, dir);

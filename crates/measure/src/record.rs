@@ -17,7 +17,7 @@ pub(crate) use log::class_number;
 pub use log::{JobLog, LogColumns, LogKind, LogPlan, LogValue};
 pub use rate::{Rate, RateSummary};
 pub use recorder::{Completion, Recorder};
-pub use report::{OnError, Priorities, Report, Shown, Unified};
+pub use report::{OnError, Priorities, ReportWishes, Shown, Unified};
 
 use blksched::{Instant, Op, Span};
 
@@ -48,7 +48,7 @@ pub struct Job {
     /// How it submits.
     pub engine: Engine,
     /// How it wants its results.
-    pub report: Report,
+    pub report: ReportWishes,
 }
 
 /// What fio keeps apart: the three directions, and flushes.

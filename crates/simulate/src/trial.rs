@@ -10,7 +10,7 @@ use blksched::{
     BlockQueue, Built, Choice, Command, Instant, Limits, Listener, Plugging, QueueConfig, Slots, Span, SubmitterId,
 };
 use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, Work};
-use blksched_measure::{JobRecord, Reasons, Share, WorksFor};
+use blksched_measure::{AskedAndGiven, JobRecord, Reasons, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
@@ -182,7 +182,7 @@ pub struct JobOutcome {
     /// When it exited, if it did.
     pub exited: Option<Instant>,
     /// How long it wanted the disk, and how long it had it.
-    pub share: Share,
+    pub share: AskedAndGiven,
     /// What went wrong with it.
     pub trouble: Trouble,
     /// What the disk's mechanism did for it.
@@ -325,7 +325,7 @@ impl Trial {
         let issued = observer.issued.take().unwrap_or_default();
         let ledger = world.disk().ledger();
         let elapsed = end.since(Instant::ZERO);
-        let shares: BTreeMap<SubmitterId, Share> =
+        let shares: BTreeMap<SubmitterId, AskedAndGiven> =
             reasons.submitters().map(|time| (time.submitter, time.share)).collect();
         let share_of = |submitter: SubmitterId| shares.get(&submitter).copied().unwrap_or_default();
         let outcome = |(index, ((mut record, exited), job)): (usize, ((Box<JobRecord>, _), &JobPlan))| {

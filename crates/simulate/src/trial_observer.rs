@@ -3,7 +3,7 @@
 use blksched::{Command, Instant, Op};
 use blksched_measure::{
     Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
-    Report, Shown, Unified,
+    ReportWishes, Shown, Unified,
 };
 use blksched_workloads::{JobPlan, Plan, fio};
 
@@ -81,14 +81,14 @@ impl Observer for TrialObserver {
 }
 
 /// A job file's wishes in the words of the measures.
-fn report(job: &JobPlan) -> Report {
+fn report(job: &JobPlan) -> ReportWishes {
     let said = &job.report;
     let shown = |latency: fio::Latency| match (latency.measured, latency.percentiles) {
         (false, _) => Shown::Nothing,
         (true, false) => Shown::Summary,
         (true, true) => Shown::Percentiles,
     };
-    Report {
+    ReportWishes {
         ramp: said.ramp,
         slat: shown(said.slat),
         clat: shown(said.clat),

@@ -1,7 +1,7 @@
 //! What one scheduler's runs amount to: every measure seed by seed.
 
 use blksched::{Class, Dir, Priority, Span};
-use blksched_measure::{Cause, Claim, Sample, Share, Work, due, fairness, misplaced};
+use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairness, misplaced};
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
@@ -146,7 +146,7 @@ impl Measured {
             let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(run)));
             Sample::of(parts.collect())
         };
-        let jain = |run: &Outcome| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<Share>>());
+        let jain = |run: &Outcome| fairness(&run.jobs.iter().map(|job| job.share).collect::<Vec<AskedAndGiven>>());
         Measured {
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
@@ -194,7 +194,7 @@ impl JobMeasure {
 
     fn of(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> JobMeasure {
         let job = &plan.jobs[members[0]];
-        let part = |run: &Outcome, pick: fn(&Share) -> Span| {
+        let part = |run: &Outcome, pick: fn(&AskedAndGiven) -> Span| {
             members.iter().map(|&job| part_of_run(run, pick(&run.jobs[job].share))).sum()
         };
         let works = Work::ALL.map(|work| (work, WorkMeasure::of(work, row, runs)));
@@ -267,11 +267,11 @@ fn givens(run: &Outcome) -> Vec<f64> {
 /// The parts of the run that each process should have had the disk, of the time that any process had it.
 fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
     let claim = |(job, outcome): (&JobPlan, &ProcessOutcome)| {
-        let claim = Claim::new(job.priority, part_of_run(run, outcome.share.asked));
+        let claim = DiskClaim::new(job.priority, part_of_run(run, outcome.share.asked));
         let own = group_of(plan, job);
-        own.map_or(claim, |group| Claim { group: (job.cgroup, group.weight), ..claim })
+        own.map_or(claim, |group| DiskClaim { group: (job.cgroup, group.weight), ..claim })
     };
-    let claims: Vec<Claim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
+    let claims: Vec<DiskClaim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
     due(&claims, givens(run).iter().sum())
 }
 

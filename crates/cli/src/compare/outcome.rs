@@ -2,7 +2,7 @@
 //! takes no more memory for more runs than a few numbers a job.
 
 use blksched::{Dir, Span};
-use blksched_measure::{Cause, Direction, JobRecord, Share, Work};
+use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};
 use blksched_simulate::cpu::CpuReport;
 use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
 
 /// One process's part.
 pub(super) struct ProcessOutcome {
-    pub(super) share: Share,
+    pub(super) share: AskedAndGiven,
     pub(super) gave_up: Option<GaveUp>,
     /// I/Os, and the mean of their latency \[ns\], by [`Work`].
     pub(super) done: [(u64, f64); 4],

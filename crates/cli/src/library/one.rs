@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array,
 use arrow_schema::{DataType, Field, Schema};
 use blksched::author::Entry;
 use blksched::{Catalogue, Instant};
-use blksched_measure::{Cause, Decision};
+use blksched_measure::{Cause, DiskDecision};
 use blksched_simulate::{Findings, Trial};
 
 use super::{Error, LibraryJob, parse};
@@ -114,7 +114,7 @@ impl Simulation {
     }
 
     /// Write-back belongs to no process.
-    fn job(&self, row: &Decision) -> &str {
+    fn job(&self, row: &DiskDecision) -> &str {
         let job = self.stage.plan.jobs.iter().find(|job| job.submitter == row.submitter);
         job.map_or("kernel", |job| job.name.as_str())
     }

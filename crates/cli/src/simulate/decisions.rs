@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use blksched::Span;
-use blksched_measure::{BeganBy, Cause, Decision, Serving};
+use blksched_measure::{BeganBy, Cause, DiskDecision, Serving};
 use blksched_simulate::Findings;
 
 use crate::compare::quoted;
@@ -58,7 +58,7 @@ pub(crate) fn began(serving: Serving) -> &'static str {
 }
 
 /// `reads ahead of it=1200; …` \[ns\], the longest first.
-fn causes(row: &Decision) -> String {
+fn causes(row: &DiskDecision) -> String {
     let show = |(cause, span): &(Cause, Span)| format!("{}={}", cause.seen_by(row.dir), span.as_ns());
     quoted(&row.causes().iter().map(show).collect::<Vec<_>>().join("; "))
 }

@@ -1,7 +1,7 @@
 //! What one run leaves behind: a row per job and direction, in base units.
 
 use blksched::tunables::{Tunables, Unit};
-use blksched_measure::{Direction, Share, Work, fairness};
+use blksched_measure::{AskedAndGiven, Direction, Work, fairness};
 use blksched_simulate::Findings;
 use blksched_workloads::Plan;
 use blksched_workloads::host::HostKnobs;
@@ -114,7 +114,7 @@ impl RunRows {
     /// It came to this.
     pub(crate) fn found(mut self, plan: &Plan, time_limit_ns: u64, run: &Findings) -> RunRows {
         let finite = |value: f64| value.is_finite().then_some(value);
-        let shares: Vec<Share> = run.jobs.iter().map(|job| job.share).collect();
+        let shares: Vec<AskedAndGiven> = run.jobs.iter().map(|job| job.share).collect();
         self.run = Some(RunFacts {
             time_limit_ns,
             elapsed_ns: run.elapsed.as_ns(),

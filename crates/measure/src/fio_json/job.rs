@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::parts::{Pairs, Percentiled, Steps, steps};
-use super::work::Work;
+use super::work::FioDirection;
 use crate::record::{DEPTH_BOUNDS, Direction, JobRecord, LATENCY_BOUNDS_NS, OnError, Shown, Unified, Work as Kind};
 
 /// A job, or a group of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Job {
+pub struct FioJob {
     /// Its section's name.
     pub jobname: String,
     /// Its reporting group.
@@ -24,19 +24,19 @@ pub struct Job {
     pub options: Pairs<String>,
     /// Reads, unless only the mix is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub read: Option<Work>,
+    pub read: Option<FioDirection>,
     /// Writes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub write: Option<Work>,
+    pub write: Option<FioDirection>,
     /// Discards.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trim: Option<Work>,
+    pub trim: Option<FioDirection>,
     /// Flushes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<Sync>,
     /// Reads, writes and discards as one, if asked for (`unified_rw_reporting`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mixed: Option<Work>,
+    pub mixed: Option<FioDirection>,
     /// Runtimes of all its jobs together \[ms\].
     pub job_runtime: u64,
     /// Processor time in user mode \[%\]: 0.
@@ -89,16 +89,16 @@ pub struct Sync {
     pub lat_ns: Percentiled,
 }
 
-impl Job {
+impl FioJob {
     /// One record, with the bandwidth \[bytes/s\] of its whole group by kind of work.
-    pub fn new(record: &JobRecord, options: Vec<(String, String)>, group_bw: impl Fn(Kind) -> f64) -> Job {
+    pub fn new(record: &JobRecord, options: Vec<(String, String)>, group_bw: impl Fn(Kind) -> f64) -> FioJob {
         let report = &record.job.report;
         let apart = report.unified != Unified::Mixed;
-        let work = |kind| apart.then(|| Work::new(record, record.work(kind), group_bw(kind)));
+        let work = |kind| apart.then(|| FioDirection::new(record, record.work(kind), group_bw(kind)));
         let mixed = (report.unified != Unified::Apart).then(|| mixed(record, &group_bw));
         let counted = (report.on_error == OnError::Counts).then_some(record.errors);
         let [latency_ns, latency_us, latency_ms] = latencies(record);
-        Job {
+        FioJob {
             jobname: record.job.name.clone(),
             groupid: record.job.group,
             error: record.error,
@@ -147,11 +147,11 @@ impl Sync {
 }
 
 /// All directions as one.
-fn mixed(record: &JobRecord, group_bw: impl Fn(Kind) -> f64) -> Work {
+fn mixed(record: &JobRecord, group_bw: impl Fn(Kind) -> f64) -> FioDirection {
     let kinds = [Kind::Read, Kind::Write, Kind::Trim];
     let mut all = Direction::default();
     kinds.iter().for_each(|kind| all.merge(record.work(*kind)));
-    Work::new(record, &all, kinds.into_iter().map(group_bw).sum())
+    FioDirection::new(record, &all, kinds.into_iter().map(group_bw).sum())
 }
 
 /// `1`, `2`, … `>=64`.

@@ -41,7 +41,7 @@ pub(super) fn steps(keys: impl IntoIterator<Item = String>, counts: &[u64], tota
 
 /// A kind of latency in short \[ns\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Latency {
+pub struct LatencySummary {
     /// Least.
     pub min: u64,
     /// Greatest.
@@ -55,9 +55,9 @@ pub struct Latency {
     pub n: u64,
 }
 
-impl From<&Moments> for Latency {
-    fn from(m: &Moments) -> Latency {
-        Latency { min: m.min(), max: m.max(), mean: m.mean(), stddev: m.stddev(), n: m.count() }
+impl From<&Moments> for LatencySummary {
+    fn from(m: &Moments) -> LatencySummary {
+        LatencySummary { min: m.min(), max: m.max(), mean: m.mean(), stddev: m.stddev(), n: m.count() }
     }
 }
 
@@ -66,7 +66,7 @@ impl From<&Moments> for Latency {
 pub struct Percentiled {
     /// In short.
     #[serde(flatten)]
-    pub latency: Latency,
+    pub latency: LatencySummary,
     /// Left out if there was no I/O, or none are asked for.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub percentile: Pairs<u64>,

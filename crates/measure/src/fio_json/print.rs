@@ -7,15 +7,15 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 pub(super) fn like_fio(value: &impl Serialize) -> String {
     let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, Layout(PrettyFormatter::new()));
+    let mut serializer = Serializer::with_formatter(&mut bytes, FioFormatter(PrettyFormatter::new()));
     value.serialize(&mut serializer).expect("memory takes any bytes, and every key is a string");
     bytes.push(b'\n');
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }
 
-struct Layout<'a>(PrettyFormatter<'a>);
+struct FioFormatter<'a>(PrettyFormatter<'a>);
 
-impl Formatter for Layout<'_> {
+impl Formatter for FioFormatter<'_> {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         write!(writer, "{value:.6}")
     }

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::parts::Percentiled;
 use crate::histogram::Histogram;
-use crate::record::{Direction, Engine, JobRecord, Priorities, Report, Shown, class_number};
+use crate::record::{Direction, Engine, JobRecord, Priorities, ReportWishes, Shown, class_number};
 
 /// Reads, writes or discards.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Work {
+pub struct FioDirection {
     /// Bytes transferred.
     pub io_bytes: u64,
     /// The same \[KiB\].
@@ -72,8 +72,8 @@ pub struct Prio {
     pub clat_ns: Percentiled,
 }
 
-impl Work {
-    pub(super) fn new(record: &JobRecord, direction: &Direction, group_bw: f64) -> Work {
+impl FioDirection {
+    pub(super) fn new(record: &JobRecord, direction: &Direction, group_bw: f64) -> FioDirection {
         let report = &record.job.report;
         let ran = direction.ios > 0;
         let (bw, iops) = (direction.rate.bandwidth(), direction.rate.iops());
@@ -88,7 +88,7 @@ impl Work {
             Engine::Blocking => Percentiled::default(),
             Engine::Queueing => percentiled(&direction.slat, direction.slats.as_deref()),
         };
-        Work {
+        FioDirection {
             io_bytes: direction.bytes,
             io_kbytes: direction.bytes / 1024,
             bw_bytes,
@@ -117,7 +117,7 @@ impl Work {
     }
 }
 
-fn prios(direction: &Direction, report: &Report) -> Vec<Prio> {
+fn prios(direction: &Direction, report: &ReportWishes) -> Vec<Prio> {
     if report.priorities == Priorities::Together {
         return Vec::new();
     }

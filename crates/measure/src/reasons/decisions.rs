@@ -7,7 +7,7 @@ use super::disk::Integrals;
 
 /// One request that the disk got.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
+pub struct DiskDecision {
     /// Whose it is.
     pub submitter: SubmitterId,
     /// Its direction.
@@ -26,7 +26,7 @@ pub struct Decision {
     pub waited: Integrals,
 }
 
-impl Decision {
+impl DiskDecision {
     /// What it waited for, the longest first.
     pub fn causes(&self) -> Vec<(Cause, Span)> {
         let all = Cause::all().map(|cause| (cause, Span::from_ns(self.waited[cause.index()])));
@@ -39,12 +39,12 @@ impl Decision {
 /// The rows so far, and which of them are in the disk, by the request's index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decisions {
-    pub(super) rows: Vec<Decision>,
+    pub(super) rows: Vec<DiskDecision>,
     open: Vec<Option<usize>>,
 }
 
 impl Decisions {
-    pub(super) fn issued(&mut self, rq: usize, decision: Decision) {
+    pub(super) fn issued(&mut self, rq: usize, decision: DiskDecision) {
         if self.open.len() <= rq {
             self.open.resize(rq + 1, None);
         }

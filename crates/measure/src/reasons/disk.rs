@@ -15,7 +15,7 @@ use super::Kept;
 use super::cause::{Cause, Serving};
 use super::shared::Shared;
 use super::submitters::Asker;
-use super::work::{Due, Pending, Working};
+use super::work::{PendingStints, StintEdge, Working};
 
 /// Time per cause \[ns\], by [`Cause::index`].
 pub(super) type Integrals = [u64; Cause::COUNT];
@@ -76,7 +76,7 @@ pub(super) struct Disk {
     behind: Integrals,
     in_flight: Shared,
     working: Shared,
-    pending: Pending,
+    pending: PendingStints,
     /// What was worked, and for which process; `None`: for none.
     worked: Vec<(Option<Asker>, Span)>,
     pub(super) kept: Kept,
@@ -90,7 +90,7 @@ impl Default for Disk {
             behind: [0; Cause::COUNT],
             in_flight: Shared::default(),
             working: Shared::default(),
-            pending: Pending::default(),
+            pending: PendingStints::default(),
             worked: Vec::new(),
             kept: Kept::All,
         }
@@ -116,8 +116,8 @@ impl Disk {
         while let Some((at, due)) = self.pending.take(now) {
             self.pass(at, resting);
             match due {
-                Due::Begins(working) => self.begin_work(working),
-                Due::Ends(working, mark) => {
+                StintEdge::Begins(working) => self.begin_work(working),
+                StintEdge::Ends(working, mark) => {
                     let given = self.working.stop(working.serving, mark);
                     self.worked.push((working.asker, given));
                 }
@@ -200,12 +200,12 @@ impl Disk {
             return;
         }
         let working = Working { until, ..working };
-        if from <= now { self.begin_work(working) } else { self.pending.add(from, Due::Begins(working)) }
+        if from <= now { self.begin_work(working) } else { self.pending.add(from, StintEdge::Begins(working)) }
     }
 
     fn begin_work(&mut self, working: Working) {
         let mark = self.working.start(working.serving);
-        self.pending.add(working.until, Due::Ends(working, mark));
+        self.pending.add(working.until, StintEdge::Ends(working, mark));
     }
 
     /// Stints that last on are booked up to now.

@@ -4,7 +4,7 @@ use blksched::author::PerDir;
 use blksched::{Dir, Instant, Span, SubmitterId};
 use rustc_hash::FxHashMap; // tidy: never iterated
 
-use crate::fairness::Share;
+use crate::fairness::AskedAndGiven;
 use crate::moments::Moments;
 
 /// One submitter's disk time.
@@ -16,7 +16,7 @@ pub struct SubmitterTime {
     /// time that the disk's medium worked for it, its requests and what of its writes was cached; a moment for several
     /// is split evenly, and one in which the medium worked for none, among those in flight (a flush: among who asked
     /// for it). A merged request is its first bio's.
-    pub share: Share,
+    pub share: AskedAndGiven,
     /// Requests served.
     pub requests: u64,
     /// Sectors of these \[512 bytes\].

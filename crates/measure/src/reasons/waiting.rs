@@ -90,7 +90,7 @@ impl Waiting {
 
 /// Where a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RequestPlace {
     Nowhere,
     /// With the elevator, since then.
     Queued(Instant),
@@ -103,25 +103,25 @@ pub(super) enum Place {
 
 /// One request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct WaitingRequest {
     pub(super) dir: Dir,
     /// The process it belongs to; the queue's own flush has none.
     pub(super) submitter: Option<Asker>,
-    pub(super) place: Place,
+    pub(super) place: RequestPlace,
     /// What it was issued for before the disk handed it back.
     pub(super) served_before: Option<Serving>,
 }
 
-impl Entry {
-    pub(super) fn new(dir: Dir, submitter: Option<Asker>) -> Entry {
-        Entry { dir, submitter, place: Place::Nowhere, served_before: None }
+impl WaitingRequest {
+    pub(super) fn new(dir: Dir, submitter: Option<Asker>) -> WaitingRequest {
+        WaitingRequest { dir, submitter, place: RequestPlace::Nowhere, served_before: None }
     }
 }
 
 /// Every request, by its index, and what those gone by amount to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
-    entries: Vec<Entry>,
+    entries: Vec<WaitingRequest>,
     /// How the integrals stood when each was queued.
     integrals: Vec<Integrals>,
     pub(super) queued: PerDir<u32>,
@@ -135,11 +135,11 @@ impl Tables {
     }
 
     pub(super) fn is_queued(&self, rq: RequestId) -> bool {
-        self.entries.get(rq.index()).is_some_and(|entry| matches!(entry.place, Place::Queued(_)))
+        self.entries.get(rq.index()).is_some_and(|entry| matches!(entry.place, RequestPlace::Queued(_)))
     }
 
     #[inline]
-    pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut Entry {
+    pub(super) fn entry_mut(&mut self, rq: RequestId) -> &mut WaitingRequest {
         if self.entries.len() <= rq.index() {
             self.grow(rq);
         }
@@ -148,7 +148,7 @@ impl Tables {
 
     #[cold]
     fn grow(&mut self, rq: RequestId) {
-        self.entries.resize(rq.index() + 1, Entry::new(Dir::Read, None));
+        self.entries.resize(rq.index() + 1, WaitingRequest::new(Dir::Read, None));
         if self.kept == Kept::All {
             self.integrals.resize(rq.index() + 1, [0; Cause::COUNT]);
         }
@@ -156,9 +156,9 @@ impl Tables {
 
     /// `rq` is queued at `at`, when the integrals stand so.
     #[inline]
-    pub(super) fn enter(&mut self, rq: RequestId, entry: Entry, at: Instant, integrals: &Integrals) {
+    pub(super) fn enter(&mut self, rq: RequestId, entry: WaitingRequest, at: Instant, integrals: &Integrals) {
         self.queued[entry.dir] += 1;
-        *self.entry_mut(rq) = Entry { place: Place::Queued(at), ..entry };
+        *self.entry_mut(rq) = WaitingRequest { place: RequestPlace::Queued(at), ..entry };
         if self.kept == Kept::All {
             self.integrals[rq.index()] = *integrals;
         }
@@ -174,8 +174,8 @@ impl Tables {
         integrals: &Integrals,
     ) -> (Option<Instant>, Integrals) {
         let entry = self.entry_mut(rq);
-        let (dir, left) = (entry.dir, core::mem::replace(&mut entry.place, Place::InFlight { serving, given }));
-        let Place::Queued(at) = left else { return (None, [0; Cause::COUNT]) };
+        let (dir, left) = (entry.dir, core::mem::replace(&mut entry.place, RequestPlace::InFlight { serving, given }));
+        let RequestPlace::Queued(at) = left else { return (None, [0; Cause::COUNT]) };
         self.queued[dir] -= 1;
         if self.kept == Kept::Shares {
             return (Some(at), [0; Cause::COUNT]);
@@ -189,11 +189,11 @@ impl Tables {
     /// `victim` is gone; `into` has waited as long as the older of both. The victim's submitter, if it was queued.
     pub(super) fn absorb(&mut self, into: RequestId, victim: RequestId) -> Option<Asker> {
         let gone = *self.entry_mut(victim);
-        let Place::Queued(theirs) = gone.place else { return None };
+        let RequestPlace::Queued(theirs) = gone.place else { return None };
         self.queued[gone.dir] -= 1;
-        self.entry_mut(victim).place = Place::Nowhere;
+        self.entry_mut(victim).place = RequestPlace::Nowhere;
         let survivor = self.entry_mut(into);
-        if matches!(survivor.place, Place::Queued(at) if theirs < at) {
+        if matches!(survivor.place, RequestPlace::Queued(at) if theirs < at) {
             survivor.place = gone.place;
             if self.kept == Kept::All {
                 self.integrals[into.index()] = self.integrals[victim.index()];
@@ -203,10 +203,10 @@ impl Tables {
     }
 
     /// Every request in the disk, and its mark.
-    pub(super) fn in_flight(&mut self, mut each: impl FnMut(&Entry, Serving, &mut u64)) {
+    pub(super) fn in_flight(&mut self, mut each: impl FnMut(&WaitingRequest, Serving, &mut u64)) {
         for entry in &mut self.entries {
             let whole = *entry;
-            if let Place::InFlight { serving, given } = &mut entry.place {
+            if let RequestPlace::InFlight { serving, given } = &mut entry.place {
                 each(&whole, *serving, given);
             }
         }

@@ -29,7 +29,7 @@ pub(super) struct Working {
 
 /// What happens to a stint.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Due {
+pub(super) enum StintEdge {
     Begins(Working),
     /// It began with this mark.
     Ends(Working, u64),
@@ -37,12 +37,12 @@ pub(super) enum Due {
 
 /// Beginnings and ends to come, in order of time; of one moment in the order in which they became known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pending {
-    due: VecDeque<(Instant, Due)>,
+pub(super) struct PendingStints {
+    due: VecDeque<(Instant, StintEdge)>,
 }
 
-impl Pending {
-    pub(super) fn add(&mut self, at: Instant, due: Due) {
+impl PendingStints {
+    pub(super) fn add(&mut self, at: Instant, due: StintEdge) {
         // Most are added last.
         if self.due.back().is_none_or(|(last, _)| *last <= at) {
             return self.due.push_back((at, due));
@@ -52,7 +52,7 @@ impl Pending {
 
     /// The next by `now`.
     #[inline]
-    pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, Due)> {
+    pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, StintEdge)> {
         if self.due.front()?.0 > now {
             return None;
         }
@@ -62,7 +62,7 @@ impl Pending {
     /// Every stint that has begun and not ended, and its mark.
     pub(super) fn running(&mut self, mut each: impl FnMut(&Working, &mut u64)) {
         for (_, due) in &mut self.due {
-            if let Due::Ends(working, mark) = due {
+            if let StintEdge::Ends(working, mark) = due {
                 each(working, mark);
             }
         }

@@ -75,7 +75,7 @@ impl LogKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Line {
+struct LogLine {
     at: Span,
     work: Work,
     bytes: u64,
@@ -91,7 +91,7 @@ struct Line {
 pub struct JobLog {
     plan: LogPlan,
     began: Instant,
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     cut_off: u64,
 }
 
@@ -118,7 +118,7 @@ impl JobLog {
         let (slat, clat, lat) = latencies;
         let at = now.since(self.began);
         let (bytes, start, priority) = (done.bytes, done.start, done.priority);
-        self.lines.push(Line { at, work, bytes, start, priority, slat, clat, lat });
+        self.lines.push(LogLine { at, work, bytes, start, priority, slat, clat, lat });
     }
 
     /// How many I/Os are missing because the log was too long.
@@ -143,7 +143,7 @@ impl JobLog {
 
     fn windows(&self, kind: LogKind) -> String {
         let mut text = String::new();
-        let nth = |line: &Line| line.at.as_ns() / self.plan.window.as_ns();
+        let nth = |line: &LogLine| line.at.as_ns() / self.plan.window.as_ns();
         for window in self.lines.chunk_by(|a, b| nth(a) == nth(b)) {
             let end = Span::from_ns((nth(&window[0]) + 1) * self.plan.window.as_ns());
             for work in [Work::Read, Work::Write, Work::Trim] {
@@ -157,7 +157,7 @@ impl JobLog {
     }
 
     /// Of one direction in one window; none if nothing completed.
-    fn summary<'a, I: Iterator<Item = &'a Line>>(&self, kind: LogKind, lines: impl Fn() -> I) -> Option<u64> {
+    fn summary<'a, I: Iterator<Item = &'a LogLine>>(&self, kind: LogKind, lines: impl Fn() -> I) -> Option<u64> {
         let count = lines().filter_map(|line| line.value(kind)).count() as u64;
         let per_s = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(self.plan.window.as_ns())) as u64;
         match (kind, self.plan.value) {
@@ -193,7 +193,7 @@ pub(crate) fn class_number(class: Class) -> u32 {
     }
 }
 
-impl Line {
+impl LogLine {
     fn value(&self, kind: LogKind) -> Option<u64> {
         match kind {
             // Tried: thousands of bytes, where averages are KiB.

@@ -51,7 +51,7 @@ pub enum Priorities {
 
 /// A job's wishes; the default is fio's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct ReportWishes {
     /// Nothing counts before this much of the job has passed. A job that ends before is reported in full, as fio does
     /// (observed).
     pub ramp: Span,
@@ -79,9 +79,9 @@ pub struct Report {
     pub latency_target: (Span, Span, f64),
 }
 
-impl Default for Report {
-    fn default() -> Report {
-        Report {
+impl Default for ReportWishes {
+    fn default() -> ReportWishes {
+        ReportWishes {
             ramp: Span::ZERO,
             slat: Shown::Summary,
             clat: Shown::Percentiles,

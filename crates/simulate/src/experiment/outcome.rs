@@ -3,7 +3,7 @@
 use blksched::author::PerDir;
 use blksched::{Dir, Instant, Listener, Op, Reason, Span, SubmitterId};
 use blksched_disks::Activity;
-use blksched_measure::{Completion, Moments, Reasons, Share};
+use blksched_measure::{AskedAndGiven, Completion, Moments, Reasons};
 
 use super::tally::Tally;
 use super::timeline::Timeline;
@@ -45,7 +45,7 @@ pub struct ProcessOutcome {
     /// Each read's, in the order of completion \[us\].
     pub reads_us: Vec<u32>,
     /// How long it wanted the disk, and how long it had it.
-    pub share: Share,
+    pub share: AskedAndGiven,
     /// How long its queue was the one being served.
     pub served: Span,
     /// What the disk's mechanism did for it.
@@ -62,7 +62,7 @@ impl ProcessOutcome {
             bytes_by_second: Vec::new(),
             latency: PerDir::default(),
             reads_us: Vec::new(),
-            share: Share::default(),
+            share: AskedAndGiven::default(),
             served: Span::ZERO,
             activity: Activity::default(),
         }
