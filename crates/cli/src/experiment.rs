@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
 use blksched_report::{Against, Published, PublishedRow};
-use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, Outcome, RowAnswer};
+use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, RowAnswer, RunOutcome};
 use blksched_text::path_of_name;
 use rayon::prelude::*;
 
@@ -55,8 +55,8 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
 pub(crate) struct Answered {
     experiment: Experiment,
     seeds: u32,
-    outcomes: Vec<Outcome>,
-    answer: blksched_simulate::experiment::Answer,
+    outcomes: Vec<RunOutcome>,
+    answer: blksched_simulate::experiment::ExperimentAnswer,
 }
 
 impl Answered {
@@ -146,7 +146,7 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
     let asked: Vec<Vec<Asked>> = experiments.iter().map(|experiment| asked(arguments, experiment)).collect();
     let progress = Progress::new(all.len());
     let interrupted = crate::interrupt::noticed();
-    let outcomes: Result<Vec<Option<Outcome>>, String> = all
+    let outcomes: Result<Vec<Option<RunOutcome>>, String> = all
         .par_iter()
         .map(|&(nth, run, seed)| {
             if interrupted.load(Ordering::Relaxed) {
@@ -161,8 +161,8 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
     let mut outcomes = outcomes.map_err(Failure::Input)?.into_iter();
     let answered = |experiment: Experiment| {
         let seeds = seeds(&experiment);
-        let all: Vec<Option<Outcome>> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
-        let outcomes: Option<Vec<Outcome>> = all.into_iter().collect();
+        let all: Vec<Option<RunOutcome>> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
+        let outcomes: Option<Vec<RunOutcome>> = all.into_iter().collect();
         let Some(outcomes) = outcomes else {
             anstream::eprintln!("interrupted: {} was not done", experiment.name);
             return None;

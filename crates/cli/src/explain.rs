@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use blksched::{Catalogue, Instant, Span, SubmitterId};
 use blksched_measure::Reasons;
-use blksched_simulate::story::{Asked, Storyteller};
+use blksched_simulate::story::{StoriesAsked, Storyteller};
 use blksched_workloads::Plan;
 
 use crate::failure::Failure;
@@ -149,7 +149,7 @@ pub(crate) fn one_contender(
 /// This many are told of one moment, unless the user says how many.
 const AT_A_MOMENT: usize = 20;
 
-fn asked(arguments: &ExplainArguments, names: &Names) -> Result<Asked, Failure> {
+fn asked(arguments: &ExplainArguments, names: &Names) -> Result<StoriesAsked, Failure> {
     let by: Result<BTreeSet<SubmitterId>, Failure> = match &arguments.process {
         Some(process) => names.find(process).map_err(|why| Failure::Input(format!("--process {process}: {why}"))),
         None => Ok(BTreeSet::new()),
@@ -161,7 +161,7 @@ fn asked(arguments: &ExplainArguments, names: &Names) -> Result<Asked, Failure> 
     };
     let slowest = arguments.slowest.map_or(usual, |slowest| slowest as usize);
     let at = arguments.at.map(|at| Instant::ZERO + at);
-    Ok(Asked { slowest, nth: arguments.request, at, by: by? })
+    Ok(StoriesAsked { slowest, nth: arguments.request, at, by: by? })
 }
 
 /// Why no I/O is told, if none is.

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use blksched::{Instant, Span};
 use blksched_measure::{Cause, Reasons};
 use blksched_report::{Blame, Detail, RecordedRun, Report, html, plot};
-use blksched_simulate::story::{Asked, Shared, Storyteller};
+use blksched_simulate::story::{SharedOnlooker, StoriesAsked, Storyteller};
 use blksched_simulate::{Findings, Trial};
 use clap::{Args, ValueEnum};
 
@@ -144,15 +144,15 @@ fn watched(trial: &Trial, name: &str, names: &Names) -> Result<RecordedRun, Fail
 }
 
 /// The stories that are told in a sentence.
-fn slowest() -> Asked {
-    Asked { slowest: collect::SENTENCES, ..Asked::nothing() }
+fn slowest() -> StoriesAsked {
+    StoriesAsked { slowest: collect::SENTENCES, ..StoriesAsked::nothing() }
 }
 
 /// Lets `run` happen before the collector; it answers its end.
 fn collected(
     teller: Storyteller,
     names: &Names,
-    run: impl FnOnce(Shared) -> Result<Instant, Failure>,
+    run: impl FnOnce(SharedOnlooker) -> Result<Instant, Failure>,
 ) -> Result<(RecordedRun, Storyteller), Failure> {
     let collector = Rc::new(RefCell::new(Collector::new(teller, names.clone())));
     let end = run(collector.clone())?;

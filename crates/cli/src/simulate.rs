@@ -12,7 +12,7 @@ pub(crate) use decisions::began;
 
 use blksched::Catalogue;
 use blksched_measure::Reasons;
-use blksched_simulate::story::Asked;
+use blksched_simulate::story::StoriesAsked;
 
 use crate::args::{OutputFormat, SimulateArguments};
 use crate::compare::measured::Measured;
@@ -52,7 +52,7 @@ fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Res
         None => Reasons::new(),
     };
     let findings = match (arguments.outputs.any(), &arguments.decisions) {
-        (true, _) => watch(&trial, &Names::of(&stage.plan), &arguments.outputs, Asked::nothing(), reasons())?.0,
+        (true, _) => watch(&trial, &Names::of(&stage.plan), &arguments.outputs, StoriesAsked::nothing(), reasons())?.0,
         (false, Some(_)) => trial.simulate_with_decisions().map_err(Failure::input)?,
         (false, None) => trial.simulate().map_err(Failure::input)?,
     };

@@ -1,8 +1,8 @@
 //! Experiments: a published table beside ours, from one file, `experiment.toml`.
 //!
 //! * [`Experiment::parse`] reads and checks everything before anything runs.
-//! * [`Experiment::simulations`] says what has to be simulated, [`Run::simulate`] does one of them (or no more of it
-//!   than is [asked](Experiment::asked)), and
+//! * [`Experiment::simulations`] says what has to be simulated, [`ExperimentRun::simulate`] does one of them (or no
+//!   more of it than is [asked](Experiment::asked)), and
 //!   [`Experiment::answer`] judges them all: every row beside the published value, inside its bound or not, and why.
 //! * [`BUILTINS`] are the experiments that come with the program.
 //!
@@ -28,12 +28,12 @@ mod timeline;
 pub use asked::Asked;
 pub use builtin::{BUILTINS, Builtin};
 pub use expression::Expression;
-pub use file::Files;
+pub use file::FileReader;
 pub use measures::{Measure, measures};
-pub use outcome::{Outcome, ProcessOutcome};
+pub use outcome::{ProcessOutcome, RunOutcome};
 pub use reader::ExperimentError;
-pub use result::{Answer, RowAnswer, TableAnswer, short};
+pub use result::{ExperimentAnswer, RowAnswer, TableAnswer, short};
 pub use scene::{Actor, Scene};
-pub use spec::{Experiment, Fit, Part, Row, Run, Sentence, Statistic, TableSpec};
+pub use spec::{Experiment, ExperimentRun, FittedSetting, PublishedRow, Sentence, SentencePart, Statistic, TableSpec};
 pub use tally::Tally;
-pub use timeline::{Second, Timeline};
+pub use timeline::{RunTimeline, Second};

@@ -58,7 +58,7 @@ pub enum Phases {
 
 /// What ends a run.
 #[derive(Clone, Copy)]
-enum Ends {
+enum RunEnds {
     /// That enough has been seen.
     Early,
     /// Its jobs.
@@ -76,7 +76,7 @@ impl Length {
     /// # Errors
     /// If the elevator has no such knob.
     pub fn fitting(trial: &Trial) -> Result<Length, TrialError> {
-        Length::by_pilots(trial, Ends::Early)
+        Length::by_pilots(trial, RunEnds::Early)
     }
 
     /// What fits this trial, by pilots, if it is run once.
@@ -84,18 +84,21 @@ impl Length {
     /// # Errors
     /// If the elevator has no such knob.
     pub fn fitting_once(trial: &Trial) -> Result<Length, TrialError> {
-        let ends =
-            if trial.plan.jobs.iter().all(|job| job.manner.amount.is_some()) { Ends::ByItself } else { Ends::Early };
+        let ends = if trial.plan.jobs.iter().all(|job| job.manner.amount.is_some()) {
+            RunEnds::ByItself
+        } else {
+            RunEnds::Early
+        };
         Length::by_pilots(trial, ends)
     }
 
-    fn by_pilots(trial: &Trial, ends: Ends) -> Result<Length, TrialError> {
+    fn by_pilots(trial: &Trial, ends: RunEnds) -> Result<Length, TrialError> {
         let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
         let least = least * u64::from(trial.plan.phases());
         let longest = LONGEST.max(least);
         let phases = match ends {
-            Ends::Early => Phases::Share,
-            Ends::ByItself => Phases::Whole,
+            RunEnds::Early => Phases::Share,
+            RunEnds::ByItself => Phases::Whole,
         };
         // Where phases are cut, that the last one has ended says nothing of the others.
         let may_finish = phases == Phases::Whole || trial.plan.phases() == 1;
@@ -104,8 +107,8 @@ impl Length {
             let length = Length { phases, ..Length::of(limit) };
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
             let enough = match ends {
-                Ends::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
-                Ends::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
+                RunEnds::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
+                RunEnds::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
             };
             if enough || pilot.finished && may_finish || limit >= longest {
                 // Where jobs end before, their time is what counts; under another scheduler they may take longer.

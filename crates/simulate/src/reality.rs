@@ -13,4 +13,4 @@ pub mod so_far;
 pub use judged::{Cell, Judged, Miss, judge};
 pub use predict::{Bench, probe};
 pub use row::{Row, read, write};
-pub use set::{Set, Setting, Switched};
+pub use set::{RealitySetting, Set, Switched};

@@ -31,8 +31,8 @@ use blksched_workloads::replay::{Builder, Recording};
 pub use events::Begins;
 pub use filter::{Devices, Filter, KEYS};
 pub use format::Format;
-pub use info::{Asked, Fitness, Info, Share};
-pub use ios::{Io, Ios};
+pub use info::{Fitness, Info, LoadAsked, LoadShare};
+pub use ios::{Ios, TraceIo};
 pub use stream::{Damage, MOST_WAITING, Met, Named, Reading, Stream, WINDOW};
 
 /// How much of a file is looked at to know its format \[bytes\].

@@ -28,9 +28,9 @@ mod timeline;
 
 pub use blame::{Blame, Blamed};
 pub use block_trace::BlockTrace;
-pub use decisions::{Close, Log, Sent, parting};
+pub use decisions::{Close, DecisionLog, Sent, parting};
 pub(crate) use happening::Hears;
-pub use happening::{Begun, Happening, IoId, Kind, Onlooker, ReasonTee, Shared, Together};
+pub use happening::{Begun, Happening, IoId, IoRoute, Onlooker, ReasonTee, SharedOnlooker, Together};
 pub use part::{Batched, Leg, Part, Piece, Rule, Whose};
 pub use picture::{Picture, Words};
-pub use teller::{Asked, Story, Storyteller};
+pub use teller::{StoriesAsked, Story, Storyteller};

@@ -18,7 +18,7 @@ use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 use crate::beside::{self, Beside};
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::hash::TraceHash;
-use crate::story::{Asked, Hears, ReasonTee, Shared, Storyteller};
+use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
 use crate::trial_observer::TrialObserver;
 use crate::world::{Observer, RaceOdds, StandsStill, World};
 
@@ -242,7 +242,7 @@ impl Trial {
     ///
     /// # Errors
     /// As [`Trial::simulate`].
-    pub fn simulate_before(&self, onlooker: Shared, reasons: Reasons) -> Result<Findings, TrialError> {
+    pub fn simulate_before(&self, onlooker: SharedOnlooker, reasons: Reasons) -> Result<Findings, TrialError> {
         self.listened_to(ReasonTee { reasons, onlooker: onlooker.clone() }, Some(onlooker))
     }
 
@@ -254,7 +254,7 @@ impl Trial {
         self.listened_to(Reasons::new().with_decisions(), None)
     }
 
-    fn listened_to<L>(&self, listener: L, onlooker: Option<Shared>) -> Result<Findings, TrialError>
+    fn listened_to<L>(&self, listener: L, onlooker: Option<SharedOnlooker>) -> Result<Findings, TrialError>
     where
         L: Hears,
     {
@@ -306,7 +306,7 @@ impl Trial {
     }
 
     /// One that has seen nothing yet of this run.
-    pub fn storyteller(&self, asked: Asked) -> Storyteller {
+    pub fn storyteller(&self, asked: StoriesAsked) -> Storyteller {
         let flusher = SubmitterId(self.plan.jobs.iter().map(|job| job.submitter.0 + 1).max().unwrap_or(0));
         Storyteller::new(asked, flusher, self.disk.build(self.seed).parts())
     }

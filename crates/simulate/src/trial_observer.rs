@@ -7,7 +7,7 @@ use blksched_measure::{
 };
 use blksched_workloads::{JobPlan, Plan, fio};
 
-use crate::story::{Happening, Shared};
+use crate::story::{Happening, SharedOnlooker};
 use crate::world::Observer;
 
 /// The observer of a trial.
@@ -19,7 +19,7 @@ pub(crate) struct TrialObserver {
     /// What the disk was given; none unless it is asked for.
     pub(crate) issued: Option<Vec<Command>>,
     /// The onlooker, if there is one.
-    pub(crate) onlooker: Option<Shared>,
+    pub(crate) onlooker: Option<SharedOnlooker>,
 }
 
 impl TrialObserver {
@@ -36,7 +36,7 @@ impl TrialObserver {
     }
 
     /// The same, with an onlooker.
-    pub(crate) fn before(self, onlooker: Option<Shared>) -> TrialObserver {
+    pub(crate) fn before(self, onlooker: Option<SharedOnlooker>) -> TrialObserver {
         TrialObserver { onlooker, ..self }
     }
 

@@ -13,18 +13,18 @@ const FEW: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Wakes {
     /// Of many sources. Entries that no longer hold are dropped when they surface.
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: BinaryHeap<Reverse<WakeEntry>>,
     /// The entry of each source that holds; one of never if it has none.
-    current: Vec<Entry>,
+    current: Vec<WakeEntry>,
     /// Of few sources, the first of these.
-    first: Entry,
+    first: WakeEntry,
     asked: u32,
 }
 
 /// When, in which order it was asked for, and for which source.
-type Entry = (Instant, u32, u32);
+type WakeEntry = (Instant, u32, u32);
 
-const NONE: Entry = (Instant::NEVER, 0, 0);
+const NONE: WakeEntry = (Instant::NEVER, 0, 0);
 
 impl Wakes {
     pub(crate) fn new(sources: usize) -> Wakes {
@@ -52,7 +52,7 @@ impl Wakes {
 
     /// This is the entry of `source` that holds now.
     #[inline]
-    fn change(&mut self, source: usize, entry: Entry) {
+    fn change(&mut self, source: usize, entry: WakeEntry) {
         self.current[source] = entry;
         if let [only] = self.current[..] {
             self.first = only;
@@ -88,11 +88,11 @@ impl Wakes {
     }
 
     #[inline]
-    fn settle(&mut self) -> Entry {
+    fn settle(&mut self) -> WakeEntry {
         if self.current.len() <= FEW { self.first } else { self.surface() }
     }
 
-    fn surface(&mut self) -> Entry {
+    fn surface(&mut self) -> WakeEntry {
         while let Some(&Reverse(entry)) = self.heap.peek() {
             if self.current[entry.2 as usize] == entry {
                 return entry;

@@ -40,7 +40,7 @@ pub use races::RaceOdds;
 use races::Races;
 pub use still::StandsStill;
 use still::{MOST_STEPS, STEPS_PER_SOURCE};
-use work::{Labour, Work};
+use work::{CpuWork, Labour};
 use workers::Workers;
 
 /// The bio's submitter.
@@ -356,7 +356,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.run_worker();
             }
             Letter::Done(place) => match (&self.labour, self.in_flight[place as usize].owner) {
-                (Some(_), Owner::Source(source)) => self.toil(Work::Hear { source, place }),
+                (Some(_), Owner::Source(source)) => self.toil(CpuWork::Hear { source, place }),
                 _ => self.end_io(place),
             },
             Letter::Worked(cpu) => self.worked(cpu),
@@ -418,7 +418,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.in_disk += self.now.since(self.issued[rq.index()].0);
         self.tells(|| Happening::Served { rq, service: finished.service });
         match &self.labour {
-            Some(_) => self.toil(Work::Complete { rq, outcome }),
+            Some(_) => self.toil(CpuWork::Complete { rq, outcome }),
             None => self.complete(rq, outcome),
         }
     }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Range;
 
 use blksched::Catalogue;
-use blksched_simulate::experiment::{BUILTINS, Experiment, Outcome, Row};
+use blksched_simulate::experiment::{BUILTINS, Experiment, PublishedRow, RunOutcome};
 
 mod claims {
     pub mod bfq;
@@ -93,7 +93,7 @@ pub fn every_claim_fails(name: &str) {
 
 type RowName = (usize, String);
 /// What runs without a change came to, by name and seed.
-type Simulated = BTreeMap<(String, u64), Outcome>;
+type Simulated = BTreeMap<(String, u64), RunOutcome>;
 
 fn rows_that_break(name: &str, control: &Control, seeds: Range<u64>, simulated: &mut Simulated) -> Vec<RowName> {
     let meant = |place: usize, label: &str| {
@@ -131,11 +131,11 @@ fn outcomes(
     changes: &[Change],
     seeds: Range<u64>,
     simulated: &mut Simulated,
-) -> Vec<Outcome> {
+) -> Vec<RunOutcome> {
     let needed = needed(experiment);
     experiment.runs.retain(|run| needed.iter().any(|pattern| fits(pattern, &run.name)));
     let is_new_text = changes.iter().any(|change| matches!(change, Change::Text(..) | Change::Set(..)));
-    let of = |run: &mut blksched_simulate::experiment::Run| {
+    let of = |run: &mut blksched_simulate::experiment::ExperimentRun| {
         let is_usual = !changed(run, changes) && !is_new_text;
         let of_seed = |seed: u64| match is_usual {
             true => {
@@ -150,7 +150,7 @@ fn outcomes(
 }
 
 /// Sets what `changes` say of this run; is it another one then?
-fn changed(run: &mut blksched_simulate::experiment::Run, changes: &[Change]) -> bool {
+fn changed(run: &mut blksched_simulate::experiment::ExperimentRun, changes: &[Change]) -> bool {
     let mut is_changed = false;
     for change in changes {
         match change {
@@ -192,14 +192,14 @@ pub fn load(name: &str, changes: &[Change]) -> Experiment {
     Experiment::parse(name, name, &text, &Catalogue::builtin(), &beside).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn claimed(experiment: &Experiment) -> impl Iterator<Item = (usize, &Row)> {
+fn claimed(experiment: &Experiment) -> impl Iterator<Item = (usize, &PublishedRow)> {
     let tables = experiment.tables.iter().enumerate();
     tables.flat_map(|(place, table)| table.rows.iter().filter(|row| row.claimed).map(move |row| (place, row)))
 }
 
 /// Patterns of the runs that its rows need.
 fn needed(experiment: &Experiment) -> Vec<String> {
-    let of = |(_, row): (usize, &Row)| {
+    let of = |(_, row): (usize, &PublishedRow)| {
         let own = (!row.expression.names_every_run()).then(|| row.run.clone());
         row.expression.runs().into_iter().map(str::to_owned).chain(own).collect::<Vec<_>>()
     };

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use blksched_simulate::reality::so_far::{self, SoFar};
-use blksched_simulate::reality::{Cell, Judged, Row, Set, Setting, judge, read};
+use blksched_simulate::reality::{Cell, Judged, RealitySetting, Row, Set, judge, read};
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -42,12 +42,12 @@ impl Recorded {
     }
 
     /// How this setting is called on the page and in the list.
-    fn name(&self, setting: &Setting) -> String {
+    fn name(&self, setting: &RealitySetting) -> String {
         format!("{}{}", setting.name, self.suffix)
     }
 
     /// What the way to the disk adds \[us\], and the cells.
-    fn cells(&self, setting: &Setting) -> (f64, Vec<Cell>) {
+    fn cells(&self, setting: &RealitySetting) -> (f64, Vec<Cell>) {
         let own = |row: &&Row| row.setting == setting.name && !setting.without.contains(&row.job);
         let named = |row: &Row| Row { setting: self.name(setting), ..row.clone() };
         let own: Vec<Row> = self.measured.iter().filter(own).map(named).collect();
@@ -94,7 +94,7 @@ fn summary(page: &mut String, (name, chain_us): (&str, f64), judged: &Judged) {
 }
 
 /// The same for the program.
-fn line(own: &Recorded, setting: &Setting, judged: &Judged) -> String {
+fn line(own: &Recorded, setting: &RealitySetting, judged: &Judged) -> String {
     let whole = |(some, all): (usize, usize)| (some as u32, all as u32);
     let percent = |part: f64| (100.0 * judged.error(part)).round() as u32;
     let disk = own.set.bench(setting, 0.0).expect("a disk").disk;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use blksched_disks::DiskSpec;
-use blksched_simulate::reality::{Row, Set, Setting, Switched};
+use blksched_simulate::reality::{RealitySetting, Row, Set, Switched};
 
 use super::fio;
 use super::groups::Groups;
@@ -15,7 +15,7 @@ use crate::timed_disk::TimedDisk;
 
 pub struct Chain<'a> {
     set: &'a Set,
-    setting: &'a Setting,
+    setting: &'a RealitySetting,
     disk: TimedDisk,
     folder: PathBuf,
     rotational: bool,
@@ -31,7 +31,13 @@ pub struct Ran {
 }
 
 impl<'a> Chain<'a> {
-    pub fn make(set: &'a Set, setting: &'a Setting, spec: &DiskSpec, folder: &Path, nth: usize) -> Result<Chain<'a>> {
+    pub fn make(
+        set: &'a Set,
+        setting: &'a RealitySetting,
+        spec: &DiskSpec,
+        folder: &Path,
+        nth: usize,
+    ) -> Result<Chain<'a>> {
         let name = format!("blksched-{}-{nth}", std::process::id());
         let folder = folder.join(&name);
         let disk = TimedDisk::mount(spec, &folder.join("disk"))?;

@@ -2,7 +2,7 @@
 //! scheduler: within 10 % of the model alone.
 
 use anyhow::Result;
-use blksched_simulate::reality::{Row, Set, Setting};
+use blksched_simulate::reality::{RealitySetting, Row, Set};
 
 use super::chain::Chain;
 
@@ -17,13 +17,13 @@ pub fn job(depth: u32) -> String {
 }
 
 /// What is wrong with it, and what was seen.
-pub fn refused(set: &Set, setting: &Setting, chain: &Chain<'_>) -> Result<(Option<String>, String)> {
+pub fn refused(set: &Set, setting: &RealitySetting, chain: &Chain<'_>) -> Result<(Option<String>, String)> {
     let rows = |depth| chain.run("self-check", &job(depth), "none", 0).map(|ran| (depth, ran.rows));
     held(set, setting, &[rows(1)?, rows(setting.tags)?])
 }
 
 /// The same of what was measured at these depths.
-pub fn held(set: &Set, setting: &Setting, measured: &[(u32, Vec<Row>)]) -> Result<(Option<String>, String)> {
+pub fn held(set: &Set, setting: &RealitySetting, measured: &[(u32, Vec<Row>)]) -> Result<(Option<String>, String)> {
     let (mut seen, mut refused) = (Vec::new(), None);
     for (depth, rows) in measured {
         let real = rate(rows);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blksched_simulate::reality::{Row, Set, Setting};
+use blksched_simulate::reality::{RealitySetting, Row, Set};
 
 use super::work::Found;
 use super::{Job, check, fio};
@@ -72,7 +72,7 @@ impl Drive {
 ///
 /// # Errors
 /// If the guest cannot be made, or does not come to its end.
-pub fn run(set: &Set, setting: &Setting, jobs: &[Job], how: &How<'_>) -> Result<(String, Found)> {
+pub fn run(set: &Set, setting: &RealitySetting, jobs: &[Job], how: &How<'_>) -> Result<(String, Found)> {
     let spec = setting.spec(0.0).map_err(anyhow::Error::msg)?;
     let (folder, repeats) = (how.folder.join("guest"), how.repeats);
     fs::create_dir_all(&folder)?;
@@ -117,7 +117,7 @@ pub fn run(set: &Set, setting: &Setting, jobs: &[Job], how: &How<'_>) -> Result<
 }
 
 /// The rows without those of the check, or none if the guest was too slow.
-fn checked(set: &Set, setting: &Setting, found: Found) -> Result<Found> {
+fn checked(set: &Set, setting: &RealitySetting, found: Found) -> Result<Found> {
     let Found { rows, mut refused } = found;
     let (checks, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.job.starts_with(CHECK));
     let at = |depth: u32| checks.iter().filter(|row| row.job == format!("{CHECK}{depth}")).cloned().collect();
@@ -224,7 +224,7 @@ fn serve(model: &Path, bytes: u64, socket: &Path) -> Result<Command> {
     Ok(serve)
 }
 
-fn read(console: &str, setting: &Setting) -> Result<(String, Found)> {
+fn read(console: &str, setting: &RealitySetting) -> Result<(String, Found)> {
     let version = console.lines().find_map(|line| line.strip_prefix("GUEST ")).context("the guest says no version")?;
     let numbers: Vec<&str> = version.trim().split(['.', '-']).take(2).collect();
     let mut found = Found::default();
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_stands_on_the_console_becomes_rows_and_what_failed_is_named() {
-        let setting = Setting {
+        let setting = RealitySetting {
             name: "slow".to_owned(),
             disk: (String::new(), String::new()),
             tags: 4,

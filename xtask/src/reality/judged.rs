@@ -2,7 +2,7 @@
 //! of at most 30 % in nine of ten, and all verdicts right but one of each disk.
 
 use anyhow::Result;
-use blksched_simulate::reality::{Cell, Row, Set, Setting, judge};
+use blksched_simulate::reality::{Cell, RealitySetting, Row, Set, judge};
 
 use super::{Job, of};
 use crate::Verdict;
@@ -19,7 +19,7 @@ pub fn report(set: &Set, jobs: &[Job], rows: &[Row]) -> Result<Verdict> {
     Ok(Verdict::when(good))
 }
 
-fn one(set: &Set, setting: &Setting, jobs: &[Job], rows: &[Row]) -> Result<bool, String> {
+fn one(set: &Set, setting: &RealitySetting, jobs: &[Job], rows: &[Row]) -> Result<bool, String> {
     let calibrating = jobs.iter().find(|job| job.name == set.calibrates);
     let chain = match calibrating {
         Some(job) => set.fitted(setting, &job.text, rows)?,

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use blksched_simulate::reality::{Row, Set, Setting};
+use blksched_simulate::reality::{RealitySetting, Row, Set};
 
 use super::chain::Chain;
 use super::workers::Workers;
@@ -29,7 +29,7 @@ struct Task<'a> {
 /// What is to be done on one setting.
 pub struct Work<'a> {
     pub set: &'a Set,
-    pub setting: &'a Setting,
+    pub setting: &'a RealitySetting,
     pub jobs: &'a [Job],
     pub schedulers: &'a [String],
     pub repeats: u32,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use blksched::{Catalogue, Dir, Instant, Op, Span};
 use blksched_measure::{Quantity, Reasons};
 use blksched_simulate::Trial;
-use blksched_simulate::story::{Close, Log, Onlooker, Sent, parting};
+use blksched_simulate::story::{Close, DecisionLog, Onlooker, Sent, parting};
 use serde_json::{Value, json};
 
 use crate::args::CompareArguments;
@@ -73,7 +73,7 @@ pub(super) fn run(
 }
 
 fn log(trial: &Trial) -> Result<Vec<Sent>, Failure> {
-    before(trial, Log::default()).map(|log| log.sent)
+    before(trial, DecisionLog::default()).map(|log| log.sent)
 }
 
 fn before<O: Onlooker + 'static>(trial: &Trial, onlooker: O) -> Result<O, Failure> {

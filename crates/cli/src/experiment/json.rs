@@ -3,7 +3,7 @@
 
 use blksched::Dir;
 use blksched_measure::{Cause, Sample};
-use blksched_simulate::experiment::{Fit, Outcome, RowAnswer, Run};
+use blksched_simulate::experiment::{ExperimentRun, FittedSetting, RowAnswer, RunOutcome};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -40,8 +40,8 @@ struct Reason<'a> {
     why: &'a str,
 }
 
-fn reasons(all: &[Fit]) -> Vec<Reason<'_>> {
-    all.iter().map(|Fit { what, value, why }| Reason { what, value: number_or_text(value), why }).collect()
+fn reasons(all: &[FittedSetting]) -> Vec<Reason<'_>> {
+    all.iter().map(|FittedSetting { what, value, why }| Reason { what, value: number_or_text(value), why }).collect()
 }
 
 /// A number that is none (a run that did not end) is `null`.
@@ -99,7 +99,7 @@ fn report(answered: &Answered) -> JsonReport<'_> {
 }
 
 /// One run, with all its settings, and what its requests waited for over all seeds.
-fn run_of(run: &Run, outcomes: &[Outcome]) -> Value {
+fn run_of(run: &ExperimentRun, outcomes: &[RunOutcome]) -> Value {
     let scene = &run.scene;
     let built = scene.elevator.build();
     let tunables = built.elevator.tunables();
@@ -135,7 +135,7 @@ fn run_of(run: &Run, outcomes: &[Outcome]) -> Value {
 }
 
 /// Where a request's time in the queue went, mean over all of this direction.
-fn waits(dir: Dir, outcomes: &[Outcome]) -> Value {
+fn waits(dir: Dir, outcomes: &[RunOutcome]) -> Value {
     let requests: u64 = outcomes.iter().map(|outcome| outcome.reasons.waiting(dir).requests()).sum();
     let on = |cause: Cause| {
         let ns = outcomes.iter().map(|outcome| outcome.reasons.waiting(dir).on(cause).as_ns() as f64).sum::<f64>();

@@ -1,6 +1,6 @@
 //! `--vmstat`: each run second by second, in vmstat's layout. What is not simulated shows a dash.
 
-use blksched_simulate::experiment::{Experiment, Outcome, Second};
+use blksched_simulate::experiment::{Experiment, RunOutcome, Second};
 
 const HEAD: &str = concat!(
     "   procs                      memory      swap          io     system         cpu\n",
@@ -8,8 +8,8 @@ const HEAD: &str = concat!(
 );
 
 /// The first seed's runs.
-pub(super) fn text(experiment: &Experiment, outcomes: &[Outcome], seeds: usize) -> String {
-    let run = |(nth, run): (usize, &blksched_simulate::experiment::Run)| {
+pub(super) fn text(experiment: &Experiment, outcomes: &[RunOutcome], seeds: usize) -> String {
+    let run = |(nth, run): (usize, &blksched_simulate::experiment::ExperimentRun)| {
         let lines: String =
             outcomes[nth * seeds].timeline.seconds().iter().map(|second| line(second, experiment.timer)).collect();
         format!("{}, seed {}\n{HEAD}{lines}\n", run.name, experiment.first_seed)

@@ -12,7 +12,7 @@ use blksched::author::RequestId;
 use blksched::{Catalogue, Command, Instant, Listener, Reason, Tag};
 use blksched_calls::{PlayStep, play};
 use blksched_disks::Activity;
-use blksched_simulate::story::{Asked, Begun, Happening, IoId, Shared, Storyteller};
+use blksched_simulate::story::{Begun, Happening, IoId, SharedOnlooker, StoriesAsked, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};
 
 use super::arguments::ExplainArguments;
@@ -78,7 +78,7 @@ pub(super) fn explain(
     log: &CallLog,
     names: &Names,
     outputs: &Outputs,
-    asked: Asked,
+    asked: StoriesAsked,
     catalogue: &Catalogue,
 ) -> Result<(ServerRecord, Storyteller), Failure> {
     look_on(unknown_disk(asked), names, outputs, |onlooker| {
@@ -88,12 +88,17 @@ pub(super) fn explain(
 }
 
 /// The one that writes back is the server's client. Nothing is known of the device's inside.
-pub(crate) fn unknown_disk(asked: Asked) -> Storyteller {
+pub(crate) fn unknown_disk(asked: StoriesAsked) -> Storyteller {
     Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX)
 }
 
 /// The calls of a log, before an onlooker; when they ended.
-pub(crate) fn replay(file: &str, log: &CallLog, onlooker: Shared, catalogue: &Catalogue) -> Result<Instant, Failure> {
+pub(crate) fn replay(
+    file: &str,
+    log: &CallLog,
+    onlooker: SharedOnlooker,
+    catalogue: &Catalogue,
+) -> Result<Instant, Failure> {
     let driver = RefCell::new(DriverTeller::new(onlooker.clone()));
     let played = play(log, catalogue, Ear(onlooker), |at, step| driver.borrow_mut().step(at, step));
     played.map_err(|error| Failure::Input(format!("{file}:{error}")))?;
@@ -101,7 +106,7 @@ pub(crate) fn replay(file: &str, log: &CallLog, onlooker: Shared, catalogue: &Ca
 }
 
 /// Tells the queue's reasons.
-struct Ear(Shared);
+struct Ear(SharedOnlooker);
 
 impl Listener for Ear {
     fn hear(&mut self, at: Instant, reason: Reason) {
@@ -111,7 +116,7 @@ impl Listener for Ear {
 
 /// Tells what the driver did, with names for I/Os that are used again.
 struct DriverTeller {
-    onlooker: Shared,
+    onlooker: SharedOnlooker,
     ios: BTreeMap<Tag, IoId>,
     free: Vec<IoId>,
     made: u64,
@@ -120,7 +125,7 @@ struct DriverTeller {
 }
 
 impl DriverTeller {
-    fn new(onlooker: Shared) -> DriverTeller {
+    fn new(onlooker: SharedOnlooker) -> DriverTeller {
         DriverTeller {
             onlooker,
             ios: BTreeMap::new(),

@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use blksched::{Instant, SubmitterId};
 use blksched_measure::Reasons;
-use blksched_simulate::story::{Asked, BlockTrace, Part, Picture, Shared, Story, Storyteller, Together, Words};
+use blksched_simulate::story::{
+    BlockTrace, Part, Picture, SharedOnlooker, StoriesAsked, Story, Storyteller, Together, Words,
+};
 use blksched_simulate::{Findings, Trial};
 use clap::Args;
 
@@ -56,7 +58,7 @@ pub(crate) fn watch(
     trial: &Trial,
     names: &Names,
     outputs: &Outputs,
-    asked: Asked,
+    asked: StoriesAsked,
     reasons: Reasons,
 ) -> Result<(Findings, Storyteller), Failure> {
     look_on(trial.storyteller(asked), names, outputs, |onlooker| {
@@ -71,7 +73,7 @@ pub(super) fn look_on<T>(
     teller: Storyteller,
     names: &Names,
     outputs: &Outputs,
-    run: impl FnOnce(Shared) -> Result<(T, Instant), Failure>,
+    run: impl FnOnce(SharedOnlooker) -> Result<(T, Instant), Failure>,
 ) -> Result<(T, Storyteller), Failure> {
     let block_trace = outputs.blktrace.as_deref().map(|path| {
         let (names, told) = (names.clone(), names.clone());
@@ -79,8 +81,8 @@ pub(super) fn look_on<T>(
         Ok::<_, Failure>((path, shared(BlockTrace::new(create(path)?, Box::new(move |by| names.process(by)), words))))
     });
     let block_trace = block_trace.transpose()?;
-    let with = |onlooker: Shared| match &block_trace {
-        Some((_, trace)) => shared(Together(vec![onlooker, trace.clone()])) as Shared,
+    let with = |onlooker: SharedOnlooker| match &block_trace {
+        Some((_, trace)) => shared(Together(vec![onlooker, trace.clone()])) as SharedOnlooker,
         None => onlooker,
     };
     let (found, teller) = match outputs.perfetto.as_deref() {

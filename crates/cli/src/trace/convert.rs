@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use blksched_simulate::recording::{Info, Io, Ios};
+use blksched_simulate::recording::{Info, Ios, TraceIo};
 
 use super::ConvertArguments;
 use super::write::{To, TraceWriter, Whose};
@@ -106,7 +106,7 @@ impl Bases {
         Ok(Bases { devices: devices.collect(), processes: processes.collect(), first: info.first().unwrap_or(0) })
     }
 
-    fn hide(&self, io: &mut Io, whose: &mut Whose) {
+    fn hide(&self, io: &mut TraceIo, whose: &mut Whose) {
         let (number, begin) = self.devices.get(&io.event.device).copied().unwrap_or_default();
         let process = self.processes.get(&io.event.pid).copied().unwrap_or_default();
         io.event.start -= begin;

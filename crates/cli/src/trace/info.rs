@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use blksched::Span;
 use blksched_measure::{Histogram, Quantity};
-use blksched_simulate::recording::{Asked, Info, Met, Share, Stream};
+use blksched_simulate::recording::{Info, LoadAsked, LoadShare, Met, Stream};
 use serde_json::{Value, json};
 
 use super::InfoArguments;
@@ -90,8 +90,8 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
 }
 
 /// "310 (77.5 %), 12.1 MiB, 4 % sequential, took 5.1ms at the median, 22ms at p99"
-fn in_words(asked: &Asked, of: u64) -> String {
-    let Asked { ios, bytes, sequential, latency } = asked;
+fn in_words(asked: &LoadAsked, of: u64) -> String {
+    let LoadAsked { ios, bytes, sequential, latency } = asked;
     let part = |some: u64, of: u64| 100.0 * some as f64 / of.max(1) as f64;
     let took = latency.as_deref().map_or(String::new(), |latency| {
         let few = if latency.count() < *ios { format!(" ({} of them)", latency.count()) } else { String::new() };
@@ -188,7 +188,7 @@ fn size((&sectors, &ios): (&u32, &u64)) -> Value {
     json!({ "bytes": u64::from(sectors) * 512, "ios": ios })
 }
 
-fn told(share: &Share) -> Value {
+fn told(share: &LoadShare) -> Value {
     json!({ "ios": share.ios, "bytes": share.bytes })
 }
 

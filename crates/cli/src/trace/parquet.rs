@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use blksched_simulate::recording::Io;
+use blksched_simulate::recording::TraceIo;
 
 use super::write::{Whose, word};
 use crate::rows::Sheet;
@@ -27,7 +27,7 @@ impl<W: Write + Send> RowWriter<W> {
         Sheet::new(out, SCHEMA).map(RowWriter)
     }
 
-    pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    pub fn io(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         let event = &io.event;
         self.0.row([
             event.time.into(),
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use crate::rows::GROUP;
 
-    fn read(time: u64, response: Option<u64>) -> Io {
+    fn read(time: u64, response: Option<u64>) -> TraceIo {
         let event = Event {
             time,
             what: What::Queue,
@@ -69,7 +69,7 @@ mod tests {
             hints: Hints::default(),
             durability: Durability::default(),
         };
-        Io { event, response }
+        TraceIo { event, response }
     }
 
     #[test]

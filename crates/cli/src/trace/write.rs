@@ -7,7 +7,7 @@ use std::path::Path;
 
 use blksched::Op;
 use blksched::author::Waiter;
-use blksched_simulate::recording::{Io, Stream};
+use blksched_simulate::recording::{Stream, TraceIo};
 use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
 use blksched_workloads::replay;
 use clap::ValueEnum;
@@ -48,7 +48,7 @@ pub(super) struct Whose {
 }
 
 impl Whose {
-    pub fn of(io: &Io, stream: &Stream) -> Whose {
+    pub fn of(io: &TraceIo, stream: &Stream) -> Whose {
         let process = stream.names().get(&io.event.pid).cloned();
         Whose { device: stream.device(io.event.device), process: process.unwrap_or_else(|| io.event.pid.to_string()) }
     }
@@ -86,7 +86,7 @@ impl<W: Write + Send> TraceWriter<W> {
         Ok(TraceWriter::Plain(Box::new(Plain::new(out, to)?)))
     }
 
-    pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    pub fn io(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         match self {
             TraceWriter::Plain(plain) => plain.io(io, whose),
             TraceWriter::Parquet(rows) => rows.io(io, whose),
@@ -147,7 +147,7 @@ impl<W: Write> Plain<W> {
         })
     }
 
-    pub fn io(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    pub fn io(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         self.written += 1;
         match self.to {
             Lines::Csv => self.row(io, whose),
@@ -169,7 +169,7 @@ impl<W: Write> Plain<W> {
         self.out.flush()
     }
 
-    fn row(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    fn row(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         let (event, response) = (&io.event, io.response.map_or(String::new(), |ns| ns.to_string()));
         let word = word(event);
         let (offset, size) = (event.start * 512, u64::from(event.sectors) * 512);
@@ -178,7 +178,7 @@ impl<W: Write> Plain<W> {
         writeln!(self.out, "{},{disk},{process},{word},{offset},{size},{response}", event.time)
     }
 
-    fn iolog(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    fn iolog(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         let event = &io.event;
         let first = *self.first.get_or_insert(event.time);
         let at = event.time - first;
@@ -196,7 +196,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn events(&mut self, io: &Io, whose: &Whose) -> io::Result<()> {
+    fn events(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         let event = &io.event;
         self.complete_until(event.time)?;
         if self.named.insert(event.pid) {

@@ -9,7 +9,7 @@ use blksched::{Instant, Span};
 use super::expression::{Expression, fits};
 use super::measures::{Measure, Needs, window_of};
 use super::outcome::{Keeps, OutcomeObserver};
-use super::spec::{Experiment, Part, Run};
+use super::spec::{Experiment, ExperimentRun, SentencePart};
 
 /// What is asked of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Asked {
         !self.whole && now >= self.until && self.exits.iter().all(|&nth| seen.processes[nth].ended.is_some())
     }
 
-    fn add(&mut self, run: &Run, measure: &Measure, words: &[String]) {
+    fn add(&mut self, run: &ExperimentRun, measure: &Measure, words: &[String]) {
         match measure.needs {
             Needs::Exit => {
                 let meant = |nth: &usize| fits(&words[0], &run.processes[*nth]) && !self.exits.contains(nth);
@@ -57,10 +57,10 @@ impl Asked {
 }
 
 /// What is computed there, if anything is.
-fn number(part: &Part) -> Option<&Expression> {
+fn number(part: &SentencePart) -> Option<&Expression> {
     match part {
-        Part::Number(expression, _) => Some(expression),
-        Part::Words(_) => None,
+        SentencePart::Number(expression, _) => Some(expression),
+        SentencePart::Words(_) => None,
     }
 }
 

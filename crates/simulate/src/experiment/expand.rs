@@ -1,19 +1,19 @@
 //! From `[[run]]` with its sweeps to the runs themselves.
 
 use super::reader::{ExperimentError, Leaf, Located, Section, Source};
-use super::scene::Setting;
+use super::scene::SceneSetting;
 
 /// One run: its name and everything that is set for it.
 #[derive(Clone, Debug)]
 pub(super) struct RunSpec {
     pub(super) name: Located<String>,
-    pub(super) settings: Vec<Setting>,
+    pub(super) settings: Vec<SceneSetting>,
     /// The addresses of its sweeps, and those that the machine explains.
     pub(super) explained: Vec<String>,
 }
 
 /// Every run of a `[[run]]` table on top of what is set for all.
-pub(super) fn runs(section: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, ExperimentError> {
+pub(super) fn runs(section: &Section<'_>, base: &[SceneSetting]) -> Result<Vec<RunSpec>, ExperimentError> {
     let name = section.needs_text("name")?;
     let mut settings = base.to_vec();
     for (address, values) in section.leaves_below("set")? {
@@ -47,9 +47,9 @@ fn vary(run: &RunSpec, (address, values): &Leaf) -> Vec<RunSpec> {
 }
 
 /// The last word counts.
-pub(super) fn replace(settings: &mut Vec<Setting>, address: &Located<String>, value: &Located<String>) {
+pub(super) fn replace(settings: &mut Vec<SceneSetting>, address: &Located<String>, value: &Located<String>) {
     settings.retain(|setting| setting.address != address.value);
-    settings.push(Setting { address: address.value.clone(), value: value.value.clone(), at: value.at.clone() });
+    settings.push(SceneSetting { address: address.value.clone(), value: value.value.clone(), at: value.at.clone() });
 }
 
 fn check_name(source: Source<'_>, run: &RunSpec) -> Result<(), ExperimentError> {

@@ -13,20 +13,20 @@
 //! what does not hold, or is about a value that does not exist, 0.
 
 use super::measures::{Measure, measure_names, measure_of};
-use super::outcome::Outcome;
+use super::outcome::RunOutcome;
 
 /// An expression that was understood.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    node: Node,
+    node: ExpressionNode,
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum ExpressionNode {
     Number(f64),
     Measure { measure: &'static Measure, words: Vec<String>, run: Option<String> },
-    Reduce(Reducer, Box<Node>),
-    Combine(Operator, Box<Node>, Box<Node>),
+    Reduce(Reducer, Box<ExpressionNode>),
+    Combine(Operator, Box<ExpressionNode>, Box<ExpressionNode>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct Misunderstood {
 }
 
 /// One seed's outcomes, by the names of their runs.
-pub type Outcomes<'a> = dyn Fn(&str) -> Vec<&'a Outcome> + 'a;
+pub type Outcomes<'a> = dyn Fn(&str) -> Vec<&'a RunOutcome> + 'a;
 
 impl Expression {
     /// Understand `text`.
@@ -101,7 +101,7 @@ impl Expression {
     pub fn runs(&self) -> Vec<&str> {
         let mut runs = Vec::new();
         self.node.visit(&mut |node| {
-            if let Node::Measure { run: Some(run), .. } = node {
+            if let ExpressionNode::Measure { run: Some(run), .. } = node {
                 runs.push(run.as_str());
             }
         });
@@ -112,7 +112,7 @@ impl Expression {
     pub(super) fn measures(&self) -> Vec<(&'static Measure, &[String], Option<&str>)> {
         let mut found = Vec::new();
         self.node.visit(&mut |node| {
-            if let Node::Measure { measure, words, run } = node {
+            if let ExpressionNode::Measure { measure, words, run } = node {
                 found.push((*measure, words.as_slice(), run.as_deref()));
             }
         });
@@ -123,7 +123,7 @@ impl Expression {
     pub fn processes(&self) -> Vec<&str> {
         let mut found = Vec::new();
         self.node.visit(&mut |node| {
-            if let Node::Measure { measure, words, .. } = node {
+            if let ExpressionNode::Measure { measure, words, .. } = node {
                 let named = measure.arguments.iter().zip(words).filter(|(argument, _)| argument.is_process());
                 found.extend(named.map(|(_, word)| word.as_str()));
             }
@@ -134,18 +134,18 @@ impl Expression {
     /// Does it name a run for each of its measures?
     pub fn names_every_run(&self) -> bool {
         let mut all = true;
-        self.node.visit(&mut |node| all &= !matches!(node, Node::Measure { run: None, .. }));
+        self.node.visit(&mut |node| all &= !matches!(node, ExpressionNode::Measure { run: None, .. }));
         all
     }
 }
 
-impl Node {
-    fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a Node)) {
+impl ExpressionNode {
+    fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a ExpressionNode)) {
         look(self);
         match self {
-            Node::Number(_) | Node::Measure { .. } => {}
-            Node::Reduce(_, inner) => inner.visit(look),
-            Node::Combine(_, left, right) => {
+            ExpressionNode::Number(_) | ExpressionNode::Measure { .. } => {}
+            ExpressionNode::Reduce(_, inner) => inner.visit(look),
+            ExpressionNode::Combine(_, left, right) => {
                 left.visit(look);
                 right.visit(look);
             }
@@ -154,13 +154,13 @@ impl Node {
 
     fn values(&self, here: &str, outcomes: &Outcomes<'_>) -> Vec<f64> {
         match self {
-            Node::Number(number) => vec![*number],
-            Node::Measure { measure, words, run } => {
+            ExpressionNode::Number(number) => vec![*number],
+            ExpressionNode::Measure { measure, words, run } => {
                 let of = outcomes(run.as_deref().unwrap_or(here));
                 of.into_iter().flat_map(|outcome| (measure.values)(outcome, words)).collect()
             }
-            Node::Reduce(reducer, inner) => vec![reducer.of(inner.values(here, outcomes))],
-            Node::Combine(operator, left, right) => {
+            ExpressionNode::Reduce(reducer, inner) => vec![reducer.of(inner.values(here, outcomes))],
+            ExpressionNode::Combine(operator, left, right) => {
                 operator.of(left.values(here, outcomes), right.values(here, outcomes))
             }
         }
@@ -231,7 +231,7 @@ impl<'t> Parser<'t> {
         word.trim_end()
     }
 
-    fn claim(&mut self) -> Result<Node, Misunderstood> {
+    fn claim(&mut self) -> Result<ExpressionNode, Misunderstood> {
         let left = self.sum()?;
         let operator = match () {
             () if self.take('<') => Operator::AtMost,
@@ -241,10 +241,10 @@ impl<'t> Parser<'t> {
         if !self.take('=') {
             return Err(self.expected("`=`, as in `<=`"));
         }
-        Ok(Node::Combine(operator, Box::new(left), Box::new(self.sum()?)))
+        Ok(ExpressionNode::Combine(operator, Box::new(left), Box::new(self.sum()?)))
     }
 
-    fn sum(&mut self) -> Result<Node, Misunderstood> {
+    fn sum(&mut self) -> Result<ExpressionNode, Misunderstood> {
         let mut left = self.product()?;
         loop {
             let operator = match () {
@@ -252,11 +252,11 @@ impl<'t> Parser<'t> {
                 () if self.take('-') => Operator::Subtract,
                 () => return Ok(left),
             };
-            left = Node::Combine(operator, Box::new(left), Box::new(self.product()?));
+            left = ExpressionNode::Combine(operator, Box::new(left), Box::new(self.product()?));
         }
     }
 
-    fn product(&mut self) -> Result<Node, Misunderstood> {
+    fn product(&mut self) -> Result<ExpressionNode, Misunderstood> {
         let mut left = self.operand()?;
         loop {
             let operator = match () {
@@ -264,31 +264,35 @@ impl<'t> Parser<'t> {
                 () if self.take('/') => Operator::Divide,
                 () => return Ok(left),
             };
-            left = Node::Combine(operator, Box::new(left), Box::new(self.operand()?));
+            left = ExpressionNode::Combine(operator, Box::new(left), Box::new(self.operand()?));
         }
     }
 
-    fn operand(&mut self) -> Result<Node, Misunderstood> {
+    fn operand(&mut self) -> Result<ExpressionNode, Misunderstood> {
         if self.take('(') {
             let inner = self.claim()?;
             return if self.take(')') { Ok(inner) } else { Err(self.expected("`)`")) };
         }
         let word = self.until(|c| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
         if let Ok(number) = word.parse() {
-            return Ok(Node::Number(number));
+            return Ok(ExpressionNode::Number(number));
         }
         if word.is_empty() || !self.take('(') {
             return Err(self.expected("a number, `(`, or a measure as in finish(cat)"));
         }
         if let Some((_, reducer)) = REDUCERS.iter().find(|(name, _)| *name == word) {
             let inner = Box::new(self.sum()?);
-            return if self.take(')') { Ok(Node::Reduce(*reducer, inner)) } else { Err(self.expected("`)`")) };
+            return if self.take(')') {
+                Ok(ExpressionNode::Reduce(*reducer, inner))
+            } else {
+                Err(self.expected("`)`"))
+            };
         }
         self.measure(word)
     }
 
     /// Behind `word(`.
-    fn measure(&mut self, word: &str) -> Result<Node, Misunderstood> {
+    fn measure(&mut self, word: &str) -> Result<ExpressionNode, Misunderstood> {
         let Some(measure) = measure_of(word) else {
             let known = REDUCERS.iter().map(|(name, _)| *name).chain(measure_names()).collect();
             return Err(Misunderstood { problem: format!("`{word}` is not a measure"), known, word: word.to_owned() });
@@ -303,7 +307,7 @@ impl<'t> Parser<'t> {
         }
         measure.check(&words)?;
         let run = if self.take('@') { Some(self.run()?) } else { None };
-        Ok(Node::Measure { measure, words, run })
+        Ok(ExpressionNode::Measure { measure, words, run })
     }
 
     fn run(&mut self) -> Result<String, Misunderstood> {

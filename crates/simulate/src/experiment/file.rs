@@ -7,8 +7,8 @@ use super::expression::fits;
 use super::machine::Machine;
 use super::reader::{ExperimentError, Located, Section, Source};
 use super::rows::{Rows, TABLE};
-use super::scene::{Director, RESERVED, Setting, WorkloadSpec, kind};
-use super::spec::{Experiment, Fit, Run};
+use super::scene::{Director, RESERVED, SceneSetting, WorkloadSpec, kind};
+use super::spec::{Experiment, ExperimentRun, FittedSetting};
 
 const TOP: &[&str] = &[
     "title",
@@ -41,7 +41,7 @@ const TIME: Span = Span::from_secs(60);
 const TIMER: u32 = 1000;
 
 /// Reads the text of a file that the experiment names, or says why it cannot.
-pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+pub type FileReader<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 impl Experiment {
     /// Understand `text`. `file` is what complaints call it, `name` what the experiment is called; job files that it
@@ -54,7 +54,7 @@ impl Experiment {
         file: &str,
         text: &str,
         catalogue: &Catalogue,
-        files: Files<'_>,
+        files: FileReader<'_>,
     ) -> Result<Experiment, ExperimentError> {
         let source = Source { file, text };
         let document = source.parse()?;
@@ -106,8 +106,8 @@ fn count(
 fn workloads(
     top: &Section<'_>,
     machine: &Machine,
-    files: Files<'_>,
-) -> Result<(Vec<WorkloadSpec>, Vec<Setting>), ExperimentError> {
+    files: FileReader<'_>,
+) -> Result<(Vec<WorkloadSpec>, Vec<SceneSetting>), ExperimentError> {
     const FROM: [&str; 3] = ["program", "builtin", "job"];
     let mut specs: Vec<WorkloadSpec> = Vec::new();
     let mut base = machine.settings.clone();
@@ -149,7 +149,7 @@ fn workloads(
 
 fn set(
     source: Source<'_>,
-    base: &mut Vec<Setting>,
+    base: &mut Vec<SceneSetting>,
     address: &Located<String>,
     values: &[Located<String>],
 ) -> Result<(), ExperimentError> {
@@ -162,7 +162,7 @@ fn set(
     Ok(())
 }
 
-fn run_specs(top: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, ExperimentError> {
+fn run_specs(top: &Section<'_>, base: &[SceneSetting]) -> Result<Vec<RunSpec>, ExperimentError> {
     let mut specs: Vec<RunSpec> = Vec::new();
     for section in top.sections("run", RUN)? {
         for spec in expand::runs(&section, base)? {
@@ -176,7 +176,7 @@ fn run_specs(top: &Section<'_>, base: &[Setting]) -> Result<Vec<RunSpec>, Experi
     if specs.is_empty() { Err(top.missing("the key `run`")) } else { Ok(specs) }
 }
 
-fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Result<Run, ExperimentError> {
+fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Result<ExperimentRun, ExperimentError> {
     let scene = director.scene(&spec.settings, &spec.name.at)?;
     let processes = scene.names().map_err(|problem| director.source.complain(&spec.name.at, problem))?;
     let mut awaited = Vec::new();
@@ -193,9 +193,9 @@ fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Re
             ));
         }
     }
-    let setting = |setting: &Setting| (setting.address.clone(), setting.value.clone());
+    let setting = |setting: &SceneSetting| (setting.address.clone(), setting.value.clone());
     let settings = spec.settings.iter().map(setting).collect();
-    Ok(Run {
+    Ok(ExperimentRun {
         name: spec.name.value.clone(),
         scene,
         until: awaited,
@@ -211,8 +211,8 @@ fn reasons(
     top: &Section<'_>,
     name: &'static str,
     specs: &[RunSpec],
-    of_machine: Vec<Fit>,
-) -> Result<Vec<Fit>, ExperimentError> {
+    of_machine: Vec<FittedSetting>,
+) -> Result<Vec<FittedSetting>, ExperimentError> {
     let settings = || specs.iter().flat_map(|spec| &spec.settings);
     let value_of = |what: &str| settings().find(|setting| setting.address == what).map(|setting| setting.value.clone());
     let reason = |section: &Section<'_>| {
@@ -225,7 +225,7 @@ fn reasons(
                 top.source().unknown(&what.at, &problem, &what.value, known)
             })?,
         };
-        Ok(Fit { what: what.value, value, why: why.value })
+        Ok(FittedSetting { what: what.value, value, why: why.value })
     };
     of_machine.into_iter().map(Ok).chain(top.sections(name, &["what", "value", "why"])?.iter().map(reason)).collect()
 }

@@ -3,8 +3,8 @@
 
 use super::expand::{RunSpec, replace};
 use super::reader::{ExperimentError, Located, Section, Source, TextRange};
-use super::scene::Setting;
-use super::{Files, spec::Fit};
+use super::scene::SceneSetting;
+use super::{FileReader, spec::FittedSetting};
 
 const KEYS: &[&str] = &["title", "hz", "place", "disk", "queue", "host", "fit", "given", "assumed"];
 
@@ -13,16 +13,16 @@ const KEYS: &[&str] = &["title", "hz", "place", "disk", "queue", "host", "fit", 
 pub(super) struct Machine {
     pub(super) title: Option<String>,
     pub(super) hz: Option<u32>,
-    pub(super) settings: Vec<Setting>,
+    pub(super) settings: Vec<SceneSetting>,
     places: Vec<(String, String)>,
-    pub(super) fits: Vec<Fit>,
-    pub(super) given: Vec<Fit>,
-    pub(super) assumed: Vec<Fit>,
+    pub(super) fits: Vec<FittedSetting>,
+    pub(super) given: Vec<FittedSetting>,
+    pub(super) assumed: Vec<FittedSetting>,
 }
 
 impl Machine {
     /// The one that `top` names.
-    pub(super) fn of(top: &Section<'_>, files: Files<'_>) -> Result<Machine, ExperimentError> {
+    pub(super) fn of(top: &Section<'_>, files: FileReader<'_>) -> Result<Machine, ExperimentError> {
         let Some(name) = top.text("machine")? else { return Ok(Machine::default()) };
         let text = files(&name.value)
             .map_err(|error| top.complain(&name.at, format!("the machine `{}`: {error}", name.value)))?;
@@ -96,12 +96,12 @@ impl Machine {
     }
 
     /// Why its values are these; `what` is an address, or `place.NAME`.
-    fn reasons(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<Fit>, ExperimentError> {
+    fn reasons(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<FittedSetting>, ExperimentError> {
         let reason = |section: &Section<'_>| {
             let (what, why) = (section.needs_text("what")?, section.needs_text("why")?);
             let known = self.known();
             match known.iter().find(|(address, _)| *address == what.value) {
-                Some((_, value)) => Ok(Fit { what: what.value, value: (*value).clone(), why: why.value }),
+                Some((_, value)) => Ok(FittedSetting { what: what.value, value: (*value).clone(), why: why.value }),
                 None => {
                     let problem = format!("`{}` is set nowhere", what.value);
                     let known = known.iter().map(|(address, _)| address.as_str());

@@ -11,7 +11,7 @@ mod turns;
 use blksched::Span;
 
 use super::expression::Misunderstood;
-use super::outcome::Outcome;
+use super::outcome::RunOutcome;
 pub(super) use argument::Argument;
 
 /// What of a run a measure needs: how long it must go on, and what must be kept meanwhile.
@@ -45,7 +45,7 @@ pub struct Measure {
     /// How much of a run it needs.
     pub(super) needs: Needs,
     /// Its values in a run; the words are the arguments, checked.
-    pub(super) values: fn(&Outcome, &[String]) -> Vec<f64>,
+    pub(super) values: fn(&RunOutcome, &[String]) -> Vec<f64>,
 }
 
 /// Every measure.

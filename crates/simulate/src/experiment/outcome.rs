@@ -6,17 +6,17 @@ use blksched_disks::Activity;
 use blksched_measure::{AskedAndGiven, Completion, Moments, Reasons};
 
 use super::tally::Tally;
-use super::timeline::Timeline;
+use super::timeline::RunTimeline;
 use crate::hash::TraceHash;
 use crate::world::Observer;
 
 /// What one run came to.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Every process, in the order of its submitter.
     pub processes: Vec<ProcessOutcome>,
     /// What happened in each second.
-    pub timeline: Timeline,
+    pub timeline: RunTimeline,
     /// Why everything was as it was.
     pub reasons: Reasons,
     /// What `reasons` does not keep.
@@ -91,7 +91,7 @@ pub(super) struct Ear {
     keeps_seconds: bool,
     pub(super) reasons: Reasons,
     pub(super) tally: Tally,
-    pub(super) timeline: Timeline,
+    pub(super) timeline: RunTimeline,
 }
 
 impl Ear {

@@ -1,12 +1,12 @@
 //! The answer of an experiment: each row beside what was published, and whether it lies inside its bound.
 
 use super::expression::Expression;
-use super::outcome::Outcome;
-use super::spec::{Experiment, Part, Row, Sentence, Statistic, TableSpec};
+use super::outcome::RunOutcome;
+use super::spec::{Experiment, PublishedRow, Sentence, SentencePart, Statistic, TableSpec};
 
 /// What an experiment came to.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct ExperimentAnswer {
     /// Table by table.
     pub tables: Vec<TableAnswer>,
     /// What is printed as the source printed it.
@@ -57,7 +57,7 @@ pub struct RowAnswer {
     pub claimed: bool,
 }
 
-impl Answer {
+impl ExperimentAnswer {
     /// Every row.
     pub fn rows(&self) -> impl Iterator<Item = &RowAnswer> {
         self.tables.iter().flat_map(|table| &table.rows)
@@ -69,14 +69,14 @@ impl Answer {
     }
 }
 
-pub(super) fn answer(experiment: &Experiment, outcomes: &[Outcome]) -> Answer {
+pub(super) fn answer(experiment: &Experiment, outcomes: &[RunOutcome]) -> ExperimentAnswer {
     let seeds = outcomes.len() / experiment.runs.len();
     let seen = Seen { experiment, outcomes, seeds };
     let table = |table: &TableSpec| TableAnswer {
         title: table.title.clone(),
         rows: table.rows.iter().map(|row| seen.row(row)).collect(),
     };
-    Answer {
+    ExperimentAnswer {
         tables: experiment.tables.iter().map(table).collect(),
         shows: experiment.shows.iter().map(|sentence| seen.sentence(sentence, 1)).collect(),
         why: experiment.whys.iter().map(|sentence| seen.sentence(sentence, seeds)).collect(),
@@ -85,7 +85,7 @@ pub(super) fn answer(experiment: &Experiment, outcomes: &[Outcome]) -> Answer {
 
 struct Seen<'a> {
     experiment: &'a Experiment,
-    outcomes: &'a [Outcome],
+    outcomes: &'a [RunOutcome],
     seeds: usize,
 }
 
@@ -99,7 +99,7 @@ impl Seen<'_> {
         (0..self.seeds).map(of_seed).collect()
     }
 
-    fn row(&self, row: &Row) -> RowAnswer {
+    fn row(&self, row: &PublishedRow) -> RowAnswer {
         let values = self.per_seed(&row.run, &row.expression);
         let fold = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick).unwrap_or(f64::NAN);
         let (ours, ours_min, ours_max) = (row.statistic.of(&values), fold(f64::min), fold(f64::max));
@@ -123,9 +123,9 @@ impl Seen<'_> {
 
     /// Its numbers are means over the first `seeds` seeds.
     fn sentence(&self, sentence: &Sentence, seeds: usize) -> String {
-        let part = |part: &Part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Number(expression, places) => {
+        let part = |part: &SentencePart| match part {
+            SentencePart::Words(words) => words.clone(),
+            SentencePart::Number(expression, places) => {
                 let values = self.per_seed(&sentence.run, expression);
                 let values = &values[..seeds.min(values.len())];
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -137,7 +137,7 @@ impl Seen<'_> {
 }
 
 /// Is our value inside the row's bound? `None` if it has none.
-fn inside(row: &Row, ours: f64, (least, greatest): (f64, f64)) -> Option<bool> {
+fn inside(row: &PublishedRow, ours: f64, (least, greatest): (f64, f64)) -> Option<bool> {
     if row.low.is_none() && row.high.is_none() && !row.covers_mail {
         return None;
     }
@@ -168,8 +168,8 @@ pub fn short(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn row(low: Option<f64>, high: Option<f64>) -> Row {
-        Row {
+    fn row(low: Option<f64>, high: Option<f64>) -> PublishedRow {
+        PublishedRow {
             label: "x".to_owned(),
             run: String::new(),
             expression: Expression::parse("1").unwrap(),
@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn every_seed_may_be_asked_for_and_the_mails_value_to_lie_among_ours() {
-        let each = Row { each_seed: true, ..row(Some(1.0), Some(2.0)) };
+        let each = PublishedRow { each_seed: true, ..row(Some(1.0), Some(2.0)) };
         assert_eq!(inside(&each, 1.5, (1.2, 2.5)), Some(false));
-        let covers = Row { covers_mail: true, ..row(None, None) };
+        let covers = PublishedRow { covers_mail: true, ..row(None, None) };
         assert_eq!((inside(&covers, 9.0, (1.5, 9.5)), inside(&covers, 9.0, (2.5, 9.5))), (Some(true), Some(false)));
     }
 

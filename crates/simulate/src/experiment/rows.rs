@@ -2,7 +2,7 @@
 
 use super::expression::{Expression, Misunderstood, fits};
 use super::reader::{ExperimentError, Located, Section, Source, TextRange};
-use super::spec::{Part, Row, Run, Sentence, Statistic, TableSpec};
+use super::spec::{ExperimentRun, PublishedRow, Sentence, SentencePart, Statistic, TableSpec};
 
 pub(super) const TABLE: &[&str] = &["title", "value", "unit", "statistic", "claimed", "again", "rows"];
 const ROW: &[&str] = &[
@@ -24,7 +24,7 @@ const ROW: &[&str] = &[
 /// Reads tables, rows and sentences, which name runs and processes.
 pub(super) struct Rows<'t> {
     pub(super) source: Source<'t>,
-    pub(super) runs: &'t [Run],
+    pub(super) runs: &'t [ExperimentRun],
 }
 
 impl Rows<'_> {
@@ -38,7 +38,7 @@ impl Rows<'_> {
         Ok(TableSpec { title, rows })
     }
 
-    fn row(&self, table: &Section<'_>, row: &Section<'_>) -> Result<Row, ExperimentError> {
+    fn row(&self, table: &Section<'_>, row: &Section<'_>) -> Result<PublishedRow, ExperimentError> {
         let text =
             |key: &str| -> Result<Option<Located<String>>, ExperimentError> { Ok(row.text(key)?.or(table.text(key)?)) };
         let number = |key: &str| -> Result<Option<f64>, ExperimentError> { Ok(row.number(key)?.map(|n| n.value)) };
@@ -73,7 +73,7 @@ impl Rows<'_> {
         let largest = truth("largest")?.unwrap_or(false);
         let run = run.map(|run| run.value).unwrap_or_default();
         let unit = text("unit")?.map(|unit| unit.value).unwrap_or_default();
-        Ok(Row {
+        Ok(PublishedRow {
             label,
             run,
             expression,
@@ -114,10 +114,10 @@ impl Rows<'_> {
                 None => (inside, None),
             };
             let expression = self.expression(expression, &say.at, run.as_ref())?;
-            sentence.parts.extend([Part::Words(before.to_owned()), Part::Number(expression, places)]);
+            sentence.parts.extend([SentencePart::Words(before.to_owned()), SentencePart::Number(expression, places)]);
             rest = after;
         }
-        sentence.parts.push(Part::Words(rest.to_owned()));
+        sentence.parts.push(SentencePart::Words(rest.to_owned()));
         Ok(sentence)
     }
 

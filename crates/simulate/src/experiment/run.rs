@@ -5,9 +5,9 @@ use blksched::{BlockQueue, Instant, Span};
 
 use super::asked::Asked;
 use super::expression::fits;
-use super::outcome::{Ear, Keeps, Outcome, OutcomeObserver, ProcessOutcome, submitter};
-use super::result::{Answer, answer};
-use super::spec::{Experiment, Run};
+use super::outcome::{Ear, Keeps, OutcomeObserver, ProcessOutcome, RunOutcome, submitter};
+use super::result::{ExperimentAnswer, answer};
+use super::spec::{Experiment, ExperimentRun};
 use crate::cpu::place;
 use crate::trial::{queue_config, works};
 use crate::world::World;
@@ -15,20 +15,20 @@ use crate::world::World;
 /// How often it is looked whether the awaited processes have exited. Exits themselves are noted to the nanosecond.
 const LOOK_EVERY: Span = Span::from_ms(100);
 
-impl Run {
+impl ExperimentRun {
     /// Simulate it with this seed, to its end.
     ///
     /// # Errors
     /// If a workload does not fit on the disk, or a knob's value is refused.
-    pub fn simulate(&self, seed: u64) -> Result<Outcome, String> {
+    pub fn simulate(&self, seed: u64) -> Result<RunOutcome, String> {
         self.simulate_asked(seed, &Asked::everything())
     }
 
     /// Simulate of it with this seed what is asked.
     ///
     /// # Errors
-    /// As [`Run::simulate`].
-    pub fn simulate_asked(&self, seed: u64, asked: &Asked) -> Result<Outcome, String> {
+    /// As [`ExperimentRun::simulate`].
+    pub fn simulate_asked(&self, seed: u64, asked: &Asked) -> Result<RunOutcome, String> {
         let scene = &self.scene;
         let disk = scene.disk.build(seed);
         let built = scene.elevator.build();
@@ -71,7 +71,7 @@ impl Run {
     }
 }
 
-fn outcome(mut world: World<Ear, OutcomeObserver>) -> Outcome {
+fn outcome(mut world: World<Ear, OutcomeObserver>) -> RunOutcome {
     let now = world.now();
     let mut ear = world.queue().listener().clone();
     if ear.keeps == Keeps::All {
@@ -93,7 +93,7 @@ fn outcome(mut world: World<Ear, OutcomeObserver>) -> Outcome {
         processes.iter_mut().for_each(|process| process.served = process.share.given);
     }
     let Ear { reasons, tally, timeline, .. } = ear;
-    Outcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
+    RunOutcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
 }
 
 impl Experiment {
@@ -104,18 +104,18 @@ impl Experiment {
     }
 
     /// The answer, from the outcomes of [`Experiment::simulations`] in that order.
-    pub fn answer(&self, outcomes: &[Outcome]) -> Answer {
+    pub fn answer(&self, outcomes: &[RunOutcome]) -> ExperimentAnswer {
         answer(self, outcomes)
     }
 
     /// One seed's outcomes of the runs that fit `pattern`.
     pub(super) fn of_seed<'a>(
         &self,
-        outcomes: &'a [Outcome],
+        outcomes: &'a [RunOutcome],
         seeds: usize,
         nth: usize,
         pattern: &str,
-    ) -> Vec<&'a Outcome> {
+    ) -> Vec<&'a RunOutcome> {
         let runs = self.runs.iter().enumerate().filter(|(_, run)| fits(pattern, &run.name));
         runs.map(|(run, _)| &outcomes[run * seeds + nth]).collect()
     }

@@ -33,7 +33,7 @@ use crate::world::RaceOdds;
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Setting {
+pub(super) struct SceneSetting {
     pub(super) address: String,
     pub(super) value: String,
     pub(super) at: TextRange,
@@ -46,7 +46,7 @@ const DIRECT_WRITES: &str = "host.direct_writes";
 
 /// Where a workload comes from.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum SceneKind {
     Program(&'static Program),
     /// A job file's text, and what messages call it.
     Job(Text),
@@ -56,12 +56,12 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct WorkloadSpec {
     pub(super) name: Located<String>,
-    pub(super) kind: Kind,
+    pub(super) kind: SceneKind,
 }
 
 /// A workload ready to start.
 #[derive(Clone, Debug)]
-enum Workload {
+enum SceneWorkload {
     Program(Start),
     Job { name: String, plan: Arc<Plan> },
 }
@@ -81,7 +81,7 @@ pub struct Scene {
     pub time: Span,
     /// Processes' own writes do not say that a process waits for them, as in kernels before 2.6.11.
     pub direct_in_background: bool,
-    workloads: Vec<Workload>,
+    workloads: Vec<SceneWorkload>,
     disk_sectors: u64,
 }
 
@@ -118,7 +118,7 @@ impl Scene {
         for workload in &self.workloads {
             let first = SubmitterId(actors.len() as u32);
             match workload {
-                Workload::Job { name, plan } => {
+                SceneWorkload::Job { name, plan } => {
                     let actor = |(job, source): (&JobPlan, Box<dyn Submitter>)| {
                         let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
                         // Its `startdelay`; a process that waits for others counts from the beginning.
@@ -132,7 +132,7 @@ impl Scene {
                     };
                     actors.extend(plan.jobs.iter().zip(plan.sources(seed)).map(actor));
                 }
-                Workload::Program(start) => {
+                SceneWorkload::Program(start) => {
                     let processes = start.processes(first, self.disk_sectors, seed)?;
                     let actor = |p: Process| Actor {
                         name: p.name,
@@ -155,8 +155,8 @@ impl Scene {
     /// Job files that make groups.
     fn grouped(&self) -> impl Iterator<Item = &Plan> {
         let plans = self.workloads.iter().filter_map(|workload| match workload {
-            Workload::Job { plan, .. } => Some(&**plan),
-            Workload::Program(_) => None,
+            SceneWorkload::Job { plan, .. } => Some(&**plan),
+            SceneWorkload::Program(_) => None,
         });
         plans.filter(|plan| !plan.groups.is_empty())
     }
@@ -169,7 +169,7 @@ impl Scene {
 
 impl Director<'_> {
     /// The scene that `settings` describe; `at` is what is complained of when a part is missing.
-    pub(super) fn scene(&self, settings: &[Setting], at: &TextRange) -> Result<Scene, ExperimentError> {
+    pub(super) fn scene(&self, settings: &[SceneSetting], at: &TextRange) -> Result<Scene, ExperimentError> {
         let find = |address: &str| settings.iter().find(|setting| setting.address == address);
         self.check_addresses(settings)?;
         let elevator =
@@ -201,9 +201,9 @@ impl Director<'_> {
         Ok(scene)
     }
 
-    fn check_addresses(&self, settings: &[Setting]) -> Result<(), ExperimentError> {
+    fn check_addresses(&self, settings: &[SceneSetting]) -> Result<(), ExperimentError> {
         let names = || RESERVED.into_iter().chain(self.workloads.iter().map(|spec| spec.name.value.as_str()));
-        for Setting { address, at, .. } in settings {
+        for SceneSetting { address, at, .. } in settings {
             let head = address.split('.').next().unwrap_or_default();
             if !names().any(|name| name == head) {
                 let problem = format!("`{head}` can not be set");
@@ -216,18 +216,19 @@ impl Director<'_> {
         Ok(())
     }
 
-    fn disk(&self, settings: &[Setting], at: &TextRange) -> Result<DiskSpec, ExperimentError> {
+    fn disk(&self, settings: &[SceneSetting], at: &TextRange) -> Result<DiskSpec, ExperimentError> {
         let preset = settings.iter().find(|setting| setting.address == "disk.preset");
         let preset = preset.ok_or_else(|| self.source.complain(at, "no disk is chosen: `disk.preset = …`"))?;
-        let changes: Vec<&Setting> =
+        let changes: Vec<&SceneSetting> =
             settings.iter().filter(|s| s.address.starts_with("disk.") && s.address != "disk.preset").collect();
-        let pair = |s: &&Setting| (s.address["disk.".len()..].to_owned(), s.value.clone());
+        let pair = |s: &&SceneSetting| (s.address["disk.".len()..].to_owned(), s.value.clone());
         blksched_disks::load_changed(&preset.value, &changes.iter().map(pair).collect::<Vec<_>>()).map_err(|error| {
             use blksched_disks::DiskError;
             match &error {
                 DiskError::Invalid { problem, nearest, .. } => {
-                    let key =
-                        |s: &&&Setting| problem.contains(&format!("`{}`", s.address.rsplit('.').next().unwrap_or("")));
+                    let key = |s: &&&SceneSetting| {
+                        problem.contains(&format!("`{}`", s.address.rsplit('.').next().unwrap_or("")))
+                    };
                     let culprit = changes.iter().find(key).or(changes.first());
                     let at = culprit.map_or(&preset.at, |setting| &setting.at);
                     ExperimentError { nearest: nearest.clone(), ..self.source.complain(at, problem.clone()) }
@@ -237,10 +238,10 @@ impl Director<'_> {
         })
     }
 
-    fn knobs(&self, choice: &Choice, settings: &[Setting]) -> Result<Vec<(String, i64)>, ExperimentError> {
+    fn knobs(&self, choice: &Choice, settings: &[SceneSetting]) -> Result<Vec<(String, i64)>, ExperimentError> {
         let built = choice.build();
         let tunables = built.elevator.tunables();
-        let knob = |setting: &Setting| {
+        let knob = |setting: &SceneSetting| {
             let name = &setting.address["knob.".len()..];
             let raw = tunables.find(name).and_then(|knob| knob.parse(&setting.value));
             let raw = raw.map_err(|e| self.source.complain(&setting.at, format!("{choice}: {e}")))?;
@@ -249,7 +250,7 @@ impl Director<'_> {
         settings.iter().filter(|setting| setting.address.starts_with("knob.")).map(knob).collect()
     }
 
-    fn surroundings(&self, settings: &[Setting]) -> Result<Surroundings, ExperimentError> {
+    fn surroundings(&self, settings: &[SceneSetting]) -> Result<Surroundings, ExperimentError> {
         let mut surroundings = Surroundings::default();
         for setting in settings.iter().filter(|setting| setting.address.starts_with("queue")) {
             if setting.address == "queue.peek" {
@@ -280,7 +281,7 @@ impl Director<'_> {
     }
 
     /// Does the driver take the next request out of the elevator while the disk is full?
-    fn peek(&self, setting: &Setting) -> Result<DispatchAhead, ExperimentError> {
+    fn peek(&self, setting: &SceneSetting) -> Result<DispatchAhead, ExperimentError> {
         match setting.value.as_str() {
             "true" => Ok(DispatchAhead::OneMore),
             "false" => Ok(DispatchAhead::Budget),
@@ -292,7 +293,7 @@ impl Director<'_> {
     }
 
     /// The host's memory, by the parameters of `--host`.
-    fn memory(&self, settings: &[Setting]) -> Result<HostKnobs, ExperimentError> {
+    fn memory(&self, settings: &[SceneSetting]) -> Result<HostKnobs, ExperimentError> {
         let mut knobs = HostKnobs::default();
         for setting in settings {
             let Some(name) = setting.address.strip_prefix("host.").filter(|name| knobs.find(name).is_ok()) else {
@@ -304,7 +305,7 @@ impl Director<'_> {
     }
 
     /// Whether processes' own writes say that a process waits for them.
-    fn direct_in_background(&self, settings: &[Setting]) -> Result<bool, ExperimentError> {
+    fn direct_in_background(&self, settings: &[SceneSetting]) -> Result<bool, ExperimentError> {
         let Some(setting) = settings.iter().find(|setting| setting.address == DIRECT_WRITES) else { return Ok(false) };
         match setting.value.as_str() {
             "waited_for" => Ok(false),
@@ -318,7 +319,7 @@ impl Director<'_> {
     }
 
     /// Which runs first: the worker always unless it is set, as it is not known of a host that was not traced.
-    fn odds(&self, settings: &[Setting]) -> Result<RaceOdds, ExperimentError> {
+    fn odds(&self, settings: &[SceneSetting]) -> Result<RaceOdds, ExperimentError> {
         let mut odds = RaceOdds { worker_first: 100, ..RaceOdds::default() };
         for setting in settings {
             if let Some(name) = setting.address.strip_prefix("host.") {
@@ -329,7 +330,7 @@ impl Director<'_> {
     }
 
     /// The host's processors: they cost nothing unless one of these is set.
-    fn cpus(&self, settings: &[Setting]) -> Result<Option<HostCpus>, ExperimentError> {
+    fn cpus(&self, settings: &[SceneSetting]) -> Result<Option<HostCpus>, ExperimentError> {
         let mut cpus: Option<HostCpus> = None;
         let memory = HostKnobs::default();
         let usual = || HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs };
@@ -364,9 +365,9 @@ impl Director<'_> {
     fn workload(
         &self,
         spec: &WorkloadSpec,
-        settings: &[Setting],
+        settings: &[SceneSetting],
         disk_sectors: u64,
-    ) -> Result<Workload, ExperimentError> {
+    ) -> Result<SceneWorkload, ExperimentError> {
         let name = &spec.name.value;
         let prefix = format!("{name}.");
         let own = || settings.iter().filter_map(|s| Some((s.address.strip_prefix(&prefix)?, s)));
@@ -378,16 +379,16 @@ impl Director<'_> {
             })?,
         };
         match &spec.kind {
-            Kind::Program(program) => {
+            SceneKind::Program(program) => {
                 let said = own().filter(|(key, _)| *key != "start").map(|(key, s)| (key, s.value.as_str()));
                 let settings = Settings::of(program, said).map_err(|error| {
                     let place = own().find(|(key, _)| *key == error.name).map_or(&spec.name.at, |(_, s)| &s.at);
                     let near = error.nearest.map(str::to_owned);
                     ExperimentError { nearest: near, ..self.source.complain(place, error.problem) }
                 })?;
-                Ok(Workload::Program(Start { name: name.clone(), program, settings, at: Instant::ZERO + start }))
+                Ok(SceneWorkload::Program(Start { name: name.clone(), program, settings, at: Instant::ZERO + start }))
             }
-            Kind::Job(text) => {
+            SceneKind::Job(text) => {
                 if let Some((_, said)) = own().find(|(key, _)| *key == "start") {
                     let problem = "a job file's processes begin when their own `startdelay` says";
                     return Err(self.source.complain(&said.at, problem));
@@ -399,7 +400,7 @@ impl Director<'_> {
                 let complain = |e: blksched_workloads::fio::Errors| {
                     self.source.complain(&spec.name.at, format!("its job file:\n{}", e.render(Style::Plain)))
                 };
-                Ok(Workload::Job { name: name.clone(), plan: Arc::new(plan.map_err(complain)?) })
+                Ok(SceneWorkload::Job { name: name.clone(), plan: Arc::new(plan.map_err(complain)?) })
             }
         }
     }
@@ -411,22 +412,22 @@ pub(super) fn kind(
     word: &Located<String>,
     from: &str,
     read: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Kind, ExperimentError> {
+) -> Result<SceneKind, ExperimentError> {
     let Located { value, at } = word;
     match from {
-        "program" => program(value).map(Kind::Program).ok_or_else(|| {
+        "program" => program(value).map(SceneKind::Program).ok_or_else(|| {
             let known = blksched_workloads::programs::PROGRAMS.iter().map(|program| program.name);
             source.unknown(at, &format!("`{value}` is not a program"), value, known)
         }),
         "builtin" => match builtin(value) {
-            Some(found) => Ok(Kind::Job(Text { name: found.name.to_owned(), text: found.text.to_owned() })),
+            Some(found) => Ok(SceneKind::Job(Text { name: found.name.to_owned(), text: found.text.to_owned() })),
             None => {
                 let known = blksched_workloads::BUILTINS.iter().map(|known| known.name);
                 Err(source.unknown(at, &format!("`{value}` is not a built-in workload"), value, known))
             }
         },
         _ => match read(value) {
-            Ok(text) => Ok(Kind::Job(Text { name: value.clone(), text })),
+            Ok(text) => Ok(SceneKind::Job(Text { name: value.clone(), text })),
             Err(error) => Err(source.complain(at, format!("`{value}`: {error}"))),
         },
     }

@@ -23,13 +23,13 @@ pub struct Experiment {
     /// How often a second the machine's timer interrupts.
     pub timer: u32,
     /// Values chosen because they fit.
-    pub fits: Vec<Fit>,
+    pub fits: Vec<FittedSetting>,
     /// Values that the source says.
-    pub given: Vec<Fit>,
+    pub given: Vec<FittedSetting>,
     /// Values that no source says, chosen before a result had been seen or without regard to it.
-    pub assumed: Vec<Fit>,
+    pub assumed: Vec<FittedSetting>,
     /// What is run.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ExperimentRun>,
     /// What is printed.
     pub tables: Vec<TableSpec>,
     /// What is printed as the source printed it: lines kept, numbers of the first seed.
@@ -40,7 +40,7 @@ pub struct Experiment {
 
 /// A value that differs from its default, and why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fit {
+pub struct FittedSetting {
     /// Whose value, by its address.
     pub what: String,
     /// The value.
@@ -73,7 +73,7 @@ impl Experiment {
 
 /// One run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ExperimentRun {
     /// What rows call it.
     pub name: String,
     /// What it is made of.
@@ -95,12 +95,12 @@ pub struct TableSpec {
     /// Its heading.
     pub title: String,
     /// Its rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PublishedRow>,
 }
 
 /// One published number, and how ours is computed.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct PublishedRow {
     /// What it is, also outside of its table.
     pub label: String,
     /// The run that is meant where the expression names none.
@@ -178,12 +178,12 @@ pub struct Sentence {
     /// The run that is meant where an expression names none.
     pub run: String,
     /// Piece by piece.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SentencePart>,
 }
 
 /// A piece of a sentence.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum SentencePart {
     /// Words.
     Words(String),
     /// A number, with this many decimal places; three digits if nothing is said.

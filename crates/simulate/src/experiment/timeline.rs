@@ -15,11 +15,11 @@ pub struct Second {
 
 /// Every second of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Timeline {
+pub struct RunTimeline {
     seconds: Vec<Second>,
 }
 
-impl Timeline {
+impl RunTimeline {
     /// Second by second, from the beginning to the last in which anything was completed.
     pub fn seconds(&self) -> &[Second] {
         &self.seconds
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_second_holds_what_was_completed_in_it() {
-        let mut timeline = Timeline::default();
+        let mut timeline = RunTimeline::default();
         for (ms, dir, sectors) in [(999, Dir::Read, 8), (1000, Dir::Write, 256), (2500, Dir::Read, 16)] {
             let (rq, submitter) = (RequestId::from_index(0), SubmitterId(0));
             let at = Instant::ZERO + Span::from_ms(ms);

@@ -42,14 +42,14 @@ pub struct Set {
     /// Only those whose names begin so; empty: all.
     pub only: Vec<String>,
     /// The disks.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<RealitySetting>,
     /// What was switched, by job.
     pub switched: BTreeMap<String, Switched>,
 }
 
 /// One disk with its number of tags.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct RealitySetting {
     /// Its name in the table.
     pub name: String,
     /// The disk's file and text.
@@ -110,7 +110,7 @@ impl Set {
     ///
     /// # Errors
     /// If the disk's file is wrong.
-    pub fn bench(&self, setting: &Setting, chain_us: f64) -> Result<Bench, String> {
+    pub fn bench(&self, setting: &RealitySetting, chain_us: f64) -> Result<Bench, String> {
         let costs = || CpuPreset::usual().costs;
         let cpus = (self.cpus > 0).then(|| HostCpus { cpus: self.cpus, costs: costs() });
         let (max_sectors, odds, starts) = (Some(2 * self.max_sectors_kb), setting.odds, self.starts);
@@ -157,7 +157,7 @@ impl Set {
     ///
     /// # Errors
     /// As [`Set::predict`].
-    pub fn fitted(&self, setting: &Setting, text: &str, measured: &[Row]) -> Result<f64, String> {
+    pub fn fitted(&self, setting: &RealitySetting, text: &str, measured: &[Row]) -> Result<f64, String> {
         let own = measured.iter().filter(|row| row.setting == setting.name && row.job == self.calibrates);
         let Some(real) = time_of_each(own) else { return Ok(0.0) };
         let each = |us: f64| {
@@ -183,7 +183,7 @@ fn plan(bench: &Bench, (job, text): (&str, &str)) -> Result<Arc<Plan>, String> {
     Ok(Arc::new(plan))
 }
 
-impl Setting {
+impl RealitySetting {
     /// The disk, with a wait around it.
     ///
     /// # Errors
@@ -195,10 +195,10 @@ impl Setting {
         blksched_disks::parse(file, &text).map(Arc::new).map_err(|error| error.to_string())
     }
 
-    /// What the model does now, as [`Setting::model`] says what it did.
+    /// What the model does now, as [`RealitySetting::model`] says what it did.
     ///
     /// # Errors
-    /// As [`Setting::spec`].
+    /// As [`RealitySetting::spec`].
     pub fn model_now(&self) -> Result<String, String> {
         Ok(probe(&*self.spec(0.0)?).to_string())
     }
@@ -236,7 +236,7 @@ fn setting<'t>(
     (name, value): (&Spanned<Cow<'t, str>>, &'t Spanned<DeValue<'t>>),
     odds: RaceOdds,
     file: &impl Fn(&str) -> Result<String, String>,
-) -> Result<Setting, Complaint> {
+) -> Result<RealitySetting, Complaint> {
     let word: &str = name.get_ref();
     let DeValue::Table(table) = value.get_ref() else {
         return Err(source.unknown(&name.span(), &format!("`{word}` is neither a disk's table nor a key"), word, HEAD));
@@ -248,7 +248,7 @@ fn setting<'t>(
     let tags = own.count_within("tags", 0..=u32::MAX)?;
     let without = words(&own, "without")?;
     let odds = odds_or(&own, odds)?;
-    Ok(Setting { name: word.to_owned(), disk: (disk.value, text), tags, model, without, odds })
+    Ok(RealitySetting { name: word.to_owned(), disk: (disk.value, text), tags, model, without, odds })
 }
 
 fn odds_or(section: &Section<'_>, usual: RaceOdds) -> Result<RaceOdds, Complaint> {

@@ -52,13 +52,13 @@ impl<K: Ord + Copy, V: Default> Apart<K, V> {
 
 /// How many I/Os are how long.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sizes {
+pub(super) struct SizeCounts {
     short: Vec<u64>,
     long: BTreeMap<u32, u64>,
     longer: u64,
 }
 
-impl Sizes {
+impl SizeCounts {
     /// One more.
     #[inline]
     pub fn add(&mut self, sectors: u32) {
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn every_length_counts_once() {
-        let mut sizes = Sizes::default();
+        let mut sizes = SizeCounts::default();
         [8, 8, 0, SHORT, SHORT + 1].into_iter().for_each(|sectors| sizes.add(sectors));
         assert_eq!(sizes.all(), BTreeMap::from([(0, 1), (8, 2), (SHORT, 1), (SHORT + 1, 1)]));
         (0..2 * MOST_LONG as u32).for_each(|nth| sizes.add(SHORT + 2 + nth));

@@ -10,7 +10,7 @@ use blksched_traces::{blkparse, tracefs, vscsi};
 use blksched_workloads::replay::{Event, What};
 
 /// A device: major and minor, or [`NAMED`] and its number among the names that the trace gives.
-pub(super) type Device = (u32, u32);
+pub(super) type DeviceNumber = (u32, u32);
 
 /// The major number of devices that have no number.
 pub(super) const NAMED: u32 = u32::MAX;
@@ -155,7 +155,7 @@ fn both(
     response: Option<u64>,
     op: Op,
     place: (u64, u32),
-    whose: (Device, u32),
+    whose: (DeviceNumber, u32),
     events: &mut impl Extend<Event>,
 ) {
     let (start, sectors) = place;
@@ -230,13 +230,19 @@ impl Letters {
 }
 
 /// A process collects, or hands over: of no kind of I/O, and at no place.
-fn of_plug(time: u64, what: What, (device, pid): (Device, u32)) -> Event {
+fn of_plug(time: u64, what: What, (device, pid): (DeviceNumber, u32)) -> Event {
     let (hints, durability) = (Hints::default(), Durability::default());
     Event { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
 }
 
 /// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
-fn made(time: u64, what: What, whose: (Device, u32), letters: Letters, (start, sectors): (u64, u32)) -> Option<Event> {
+fn made(
+    time: u64,
+    what: What,
+    whose: (DeviceNumber, u32),
+    letters: Letters,
+    (start, sectors): (u64, u32),
+) -> Option<Event> {
     let op = match letters.op {
         _ if matches!(what, What::Plug | What::Unplug) => return Some(of_plug(time, what, whose)),
         None | Some(Op::Write) if sectors == 0 && letters.preflush => Op::Flush,

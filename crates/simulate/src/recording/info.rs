@@ -6,8 +6,8 @@ use blksched::{Op, Span};
 use blksched_measure::Histogram;
 use blksched_workloads::replay::{Event, UnderWay, What};
 
-use super::apart::{Apart, Sizes};
-use super::events::Device;
+use super::apart::{Apart, SizeCounts};
+use super::events::DeviceNumber;
 use super::stream::{Met, Stream};
 use super::{Begins, Format};
 
@@ -44,7 +44,7 @@ impl std::fmt::Display for Fitness {
 
 /// What was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct LoadAsked {
     /// I/Os.
     pub ios: u64,
     /// Bytes.
@@ -57,7 +57,7 @@ pub struct Asked {
 
 /// A device or a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct LoadShare {
     /// I/Os.
     pub ios: u64,
     /// Bytes.
@@ -68,10 +68,10 @@ pub struct Share {
     pub reach: u64,
 }
 
-impl Share {
+impl LoadShare {
     fn add(&mut self, begin: u64, end: u64, bytes: u64) {
         let first = if self.ios == 0 { begin } else { self.begin.min(begin) };
-        *self = Share { ios: self.ios + 1, bytes: self.bytes + bytes, begin: first, reach: self.reach.max(end) };
+        *self = LoadShare { ios: self.ios + 1, bytes: self.bytes + bytes, begin: first, reach: self.reach.max(end) };
     }
 }
 
@@ -79,10 +79,10 @@ impl Share {
 #[derive(Debug, Default)]
 pub struct Info {
     /// By kind: read, write, discard, flush.
-    pub asked: [Asked; 4],
-    devices: Apart<Device, Shared>,
-    processes: Apart<u32, Share>,
-    sizes: Sizes,
+    pub asked: [LoadAsked; 4],
+    devices: Apart<DeviceNumber, SharedDevice>,
+    processes: Apart<u32, LoadShare>,
+    sizes: SizeCounts,
     /// Completions.
     pub completions: u64,
     /// Requests with a priority.
@@ -103,8 +103,8 @@ pub struct Info {
 
 /// What a device was asked for, and where the last of each kind ended.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shared {
-    share: Share,
+struct SharedDevice {
+    share: LoadShare,
     ends: [Option<u64>; 4],
 }
 
@@ -211,12 +211,12 @@ impl Info {
     }
 
     /// What each device was asked for.
-    pub fn devices(&self) -> BTreeMap<Device, Share> {
+    pub fn devices(&self) -> BTreeMap<DeviceNumber, LoadShare> {
         self.devices.iter().map(|(device, of)| (*device, of.share)).collect()
     }
 
     /// What each process asked for.
-    pub fn processes(&self) -> BTreeMap<u32, Share> {
+    pub fn processes(&self) -> BTreeMap<u32, LoadShare> {
         self.processes.iter().copied().collect()
     }
 

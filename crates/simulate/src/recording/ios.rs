@@ -11,7 +11,7 @@ const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// One I/O of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Io {
+pub struct TraceIo {
     /// Its submission.
     pub event: Event,
     /// How long it took \[ns\], if the trace tells.
@@ -45,14 +45,14 @@ impl Ios {
     ///
     /// # Errors
     /// If the trace cannot be read or is damaged, and damage is refused.
-    pub fn io(&mut self) -> Result<Option<Io>, String> {
+    pub fn io(&mut self) -> Result<Option<TraceIo>, String> {
         loop {
             let full = self.ended || self.waiting.len() >= MOST_UNDER_WAY;
             let ready = self.waiting.front().is_some_and(|(_, response)| full || response.is_some());
             if ready {
                 let (event, response) = self.waiting.pop_front().expect("it is ready");
                 self.gone += 1;
-                return Ok(Some(Io { event, response }));
+                return Ok(Some(TraceIo { event, response }));
             }
             if self.ended {
                 return Ok(None);

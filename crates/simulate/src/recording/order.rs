@@ -9,22 +9,22 @@ use blksched_workloads::replay::Event;
 
 /// An event and its number among all that came.
 #[derive(PartialEq, Eq)]
-pub(super) struct Waiting(u64, pub Event);
+pub(super) struct WaitingEvent(u64, pub Event);
 
-impl Waiting {
+impl WaitingEvent {
     fn key(&self) -> Key {
         u128::from(self.1.time) << 64 | u128::from(self.0)
     }
 }
 
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
+impl Ord for WaitingEvent {
+    fn cmp(&self, other: &WaitingEvent) -> std::cmp::Ordering {
         self.key().cmp(&other.key())
     }
 }
 
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
+impl PartialOrd for WaitingEvent {
+    fn partial_cmp(&self, other: &WaitingEvent) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
@@ -36,10 +36,10 @@ type Key = u128;
 const NONE: Key = Key::MAX;
 
 /// Puts events in order.
-pub(super) struct Order {
+pub(super) struct EventOrder {
     /// By file; each is in order.
-    files: Vec<VecDeque<Waiting>>,
-    strays: BinaryHeap<Reverse<Waiting>>,
+    files: Vec<VecDeque<WaitingEvent>>,
+    strays: BinaryHeap<Reverse<WaitingEvent>>,
     /// The earliest key of each file, and behind them the strays'.
     fronts: Vec<Key>,
     /// Where the earliest of all waits.
@@ -50,12 +50,12 @@ pub(super) struct Order {
     came: u64,
 }
 
-impl Order {
+impl EventOrder {
     /// Of this many files.
-    pub fn of(files: usize) -> Order {
+    pub fn of(files: usize) -> EventOrder {
         let fronts = vec![NONE; files + 1];
         let files = (0..files).map(|_| VecDeque::new()).collect();
-        Order { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
+        EventOrder { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
     }
 
     /// How many wait.
@@ -78,7 +78,7 @@ impl Order {
     /// One more, of this file.
     #[inline]
     pub fn add(&mut self, file: usize, event: Event) {
-        let waiting = Waiting(self.came, event);
+        let waiting = WaitingEvent(self.came, event);
         self.came += 1;
         self.waiting += 1;
         let run = &mut self.files[file];
@@ -113,12 +113,12 @@ impl Order {
     /// The earliest, and what follows it in its file, as far as nothing elsewhere is earlier and it is not later than
     /// `settled`. All of it stays. Nothing if nothing waits.
     #[inline]
-    pub fn run(&self, settled: Option<u64>) -> &[Waiting] {
+    pub fn run(&self, settled: Option<u64>) -> &[WaitingEvent] {
         let Some(file) = self.files.get(self.first) else {
             return self.strays.peek().map_or(&[], |Reverse(waiting)| core::slice::from_ref(waiting));
         };
         let (row, _) = file.as_slices();
-        let follows = |waiting: &&Waiting| waiting.key() < self.rival && Some(waiting.1.time) <= settled;
+        let follows = |waiting: &&WaitingEvent| waiting.key() < self.rival && Some(waiting.1.time) <= settled;
         let following = row.get(1..).map_or(0, |rest| rest.iter().take_while(follows).count());
         &row[..row.len().min(1 + following)]
     }
@@ -129,7 +129,7 @@ impl Order {
         let next = match self.files.get_mut(self.first) {
             Some(file) => {
                 file.drain(..run);
-                file.front().map(Waiting::key)
+                file.front().map(WaitingEvent::key)
             }
             None => {
                 (0..run).for_each(|_| drop(self.strays.pop()));
@@ -169,7 +169,7 @@ pub(super) enum Counts {
 
 /// Where a file's events go.
 pub(super) struct Lot<'a> {
-    order: &'a mut Order,
+    order: &'a mut EventOrder,
     file: usize,
     counts: Counts,
     added: usize,
@@ -224,7 +224,7 @@ mod tests {
             (state >> 33) % limit
         };
         for _ in 0..200 {
-            let (mut order, mut model, mut clocks) = (Order::of(3), Vec::new(), [0_u64; 3]);
+            let (mut order, mut model, mut clocks) = (EventOrder::of(3), Vec::new(), [0_u64; 3]);
             for pid in 0..300 {
                 if below(3) == 0 {
                     model.sort_by_key(|&(time, pid): &(u64, u32)| (time, pid));

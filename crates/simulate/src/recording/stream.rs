@@ -14,11 +14,11 @@ use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
 use blksched_workloads::replay::{Event, What};
 
 use super::events::{
-    Begins, Device, NAMED, Names, is_plug, is_told_by, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
+    Begins, DeviceNumber, NAMED, Names, is_plug, is_told_by, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
 };
 use super::filter::Filter;
 use super::format::{self, Format};
-use super::order::{Counts, Lot, Order};
+use super::order::{Counts, EventOrder, Lot};
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -69,14 +69,14 @@ pub type Named = (String, Box<dyn Read + Send>);
 type Input = Box<dyn BufRead + Send>;
 
 /// A file that is being read.
-struct File {
+struct StreamFile {
     name: String,
-    kind: Kind,
+    kind: StreamKind,
     /// The latest moment that was read; `None` once it is at its end.
     reached: Option<u64>,
 }
 
-enum Kind {
+enum StreamKind {
     Blktrace(blktrace::Events<Input>, Plugs),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
@@ -106,13 +106,13 @@ enum Text {
 
 /// The events of a trace.
 pub struct Stream {
-    files: Vec<File>,
+    files: Vec<StreamFile>,
     reading: Reading,
-    order: Order,
+    order: EventOrder,
     /// What waits and is not later than this can have nothing before it any more.
     settled: Option<u64>,
     names: Names,
-    devices: BTreeMap<Device, String>,
+    devices: BTreeMap<DeviceNumber, String>,
     keeps_all: bool,
     first: Option<u64>,
     last: u64,
@@ -129,14 +129,14 @@ impl Stream {
     pub fn open(files: Vec<Named>, reading: Reading) -> Result<Stream, String> {
         let (mut opened, mut shown, mut machine) = (Vec::new(), None, None);
         for (name, file) in files {
-            let Some((kind, format, told)) = File::open(&name, file, reading.format.as_ref())? else { continue };
+            let Some((kind, format, told)) = StreamFile::open(&name, file, reading.format.as_ref())? else { continue };
             shown.get_or_insert(format);
             machine = machine.or(told);
-            opened.push(File { name, kind, reached: Some(0) });
+            opened.push(StreamFile { name, kind, reached: Some(0) });
         }
         let format = shown.ok_or("the trace is empty")?;
         Ok(Stream {
-            order: Order::of(opened.len()),
+            order: EventOrder::of(opened.len()),
             files: opened,
             keeps_all: reading.filter.keeps_all(),
             reading,
@@ -164,7 +164,7 @@ impl Stream {
     /// What was met so far.
     pub fn met(&self) -> Met {
         let blank = self.files.iter().map(|file| match &file.kind {
-            Kind::Rows(rows) => rows.without_kind,
+            StreamKind::Rows(rows) => rows.without_kind,
             _ => 0,
         });
         Met { without_kind: blank.sum(), ..self.met }
@@ -176,14 +176,14 @@ impl Stream {
     }
 
     /// What a device is called.
-    pub fn device(&self, device: Device) -> String {
+    pub fn device(&self, device: DeviceNumber) -> String {
         name_of(&self.devices, device)
     }
 
     /// The same without plugs, for callers that do not ask which I/Os were submitted together.
     pub fn without_plugs(mut self) -> Stream {
         for file in &mut self.files {
-            if let Kind::Blktrace(_, plugs) = &mut file.kind {
+            if let StreamKind::Blktrace(_, plugs) = &mut file.kind {
                 *plugs = Plugs::PassedOver;
             }
         }
@@ -286,29 +286,29 @@ impl Stream {
     fn read_one(&mut self, at: usize) -> Result<(), String> {
         let file = &mut self.files[at];
         // A row's first event is its submission, and its completion is still to come.
-        let counts = if matches!(file.kind, Kind::Blktrace(..)) { Counts::Every } else { Counts::First };
+        let counts = if matches!(file.kind, StreamKind::Blktrace(..)) { Counts::Every } else { Counts::First };
         let reached = file.reached.unwrap_or(0);
         let mut lot = self.order.lot(at, counts, reached);
         let read = file.read(&mut lot, &mut self.names, &mut self.devices);
         file.reached = Some(lot.reached());
         match (read, self.reading.damage) {
-            (Ok(Step::Read), _) => {}
-            (Ok(Step::Lost(events)), _) => self.met.lost += events,
-            (Ok(Step::Ended), _) => file.reached = None,
-            (Err(Trouble::Damage(_, whether)), Damage::Skipped) => {
+            (Ok(StreamStep::Read), _) => {}
+            (Ok(StreamStep::Lost(events)), _) => self.met.lost += events,
+            (Ok(StreamStep::Ended), _) => file.reached = None,
+            (Err(StreamTrouble::Damage(_, whether)), Damage::Skipped) => {
                 self.met.damaged += 1;
                 if whether == GoesOn::No {
                     file.reached = None;
                 }
             }
-            (Err(Trouble::Damage(why, _)), Damage::Refused) => return Err(why),
-            (Err(Trouble::Io(why)), _) => return Err(why),
+            (Err(StreamTrouble::Damage(why, _)), Damage::Refused) => return Err(why),
+            (Err(StreamTrouble::Io(why)), _) => return Err(why),
         }
         Ok(())
     }
 }
 
-fn name_of(devices: &BTreeMap<Device, String>, device: Device) -> String {
+fn name_of(devices: &BTreeMap<DeviceNumber, String>, device: DeviceNumber) -> String {
     match devices.get(&device) {
         Some(name) => name.clone(),
         None if device.0 == NAMED => "disk".to_owned(),
@@ -316,9 +316,9 @@ fn name_of(devices: &BTreeMap<Device, String>, device: Device) -> String {
     }
 }
 
-type Opened = (Kind, Format, Option<Machine>);
+type Opened = (StreamKind, Format, Option<Machine>);
 
-enum Step {
+enum StreamStep {
     Read,
     Lost(u64),
     Ended,
@@ -330,12 +330,12 @@ enum GoesOn {
     No,
 }
 
-enum Trouble {
+enum StreamTrouble {
     Io(String),
     Damage(String, GoesOn),
 }
 
-impl File {
+impl StreamFile {
     /// A file, its format and what it tells of its machine; `None` if it is empty, as those of CPUs on which nothing
     /// happened are.
     fn open(name: &str, file: Box<dyn Read + Send>, said: Option<&Format>) -> Result<Option<Opened>, String> {
@@ -354,11 +354,11 @@ impl File {
         let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
-            Format::Blktrace => Kind::Blktrace(blktrace::events(input), Plugs::Told),
-            Format::Blkparse => Kind::Lines(input, Begins::Queue, Text::Blkparse, 0),
-            Format::Tracefs(begins) => Kind::Lines(input, *begins, Text::Tracefs, 0),
-            Format::Vscsi(version) => Kind::Vscsi(vscsi::Records::new(input, *version)),
-            Format::Text(preset) => Kind::Rows(Box::new(RowReader::new(input, preset.spec.clone()))),
+            Format::Blktrace => StreamKind::Blktrace(blktrace::events(input), Plugs::Told),
+            Format::Blkparse => StreamKind::Lines(input, Begins::Queue, Text::Blkparse, 0),
+            Format::Tracefs(begins) => StreamKind::Lines(input, *begins, Text::Tracefs, 0),
+            Format::Vscsi(version) => StreamKind::Vscsi(vscsi::Records::new(input, *version)),
+            Format::Text(preset) => StreamKind::Rows(Box::new(RowReader::new(input, preset.spec.clone()))),
         };
         Ok(Some((kind, format, machine)))
     }
@@ -368,48 +368,50 @@ impl File {
         &mut self,
         events: &mut Lot<'_>,
         names: &mut Names,
-        devices: &mut BTreeMap<Device, String>,
-    ) -> Result<Step, Trouble> {
+        devices: &mut BTreeMap<DeviceNumber, String>,
+    ) -> Result<StreamStep, StreamTrouble> {
         let name = &self.name;
         match &mut self.kind {
-            Kind::Blktrace(reader, plugs) => loop {
+            StreamKind::Blktrace(reader, plugs) => loop {
                 let take = |event: &blktrace::BlktraceEvent, payload: &[u8]| of_blktrace(event, payload, events, names);
                 let read = match plugs {
                     Plugs::Told => reader.several(|action| is_plug(action) || is_told_by(action), take),
                     Plugs::PassedOver => reader.several(is_told_by, take),
                 };
                 match read {
-                    Ok(false) => return Ok(Step::Ended),
+                    Ok(false) => return Ok(StreamStep::Ended),
                     Ok(true) => {}
                     Err(error @ blktrace::BlktraceError::Io { .. }) => {
-                        return Err(Trouble::Io(format!("{name}: {error}")));
+                        return Err(StreamTrouble::Io(format!("{name}: {error}")));
                     }
-                    Err(error) => return Err(Trouble::Damage(format!("{name}: {error}"), GoesOn::No)),
+                    Err(error) => return Err(StreamTrouble::Damage(format!("{name}: {error}"), GoesOn::No)),
                 }
                 if !events.is_empty() {
-                    return Ok(Step::Read);
+                    return Ok(StreamStep::Read);
                 }
             },
-            Kind::Lines(input, begins, text, line) => read_line(name, input, (*begins, *text), line, events, names),
-            Kind::Vscsi(records) => match records.next() {
-                None => Ok(Step::Ended),
+            StreamKind::Lines(input, begins, text, line) => {
+                read_line(name, input, (*begins, *text), line, events, names)
+            }
+            StreamKind::Vscsi(records) => match records.next() {
+                None => Ok(StreamStep::Ended),
                 Some(Ok(record)) => {
                     of_vscsi(&record, events);
-                    Ok(Step::Read)
+                    Ok(StreamStep::Read)
                 }
-                Some(Err(error)) => Err(Trouble::Io(format!("{name}: {error}"))),
+                Some(Err(error)) => Err(StreamTrouble::Io(format!("{name}: {error}"))),
             },
-            Kind::Rows(rows) => match rows.row() {
-                Err(error) => Err(Trouble::Io(format!("{name}: {error}"))),
-                Ok(None) => Ok(Step::Ended),
-                Ok(Some(Err(error))) => Err(Trouble::Damage(format!("{name}:{error}"), GoesOn::Yes)),
+            StreamKind::Rows(rows) => match rows.row() {
+                Err(error) => Err(StreamTrouble::Io(format!("{name}: {error}"))),
+                Ok(None) => Ok(StreamStep::Ended),
+                Ok(Some(Err(error))) => Err(StreamTrouble::Damage(format!("{name}:{error}"), GoesOn::Yes)),
                 Ok(Some(Ok(row))) => {
                     of_row(&row, events);
                     let (device, process) = (row.device as usize, row.process as usize);
                     let called = |name: &String| if name.is_empty() { "disk".to_owned() } else { name.clone() };
                     devices.entry((NAMED, row.device)).or_insert_with(|| called(&rows.devices()[device]));
                     names.entry(row.process + 1).or_insert_with(|| called(&rows.processes()[process]));
-                    Ok(Step::Read)
+                    Ok(StreamStep::Read)
                 }
             },
         }
@@ -424,12 +426,12 @@ fn read_line(
     line: &mut usize,
     events: &mut Lot<'_>,
     names: &mut Names,
-) -> Result<Step, Trouble> {
+) -> Result<StreamStep, StreamTrouble> {
     let mut text = Vec::new();
     // The kernel's lines are short; what has no end of line is damage, and no reason to take all memory.
     let read = input.by_ref().take(1 << 16).read_until(b'\n', &mut text);
-    if read.map_err(|error| Trouble::Io(format!("{name}: {error}")))? == 0 {
-        return Ok(Step::Ended);
+    if read.map_err(|error| StreamTrouble::Io(format!("{name}: {error}")))? == 0 {
+        return Ok(StreamStep::Ended);
     }
     *line += 1;
     let path = Path::new(name);
@@ -437,7 +439,7 @@ fn read_line(
         // A line is read alone, so it calls itself the first.
         let told =
             error.strip_prefix(&format!("{name}:1:")).map_or(error.clone(), |rest| format!("{name}:{line}:{rest}"));
-        Trouble::Damage(told, GoesOn::Yes)
+        StreamTrouble::Damage(told, GoesOn::Yes)
     };
     match kind.1 {
         Text::Blkparse => {
@@ -447,14 +449,14 @@ fn read_line(
         }
         Text::Tracefs => {
             if let Some(lost) = lost(&text) {
-                return Ok(Step::Lost(lost));
+                return Ok(StreamStep::Lost(lost));
             }
             for event in tracefs::events(&text[..], path) {
                 of_tracefs(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
             }
         }
     }
-    Ok(Step::Read)
+    Ok(StreamStep::Read)
 }
 
 /// `CPU:1 [LOST 123 EVENTS]`

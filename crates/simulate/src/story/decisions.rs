@@ -29,12 +29,12 @@ impl Sent {
 
 /// Keeps everything that the disk was given, in order; 40 bytes a command.
 #[derive(Clone, Debug, Default)]
-pub struct Log {
+pub struct DecisionLog {
     /// In the order of time.
     pub sent: Vec<Sent>,
 }
 
-impl Onlooker for Log {
+impl Onlooker for DecisionLog {
     fn sees(&mut self, at: Instant, what: &Happening) {
         if let Happening::Started { command } = what {
             self.sent.push(Sent::of(at, command));

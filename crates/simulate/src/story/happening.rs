@@ -17,7 +17,7 @@ pub struct IoId(pub u64);
 
 /// Which way an I/O goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum IoRoute {
     /// A process's own bio: direct I/O.
     Direct,
     /// A process's call on the host's memory.
@@ -32,7 +32,7 @@ pub struct Begun {
     /// The world's name for it.
     pub io: IoId,
     /// Which way it goes.
-    pub kind: Kind,
+    pub kind: IoRoute,
     /// The process that asks.
     pub by: SubmitterId,
     /// For what.
@@ -50,7 +50,7 @@ impl Begun {
     pub fn direct(bio: &Bio) -> Begun {
         Begun {
             io: IoId(bio.tag.0),
-            kind: Kind::Direct,
+            kind: IoRoute::Direct,
             by: bio.submitter,
             op: bio.op,
             start: bio.start,
@@ -61,14 +61,14 @@ impl Begun {
 
     /// A bio of the host's.
     pub fn transfer(bio: &Bio) -> Begun {
-        Begun { kind: Kind::Transfer, ..Begun::direct(bio) }
+        Begun { kind: IoRoute::Transfer, ..Begun::direct(bio) }
     }
 
     /// A process's call.
     pub fn call(call: &Call) -> Begun {
         Begun {
             io: IoId(call.tag.0),
-            kind: Kind::Call,
+            kind: IoRoute::Call,
             by: call.submitter,
             op: call.op(),
             start: call.start(),
@@ -140,12 +140,12 @@ pub trait Onlooker {
 }
 
 /// Looks on at queue and world at once.
-pub type Shared = Rc<RefCell<dyn Onlooker>>;
+pub type SharedOnlooker = Rc<RefCell<dyn Onlooker>>;
 
 /// Hears the queue's reasons for the usual books and for an onlooker.
 pub struct ReasonTee {
     pub(crate) reasons: Reasons,
-    pub(crate) onlooker: Shared,
+    pub(crate) onlooker: SharedOnlooker,
 }
 
 impl Listener for ReasonTee {
@@ -156,7 +156,7 @@ impl Listener for ReasonTee {
 }
 
 /// Several look on, each in its turn.
-pub struct Together(pub Vec<Shared>);
+pub struct Together(pub Vec<SharedOnlooker>);
 
 impl Onlooker for Together {
     fn sees(&mut self, at: Instant, what: &Happening) {

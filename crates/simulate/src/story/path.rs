@@ -6,8 +6,8 @@ use blksched::{Dir, GroupId, Instant, SubmitterId};
 use blksched_disks::Activity;
 
 use super::part::{Part, Piece, Rule, Whose, add};
-use super::stance::{Idling, Stance};
-use super::timeline::{CACHED, Done, Moment, Timeline, Work};
+use super::stance::{IdledFor, Stance};
+use super::timeline::{CACHED, DiskWork, DoneCommand, SegmentPart, Timeline};
 
 /// One stay in the disk.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Nap {
 }
 
 /// Everything about an I/O that has landed.
-pub(super) struct Way<'a> {
+pub(super) struct LandedIo<'a> {
     pub(super) timeline: &'a Timeline,
     /// Whose queue of the elevator's its requests are in.
     pub(super) queue: SubmitterId,
@@ -69,7 +69,7 @@ pub(super) struct Way<'a> {
     pub(super) naps: &'a [Nap],
 }
 
-impl Way<'_> {
+impl LandedIo<'_> {
     /// Its time in pieces, without a gap from beginning to landing.
     pub(super) fn pieces(&self) -> Vec<Piece> {
         let mut pieces = Vec::new();
@@ -115,7 +115,7 @@ impl Way<'_> {
     fn flushes(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, else_: Part) {
         let moments = self.timeline.moments(from, to);
         cut(pieces, from, to, moments, |moment| match worker(moment) {
-            Some(Done { whose: Whose::Flush, .. }) => Part::Flush,
+            Some(DoneCommand { whose: Whose::Flush, .. }) => Part::Flush,
             Some(done) => Part::FlushWaits(done.whose),
             None => else_,
         });
@@ -130,7 +130,7 @@ impl Way<'_> {
     }
 
     /// The disk works while it waits: for whom, and why not for it?
-    fn behind(&self, path: &Path, queued: Instant, stance: Stance, done: Done) -> Part {
+    fn behind(&self, path: &Path, queued: Instant, stance: Stance, done: DoneCommand) -> Part {
         let own_turn = |owner| owner == self.queue;
         match stance.turn {
             Some((owner, Waiter::Sync)) if !own_turn(owner) => {
@@ -163,7 +163,7 @@ impl Way<'_> {
         let begins = Instant::from_ns(ended.as_ns() - own.as_ns());
         self.each(pieces, issued, begins, |moment| match worker(moment) {
             Some(done) if done.nth == stay.nth => Part::DriveItself,
-            Some(Done { whose, nth: CACHED, .. }) => Part::DriveCache(whose),
+            Some(DoneCommand { whose, nth: CACHED, .. }) => Part::DriveCache(whose),
             Some(done) => Part::Drive(done.whose, done.dir),
             None => Part::DriveItself,
         });
@@ -191,7 +191,7 @@ impl Way<'_> {
     }
 
     /// Cuts a stretch by what disk and scheduler were about.
-    fn each(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, part: impl Fn(&Moment) -> Part) {
+    fn each(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, part: impl Fn(&SegmentPart) -> Part) {
         cut(pieces, from, to, self.timeline.closely(from, to), part);
     }
 }
@@ -234,16 +234,16 @@ fn cut(
     pieces: &mut Vec<Piece>,
     from: Instant,
     to: Instant,
-    moments: impl IntoIterator<Item = Moment>,
-    part: impl Fn(&Moment) -> Part,
+    moments: impl IntoIterator<Item = SegmentPart>,
+    part: impl Fn(&SegmentPart) -> Part,
 ) {
     let mut now = from;
     let mut last = None;
     for moment in moments {
         whole(pieces, (now, moment.from), Part::Forgotten);
         let nth = match moment.work {
-            Work::Done(done) if done.nth != CACHED => Some(done.nth),
-            Work::Done(_) | Work::Some | Work::None => None,
+            DiskWork::Done(done) if done.nth != CACHED => Some(done.nth),
+            DiskWork::Done(_) | DiskWork::Some | DiskWork::None => None,
         };
         let commands = u32::from(nth.is_some() && nth != last);
         last = nth.or(last);
@@ -261,11 +261,13 @@ fn whole(pieces: &mut Vec<Piece>, (from, to): (Instant, Instant), part: Part) {
 }
 
 /// What the disk works on; whose it has not completed yet is not known.
-fn worker(moment: &Moment) -> Option<Done> {
+fn worker(moment: &SegmentPart) -> Option<DoneCommand> {
     match moment.work {
-        Work::Done(done) => Some(done),
-        Work::Some => Some(Done { whose: Whose::Nobody, dir: Dir::Read, issued_at: moment.from, nth: CACHED }),
-        Work::None => None,
+        DiskWork::Done(done) => Some(done),
+        DiskWork::Some => {
+            Some(DoneCommand { whose: Whose::Nobody, dir: Dir::Read, issued_at: moment.from, nth: CACHED })
+        }
+        DiskWork::None => None,
     }
 }
 
@@ -273,9 +275,9 @@ fn worker(moment: &Moment) -> Option<Done> {
 fn resting(stance: Stance) -> Part {
     match stance {
         Stance { plugged: true, .. } => Part::QueuePlug,
-        Stance { idling: Some(Idling::Submitter(submitter)), .. } => Part::IdleFor(submitter),
-        Stance { idling: Some(Idling::Group(group)), .. } => Part::IdleForGroup(group),
-        Stance { idling: Some(Idling::Other), .. } => Part::Idle,
+        Stance { idling: Some(IdledFor::Submitter(submitter)), .. } => Part::IdleFor(submitter),
+        Stance { idling: Some(IdledFor::Group(group)), .. } => Part::IdleForGroup(group),
+        Stance { idling: Some(IdledFor::Other), .. } => Part::Idle,
         _ => Part::Free,
     }
 }

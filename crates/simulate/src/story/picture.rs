@@ -14,7 +14,7 @@ use blksched_traces::perfetto::{
     CounterDescriptor, DebugAnnotation, EventType, ProcessDescriptor, TrackDescriptor, TrackEvent, Writer,
 };
 
-use super::happening::{Happening, IoId, Kind, Onlooker};
+use super::happening::{Happening, IoId, IoRoute, Onlooker};
 use super::part::Part;
 use super::teller::{Story, Storyteller};
 
@@ -189,7 +189,7 @@ impl<W: Words> Picture<W> {
             DebugAnnotation::number("bytes", story.begun.sectors * 512),
             DebugAnnotation::text("why", self.words.story(story)),
         ];
-        let kind = if story.begun.kind == Kind::Call { "call" } else { "I/O" };
+        let kind = if story.begun.kind == IoRoute::Call { "call" } else { "I/O" };
         let event = TrackEvent {
             debug_annotations: arguments,
             categories: vec![kind.to_owned()],
@@ -340,7 +340,7 @@ impl<W: Words> Picture<W> {
 impl<W: Words> Onlooker for Picture<W> {
     fn sees(&mut self, at: Instant, what: &Happening) {
         match *what {
-            Happening::Began(begun) if begun.kind != Kind::Transfer => {
+            Happening::Began(begun) if begun.kind != IoRoute::Transfer => {
                 let process = self.process(begun.by);
                 let lane = self.lane(process, "I/O");
                 self.flows += 1;

@@ -8,7 +8,7 @@ use super::part::Batched;
 
 /// The process or group that the disk is left idle for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Idling {
+pub(super) enum IdledFor {
     Submitter(SubmitterId),
     Group(GroupId),
     Other,
@@ -20,7 +20,7 @@ pub(super) struct Stance {
     /// Whose slice or budget it is.
     pub(super) turn: Option<(SubmitterId, Waiter)>,
     pub(super) batch: Option<(Dir, Batched)>,
-    pub(super) idling: Option<Idling>,
+    pub(super) idling: Option<IdledFor>,
     pub(super) held: Option<HeldBack>,
     pub(super) drains: bool,
     pub(super) plugged: bool,
@@ -73,11 +73,11 @@ fn batched(why: BatchStart) -> Batched {
     }
 }
 
-fn idling(why: IdleFor) -> Option<Idling> {
+fn idling(why: IdleFor) -> Option<IdledFor> {
     match why {
-        IdleFor::Submitter(submitter) => Some(Idling::Submitter(submitter)),
-        IdleFor::Group(group) => Some(Idling::Group(group)),
+        IdleFor::Submitter(submitter) => Some(IdledFor::Submitter(submitter)),
+        IdleFor::Group(group) => Some(IdledFor::Group(group)),
         IdleFor::Statistics => None,
-        _ => Some(Idling::Other),
+        _ => Some(IdledFor::Other),
     }
 }

@@ -11,14 +11,14 @@ use blksched_disks::{Activity, Stint, Work};
 
 use super::blame::Blame;
 use super::calls::Transfers;
-use super::happening::{Begun, Happening, IoId, Kind, Onlooker};
+use super::happening::{Begun, Happening, IoId, IoRoute, Onlooker};
 use super::part::{Part, Piece, Whose, add};
-use super::path::{Keeps, Nap, Path, Stay, Way, in_memory};
-use super::timeline::{CACHED, Done, Timeline, whose};
+use super::path::{Keeps, LandedIo, Nap, Path, Stay, in_memory};
+use super::timeline::{CACHED, DoneCommand, Timeline, whose};
 
 /// Which stories are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct StoriesAsked {
     /// The slowest this many; of those that the other wishes leave.
     pub slowest: usize,
     /// Only the one with this number.
@@ -29,10 +29,10 @@ pub struct Asked {
     pub by: BTreeSet<SubmitterId>,
 }
 
-impl Asked {
+impl StoriesAsked {
     /// No story.
-    pub fn nothing() -> Asked {
-        Asked { slowest: 0, nth: None, at: None, by: BTreeSet::new() }
+    pub fn nothing() -> StoriesAsked {
+        StoriesAsked { slowest: 0, nth: None, at: None, by: BTreeSet::new() }
     }
 
     fn wants(&self, story: &Story) -> bool {
@@ -66,7 +66,7 @@ impl Story {
 
 /// An I/O under way.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenIo {
     nth: u64,
     begun: Begun,
     begun_at: Instant,
@@ -81,7 +81,7 @@ struct Open {
 struct Track {
     queued_at: Option<Instant>,
     is_queued: bool,
-    issued: Option<Done>,
+    issued: Option<DoneCommand>,
     /// When the disk was done, and what its own part was.
     served: Option<(Instant, Activity)>,
     stays: Vec<Stay>,
@@ -91,14 +91,14 @@ struct Track {
 /// Tells stories.
 #[derive(Debug)]
 pub struct Storyteller {
-    asked: Asked,
+    asked: StoriesAsked,
     flusher: SubmitterId,
     /// How many things the disk can do at the same time.
     parts: u32,
     timeline: Timeline,
     tracks: Vec<Track>,
     /// By the world's name.
-    open: Vec<Option<Open>>,
+    open: Vec<Option<OpenIo>>,
     begun: u64,
     naps: BTreeMap<SubmitterId, Vec<Nap>>,
     /// Held by `io.max`, in order of arrival.
@@ -123,7 +123,7 @@ const FIRST_LOOK: usize = 4096;
 
 impl Storyteller {
     /// One that has seen nothing yet; `flusher` is the submitter of write-back, and the disk has this many parts.
-    pub fn new(asked: Asked, flusher: SubmitterId, parts: u32) -> Storyteller {
+    pub fn new(asked: StoriesAsked, flusher: SubmitterId, parts: u32) -> Storyteller {
         Storyteller {
             asked,
             flusher,
@@ -163,7 +163,7 @@ impl Storyteller {
     }
 
     /// Which stories are wanted.
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &StoriesAsked {
         &self.asked
     }
 
@@ -194,7 +194,7 @@ impl Storyteller {
         &mut self.tracks[rq.index()]
     }
 
-    fn open(&mut self, io: IoId) -> Option<&mut Open> {
+    fn open(&mut self, io: IoId) -> Option<&mut OpenIo> {
         self.open.get_mut(io.0 as usize)?.as_mut()
     }
 
@@ -204,11 +204,11 @@ impl Storyteller {
             self.open.resize(place + 1, None);
         }
         // Transfers are told through the calls that wait for them.
-        let nth = if begun.kind == Kind::Transfer { 0 } else { self.begun + 1 };
+        let nth = if begun.kind == IoRoute::Transfer { 0 } else { self.begun + 1 };
         self.begun = self.begun.max(nth);
-        self.calls += usize::from(begun.kind == Kind::Call);
+        self.calls += usize::from(begun.kind == IoRoute::Call);
         self.open[place] =
-            Some(Open { nth, begun, begun_at: at, reached_at: None, entered_at: None, path: None, max: None });
+            Some(OpenIo { nth, begun, begun_at: at, reached_at: None, entered_at: None, path: None, max: None });
     }
 
     fn heard(&mut self, at: Instant, reason: Reason) {
@@ -227,13 +227,13 @@ impl Storyteller {
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
                 let nth = self.timeline.start(at);
-                let issued = Done { whose: whose(sectors, submitter), dir, issued_at: at, nth };
+                let issued = DoneCommand { whose: whose(sectors, submitter), dir, issued_at: at, nth };
                 let track = self.track(rq);
                 (track.issued, track.is_queued) = (Some(issued), false);
                 track.ios.clear();
             }
-            Reason::Completed { rq, .. } => self.ended(at, rq, Ended::Done),
-            Reason::Requeued { rq } => self.ended(at, rq, Ended::Requeued),
+            Reason::Completed { rq, .. } => self.ended(at, rq, StayEnded::Done),
+            Reason::Requeued { rq } => self.ended(at, rq, StayEnded::Requeued),
             Reason::HeldByPolicy { submitter, by } => self.held = Some((submitter, by)),
             Reason::Slept { submitter, .. } => {
                 let why = match self.held.take() {
@@ -269,10 +269,10 @@ impl Storyteller {
         }
     }
 
-    fn ended(&mut self, at: Instant, rq: RequestId, how: Ended) {
+    fn ended(&mut self, at: Instant, rq: RequestId, how: StayEnded) {
         let track = self.track(rq);
         let Some(issued) = track.issued.take() else { return };
-        let Done { dir, issued_at, nth, .. } = issued;
+        let DoneCommand { dir, issued_at, nth, .. } = issued;
         let served = track.served.take();
         let (ended_at, service) = (served.map_or(at, |(at, _)| at), served.map(|(_, service)| service));
         track.stays.push(Stay { issued_at, ended_at, noticed_at: at, nth, service });
@@ -280,7 +280,7 @@ impl Storyteller {
             self.timeline.stop(at, issued);
         }
         let track = self.track(rq);
-        if how == Ended::Requeued {
+        if how == StayEnded::Requeued {
             // The queue has it again, as it had it before.
             track.is_queued = true;
             return;
@@ -299,7 +299,7 @@ impl Storyteller {
         if self.parts > 1 {
             return;
         }
-        let cached = |whose| Done { whose, dir: Dir::Write, issued_at: stint.from, nth: CACHED };
+        let cached = |whose| DoneCommand { whose, dir: Dir::Write, issued_at: stint.from, nth: CACHED };
         let done = match stint.work {
             Work::Command(rq) => self.track(rq).issued,
             Work::Cached(submitter) => Some(cached(Whose::Process(submitter))),
@@ -312,16 +312,16 @@ impl Storyteller {
 
     fn landed(&mut self, at: Instant, io: IoId) {
         let Some(open) = self.open.get_mut(io.0 as usize).and_then(Option::take) else { return };
-        let Open { nth, begun, begun_at, .. } = open;
+        let OpenIo { nth, begun, begun_at, .. } = open;
         let pieces = match begun.kind {
-            Kind::Call => self.call(begun, begun_at, at),
-            Kind::Direct | Kind::Transfer => self.way(at, &open),
+            IoRoute::Call => self.call(begun, begun_at, at),
+            IoRoute::Direct | IoRoute::Transfer => self.way(at, &open),
         };
         match begun.kind {
-            Kind::Transfer if self.calls > 0 => self.transfers.landed(begun.by, pieces),
-            Kind::Transfer => {}
-            Kind::Direct | Kind::Call => {
-                self.calls -= usize::from(begun.kind == Kind::Call);
+            IoRoute::Transfer if self.calls > 0 => self.transfers.landed(begun.by, pieces),
+            IoRoute::Transfer => {}
+            IoRoute::Direct | IoRoute::Call => {
+                self.calls -= usize::from(begun.kind == IoRoute::Call);
                 self.blame.add(begun.by, &pieces);
                 self.keep(Story { nth, begun, begun_at, landed_at: at, pieces });
             }
@@ -348,12 +348,12 @@ impl Storyteller {
         pieces
     }
 
-    fn way(&self, at: Instant, open: &Open) -> Vec<Piece> {
+    fn way(&self, at: Instant, open: &OpenIo) -> Vec<Piece> {
         let by = open.begun.by;
         let none = Vec::new();
         let max = open.max.map(|nap| vec![nap]);
         let naps = max.as_ref().or_else(|| self.naps.get(&by)).unwrap_or(&none);
-        let way = Way {
+        let way = LandedIo {
             timeline: &self.timeline,
             queue: self.queue_of(by),
             domain: domain(open.begun.op),
@@ -408,7 +408,7 @@ impl Storyteller {
 
 /// How a stay in the disk ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum StayEnded {
     Done,
     Requeued,
 }

@@ -9,7 +9,7 @@ use super::stance::Stance;
 
 /// A command of the disk's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct DoneCommand {
     pub(super) whose: Whose,
     pub(super) dir: Dir,
     pub(super) issued_at: Instant,
@@ -22,13 +22,13 @@ pub(super) const CACHED: u64 = u64::MAX;
 
 /// What the disk was about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum DiskWork {
     /// It had no command.
     None,
     /// It has commands, and has not completed the next one yet.
     Some,
     /// It worked on this one.
-    Done(Done),
+    Done(DoneCommand),
 }
 
 /// From here on, until the next one, this held.
@@ -36,16 +36,16 @@ pub(super) enum Work {
 struct Segment {
     from: Instant,
     stance: Stance,
-    work: Work,
+    work: DiskWork,
 }
 
 /// A part of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct SegmentPart {
     pub(super) from: Instant,
     pub(super) to: Instant,
     pub(super) stance: Stance,
-    pub(super) work: Work,
+    pub(super) work: DiskWork,
 }
 
 /// This many segments are kept at most (some 100 MB); what is older is forgotten.
@@ -58,7 +58,7 @@ pub(super) struct Timeline {
     in_disk: u32,
     issued: u64,
     /// What the only part of the disk works for, as far as the disk tells; in order, without overlaps.
-    stints: VecDeque<(Instant, Instant, Done)>,
+    stints: VecDeque<(Instant, Instant, DoneCommand)>,
     /// Segments at the end whose command is not known yet.
     pending: usize,
     most: usize,
@@ -70,7 +70,7 @@ impl Timeline {
     }
 
     pub(super) fn with_room_for(most: usize) -> Timeline {
-        let first = Segment { from: Instant::ZERO, stance: Stance::default(), work: Work::None };
+        let first = Segment { from: Instant::ZERO, stance: Stance::default(), work: DiskWork::None };
         let segments = VecDeque::from([first]);
         Timeline {
             segments,
@@ -103,7 +103,7 @@ impl Timeline {
     }
 
     /// The disk, which does one thing at a time, works for this from when until when.
-    pub(super) fn works(&mut self, from: Instant, until: Instant, done: Done) {
+    pub(super) fn works(&mut self, from: Instant, until: Instant, done: DoneCommand) {
         let from = self.stints.back().map_or(from, |&(_, end, _)| from.max(end));
         if from < until {
             self.stints.push_back((from, until, done));
@@ -114,8 +114,8 @@ impl Timeline {
     }
 
     /// It hands one back.
-    pub(super) fn stop(&mut self, at: Instant, done: Done) {
-        let done = Work::Done(done);
+    pub(super) fn stop(&mut self, at: Instant, done: DoneCommand) {
+        let done = DiskWork::Done(done);
         self.in_disk = self.in_disk.saturating_sub(1);
         let len = self.segments.len();
         self.segments.range_mut(len - self.pending..).for_each(|segment| segment.work = done);
@@ -124,17 +124,17 @@ impl Timeline {
     }
 
     fn push(&mut self, at: Instant) {
-        let work = if self.in_disk > 0 { Work::Some } else { Work::None };
+        let work = if self.in_disk > 0 { DiskWork::Some } else { DiskWork::None };
         let segment = Segment { from: at, stance: self.stance, work };
         match self.segments.back_mut() {
             // It lasted no time.
             Some(last) if last.from == at => {
-                self.pending -= usize::from(last.work == Work::Some && self.pending > 0);
+                self.pending -= usize::from(last.work == DiskWork::Some && self.pending > 0);
                 *last = segment;
             }
             _ => self.segments.push_back(segment),
         }
-        self.pending += usize::from(work == Work::Some);
+        self.pending += usize::from(work == DiskWork::Some);
         if self.segments.len() > self.most {
             self.segments.drain(..self.most / 2);
             self.pending = self.pending.min(self.segments.len());
@@ -156,23 +156,23 @@ impl Timeline {
     }
 
     /// What is known of the time from `from` to `to`, in order; of what is forgotten nothing.
-    pub(super) fn moments(&self, from: Instant, to: Instant) -> impl Iterator<Item = Moment> + '_ {
+    pub(super) fn moments(&self, from: Instant, to: Instant) -> impl Iterator<Item = SegmentPart> + '_ {
         let first = self.segments.partition_point(|segment| segment.from <= from).saturating_sub(1);
         let ends = self.segments.range(first + 1..).map(|next| next.from).chain([Instant::NEVER]);
         let known = self.segments.range(first..).zip(ends).take_while(move |(segment, _)| segment.from < to);
         known.filter_map(move |(segment, end)| {
             let (from, to) = (segment.from.max(from), end.min(to));
-            (from < to).then_some(Moment { from, to, stance: segment.stance, work: segment.work })
+            (from < to).then_some(SegmentPart { from, to, stance: segment.stance, work: segment.work })
         })
     }
 }
 
 impl Timeline {
     /// The same, and where the disk has commands and tells for whom its head works, that.
-    pub(super) fn closely(&self, from: Instant, to: Instant) -> Vec<Moment> {
+    pub(super) fn closely(&self, from: Instant, to: Instant) -> Vec<SegmentPart> {
         let mut moments = Vec::new();
         for moment in self.moments(from, to) {
-            if moment.work == Work::None {
+            if moment.work == DiskWork::None {
                 moments.push(moment);
                 continue;
             }
@@ -181,16 +181,16 @@ impl Timeline {
             let stints = self.stints.range(first..).take_while(|&&(from, ..)| from < moment.to);
             for &(begins, ends, done) in stints {
                 let (begins, ends) = (begins.max(now), ends.min(moment.to));
-                moments.extend((now < begins).then_some(Moment { from: now, to: begins, ..moment }));
-                moments.extend((begins < ends).then_some(Moment {
+                moments.extend((now < begins).then_some(SegmentPart { from: now, to: begins, ..moment }));
+                moments.extend((begins < ends).then_some(SegmentPart {
                     from: begins,
                     to: ends,
-                    work: Work::Done(done),
+                    work: DiskWork::Done(done),
                     ..moment
                 }));
                 now = ends.max(now);
             }
-            moments.extend((now < moment.to).then_some(Moment { from: now, ..moment }));
+            moments.extend((now < moment.to).then_some(SegmentPart { from: now, ..moment }));
         }
         moments
     }
@@ -213,7 +213,7 @@ mod tests {
     fn a_moment_belongs_to_the_command_that_is_completed_next_and_nothing_is_left_out() {
         let mut timeline = Timeline::new();
         let (a, b) = (Whose::Process(SubmitterId(1)), Whose::Process(SubmitterId(2)));
-        let done = |whose, issued, nth| Done { whose, dir: Dir::Read, issued_at: at(issued), nth };
+        let done = |whose, issued, nth| DoneCommand { whose, dir: Dir::Read, issued_at: at(issued), nth };
         assert_eq!((timeline.start(at(10)), timeline.start(at(12))), (0, 1));
         timeline.hear(at(15), Reason::Plugged);
         timeline.stop(at(20), done(b, 12, 1));
@@ -223,7 +223,7 @@ mod tests {
             .moments(at(5), at(45))
             .map(|moment| {
                 let by = match moment.work {
-                    Work::Done(done) => Some(done.whose),
+                    DiskWork::Done(done) => Some(done.whose),
                     _ => None,
                 };
                 (moment.from.as_ns(), moment.to.as_ns(), by)
@@ -239,7 +239,7 @@ mod tests {
         let mut timeline = Timeline::with_room_for(64);
         for ns in 1..1000 {
             let nth = timeline.start(at(10 * ns));
-            let done = Done { whose: Whose::Nobody, dir: Dir::Read, issued_at: at(10 * ns), nth };
+            let done = DoneCommand { whose: Whose::Nobody, dir: Dir::Read, issued_at: at(10 * ns), nth };
             timeline.stop(at(10 * ns + 5), done);
             assert!(timeline.len() <= 65);
         }
@@ -252,15 +252,16 @@ mod tests {
     fn where_the_disk_tells_for_whom_it_works_that_counts_while_it_has_commands() {
         let mut timeline = Timeline::new();
         let (a, b) = (Whose::Process(SubmitterId(1)), Whose::Process(SubmitterId(2)));
-        let done = |whose, nth| Done { whose, dir: Dir::Write, issued_at: at(10), nth };
+        let done = |whose, nth| DoneCommand { whose, dir: Dir::Write, issued_at: at(10), nth };
         timeline.start(at(10));
         timeline.works(at(5), at(14), done(b, CACHED));
         timeline.works(at(14), at(18), done(a, 0));
         timeline.stop(at(20), done(a, 0));
         let told: Vec<_> =
             timeline.closely(at(0), at(25)).iter().map(|m| (m.from.as_ns(), m.to.as_ns(), m.work)).collect();
-        let (cached, own) = (Work::Done(done(b, CACHED)), Work::Done(done(a, 0)));
-        let expected = [(0, 10, Work::None), (10, 14, cached), (14, 18, own), (18, 20, own), (20, 25, Work::None)];
+        let (cached, own) = (DiskWork::Done(done(b, CACHED)), DiskWork::Done(done(a, 0)));
+        let expected =
+            [(0, 10, DiskWork::None), (10, 14, cached), (14, 18, own), (18, 20, own), (20, 25, DiskWork::None)];
         assert_eq!(told, expected);
     }
 }

@@ -5,7 +5,7 @@ use blksched::{Bio, Hints, Listener, Op, Submitted};
 use blksched_workloads::Emission;
 use blksched_workloads::host::Call;
 
-use super::work::Work;
+use super::work::CpuWork;
 use super::{Observer, World};
 use crate::story::{Begun, Happening};
 
@@ -47,7 +47,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Remember { ref file, memory } => {
                     self.host.remember(self.manners[index].submitter, file, memory);
                 }
-                Emission::Waits if self.works(index) => self.toil(Work::Waits { source: index as u32 }),
+                Emission::Waits if self.works(index) => self.toil(CpuWork::Waits { source: index as u32 }),
                 Emission::Waits => {
                     entered = true;
                     self.obey_host();
@@ -55,7 +55,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
-                Emission::Exit if self.works(index) => self.toil(Work::Exit { source: index as u32 }),
+                Emission::Exit if self.works(index) => self.toil(CpuWork::Exit { source: index as u32 }),
                 Emission::Exit => {
                     entered = true;
                     self.exit(index);

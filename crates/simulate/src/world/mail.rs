@@ -29,15 +29,15 @@ impl Letter {
 const FEW: usize = 16;
 
 /// When, as which it was posted, and what.
-type Entry = (Instant, u64, Letter);
+type PostedLetter = (Instant, u64, Letter);
 
 /// Letters, the earliest first, first posted first delivered among equals.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryQueue {
     /// The next few, the earliest first; empty only if there is none at all.
-    near: VecDeque<Entry>,
+    near: VecDeque<PostedLetter>,
     /// Of many, those behind them.
-    far: BinaryHeap<Reverse<Entry>>,
+    far: BinaryHeap<Reverse<PostedLetter>>,
     posted: u64,
 }
 

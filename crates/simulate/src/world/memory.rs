@@ -4,7 +4,7 @@ use blksched::{Bio, Listener, Submitted, SubmitterId};
 use blksched_workloads::Delivered;
 use blksched_workloads::host::Wish;
 
-use super::work::Work;
+use super::work::CpuWork;
 use super::{Flight, Observer, Owner, World};
 use crate::story::{Begun, Happening, IoId};
 
@@ -89,7 +89,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let Some(index) = source else { return };
         if core::mem::take(&mut self.asleep[index]) {
             match self.labour {
-                Some(_) => self.toil(Work::Wake { source: index as u32 }),
+                Some(_) => self.toil(CpuWork::Wake { source: index as u32 }),
                 None => self.tell(index, Delivered::Awake),
             }
         }

@@ -11,7 +11,7 @@ use crate::story::{Happening, IoId};
 
 /// What a processor does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub(super) enum CpuWork {
     /// A source submits the bio of this place; and with it, its burst may be over.
     Submit { source: u32, place: u32, waits: bool },
     /// A source's burst is over.
@@ -26,16 +26,16 @@ pub(super) enum Work {
     Complete { rq: RequestId, outcome: Outcome },
 }
 
-impl Work {
+impl CpuWork {
     /// Whose work it is.
     fn source(&self) -> Option<usize> {
         match *self {
-            Work::Submit { source, .. }
-            | Work::Waits { source }
-            | Work::Exit { source }
-            | Work::Wake { source }
-            | Work::Hear { source, .. } => Some(source as usize),
-            Work::Complete { .. } => None,
+            CpuWork::Submit { source, .. }
+            | CpuWork::Waits { source }
+            | CpuWork::Exit { source }
+            | CpuWork::Wake { source }
+            | CpuWork::Hear { source, .. } => Some(source as usize),
+            CpuWork::Complete { .. } => None,
         }
     }
 }
@@ -43,11 +43,11 @@ impl Work {
 /// The processors, and which task runs where.
 #[derive(Clone, Debug)]
 pub(super) struct Labour {
-    cores: Cores<Work>,
+    cores: Cores<CpuWork>,
     costs: CpuCosts,
     scheduler: SchedulerCosts,
     /// Of each source, by its number.
-    processes: Vec<Process>,
+    processes: Vec<WorkingProcess>,
     /// The processor of each submitter.
     places: Vec<(SubmitterId, u32)>,
     /// Where each request in the device is completed, by its index.
@@ -57,7 +57,7 @@ pub(super) struct Labour {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Process {
+struct WorkingProcess {
     cpu: u32,
     /// What it still has to do before it does anything else.
     working: u32,
@@ -71,14 +71,14 @@ const UNPLUGGED: u32 = 2;
 impl Labour {
     /// `places`: the processor of each source, in the order of `submitters`, the sources'.
     pub(super) fn new(
-        cores: Cores<Work>,
+        cores: Cores<CpuWork>,
         (costs, scheduler): (CpuCosts, SchedulerCosts),
         places: &[u32],
         submitters: impl Iterator<Item = SubmitterId>,
     ) -> Labour {
         let mut by_submitter: Vec<(SubmitterId, u32)> = submitters.zip(places.iter().copied()).collect();
         by_submitter.sort();
-        let processes = places.iter().map(|&cpu| Process { cpu, working: 0, burst: 0 }).collect();
+        let processes = places.iter().map(|&cpu| WorkingProcess { cpu, working: 0, burst: 0 }).collect();
         Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new(), bios: Vec::new() }
     }
 
@@ -124,10 +124,10 @@ impl Labour {
     }
 
     /// Where, how urgently and how long it is worked for that.
-    fn order(&mut self, work: &Work) -> (usize, Rank, Cost) {
+    fn order(&mut self, work: &CpuWork) -> (usize, Rank, Cost) {
         let open = |open| Cost { open, ..Cost::default() };
         let costs = &self.costs;
-        if let Work::Complete { rq, .. } = *work {
+        if let CpuWork::Complete { rq, .. } = *work {
             let cost = Cost { open: costs.interrupt, locked: self.scheduler.complete };
             return (self.interrupts[rq.index()] as usize, Rank::Interrupt, cost);
         }
@@ -135,15 +135,15 @@ impl Labour {
         // Who was waiting is switched to.
         let switched = if process.working == 0 { costs.switch } else { Span::ZERO };
         let cost = match work {
-            Work::Submit { waits, .. } => {
+            CpuWork::Submit { waits, .. } => {
                 process.burst += 1;
                 let worker = if *waits { workers(process, costs, &self.scheduler) } else { Span::ZERO };
                 Cost { open: costs.submit + worker, locked: self.scheduler.submit }
             }
-            Work::Waits { .. } => open(workers(process, costs, &self.scheduler)),
-            Work::Hear { .. } => open(switched + costs.reap),
-            Work::Wake { .. } => open(switched),
-            Work::Exit { .. } | Work::Complete { .. } => Cost::default(),
+            CpuWork::Waits { .. } => open(workers(process, costs, &self.scheduler)),
+            CpuWork::Hear { .. } => open(switched + costs.reap),
+            CpuWork::Wake { .. } => open(switched),
+            CpuWork::Exit { .. } | CpuWork::Complete { .. } => Cost::default(),
         };
         process.working += 1;
         (process.cpu as usize, Rank::Process, cost)
@@ -151,7 +151,7 @@ impl Labour {
 }
 
 /// The burst is over: what a worker does for what was not plugged.
-fn workers(process: &mut Process, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
+fn workers(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
     let burst = core::mem::take(&mut process.burst);
     let unplugged = if burst <= UNPLUGGED && scheduler.schedules == Schedules::Yes { burst } else { 0 };
     Span::from_ns(costs.worker.as_ns() * u64::from(unplugged))
@@ -193,7 +193,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// A processor is given this to do.
-    pub(super) fn toil(&mut self, work: Work) {
+    pub(super) fn toil(&mut self, work: CpuWork) {
         let labour = self.labour.as_mut().expect("somebody works");
         let (cpu, rank, cost) = labour.order(&work);
         if let Some(done) = labour.cores.give(self.now, cpu, rank, cost, work) {
@@ -204,7 +204,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// A source's bio is worked for; with it, its burst may be over.
     pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
         self.labour.iter_mut().for_each(|labour| labour.keep(bio));
-        self.toil(Work::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
+        self.toil(CpuWork::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
     }
 
     /// Processor number `cpu` has worked for something: now it happens.
@@ -218,17 +218,17 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.mail.post(done, Letter::Worked(cpu));
         }
         match work {
-            Work::Submit { source, place, waits } => {
+            CpuWork::Submit { source, place, waits } => {
                 let (source, bio) = (source as usize, labour.bios[place as usize]);
                 self.tells(|| Happening::Reached { io: IoId(bio.tag.0) });
                 self.enter(source, bio);
                 self.burst_over(source, waits);
             }
-            Work::Waits { source } => self.burst_over(source as usize, true),
-            Work::Exit { source } => self.exit(source as usize),
-            Work::Wake { source } => self.tell(source as usize, blksched_workloads::Delivered::Awake),
-            Work::Hear { place, .. } => self.end_io(place),
-            Work::Complete { rq, outcome } => self.complete(rq, outcome),
+            CpuWork::Waits { source } => self.burst_over(source as usize, true),
+            CpuWork::Exit { source } => self.exit(source as usize),
+            CpuWork::Wake { source } => self.tell(source as usize, blksched_workloads::Delivered::Awake),
+            CpuWork::Hear { place, .. } => self.end_io(place),
+            CpuWork::Complete { rq, outcome } => self.complete(rq, outcome),
         }
     }
 

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use blksched_simulate::experiment::{Row, short};
+use blksched_simulate::experiment::{PublishedRow, short};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -67,7 +67,7 @@ impl Share {
         self.largest_near += other.largest_near;
     }
 
-    fn count(&mut self, row: &Row, ours: Option<f64>) {
+    fn count(&mut self, row: &PublishedRow, ours: Option<f64>) {
         let Some(mail) = row.mail.filter(|_| !row.again) else { return };
         let ratio = ours.map_or(f64::NAN, |ours| ours / mail);
         match row.largest {
@@ -132,7 +132,7 @@ fn of_experiment(name: &str, controls: &[Controls], body: &mut String, share: &m
     let mut ours = ours.into_iter();
     let mut claimed = 0;
     for (place, table) in experiment.tables.iter().enumerate() {
-        let rows: Vec<(&Row, Option<f64>)> = table.rows.iter().zip(ours.by_ref()).collect();
+        let rows: Vec<(&PublishedRow, Option<f64>)> = table.rows.iter().zip(ours.by_ref()).collect();
         claimed += rows.iter().filter(|(row, _)| row.claimed).count();
         let shown: Vec<_> =
             rows.into_iter().filter(|(row, _)| row.claimed || row.mail.is_some() && !row.again).collect();
@@ -150,7 +150,7 @@ fn of_experiment(name: &str, controls: &[Controls], body: &mut String, share: &m
     claimed
 }
 
-fn line(row: &Row, ours: Option<f64>, broken_by: &str) -> String {
+fn line(row: &PublishedRow, ours: Option<f64>, broken_by: &str) -> String {
     let shown = |value: Option<f64>| value.map_or("–".to_owned(), short);
     let ratio = row.mail.filter(|mail| *mail != 0.0).zip(ours).map(|(mail, ours)| ours / mail);
     let near = if row.largest { 0.5..=2.0 } else { 0.75..=1.25 };

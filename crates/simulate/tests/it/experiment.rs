@@ -1,7 +1,7 @@
 //! Experiments as a user writes them: what is understood, what is refused and how, what comes out.
 
 use blksched::Catalogue;
-use blksched_simulate::experiment::{Answer, Experiment, ExperimentError, Outcome};
+use blksched_simulate::experiment::{Experiment, ExperimentAnswer, ExperimentError, RunOutcome};
 
 /// A reader beside a writer, two runs.
 const SMALL: &str = r#"
@@ -57,9 +57,9 @@ fn refused(from: &str, to: &str) -> String {
     }
 }
 
-fn run(experiment: &Experiment, seeds: u32) -> (Vec<Outcome>, Answer) {
+fn run(experiment: &Experiment, seeds: u32) -> (Vec<RunOutcome>, ExperimentAnswer) {
     let simulate = |(run, seed): (usize, u64)| experiment.runs[run].simulate(seed).unwrap();
-    let outcomes: Vec<Outcome> = experiment.simulations(seeds).into_iter().map(simulate).collect();
+    let outcomes: Vec<RunOutcome> = experiment.simulations(seeds).into_iter().map(simulate).collect();
     let answer = experiment.answer(&outcomes);
     (outcomes, answer)
 }
@@ -82,7 +82,7 @@ fn an_experiment_is_rows_beside_what_was_published_and_why() {
 #[test]
 fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     let experiment = parse(SMALL).unwrap();
-    let hashes = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.hash).collect::<Vec<_>>();
+    let hashes = |outcomes: &[RunOutcome]| outcomes.iter().map(|outcome| outcome.hash).collect::<Vec<_>>();
     let (first, again) = (hashes(&run(&experiment, 2).0), hashes(&run(&experiment, 2).0));
     assert_eq!(first, again);
     assert_ne!(first[0], first[1]);
@@ -95,7 +95,7 @@ fn unawaited(from: &str, to: &str) -> Experiment {
 }
 
 /// Of each run with the first seed what is asked.
-fn as_asked(experiment: &Experiment) -> Vec<Outcome> {
+fn as_asked(experiment: &Experiment) -> Vec<RunOutcome> {
     let asked = experiment.asked();
     experiment.runs.iter().zip(&asked).map(|(run, asked)| run.simulate_asked(1, asked).unwrap()).collect()
 }
@@ -108,7 +108,7 @@ fn a_run_goes_no_further_than_its_rows_ask_and_they_are_the_same() {
     let outcomes = as_asked(&experiment);
     let shorter = experiment.answer(&outcomes);
     assert_eq!(format!("{answer:?}"), format!("{shorter:?}"));
-    let seconds = |outcomes: &[Outcome]| outcomes.iter().map(|o| o.elapsed.as_secs_f64()).collect::<Vec<_>>();
+    let seconds = |outcomes: &[RunOutcome]| outcomes.iter().map(|o| o.elapsed.as_secs_f64()).collect::<Vec<_>>();
     assert_eq!(seconds(&whole), [9.0, 9.0]);
     // The first must go on until the stretch is over, the second only until the cat has exited.
     let ended = seconds(&outcomes);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span, SubmitterId};
 use blksched_measure::{Reasons, Work};
-use blksched_simulate::story::{Asked, Leg, Part, Rule, Story, Storyteller, Whose};
+use blksched_simulate::story::{Leg, Part, Rule, StoriesAsked, Story, Storyteller, Whose};
 use blksched_simulate::{Findings, Starts, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
@@ -17,11 +17,11 @@ struct Told {
     findings: Findings,
 }
 
-fn all() -> Asked {
-    Asked { slowest: usize::MAX, nth: None, at: None, by: BTreeSet::new() }
+fn all() -> StoriesAsked {
+    StoriesAsked { slowest: usize::MAX, nth: None, at: None, by: BTreeSet::new() }
 }
 
-fn tell(jobs: &str, elevator: &str, disk: &str, around: Surroundings, asked: Asked, limit: Span) -> Told {
+fn tell(jobs: &str, elevator: &str, disk: &str, around: Surroundings, asked: StoriesAsked, limit: Span) -> Told {
     let spec = Arc::new(blksched_disks::load(disk).unwrap());
     let plan = JobFile::parse(jobs, "jobs").unwrap_or_else(|error| panic!("{error}\n{jobs}"));
     let plan = plan.plan(spec.build(0).facts().sectors).unwrap_or_else(|error| panic!("{error}\n{jobs}"));
@@ -158,7 +158,7 @@ fn a_slice_is_blamed_on_its_owner_and_idling_on_whom_it_is_for() {
 #[test]
 fn what_is_kept_does_not_grow_with_the_run() {
     let jobs = "[global]\ndirect=1\nsize=256m\nrw=randread\nbs=4k\nioengine=libaio\niodepth=16\n[a]\n[b]\n";
-    let asked = Asked { slowest: 3, ..all() };
+    let asked = StoriesAsked { slowest: 3, ..all() };
     let kept = |ms| {
         let around = Surroundings::default();
         let told = tell(jobs, "mq-deadline", "sata-ssd", around, asked.clone(), Span::from_ms(ms));

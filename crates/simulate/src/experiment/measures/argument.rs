@@ -5,7 +5,7 @@ use blksched::{Dir, Span};
 use blksched_measure::{BeganBy, Cause, Serving, Waiting};
 
 use super::Misunderstood;
-use crate::experiment::outcome::{Outcome, ProcessOutcome};
+use crate::experiment::outcome::{ProcessOutcome, RunOutcome};
 
 /// One argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub(super) fn index(word: &str) -> Index {
 }
 
 /// The processes that a pattern means.
-pub(super) fn processes<'a>(outcome: &'a Outcome, pattern: &'a str) -> impl Iterator<Item = &'a ProcessOutcome> {
+pub(super) fn processes<'a>(outcome: &'a RunOutcome, pattern: &'a str) -> impl Iterator<Item = &'a ProcessOutcome> {
     outcome.processes.iter().filter(move |process| crate::experiment::expression::fits(pattern, &process.name))
 }
 

@@ -4,7 +4,7 @@ use blksched_measure::{Away, Found};
 
 use super::argument::Argument;
 use super::{Measure, Needs};
-use crate::experiment::outcome::Outcome;
+use crate::experiment::outcome::RunOutcome;
 
 /// How long ago the last read was done: less than 100 ms, 100 to 200 ms, longer; or any of these.
 const AWAY: Argument = Argument::Word(&["briefly", "a_slice", "long", "any"]);
@@ -33,7 +33,7 @@ pub(super) const MEASURES: &[Measure] = &[
 ];
 
 /// The mean or greatest over the reads that are meant; no value if there were none.
-fn over(outcome: &Outcome, words: &[String], of: impl Fn(&Found) -> (f64, f64)) -> Vec<f64> {
+fn over(outcome: &RunOutcome, words: &[String], of: impl Fn(&Found) -> (f64, f64)) -> Vec<f64> {
     let meant = |away: &Away| match words[0].as_str() {
         "briefly" => *away == Away::Briefly,
         "a_slice" => *away == Away::ForASlice,

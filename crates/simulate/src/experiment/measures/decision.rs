@@ -1,8 +1,8 @@
 //! The decisions that can be counted by name, as in `count(queues_merged)`, and where each count is kept.
 
-use crate::experiment::Outcome;
+use crate::experiment::RunOutcome;
 
-type Decision = (&'static str, fn(&Outcome) -> u64);
+type Decision = (&'static str, fn(&RunOutcome) -> u64);
 
 const DECISIONS: [Decision; 12] = [
     ("reads_first", |outcome| outcome.tally.reads_first),
@@ -31,6 +31,6 @@ pub(super) const NAMES: &[&str] = &{
 };
 
 /// How often the decision of this name was made.
-pub(super) fn count(outcome: &Outcome, name: &str) -> u64 {
+pub(super) fn count(outcome: &RunOutcome, name: &str) -> u64 {
     DECISIONS.iter().find(|(known, _)| *known == name).expect("arguments are checked").1(outcome)
 }

@@ -4,7 +4,7 @@ use blksched_measure::Cause;
 
 use super::argument::{Argument, dir, window};
 use super::{Measure, Needs};
-use crate::experiment::outcome::Outcome;
+use crate::experiment::outcome::RunOutcome;
 use crate::experiment::timeline::Second;
 
 pub(super) const MEASURES: &[Measure] = &[
@@ -78,7 +78,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
 ];
 
-fn per_second(outcome: &Outcome, word: &str, what: impl Fn(&Second) -> u64) -> Vec<f64> {
+fn per_second(outcome: &RunOutcome, word: &str, what: impl Fn(&Second) -> u64) -> Vec<f64> {
     let (from, to) = window(word).expect("arguments are checked");
     vec![outcome.timeline.mean(from, to, what)]
 }

@@ -4,7 +4,7 @@ use blksched::Span;
 
 use super::argument::{Argument, STATISTICS, processes, window};
 use super::{Measure, Needs};
-use crate::experiment::outcome::{Outcome, ProcessOutcome};
+use crate::experiment::outcome::{ProcessOutcome, RunOutcome};
 
 const PROCESS: &[Argument] = &[Argument::Process];
 
@@ -112,7 +112,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
 ];
 
-fn each(outcome: &Outcome, pattern: &str, value: impl Fn(&ProcessOutcome) -> f64) -> Vec<f64> {
+fn each(outcome: &RunOutcome, pattern: &str, value: impl Fn(&ProcessOutcome) -> f64) -> Vec<f64> {
     processes(outcome, pattern).map(value).collect()
 }
 
@@ -132,7 +132,7 @@ fn rate_in(by_second: &[u64], from: Span, to: Span) -> f64 {
 }
 
 /// How long it ran, or until the run was over.
-fn seconds(outcome: &Outcome, process: &ProcessOutcome) -> f64 {
+fn seconds(outcome: &RunOutcome, process: &ProcessOutcome) -> f64 {
     let to_the_end = || (blksched::Instant::ZERO + outcome.elapsed).since(process.began);
     process.ran().unwrap_or_else(to_the_end).as_secs_f64()
 }
