@@ -239,7 +239,7 @@ pub fn in_memory(name: &str, bytes: Vec<u8>) -> Named {
 mod tests {
     use blksched::author::Waiter;
     use blksched::{Class, Durability, Hints, Op, Priority};
-    use blksched_workloads::replay::{Event, What};
+    use blksched_workloads::replay::{TraceAction, TraceEvent};
 
     use super::*;
 
@@ -270,7 +270,7 @@ mod tests {
                     a-0 [001] d.... 12.000107: block_rq_complete: 8,0 WS () 100 + 8 rt,0,2 [0]\n";
         let recorded = of("text", text.as_bytes()).unwrap();
         let priority = Priority { class: Class::RealTime, level: 2 };
-        let made = |time: u64, what: What| Event {
+        let made = |time: u64, what: TraceAction| TraceEvent {
             time: 12_000_000_000 + time * 1000,
             what,
             device: (8, 0),
@@ -282,7 +282,11 @@ mod tests {
             hints: Hints { req_sync: true, ..Hints::default() },
             durability: Durability::default(),
         };
-        let events = vec![made(7, What::Queue), made(9, What::Request(priority)), made(107, What::Complete)];
+        let events = vec![
+            made(7, TraceAction::Queue),
+            made(9, TraceAction::Request(priority)),
+            made(107, TraceAction::Complete),
+        ];
         assert_eq!(recorded.recording, Recording::of(events, &BTreeMap::from([(7, "cat".to_owned())])).unwrap());
         assert_eq!(recorded.notes, Vec::<String>::new());
         let without = of("text", text.replace("block_bio_queue", "block_other").as_bytes()).unwrap();
@@ -315,7 +319,7 @@ mod tests {
             let mut stream = Stream::open(vec![in_memory("x", text(late).into_bytes())], Reading::default()).unwrap();
             let mut times = Vec::new();
             while let Some(event) = stream.event().unwrap() {
-                times.extend((event.what == What::Queue).then_some(event.time / 1_000_000));
+                times.extend((event.what == TraceAction::Queue).then_some(event.time / 1_000_000));
             }
             (times, stream.met().late)
         };

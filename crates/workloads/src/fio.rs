@@ -107,14 +107,14 @@ use crate::replay::Recording;
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
 pub use options::{is_option, is_own, supported_options};
-pub use place::Place;
+pub use place::TextPlace;
 pub(crate) use plan::Scripted;
 use plan::Traces;
 use sections::JobSection;
 use settings::Mix;
-pub use settings::{Latency, LogNames, LogValue, Logs, Order, Reporting, Unified};
+pub use settings::{Latency, LogNames, LogValue, Logs, OffsetOrder, Reporting, Unified};
 use texts::{MOST_BYTES, Texts};
-pub use texts::{Reader, Text};
+pub use texts::{Text, TextReader};
 
 /// The moment a run begins; `startdelay` counts from it.
 pub const RUN_BEGINS: Instant = Instant::ZERO;
@@ -152,8 +152,8 @@ impl JobFile {
     ///
     /// # Errors
     /// Everything that is wrong with the files, not only the first.
-    pub fn read(host: &Host, files: &[Text], read: Reader<'_>) -> Result<JobFile, Errors> {
-        let whole = |file: u32| Place { text: file, range: 0..0, line: 1, column: 1 };
+    pub fn read(host: &Host, files: &[Text], read: TextReader<'_>) -> Result<JobFile, Errors> {
+        let whole = |file: u32| TextPlace { text: file, range: 0..0, line: 1, column: 1 };
         if let Some(file) = files.iter().position(|file| file.text.len() > MOST_BYTES) {
             let title = "the file is too long for a job file";
             let problem = Problem::new(whole(file as u32), title, "expected at most 256 KiB");
@@ -192,7 +192,7 @@ impl JobFile {
     }
 
     /// Where a note's place is: the name of its file, line and column.
-    pub fn locate(&self, place: &Place) -> String {
+    pub fn locate(&self, place: &TextPlace) -> String {
         format!("{}:{place}", self.texts[place.text as usize].name)
     }
 

@@ -42,15 +42,15 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use blksched::{GroupId, Instant, Priority, Span, SubmitterId};
 
-use cache::{Cache, State};
+use cache::{Cache, PageState};
 use dirty_files::DirtyFiles;
-use op::{Op, OpId, Stage, Task, Who};
+use op::{HostOp, OpId, OpStage, OpTask, Who};
 use outbox::Outbox;
-use slots::Slots;
+use slots::NumberedSlots;
 use transfer::Transfer;
 
-pub use call::{Call, Memory, OpenFile, RangeSync, Stable, Work};
-pub use dirty_files::Burst;
+pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable};
+pub use dirty_files::FlusherReason;
 pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
 pub use knobs::HostKnobs;
@@ -77,13 +77,13 @@ pub struct Host {
     dirty_files: DirtyFiles,
     flusher: Flusher,
     /// What the flusher is about, while it has anything under way.
-    burst: Option<Burst>,
+    burst: Option<FlusherReason>,
     /// The next look at the age of dirty files.
     tick: Option<Instant>,
     /// By process and the file's first page.
     readaheads: BTreeMap<(SubmitterId, u64), Readahead>,
-    ops: Slots<Op>,
-    transfers: Slots<Transfer>,
+    ops: NumberedSlots<HostOp>,
+    transfers: NumberedSlots<Transfer>,
     /// Calls that only the processor keeps: when they return, in which order, which.
     returning: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
     returns: u64,
@@ -107,8 +107,8 @@ impl Host {
             burst: None,
             tick: None,
             readaheads: BTreeMap::new(),
-            ops: Slots::default(),
-            transfers: Slots::default(),
+            ops: NumberedSlots::default(),
+            transfers: NumberedSlots::default(),
             returning: BinaryHeap::new(),
             returns: 0,
             out: Outbox::default(),
@@ -119,8 +119,8 @@ impl Host {
     }
 
     /// A process calls.
-    pub fn call(&mut self, now: Instant, call: Call) {
-        let id = self.ops.insert(Op::new(Task::Call(call), call.pages()));
+    pub fn call(&mut self, now: Instant, call: HostCall) {
+        let id = self.ops.insert(HostOp::new(OpTask::Call(call), call.pages()));
         self.go_on(now, id);
     }
 
@@ -135,7 +135,7 @@ impl Host {
                 let most = self.knobs.memory / PAGE_BYTES;
                 for page in pages.start..pages.end.min(pages.start.saturating_add(most)) {
                     if self.cache.get(page).is_none() {
-                        self.cache.set(page, State::Clean);
+                        self.cache.set(page, PageState::Clean);
                     }
                 }
             }
@@ -211,39 +211,46 @@ impl Host {
         self.note_wait(now, id);
         let op = &self.ops[id];
         match (op.stage, op.task) {
-            (Stage::Paging, Task::Call(Call { work: Work::Read { .. }, file, .. })) => self.read_on(now, id, &file),
-            (Stage::Paging, Task::Call(Call { work: Work::Write { start, sectors, stable }, file, .. })) => {
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read { .. }, file, .. })) => {
+                self.read_on(now, id, &file)
+            }
+            (
+                OpStage::Paging,
+                OpTask::Call(HostCall { work: CallWork::Write { start, sectors, stable }, file, .. }),
+            ) => {
                 self.write_on(now, id, &file, (start, sectors), stable);
             }
-            (Stage::Paging, Task::Call(Call { work: Work::Range { what, .. }, .. })) => self.begin_range(now, id, what),
-            (Stage::Paging, Task::Call(call)) => self.begin_sync(now, id, call.pages()),
-            (Stage::Paging, Task::Bypass(_)) => unreachable!("direct I/O begins with its pages' way to the disk"),
-            (Stage::Syncing, _) => self.sync_on(now, id),
-            (Stage::Ranging(what), _) => self.range_on(now, id, what),
-            (Stage::Ranged | Stage::Flushing, _) => self.finish(now, id),
-            (Stage::Returning, _) => unreachable!("a call that returns waits for nothing"),
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Range { what, .. }, .. })) => {
+                self.begin_range(now, id, what)
+            }
+            (OpStage::Paging, OpTask::Call(call)) => self.begin_sync(now, id, call.pages()),
+            (OpStage::Paging, OpTask::Bypass(_)) => unreachable!("direct I/O begins with its pages' way to the disk"),
+            (OpStage::Syncing, _) => self.sync_on(now, id),
+            (OpStage::Ranging(what), _) => self.range_on(now, id, what),
+            (OpStage::Ranged | OpStage::Flushing, _) => self.finish(now, id),
+            (OpStage::Returning, _) => unreachable!("a call that returns waits for nothing"),
         }
     }
 
     fn note_wait(&mut self, now: Instant, id: OpId) {
         let op = &mut self.ops[id];
-        if let (Some((since, what)), Task::Call(call)) = (op.waits.take(), op.task) {
+        if let (Some((since, what)), OpTask::Call(call)) = (op.waits.take(), op.task) {
             self.report.calls_mut(call.op()).waited[what as usize] += now.since(since);
         }
     }
 
     /// Nothing is left but the processor's part.
     fn finish(&mut self, now: Instant, id: OpId) {
-        let Op { task: Task::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
-        self.ops[id].stage = Stage::Returning;
+        let HostOp { task: OpTask::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
+        self.ops[id].stage = OpStage::Returning;
         let cost: Span = self.knobs.cost(call.bytes());
         self.returns += 1;
         self.returning.push(Reverse((now + cost, self.returns, id)));
     }
 
     fn give_back(&mut self, id: OpId) {
-        let Op { task, failed, issued_at, .. } = self.ops.remove(id);
-        let Task::Call(call) = task else { unreachable!("only calls return") };
+        let HostOp { task, failed, issued_at, .. } = self.ops.remove(id);
+        let OpTask::Call(call) = task else { unreachable!("only calls return") };
         self.report.calls_mut(call.op()).returned += 1;
         self.out.push(Wish::Return { submitter: call.submitter, tag: call.tag, failed, issued_at });
     }

@@ -4,9 +4,9 @@ use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 
 use crate::Source;
 use crate::cpus::CpuSet;
-use crate::fio::{Note, Order, Reporting, Scripted};
+use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
 use crate::programs::Start;
-use crate::replay::{Joint, Part, Replay};
+use crate::replay::{Joint, Replay, ReplayedProcess};
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct JobPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
     /// How its offsets follow one another.
-    pub order: Option<Order>,
+    pub order: Option<OffsetOrder>,
     /// It reads.
     pub reads: bool,
     /// It writes.
@@ -81,7 +81,7 @@ pub struct FilesPlan {
 pub(crate) enum Origin {
     Job(Box<Scripted>),
     Program { start: Start, first: SubmitterId, disk_sectors: u64 },
-    Replay { replay: Replay, parts: Vec<Part>, first: SubmitterId },
+    Replay { replay: Replay, parts: Vec<ReplayedProcess>, first: SubmitterId },
 }
 
 /// A control group.

@@ -32,10 +32,10 @@ mod tree_readers;
 
 use std::fmt;
 
-pub use launch::{Launch, Process};
-pub use parameter::{Kind, Parameter, Place, Value};
+pub use launch::{Launch, ProgramProcess};
+pub use parameter::{DiskPlace, Parameter, ParameterKind, ParameterValue};
 pub use settings::{Settings, SettingsError};
-pub(crate) use start::Said;
+pub(crate) use start::ParametersSaid;
 pub use start::{COMMON, Common, Start};
 pub use stepper::{Io, Step, Stepper, Steps};
 
@@ -51,7 +51,7 @@ pub struct Program {
     /// What can be said about it.
     pub parameters: &'static [Parameter],
     /// Make its processes; called through [`Program::start`].
-    pub(crate) processes: fn(&Launch<'_>) -> Result<Vec<Process>, String>,
+    pub(crate) processes: fn(&Launch<'_>) -> Result<Vec<ProgramProcess>, String>,
 }
 
 /// Its name is all: where a function lies differs from process to process, and a caller that hashes what a run is made
@@ -67,7 +67,7 @@ impl Program {
     ///
     /// # Errors
     /// If it does not fit on the disk, or its parameters contradict each other.
-    pub fn start(&self, launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+    pub fn start(&self, launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
         let processes = (self.processes)(launch)?;
         for (nth, process) in processes.iter().enumerate() {
             assert_eq!(process.source.submitter(), launch.submitter(nth as u32), "{} numbers its processes", self.name);

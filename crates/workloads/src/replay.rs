@@ -24,62 +24,62 @@ use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
 pub use joint::Joint;
 use joint::Member;
-pub use recording::{Builder, Event, Recording, What};
-pub(crate) use recording::{Disk, Io};
+pub use recording::{Builder, Recording, TraceAction, TraceEvent};
+pub(crate) use recording::{ReplayIo, StandsFor};
 use source::Replayer;
 pub use under_way::UnderWay;
 
 use crate::Source;
-use crate::programs::{Kind, Parameter, Said, Settings};
+use crate::programs::{Parameter, ParameterKind, ParametersSaid, Settings};
 
 /// What can be said about a replay; fio has most of it as `replay_…`.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "timing",
-        kind: Kind::Word(&["recorded", "closed", "no_stall"]),
+        kind: ParameterKind::Word(&["recorded", "closed", "no_stall"]),
         default: "recorded",
         doc: "when an I/O is submitted: at its recorded moment; when as few I/Os of its process are under way as in \
               the recording, and after the process's recorded pause; or without that pause (fio: replay_no_stall)",
     },
     Parameter {
         name: "time_scale",
-        kind: Kind::Count,
+        kind: ParameterKind::Count,
         default: "100",
         doc: "the recorded rate in percent: 200 is twice as fast (fio: replay_time_scale)",
     },
     Parameter {
         name: "scale",
-        kind: Kind::Count,
+        kind: ParameterKind::Count,
         default: "1",
         doc: "sectors are divided by this, for a smaller disk (fio: replay_scale)",
     },
     Parameter {
         name: "align",
-        kind: Kind::Bytes,
+        kind: ParameterKind::Bytes,
         default: "512B",
         doc: "places are rounded down to a multiple of this power of two (fio: replay_align)",
     },
     Parameter {
         name: "skip",
-        kind: Kind::Word(&["nothing", "read", "write", "trim", "sync"]),
+        kind: ParameterKind::Word(&["nothing", "read", "write", "trim", "sync"]),
         default: "nothing",
         doc: "I/Os that are left out (fio: replay_skip)",
     },
     Parameter {
         name: "loops",
-        kind: Kind::Count,
+        kind: ParameterKind::Count,
         default: "1",
         doc: "how often it is played, each time from where the recording ended",
     },
     Parameter {
         name: "class",
-        kind: Kind::Word(&["recorded", "rt", "be", "idle"]),
+        kind: ParameterKind::Word(&["recorded", "rt", "be", "idle"]),
         default: "recorded",
         doc: "the I/O class of all its processes, as ionice calls it; with process= of one of them",
     },
     Parameter {
         name: "rows",
-        kind: Kind::Word(&["process", "name"]),
+        kind: ParameterKind::Word(&["process", "name"]),
         default: "process",
         doc: "a row of the report for each process, or for each name of processes",
     },
@@ -105,12 +105,12 @@ pub struct Replay {
     pub at: Instant,
     settings: Settings,
     recording: Arc<Recording>,
-    disk: Disk,
+    disk: StandsFor,
 }
 
 /// One process of a replay, laid out on a disk.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct ReplayedProcess {
     pub name: String,
     /// The row of the report, from 0.
     pub row: u32,
@@ -130,7 +130,7 @@ impl Replay {
     /// # Errors
     /// If there is no such parameter, a value is none of its kind, or the recording lacks what the timing needs.
     pub fn of(name: &str, said: &str, recording: Arc<Recording>) -> Result<Replay, String> {
-        let Said { name: called, at, own } = Said::read(said)?;
+        let ParametersSaid { name: called, at, own } = ParametersSaid::read(said)?;
         let settings = Settings::read("a replay", PARAMETERS, own).map_err(|error| error.to_string())?;
         let name = called.unwrap_or_else(|| name.to_owned());
         let left_out = match settings.word("skip") {
@@ -153,7 +153,7 @@ impl Replay {
             return Err(format!("`{loops}` is not a value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
         }
         let recording = if loops == 1 { recording } else { Arc::new(recording.repeated(loops)) };
-        let replay = Replay { name, at, settings, recording, disk: Disk::Whole };
+        let replay = Replay { name, at, settings, recording, disk: StandsFor::Whole };
         if replay.recording.ios() == 0 {
             return Err("`skip` leaves nothing of the trace".to_owned());
         }
@@ -201,7 +201,7 @@ impl Replay {
     /// The part of it that is this device's, for a world of several disks ([`Joint`]); `None` if it has no such device.
     pub fn on(&self, device: (u32, u32)) -> Option<Replay> {
         let nth = self.recording.devices().iter().position(|known| *known == device)?;
-        let disk = Disk::Nth(u16::try_from(nth).ok()?);
+        let disk = StandsFor::Nth(u16::try_from(nth).ok()?);
         let is_asked = self.recording.processes.iter().any(|process| process.priority(disk).is_some());
         is_asked.then(|| Replay { disk, ..self.clone() })
     }
@@ -210,7 +210,7 @@ impl Replay {
     ///
     /// # Errors
     /// If it does not fit there.
-    pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<Part>, String> {
+    pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<ReplayedProcess>, String> {
         let (reach, longest) = self.recording.reach(self.disk);
         let end = self.place(reach).saturating_add(u64::from(longest));
         if let Some(needed) = beyond(self.place(reach), longest, reach, disk_sectors) {
@@ -239,13 +239,20 @@ impl Replay {
                 _ => format!("{}.{}", recorded.name, recorded.pid),
             };
             let is_shared = !recorded.ios.iter().all(|io| self.disk.has(io));
-            parts.push(Part { name, row: row as u32, depth: recorded.depth(), priority, process, is_shared });
+            parts.push(ReplayedProcess {
+                name,
+                row: row as u32,
+                depth: recorded.depth(),
+                priority,
+                process,
+                is_shared,
+            });
         }
         Ok(parts)
     }
 
     /// The state machine of one of its processes; what it has on other disks of the world goes by `joint`.
-    pub(crate) fn source(&self, part: &Part, submitter: SubmitterId, joint: &mut Joint) -> Box<dyn Source> {
+    pub(crate) fn source(&self, part: &ReplayedProcess, submitter: SubmitterId, joint: &mut Joint) -> Box<dyn Source> {
         if !part.is_shared {
             return Box::new(Replayer::new(self.clone(), part.process, submitter));
         }

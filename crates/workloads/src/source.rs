@@ -2,7 +2,7 @@
 
 use blksched::{Bio, Instant, SubmitterId, Tag};
 
-use crate::host::{Call, Memory, OpenFile};
+use crate::host::{HostCall, Memory, OpenFile};
 
 /// One submitter: a process of a job file, a thread of a replayed trace.
 ///
@@ -99,7 +99,7 @@ pub enum Emission {
     /// Give this bio to the queue: direct I/O.
     Submit(Bio),
     /// A system call that goes through the host's page cache; its return is delivered as [`Delivered::Done`].
-    Call(Call),
+    Call(HostCall),
     /// The source says something about a file's place in memory.
     Remember {
         /// Which file.

@@ -7,7 +7,7 @@
 //! if it is the greatest, and another at most half of it; what is in no group counts as one of weight 100.
 
 use blksched::{Class, Group, GroupId};
-use blksched_workloads::fio::Order;
+use blksched_workloads::fio::OffsetOrder;
 use blksched_workloads::{JobPlan, Plan};
 
 /// What counts for a job.
@@ -74,7 +74,7 @@ impl Role {
         let name = job.name.to_lowercase();
         let named = |word: &&str| name.contains(*word);
         let deep = job.depth > 1;
-        let in_order = job.manner.order == Some(Order::Sequential);
+        let in_order = job.manner.order == Some(OffsetOrder::Sequential);
         let known = job.manner.order.is_some();
         match job {
             JobPlan { priority, .. } if priority.class == Class::Idle => (Role::Background, "idle class"),

@@ -49,7 +49,7 @@ impl<W: Write + Send> RowWriter<W> {
 mod tests {
     use blksched::author::Waiter;
     use blksched::{Durability, Hints, Op};
-    use blksched_workloads::replay::{Event, What};
+    use blksched_workloads::replay::{TraceAction, TraceEvent};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
@@ -57,9 +57,9 @@ mod tests {
     use crate::rows::GROUP;
 
     fn read(time: u64, response: Option<u64>) -> TraceIo {
-        let event = Event {
+        let event = TraceEvent {
             time,
-            what: What::Queue,
+            what: TraceAction::Queue,
             device: (8, 0),
             pid: 7,
             op: Op::Read,

@@ -55,7 +55,7 @@ impl Whose {
 }
 
 /// What it is, as the preset `blksched` reads it.
-pub(super) fn word(event: &replay::Event) -> &'static str {
+pub(super) fn word(event: &replay::TraceEvent) -> &'static str {
     match event.op {
         Op::Read => "R",
         Op::Write if event.waiter == Waiter::Sync => "WS",

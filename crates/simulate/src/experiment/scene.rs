@@ -23,7 +23,7 @@ use blksched::{Catalogue, Choice, Instant, Span, SubmitterId};
 use blksched_disks::DiskSpec;
 use blksched_workloads::fio::{Host, JobFile, Style, Text};
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::programs::{Process, Program, Settings, Start, program};
+use blksched_workloads::programs::{Program, ProgramProcess, Settings, Start, program};
 use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, builtin};
 
 use super::reader::{ExperimentError, Located, Source, TextRange};
@@ -134,7 +134,7 @@ impl Scene {
                 }
                 SceneWorkload::Program(start) => {
                     let processes = start.processes(first, self.disk_sectors, seed)?;
-                    let actor = |p: Process| Actor {
+                    let actor = |p: ProgramProcess| Actor {
                         name: p.name,
                         start: start.at,
                         cpus_allowed: CpuSet::ALL,

@@ -7,7 +7,7 @@ use blksched::{Class, Durability, Hints, Op, Priority};
 use blksched_traces::blktrace::{self, Action};
 use blksched_traces::columns::{ToldOp, TraceRow};
 use blksched_traces::{blkparse, tracefs, vscsi};
-use blksched_workloads::replay::{Event, What};
+use blksched_workloads::replay::{TraceAction, TraceEvent};
 
 /// A device: major and minor, or [`NAMED`] and its number among the names that the trace gives.
 pub(super) type DeviceNumber = (u32, u32);
@@ -42,16 +42,18 @@ pub(super) fn is_told_by(action: Action) -> bool {
 pub(super) fn of_blktrace(
     event: &blktrace::BlktraceEvent,
     payload: &[u8],
-    events: &mut impl Extend<Event>,
+    events: &mut impl Extend<TraceEvent>,
     names: &mut Names,
 ) {
     let whose = ((event.device >> 20, event.device & 0xf_ffff), event.pid);
     let what = match event.action {
-        Action::Queue => What::Queue,
-        Action::Complete => What::Complete,
+        Action::Queue => TraceAction::Queue,
+        Action::Complete => TraceAction::Complete,
         // As many as submissions, and all there is to them is whose they are.
-        Action::Plug => return events.extend([of_plug(event.time, What::Plug, whose)]),
-        Action::Unplug | Action::UnplugTimer => return events.extend([of_plug(event.time, What::Unplug, whose)]),
+        Action::Plug => return events.extend([of_plug(event.time, TraceAction::Plug, whose)]),
+        Action::Unplug | Action::UnplugTimer => {
+            return events.extend([of_plug(event.time, TraceAction::Unplug, whose)]);
+        }
         Action::Note(0) => {
             let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
             // Told again and again: mostly it is known.
@@ -66,15 +68,15 @@ pub(super) fn of_blktrace(
     events.extend(made(event.time, what, whose, Letters::of_bits(event.kind), place));
 }
 
-pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<Event>, names: &mut Names) {
+pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<TraceEvent>, names: &mut Names) {
     let what = match line.action.as_str() {
-        "Q" => What::Queue,
-        "C" => What::Complete,
-        "P" => What::Plug,
-        "U" | "UT" => What::Unplug,
+        "Q" => TraceAction::Queue,
+        "C" => TraceAction::Complete,
+        "P" => TraceAction::Plug,
+        "U" | "UT" => TraceAction::Unplug,
         _ => return,
     };
-    if what == What::Queue
+    if what == TraceAction::Queue
         && let Some(name) = line.process()
     {
         names.entry(line.pid).or_insert_with(|| name.to_owned());
@@ -86,7 +88,7 @@ pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<Event>
 pub(super) fn of_tracefs(
     line: &tracefs::TracefsLine,
     begins: Begins,
-    events: &mut impl Extend<Event>,
+    events: &mut impl Extend<TraceEvent>,
     names: &mut Names,
 ) {
     let priority = line.priority.map(|told| {
@@ -96,7 +98,7 @@ pub(super) fn of_tracefs(
             "idle" => Class::Idle,
             _ => Class::None,
         };
-        What::Request(Priority { class, level: told.level })
+        TraceAction::Request(Priority { class, level: told.level })
     });
     let is_submission = matches!(
         (line.event, begins),
@@ -105,23 +107,23 @@ pub(super) fn of_tracefs(
             | (tracefs::TracefsEvent::Issue, Begins::Issue)
     );
     let (letters, place) = (Letters::of_text(&line.rwbs), (line.sector, line.sectors));
-    let mut add = |what: What| {
+    let mut add = |what: TraceAction| {
         events.extend(made(line.time_us.saturating_mul(1000), what, (line.device, line.pid), letters, place));
     };
     if is_submission {
         let name = if begins == Begins::Queue { &line.last } else { &line.task };
         names.entry(line.pid).or_insert_with(|| name.clone());
-        add(What::Queue);
+        add(TraceAction::Queue);
     }
     match (line.event, priority) {
-        (tracefs::TracefsEvent::Complete, _) => add(What::Complete),
+        (tracefs::TracefsEvent::Complete, _) => add(TraceAction::Complete),
         (tracefs::TracefsEvent::Insert | tracefs::TracefsEvent::Issue, Some(priority)) => add(priority),
         _ => {}
     }
 }
 
 /// A row is a submission and, if the trace tells how long it took, a completion.
-pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<Event>) {
+pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<TraceEvent>) {
     let op = match row.op {
         ToldOp::Read => Op::Read,
         ToldOp::Write => Op::Write,
@@ -136,7 +138,7 @@ pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<Event>) {
 }
 
 /// A record of vscsi: one device and one process, since it tells of neither.
-pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<Event>) {
+pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<TraceEvent>) {
     let op = match vscsi::kind(record.command) {
         Some(vscsi::ScsiKind::Read) => Op::Read,
         Some(vscsi::ScsiKind::Write) => Op::Write,
@@ -156,15 +158,15 @@ fn both(
     op: Op,
     place: (u64, u32),
     whose: (DeviceNumber, u32),
-    events: &mut impl Extend<Event>,
+    events: &mut impl Extend<TraceEvent>,
 ) {
     let (start, sectors) = place;
     if sectors == 0 && op != Op::Flush {
         return;
     }
-    let queued = Event {
+    let queued = TraceEvent {
         time,
-        what: What::Queue,
+        what: TraceAction::Queue,
         device: whose.0,
         pid: whose.1,
         op,
@@ -175,8 +177,11 @@ fn both(
         hints: Hints::default(),
         durability: Durability::default(),
     };
-    let completed =
-        response.map(|took| Event { time: time.saturating_add(took), what: What::Complete, ..queued.clone() });
+    let completed = response.map(|took| TraceEvent {
+        time: time.saturating_add(took),
+        what: TraceAction::Complete,
+        ..queued.clone()
+    });
     events.extend([Some(queued), completed].into_iter().flatten());
 }
 
@@ -230,28 +235,28 @@ impl Letters {
 }
 
 /// A process collects, or hands over: of no kind of I/O, and at no place.
-fn of_plug(time: u64, what: What, (device, pid): (DeviceNumber, u32)) -> Event {
+fn of_plug(time: u64, what: TraceAction, (device, pid): (DeviceNumber, u32)) -> TraceEvent {
     let (hints, durability) = (Hints::default(), Durability::default());
-    Event { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
+    TraceEvent { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
 }
 
 /// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
 fn made(
     time: u64,
-    what: What,
+    what: TraceAction,
     whose: (DeviceNumber, u32),
     letters: Letters,
     (start, sectors): (u64, u32),
-) -> Option<Event> {
+) -> Option<TraceEvent> {
     let op = match letters.op {
-        _ if matches!(what, What::Plug | What::Unplug) => return Some(of_plug(time, what, whose)),
+        _ if matches!(what, TraceAction::Plug | TraceAction::Unplug) => return Some(of_plug(time, what, whose)),
         None | Some(Op::Write) if sectors == 0 && letters.preflush => Op::Flush,
         Some(op) if sectors > 0 => op,
         _ => return None,
     };
     let waits = matches!(op, Op::Read | Op::Flush) || letters.sync;
     let is_data = op == Op::Write;
-    Some(Event {
+    Some(TraceEvent {
         time,
         what,
         device: whose.0,
@@ -271,7 +276,8 @@ mod tests {
 
     #[test]
     fn letters_say_what_kind_of_io_it_is() {
-        let of = |letters: &str, sectors| made(0, What::Queue, ((8, 0), 1), Letters::of_text(letters), (0, sectors));
+        let of =
+            |letters: &str, sectors| made(0, TraceAction::Queue, ((8, 0), 1), Letters::of_text(letters), (0, sectors));
         let kind = |letters: &str, sectors| of(letters, sectors).map(|event| (event.op, event.waiter));
         assert_eq!(kind("RA", 8), Some((Op::Read, Waiter::Sync)));
         assert_eq!((kind("W", 8), kind("WS", 8)), (Some((Op::Write, Waiter::Async)), Some((Op::Write, Waiter::Sync))));

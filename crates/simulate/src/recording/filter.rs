@@ -1,7 +1,7 @@
 //! Which of a trace's events are wanted: `device=8,0,process=mysqld,from=10s,to=20s,op=read`.
 
 use blksched::{Op, Span};
-use blksched_workloads::replay::{Event, What};
+use blksched_workloads::replay::{TraceAction, TraceEvent};
 
 /// What is kept; the default is everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,8 +82,8 @@ impl Filter {
     }
 
     /// Is an event wanted that comes so long after the first, of a device and process of these names?
-    pub(super) fn keeps(&self, event: &Event, since: Span, device: &str, process: Option<&str>) -> bool {
-        let completes = event.what == What::Complete;
+    pub(super) fn keeps(&self, event: &TraceEvent, since: Span, device: &str, process: Option<&str>) -> bool {
+        let completes = event.what == TraceAction::Complete;
         let in_time = self.from.is_none_or(|from| since >= from) && self.to.is_none_or(|to| since < to || completes);
         let on_device = match &self.device {
             Devices::One(name) => name == device,
@@ -91,12 +91,12 @@ impl Filter {
         };
         // A completion does not tell whose it was: it ends whatever was kept.
         let of_process = match &self.process {
-            Some(name) if matches!(event.what, What::Queue | What::Plug | What::Unplug) => {
+            Some(name) if matches!(event.what, TraceAction::Queue | TraceAction::Plug | TraceAction::Unplug) => {
                 process == Some(name) || event.pid.to_string() == *name
             }
             _ => true,
         };
-        let plugs = matches!(event.what, What::Plug | What::Unplug);
+        let plugs = matches!(event.what, TraceAction::Plug | TraceAction::Unplug);
         in_time && on_device && of_process && (plugs || self.op.is_none_or(|op| op == event.op))
     }
 }
@@ -114,17 +114,17 @@ mod tests {
         filter
     }
 
-    fn event(what: What, op: Op) -> Event {
+    fn event(what: TraceAction, op: Op) -> TraceEvent {
         let (waiter, hints, durability) = (Waiter::Sync, Hints::default(), Durability::default());
-        Event { time: 0, what, device: (8, 0), pid: 7, op, start: 0, sectors: 8, waiter, hints, durability }
+        TraceEvent { time: 0, what, device: (8, 0), pid: 7, op, start: 0, sectors: 8, waiter, hints, durability }
     }
 
     #[test]
     fn from_is_within_and_to_is_beyond() {
         let filter = filter(&[("from", "1s"), ("to", "2s")]);
-        let keeps = |ms: u64| filter.keeps(&event(What::Queue, Op::Read), Span::from_ms(ms), "8,0", None);
+        let keeps = |ms: u64| filter.keeps(&event(TraceAction::Queue, Op::Read), Span::from_ms(ms), "8,0", None);
         assert_eq!([keeps(999), keeps(1000), keeps(1999), keeps(2000)], [false, true, true, false]);
-        assert!(filter.keeps(&event(What::Complete, Op::Read), Span::from_ms(2500), "8,0", None));
+        assert!(filter.keeps(&event(TraceAction::Complete, Op::Read), Span::from_ms(2500), "8,0", None));
     }
 
     #[test]
@@ -132,13 +132,16 @@ mod tests {
         let keeps = |said: &str, what| {
             filter(&[("process", said)]).keeps(&event(what, Op::Read), Span::ZERO, "8,0", Some("cat"))
         };
-        assert!(keeps("cat", What::Queue) && keeps("7", What::Queue) && !keeps("dog", What::Queue));
-        assert!(keeps("dog", What::Complete));
+        assert!(
+            keeps("cat", TraceAction::Queue) && keeps("7", TraceAction::Queue) && !keeps("dog", TraceAction::Queue)
+        );
+        assert!(keeps("dog", TraceAction::Complete));
     }
 
     #[test]
     fn device_and_kind_are_kept_apart() {
-        let keeps = |said: (&str, &str)| filter(&[said]).keeps(&event(What::Queue, Op::Read), Span::ZERO, "8,0", None);
+        let keeps =
+            |said: (&str, &str)| filter(&[said]).keeps(&event(TraceAction::Queue, Op::Read), Span::ZERO, "8,0", None);
         assert!(keeps(("device", "8,0")) && !keeps(("device", "8,1")) && keeps(("device", "all")));
         assert!(keeps(("op", "read")) && !keeps(("op", "write")));
     }

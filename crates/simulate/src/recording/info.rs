@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Op, Span};
 use blksched_measure::Histogram;
-use blksched_workloads::replay::{Event, UnderWay, What};
+use blksched_workloads::replay::{TraceAction, TraceEvent, UnderWay};
 
 use super::apart::{Apart, SizeCounts};
 use super::events::DeviceNumber;
@@ -134,29 +134,29 @@ impl Info {
 
     /// One more event; they come in the order of their moments.
     #[inline]
-    pub(super) fn add(&mut self, event: &Event) {
-        if matches!(event.what, What::Plug | What::Unplug) {
+    pub(super) fn add(&mut self, event: &TraceEvent) {
+        if matches!(event.what, TraceAction::Plug | TraceAction::Unplug) {
             return;
         }
         let first = self.first.unwrap_or(event.time);
         self.depth_time += u128::from(event.time - self.last.max(first)) * self.open.len() as u128;
         self.count(event);
         match event.what {
-            What::Queue => self.is_under_way(event),
-            What::Complete => self.completed(event),
-            What::Request(_) | What::Plug | What::Unplug => {}
+            TraceAction::Queue => self.is_under_way(event),
+            TraceAction::Complete => self.completed(event),
+            TraceAction::Request(_) | TraceAction::Plug | TraceAction::Unplug => {}
         }
     }
 
     /// The same for whoever knows by himself what a completion completes, and says so
     /// ([`took_so_long`](Info::took_so_long)): how many were under way is not counted then.
     #[inline]
-    pub(super) fn count(&mut self, event: &Event) {
+    pub(super) fn count(&mut self, event: &TraceEvent) {
         match event.what {
-            What::Plug | What::Unplug => return,
-            What::Queue => self.submitted(event),
-            What::Complete => self.completions += 1,
-            What::Request(_) => self.priorities += 1,
+            TraceAction::Plug | TraceAction::Unplug => return,
+            TraceAction::Queue => self.submitted(event),
+            TraceAction::Complete => self.completions += 1,
+            TraceAction::Request(_) => self.priorities += 1,
         }
         self.first.get_or_insert(event.time);
         self.last = event.time;
@@ -169,7 +169,7 @@ impl Info {
         latency.get_or_insert_with(|| Box::new(Histogram::new())).record(took);
     }
 
-    fn submitted(&mut self, event: &Event) {
+    fn submitted(&mut self, event: &TraceEvent) {
         let bytes = u64::from(event.sectors) * 512;
         let end = event.start.saturating_add(u64::from(event.sectors));
         let asked = &mut self.asked[kind(event.op)];
@@ -193,7 +193,7 @@ impl Info {
         }
     }
 
-    fn is_under_way(&mut self, event: &Event) {
+    fn is_under_way(&mut self, event: &TraceEvent) {
         // Where nothing ever completes, there is nothing to wait for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
@@ -203,7 +203,7 @@ impl Info {
     }
 
     /// A request's completion is that of every bio that ends inside of it.
-    fn completed(&mut self, event: &Event) {
+    fn completed(&mut self, event: &TraceEvent) {
         let latency = &mut self.asked[kind(event.op)].latency;
         self.open.complete(event, |since| {
             latency.get_or_insert_with(|| Box::new(Histogram::new())).record(Span::from_ns(event.time - since));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use blksched_workloads::replay::{Event, UnderWay, What};
+use blksched_workloads::replay::{TraceAction, TraceEvent, UnderWay};
 
 use super::stream::Stream;
 
@@ -13,7 +13,7 @@ const MOST_UNDER_WAY: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceIo {
     /// Its submission.
-    pub event: Event,
+    pub event: TraceEvent,
     /// How long it took \[ns\], if the trace tells.
     pub response: Option<u64>,
 }
@@ -22,7 +22,7 @@ pub struct TraceIo {
 pub struct Ios {
     stream: Stream,
     /// In the order of their submission; `None` until its completion came.
-    waiting: VecDeque<(Event, Option<u64>)>,
+    waiting: VecDeque<(TraceEvent, Option<u64>)>,
     /// How many have left `waiting`.
     gone: u64,
     /// By their number.
@@ -59,20 +59,20 @@ impl Ios {
             }
             match self.stream.event()? {
                 None => self.ended = true,
-                Some(event) if event.what == What::Queue => {
+                Some(event) if event.what == TraceAction::Queue => {
                     let number = self.gone + self.waiting.len() as u64;
                     if self.open.len() < MOST_UNDER_WAY {
                         self.open.add(&event, number);
                     }
                     self.waiting.push_back((event, None));
                 }
-                Some(event) if event.what == What::Complete => self.completed(&event),
+                Some(event) if event.what == TraceAction::Complete => self.completed(&event),
                 Some(_) => {}
             }
         }
     }
 
-    fn completed(&mut self, event: &Event) {
+    fn completed(&mut self, event: &TraceEvent) {
         let (gone, waiting) = (self.gone, &mut self.waiting);
         self.open.complete(event, |number| {
             // One that had to go without is gone.

@@ -5,11 +5,11 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use blksched_workloads::replay::Event;
+use blksched_workloads::replay::TraceEvent;
 
 /// An event and its number among all that came.
 #[derive(PartialEq, Eq)]
-pub(super) struct WaitingEvent(u64, pub Event);
+pub(super) struct WaitingEvent(u64, pub TraceEvent);
 
 impl WaitingEvent {
     fn key(&self) -> Key {
@@ -77,7 +77,7 @@ impl EventOrder {
 
     /// One more, of this file.
     #[inline]
-    pub fn add(&mut self, file: usize, event: Event) {
+    pub fn add(&mut self, file: usize, event: TraceEvent) {
         let waiting = WaitingEvent(self.came, event);
         self.came += 1;
         self.waiting += 1;
@@ -188,9 +188,9 @@ impl Lot<'_> {
     }
 }
 
-impl Extend<Event> for Lot<'_> {
+impl Extend<TraceEvent> for Lot<'_> {
     #[inline]
-    fn extend<T: IntoIterator<Item = Event>>(&mut self, events: T) {
+    fn extend<T: IntoIterator<Item = TraceEvent>>(&mut self, events: T) {
         for event in events {
             if self.counts == Counts::Every || self.added == 0 {
                 self.reached = self.reached.max(event.time);
@@ -205,14 +205,14 @@ impl Extend<Event> for Lot<'_> {
 mod tests {
     use blksched::author::Waiter;
     use blksched::{Durability, Hints, Op};
-    use blksched_workloads::replay::What;
+    use blksched_workloads::replay::TraceAction;
 
     use super::*;
 
-    fn event(time: u64, pid: u32) -> Event {
-        let (what, op, waiter) = (What::Queue, Op::Read, Waiter::Sync);
+    fn event(time: u64, pid: u32) -> TraceEvent {
+        let (what, op, waiter) = (TraceAction::Queue, Op::Read, Waiter::Sync);
         let (hints, durability) = (Hints::default(), Durability::default());
-        Event { time, what, device: (8, 0), pid, op, start: 0, sectors: 8, waiter, hints, durability }
+        TraceEvent { time, what, device: (8, 0), pid, op, start: 0, sectors: 8, waiter, hints, durability }
     }
 
     /// Events of three files with a few that run backward, taken out in between: as sorting would have it.

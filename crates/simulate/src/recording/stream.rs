@@ -11,7 +11,7 @@ use blksched::Span;
 use blksched_traces::columns::RowReader;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
-use blksched_workloads::replay::{Event, What};
+use blksched_workloads::replay::{TraceAction, TraceEvent};
 
 use super::events::{
     Begins, DeviceNumber, NAMED, Names, is_plug, is_told_by, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
@@ -194,7 +194,7 @@ impl Stream {
     ///
     /// # Errors
     /// If a file cannot be read or is damaged, and damage is refused.
-    pub fn event(&mut self) -> Result<Option<Event>, String> {
+    pub fn event(&mut self) -> Result<Option<TraceEvent>, String> {
         let mut next = None;
         self.until(|event| {
             next = Some(event.clone());
@@ -207,12 +207,12 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::event`], and if `tell` has one.
-    pub fn each(&mut self, mut tell: impl FnMut(&Event) -> Result<(), String>) -> Result<(), String> {
+    pub fn each(&mut self, mut tell: impl FnMut(&TraceEvent) -> Result<(), String>) -> Result<(), String> {
         self.until(|event| tell(event).map(|()| Go::On))
     }
 
     #[inline]
-    fn until(&mut self, mut tell: impl FnMut(&Event) -> Result<Go, String>) -> Result<(), String> {
+    fn until(&mut self, mut tell: impl FnMut(&TraceEvent) -> Result<Go, String>) -> Result<(), String> {
         loop {
             if !self.is_ready() && self.read_on()? {
                 continue;
@@ -221,13 +221,13 @@ impl Stream {
             for waiting in self.order.run(self.settled) {
                 let event = &waiting.1;
                 let time = event.time.max(self.last);
-                let is_plug = matches!(event.what, What::Plug | What::Unplug);
+                let is_plug = matches!(event.what, TraceAction::Plug | TraceAction::Unplug);
                 if self.first.is_none() && !is_plug {
                     self.first = Some(time);
                 }
                 let since = Span::from_ns(time - self.first.unwrap_or(time));
                 if time > event.time {
-                    let event = Event { time, ..event.clone() };
+                    let event = TraceEvent { time, ..event.clone() };
                     self.met.late += 1;
                     if self.keeps_all || self.keeps(&event, since) {
                         went = tell(&event)?;
@@ -249,7 +249,7 @@ impl Stream {
     }
 
     /// Is it wanted, where not all are?
-    fn keeps(&self, event: &Event, since: Span) -> bool {
+    fn keeps(&self, event: &TraceEvent, since: Span) -> bool {
         let device = name_of(&self.devices, event.device);
         let process = self.names.get(&event.pid).map(String::as_str);
         self.reading.filter.keeps(event, since, &device, process)

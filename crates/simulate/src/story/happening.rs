@@ -7,7 +7,7 @@ use blksched::author::RequestId;
 use blksched::{Bio, Command, Instant, Listener, Op, Reason, Sector, Submitted, SubmitterId};
 use blksched_disks::{Activity, Stint};
 use blksched_measure::Reasons;
-use blksched_workloads::host::Call;
+use blksched_workloads::host::HostCall;
 
 use crate::trial::works;
 
@@ -65,7 +65,7 @@ impl Begun {
     }
 
     /// A process's call.
-    pub fn call(call: &Call) -> Begun {
+    pub fn call(call: &HostCall) -> Begun {
         Begun {
             io: IoId(call.tag.0),
             kind: IoRoute::Call,

@@ -3,7 +3,7 @@
 use blksched::author::Waiter;
 use blksched::{Bio, Hints, Listener, Op, Submitted};
 use blksched_workloads::Emission;
-use blksched_workloads::host::Call;
+use blksched_workloads::host::HostCall;
 
 use super::work::CpuWork;
 use super::{Observer, World};
@@ -40,7 +40,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Call(ref call) => {
                     entered = true;
                     let what = (call.op(), call.start(), call.bytes());
-                    let call = Call { tag: self.begin_io(index, call.tag, what, call.priority), ..*call };
+                    let call = HostCall { tag: self.begin_io(index, call.tag, what, call.priority), ..*call };
                     self.tells(|| Happening::Began(Begun::call(&call)));
                     self.host.call(self.now, call);
                 }

@@ -1,6 +1,6 @@
 //! Buffered jobs: what a process would do to the disk becomes calls to the host's page cache.
 //!
-//! **Rule** `read`, `write` and flushes become [`Call`]s; trims go past memory. Before each pass over its files a
+//! **Rule** `read`, `write` and flushes become [`HostCall`]s; trims go past memory. Before each pass over its files a
 //! process opens them anew (tried, with `time_based` too): what is clean of them leaves memory (`invalidate`, fio's
 //! default), or all of it is there (`pre_read`), and readahead begins anew. A flush is an `fsync` of each file that was
 //! written since the last one, in the order of the disk. `sync_file_range` comes before the I/O behind every so many
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use blksched::{Bio, Instant, Op, SubmitterId, Tag};
 
-use crate::host::{Call, Memory, OpenFile, Stable, Work};
+use crate::host::{CallWork, HostCall, Memory, OpenFile, Stable};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use range::RangePlan;
 use range::{RANGE_TAG, Ranges};
@@ -63,9 +63,9 @@ impl<S: Source> Buffered<S> {
         self.how.files.partition_point(|file| file.start <= bio.start).saturating_sub(1)
     }
 
-    fn call(&self, bio: &Bio, file: usize, work: Work) -> Emission {
+    fn call(&self, bio: &Bio, file: usize, work: CallWork) -> Emission {
         let Bio { tag, submitter, priority, group, .. } = *bio;
-        Emission::Call(Call { tag, submitter, priority, group, file: self.how.files[file], work })
+        Emission::Call(HostCall { tag, submitter, priority, group, file: self.how.files[file], work })
     }
 
     fn transfer(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
@@ -76,12 +76,12 @@ impl<S: Source> Buffered<S> {
         let (start, sectors, file) = (bio.start, bio.sectors, self.file_at(bio));
         self.done += u64::from(sectors) * 512;
         let work = match bio.op {
-            Op::Read => Work::Read { start, sectors },
+            Op::Read => CallWork::Read { start, sectors },
             _ => {
                 self.written.insert(file);
                 self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, start, sectors));
                 let stable = if bio.durability.fua { Stable::OnReturn } else { Stable::Later };
-                Work::Write { start, sectors, stable }
+                CallWork::Write { start, sectors, stable }
             }
         };
         out.push(self.call(bio, file, work));
@@ -95,7 +95,7 @@ impl<S: Source> Buffered<S> {
             files.insert(0);
         }
         self.syncing = Some(Syncing { tag: bio.tag, left: files.len(), failed: false });
-        out.extend(files.iter().map(|file| self.call(bio, *file, Work::Sync)));
+        out.extend(files.iter().map(|file| self.call(bio, *file, CallWork::Sync)));
     }
 
     /// What the process does goes to memory, unless a call of its own comes first or has not returned.

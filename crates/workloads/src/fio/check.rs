@@ -12,7 +12,7 @@ use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
 use super::settings::Settings;
-use super::values::Extent;
+use super::values::LengthOrShare;
 
 const SECTOR_BYTES: u64 = 512;
 /// Larger blocks are refused; the kernel itself transfers less than 2 GiB per call.
@@ -50,7 +50,7 @@ const RULES: &[Rule] = &[
 
 /// What fio calls a block size larger than the data set's range (tried).
 fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
-    let no_size = matches!(s.size, None | Some(Extent::Bytes(0)));
+    let no_size = matches!(s.size, None | Some(LengthOrShare::Bytes(0)));
     let unsaid = no_size && s.files.filesize.is_none() && !s.unreadable.contains("size");
     let is_device = s.files.filename.as_deref().is_some_and(is_device);
     let title = format!("`file_append` of job `{}` needs `size`", job.name);
@@ -101,9 +101,9 @@ fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
 
 fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
     let good = |bytes: u64| bytes.is_multiple_of(SECTOR_BYTES);
-    let extent = |extent: Extent| match extent {
-        Extent::Bytes(bytes) => good(bytes),
-        Extent::Percent(_) => true,
+    let extent = |extent: LengthOrShare| match extent {
+        LengthOrShare::Bytes(bytes) => good(bytes),
+        LengthOrShare::Percent(_) => true,
     };
     let aligned = |dir: &Ddir| s.blockalign[*dir].is_none_or(good);
     let bad = match () {

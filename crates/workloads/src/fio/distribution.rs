@@ -1,7 +1,7 @@
 //! `random_distribution`: which parts of a region random offsets prefer.
 
 use super::blocks::{percentage, shares};
-use super::values::{self, Extent, KbBase, ValueError, expected};
+use super::values::{self, KbBase, LengthOrShare, ValueError, expected};
 
 /// How random offsets are spread over a region.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub(crate) enum Distribution {
     /// Around the centre, with this deviation \[part of the region\].
     Normal { deviation: f64, centre: f64 },
     /// Length of each zone in their order, and its share of accesses \[%\].
-    Zoned(Vec<(Extent, u64)>),
+    Zoned(Vec<(LengthOrShare, u64)>),
 }
 
 const WORDS: &[&str] = &["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
@@ -56,7 +56,7 @@ fn float(text: &str, min: f64, max: f64) -> Result<f64, ValueError> {
     }
 }
 
-fn zones(text: &str, absolute: bool, base: KbBase) -> Result<Vec<(Extent, u64)>, ValueError> {
+fn zones(text: &str, absolute: bool, base: KbBase) -> Result<Vec<(LengthOrShare, u64)>, ValueError> {
     let mut entries = Vec::new();
     let mut covered = 0;
     for entry in text.split(':') {
@@ -65,10 +65,10 @@ fn zones(text: &str, absolute: bool, base: KbBase) -> Result<Vec<(Extent, u64)>,
         };
         let length = length.trim();
         let length = match absolute {
-            true => Extent::Bytes(values::int(length, 1, u64::MAX, base)?),
-            false => Extent::Percent(percentage(length)?.unwrap_or(100 - covered)),
+            true => LengthOrShare::Bytes(values::int(length, 1, u64::MAX, base)?),
+            false => LengthOrShare::Percent(percentage(length)?.unwrap_or(100 - covered)),
         };
-        if let Extent::Percent(percent) = length {
+        if let LengthOrShare::Percent(percent) = length {
             covered += percent;
         }
         if covered > 100 {
@@ -90,9 +90,9 @@ mod tests {
         assert_eq!(read("zipf:1.2:0.25"), Ok(Distribution::Zipf { theta: 1.2, centre: Some(0.25) }));
         assert_eq!(read("pareto:0.9"), Ok(Distribution::Pareto { h: 0.9, centre: None }));
         assert_eq!(read("normal:20"), Ok(Distribution::Normal { deviation: 0.2, centre: 0.5 }));
-        let zones = vec![(Extent::Percent(10), 60), (Extent::Percent(90), 40)];
+        let zones = vec![(LengthOrShare::Percent(10), 60), (LengthOrShare::Percent(90), 40)];
         assert_eq!(read("zoned:60/10:40/90"), Ok(Distribution::Zoned(zones)));
-        let zones = vec![(Extent::Bytes(1 << 30), 60), (Extent::Bytes(2 << 30), 40)];
+        let zones = vec![(LengthOrShare::Bytes(1 << 30), 60), (LengthOrShare::Bytes(2 << 30), 40)];
         assert_eq!(read("zoned_abs:60/1g:40/2g"), Ok(Distribution::Zoned(zones)));
         for text in ["zipf:1", "zipf:x", "pareto:1.5", "normal:101", "zoned", "zoned:60/60:40/60", "zpif", "zipf:nan"] {
             assert!(read(text).is_err(), "{text}");

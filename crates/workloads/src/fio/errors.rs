@@ -4,7 +4,7 @@ use core::fmt;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use super::place::Place;
+use super::place::TextPlace;
 use super::texts::Text;
 
 /// A file with more errors than this is not a job file; the others are only counted.
@@ -14,7 +14,7 @@ const MOST_SHOWN: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where.
-    pub place: Place,
+    pub place: TextPlace,
     /// What is wrong, naming the option and the offending word.
     pub title: String,
     /// What was expected at that place.
@@ -24,7 +24,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(place: Place, title: impl Into<String>, expected: impl Into<String>) -> Problem {
+    pub(crate) fn new(place: TextPlace, title: impl Into<String>, expected: impl Into<String>) -> Problem {
         Problem { place, title: title.into(), expected: expected.into(), help: None }
     }
 
@@ -44,7 +44,7 @@ impl Problem {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Where it stands.
-    pub place: Place,
+    pub place: TextPlace,
     /// The option, as its main name.
     pub option: &'static str,
     /// Why it changes nothing.

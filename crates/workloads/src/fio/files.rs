@@ -11,7 +11,7 @@ use super::layout::{Lot, Need, TooLarge};
 use super::names::file_names;
 use super::sections::JobSection;
 use super::settings::Settings;
-use super::values::Extent;
+use super::values::LengthOrShare;
 
 /// One clone of one job, before it has a place on the disk.
 pub(super) struct JobClone<'a> {
@@ -106,7 +106,7 @@ fn need(job: &JobSection, number: u64, (name, share): (&str, u64), disk: u64) ->
         _ if is_device(name) => Ok(Need::WholeDisk),
         _ if s.files.fill_device => Ok(Need::Existing),
         _ if let Some(range) = s.files.filesize => Ok(Need::Exactly(drawn_size(s, range, name))),
-        Some(Extent::Bytes(size)) if size > 0 => {
+        Some(LengthOrShare::Bytes(size)) if size > 0 => {
             Ok(Need::Bytes(share_of(size, share, s).saturating_add(first_offset(s, number))))
         }
         _ if s.files.filename.is_some() => Ok(Need::Existing),
@@ -121,8 +121,8 @@ fn need(job: &JobSection, number: u64, (name, share): (&str, u64), disk: u64) ->
 
 fn first_offset(s: &Settings, number: u64) -> u64 {
     let bytes = |extent| match extent {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(_) => 0,
+        LengthOrShare::Bytes(bytes) => bytes,
+        LengthOrShare::Percent(_) => 0,
     };
     bytes(s.offset).saturating_add(bytes(s.offset_increment).saturating_mul(number))
 }

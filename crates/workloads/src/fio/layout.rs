@@ -31,7 +31,7 @@ pub(crate) struct Lot {
 
 /// Where a file lies \[bytes\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct FileExtent {
     pub start: u64,
     pub length: u64,
 }
@@ -44,7 +44,7 @@ pub(crate) struct TooLarge {
 }
 
 /// Places files on a disk of `disk` bytes; each lies in one lot.
-pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Extent>, TooLarge> {
+pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
     let mut free = disk;
     for lot in lots {
         let mut left = free;
@@ -70,7 +70,7 @@ pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Ext
         for file in lot.files.clone() {
             let length = match needs[file] {
                 Need::WholeDisk => {
-                    extents.push(Extent { start: 0, length: disk });
+                    extents.push(FileExtent { start: 0, length: disk });
                     continue;
                 }
                 Need::Bytes(bytes) if alone => bytes.next_multiple_of(MIB),
@@ -78,7 +78,7 @@ pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Ext
                 Need::Existing if share == 0 => return Err(TooLarge { file, free }),
                 Need::Existing => share,
             };
-            extents.push(Extent { start: at, length });
+            extents.push(FileExtent { start: at, length });
             at += length.next_multiple_of(BLOCK);
         }
         if needs[lot.files.start] != Need::WholeDisk {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     /// Each file by itself.
-    fn alone(needs: &[Need], disk: u64) -> Result<Vec<Extent>, TooLarge> {
+    fn alone(needs: &[Need], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
         let lots: Vec<Lot> = (0..needs.len()).map(|file| Lot { files: file..file + 1 }).collect();
         lay_out(needs, &lots, disk)
     }
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn files_are_spread_with_equal_gaps_from_sector_zero() {
         let extents = alone(&[Need::Bytes(10 * MIB), Need::Bytes(MIB / 2)], 101 * MIB).unwrap();
-        assert_eq!(extents[0], Extent { start: 0, length: 10 * MIB });
-        assert_eq!(extents[1], Extent { start: (10 + 45) * MIB, length: MIB });
+        assert_eq!(extents[0], FileExtent { start: 0, length: 10 * MIB });
+        assert_eq!(extents[1], FileExtent { start: (10 + 45) * MIB, length: MIB });
     }
 
     #[test]

@@ -13,7 +13,7 @@ use blksched::Span;
 use blksched_text::nearest;
 
 use super::settings::Settings;
-use super::values::{self, Bare, Extent, ValueError};
+use super::values::{self, Bare, LengthOrShare, ValueError};
 
 mod ending;
 mod engine;
@@ -70,14 +70,14 @@ pub enum Support {
 
 /// The values that a supported option takes, and how each is noted down.
 #[derive(Clone, Copy)]
-pub struct Takes(pub(crate) Kind);
+pub struct Takes(pub(crate) OptionKind);
 
 /// An option that does what fio's manual says.
 const fn supported_entry(
     name: &'static str,
     aliases: &'static [&'static str],
     category: Category,
-    kind: Kind,
+    kind: OptionKind,
     doc: &'static str,
 ) -> OptionEntry {
     OptionEntry { name, aliases, category, doc, support: Support::Supported(Takes(kind)) }
@@ -86,7 +86,7 @@ const fn supported_entry(
 type Set<T> = fn(&mut Settings, T);
 
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum OptionKind {
     /// Nothing, `0` or `1`.
     Flag(Set<bool>),
     /// `0` or `1`.
@@ -97,7 +97,7 @@ pub(crate) enum Kind {
         set: Set<u64>,
     },
     Bytes(Set<u64>),
-    Extent(Set<Extent>),
+    Extent(Set<LengthOrShare>),
     /// With a sign.
     Signed {
         min: i64,
@@ -224,53 +224,53 @@ impl OptionEntry {
     }
 }
 
-impl Kind {
+impl OptionKind {
     fn describe(self) -> String {
         match self {
-            Kind::Flag(_) => "nothing, 0 or 1".to_owned(),
-            Kind::Bool(_) => "0 or 1".to_owned(),
-            Kind::Int { min, max, .. } if max >= u64::MAX / 2 => format!("{min} or more"),
-            Kind::Int { min, max, .. } => format!("{min} to {max}"),
-            Kind::Signed { min, max, .. } => format!("{min} to {max}"),
-            Kind::Own { form, .. } => form.to_owned(),
-            Kind::Bytes(_) => "bytes".to_owned(),
-            Kind::Extent(_) => "bytes or %".to_owned(),
-            Kind::PerDdir { .. } => "number[,number]".to_owned(),
-            Kind::Time { bare: Bare::Seconds, .. } => "time [s]".to_owned(),
-            Kind::Time { bare: Bare::Microseconds, .. } => "time [us]".to_owned(),
-            Kind::TimeRange(_) => "time or time-time [s]".to_owned(),
-            Kind::Word { words, .. } => words.join("|"),
-            Kind::Text(_) => "text".to_owned(),
-            Kind::OptionalText(_) => "nothing or text".to_owned(),
+            OptionKind::Flag(_) => "nothing, 0 or 1".to_owned(),
+            OptionKind::Bool(_) => "0 or 1".to_owned(),
+            OptionKind::Int { min, max, .. } if max >= u64::MAX / 2 => format!("{min} or more"),
+            OptionKind::Int { min, max, .. } => format!("{min} to {max}"),
+            OptionKind::Signed { min, max, .. } => format!("{min} to {max}"),
+            OptionKind::Own { form, .. } => form.to_owned(),
+            OptionKind::Bytes(_) => "bytes".to_owned(),
+            OptionKind::Extent(_) => "bytes or %".to_owned(),
+            OptionKind::PerDdir { .. } => "number[,number]".to_owned(),
+            OptionKind::Time { bare: Bare::Seconds, .. } => "time [s]".to_owned(),
+            OptionKind::Time { bare: Bare::Microseconds, .. } => "time [us]".to_owned(),
+            OptionKind::TimeRange(_) => "time or time-time [s]".to_owned(),
+            OptionKind::Word { words, .. } => words.join("|"),
+            OptionKind::Text(_) => "text".to_owned(),
+            OptionKind::OptionalText(_) => "nothing or text".to_owned(),
         }
     }
 
     /// Reads `text` and notes it down in `settings`; a flag may have no text.
     pub fn apply(self, settings: &mut Settings, text: Option<&str>) -> Result<(), ValueError> {
-        if let (Kind::Flag(set), None) = (self, text) {
+        if let (OptionKind::Flag(set), None) = (self, text) {
             set(settings, true);
             return Ok(());
         }
-        if let Kind::OptionalText(set) = self {
+        if let OptionKind::OptionalText(set) = self {
             set(settings, text.unwrap_or_default().to_owned());
             return Ok(());
         }
         let Some(text) = text else { return values::expected(format!("`=` and a value: {}", self.describe())) };
         let base = settings.kb_base;
         match self {
-            Kind::Flag(set) | Kind::Bool(set) => set(settings, values::boolean(text)?),
-            Kind::Int { min, max, set } => set(settings, values::int(text, min, max, base)?),
-            Kind::Signed { min, max, set } => set(settings, values::signed(text, min, max)?),
-            Kind::Bytes(set) => set(settings, values::bytes(text, base)?),
-            Kind::Extent(set) => set(settings, values::extent(text, base)?),
-            Kind::PerDdir { min, max, set } => set(settings, values::per_dir(text, min, max, base)?),
-            Kind::Own { read, .. } => read(settings, text)?,
-            Kind::Time { bare, set } => set(settings, values::time(text, bare)?),
-            Kind::TimeRange(set) => set(settings, values::time_range(text)?),
-            Kind::Word { words, set } => {
+            OptionKind::Flag(set) | OptionKind::Bool(set) => set(settings, values::boolean(text)?),
+            OptionKind::Int { min, max, set } => set(settings, values::int(text, min, max, base)?),
+            OptionKind::Signed { min, max, set } => set(settings, values::signed(text, min, max)?),
+            OptionKind::Bytes(set) => set(settings, values::bytes(text, base)?),
+            OptionKind::Extent(set) => set(settings, values::extent(text, base)?),
+            OptionKind::PerDdir { min, max, set } => set(settings, values::per_dir(text, min, max, base)?),
+            OptionKind::Own { read, .. } => read(settings, text)?,
+            OptionKind::Time { bare, set } => set(settings, values::time(text, bare)?),
+            OptionKind::TimeRange(set) => set(settings, values::time_range(text)?),
+            OptionKind::Word { words, set } => {
                 set(settings, values::word(text, words)?).or_else(values::expected)?;
             }
-            Kind::Text(set) | Kind::OptionalText(set) => set(settings, text.to_owned()),
+            OptionKind::Text(set) | OptionKind::OptionalText(set) => set(settings, text.to_owned()),
         }
         Ok(())
     }

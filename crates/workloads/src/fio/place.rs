@@ -5,7 +5,7 @@ use core::ops::Range;
 
 /// A stretch of a job file's text, within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPlace {
     /// Which text, from 0: job files in their order, then what they include.
     pub text: u32,
     /// Bytes from the file's start.
@@ -16,7 +16,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -26,7 +26,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
     pub text: &'a str,
-    pub place: Place,
+    pub place: TextPlace,
 }
 
 /// One line of the file, cut into words by byte positions relative to its start.
@@ -50,7 +50,7 @@ impl<'a> LineText<'a> {
         let text = trimmed.trim_end();
         let column = self.text[..from].chars().count() as u32 + 1;
         let range = self.start + from..self.start + from + text.len();
-        let place = Place { text: self.of, range, line: self.number, column };
+        let place = TextPlace { text: self.of, range, line: self.number, column };
         Word { text, place }
     }
 }

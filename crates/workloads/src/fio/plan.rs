@@ -15,12 +15,12 @@ use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
 use super::layout;
 use super::process::{
-    Area, Batch, Command, Ends, FileArea, FileSet, Found, LatencyTarget, Limit, Pattern, Pieces, Process, RateFloor,
-    ReadBackOrder, ReadBackPlan, Script, Seeds, Sizes, ThinkTime,
+    Area, Batching, DepthFound, EndsProcesses, FileArea, FileSet, LatencyTarget, Pattern, Pieces, PriorityShare,
+    Process, RateFloor, RateLimit, ReadBackOrder, ReadBackPlan, Script, Seeds, Sizes, ThinkTime,
 };
 use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
-use super::settings::{CpuPolicy, Durable, Engine, Hint, Mix, Order, Reporting, Service, Settings, Turn};
+use super::settings::{CpuPolicy, Durable, FileTurn, Hint, IoEngine, Mix, OffsetOrder, Reporting, Service, Settings};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
 use crate::plan::{FilesPlan, JobPlan, Manner, Origin, Plan};
@@ -230,15 +230,15 @@ fn class(number: u64) -> Class {
     }
 }
 
-fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
+fn commands(s: &Settings) -> PerDdir<Vec<PriorityShare>> {
     PerDdir::from_fn(|ddir| {
         let said = (s.cmdprio_class[ddir].unwrap_or(1), s.cmdprio[ddir].unwrap_or(0));
         let priority = |(number, level): (u64, u64)| Priority { class: class(number), level: level as u8 };
-        let all = Command { size: None, percent: s.cmdprio_percentage[ddir], priority: priority(said) };
+        let all = PriorityShare { size: None, percent: s.cmdprio_percentage[ddir], priority: priority(said) };
         if ddir == Ddir::Trim {
             return Vec::new();
         }
-        let by_size = s.cmdprio_bssplit[ddir].iter().map(|(share, percent)| Command {
+        let by_size = s.cmdprio_bssplit[ddir].iter().map(|(share, percent)| PriorityShare {
             size: Some(u32::try_from(share.bs / SECTOR_BYTES).unwrap_or(u32::MAX)),
             percent: *percent,
             priority: priority(share.own.unwrap_or(said)),
@@ -248,12 +248,17 @@ fn commands(s: &Settings) -> PerDdir<Vec<Command>> {
 }
 
 fn manner(s: &Settings, script: &Script) -> Manner {
-    let paced = Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != Limit::None) || script.think.time > Span::ZERO;
+    let paced =
+        Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != RateLimit::None) || script.think.time > Span::ZERO;
     let wanders = Ddir::ALL.into_iter().any(|ddir| s.percentage_random[ddir] > 50);
     let flushes = script.flush_after.is_some() || s.sync == Durable::Yes;
     let writes = !matches!(s.mix, Mix::Read | Mix::Trim);
     Manner {
-        order: Some(if s.order == Order::Random && wanders { Order::Random } else { Order::Sequential }),
+        order: Some(if s.order == OffsetOrder::Random && wanders {
+            OffsetOrder::Random
+        } else {
+            OffsetOrder::Sequential
+        }),
         reads: matches!(s.mix, Mix::Read | Mix::Both),
         writes,
         syncs: writes && flushes,
@@ -263,11 +268,11 @@ fn manner(s: &Settings, script: &Script) -> Manner {
 }
 
 fn goes_through_memory(s: &Settings) -> bool {
-    let commands = matches!(s.engine, Engine::SynchronousCommands | Engine::AsynchronousCommands);
+    let commands = matches!(s.engine, IoEngine::SynchronousCommands | IoEngine::AsynchronousCommands);
     !s.direct && s.mix != Mix::Trim && !commands
 }
 
-fn open_file(s: &Settings, place: layout::Extent, need: layout::Need) -> OpenFile {
+fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> OpenFile {
     let order = match s.fadvise_hint {
         Hint::None => None,
         Hint::Own => Some(s.order),
@@ -275,8 +280,8 @@ fn open_file(s: &Settings, place: layout::Extent, need: layout::Need) -> OpenFil
     };
     let advice = match order {
         None => Advice::Normal,
-        Some(Order::Sequential) => Advice::Sequential,
-        Some(Order::Random) => Advice::Random,
+        Some(OffsetOrder::Sequential) => Advice::Sequential,
+        Some(OffsetOrder::Random) => Advice::Random,
     };
     // A file ends where its last job does, not at the next MiB.
     let length = match need {
@@ -301,7 +306,7 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
 /// An `iodepth` that has no effect is said once, at the job's first process.
 fn through_the_scheduler(job: &JobSection, number: u64) -> Option<Note> {
     let s = &job.settings;
-    let commands = matches!(s.engine, Engine::SynchronousCommands | Engine::AsynchronousCommands);
+    let commands = matches!(s.engine, IoEngine::SynchronousCommands | IoEngine::AsynchronousCommands);
     (number == 0 && commands).then(|| Note {
         place: s.place_of("ioengine", &job.place),
         option: "ioengine",
@@ -312,7 +317,7 @@ fn through_the_scheduler(job: &JobSection, number: u64) -> Option<Note> {
 
 fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
     let s = &job.settings;
-    let idle = number == 0 && s.engine == Engine::AsynchronousIfDirect && s.iodepth > 1 && goes_through_memory(s);
+    let idle = number == 0 && s.engine == IoEngine::AsynchronousIfDirect && s.iodepth > 1 && goes_through_memory(s);
     idle.then(|| Note {
         place: s.place_of("iodepth", &job.place),
         option: "iodepth",
@@ -320,19 +325,19 @@ fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
     })
 }
 
-fn batch(s: &Settings) -> Batch {
+fn batch(s: &Settings) -> Batching {
     let depth = match s.engine {
-        Engine::Synchronous if s.offload => return Batch::of_one(s.iodepth as u32),
-        Engine::Synchronous | Engine::SynchronousCommands => return Batch::of_one(1),
-        Engine::AsynchronousIfDirect if goes_through_memory(s) => return Batch::of_one(1),
-        Engine::Asynchronous | Engine::AsynchronousCommands | Engine::AsynchronousIfDirect => s.iodepth as u32,
+        IoEngine::Synchronous if s.offload => return Batching::of_one(s.iodepth as u32),
+        IoEngine::Synchronous | IoEngine::SynchronousCommands => return Batching::of_one(1),
+        IoEngine::AsynchronousIfDirect if goes_through_memory(s) => return Batching::of_one(1),
+        IoEngine::Asynchronous | IoEngine::AsynchronousCommands | IoEngine::AsynchronousIfDirect => s.iodepth as u32,
     };
     let upto_depth = |n: u64| (n as u32).min(depth);
     let submit = if s.iodepth_batch == 0 { depth } else { upto_depth(s.iodepth_batch) };
     let complete_min = upto_depth(s.iodepth_batch_complete_min);
     let complete_max = s.iodepth_batch_complete_max.map_or(complete_min, upto_depth).max(complete_min).max(1);
     let low = s.iodepth_low.map_or(depth, upto_depth);
-    Batch { depth, submit, complete_min, complete_max, low: if low == 0 { depth } else { low } }
+    Batching { depth, submit, complete_min, complete_max, low: if low == 0 { depth } else { low } }
 }
 
 fn pattern(s: &Settings) -> Pattern {
@@ -381,7 +386,7 @@ fn file_set(s: &Settings, regions: &Regions) -> FileSet {
         files: regions.all.iter().map(area).collect(),
         open: s.files.openfiles.map_or(regions.all.len(), |open| open as usize),
         service: match s.zones.strided {
-            true => Service { turn: Turn::Sequential, every: 1 },
+            true => Service { turn: FileTurn::Sequential, every: 1 },
             false => s.files.service.clone(),
         },
         pieces: if s.zones.strided { Pieces::Zones } else { Pieces::Files },
@@ -400,11 +405,11 @@ fn think_time(s: &Settings) -> ThinkTime {
     }
 }
 
-fn limit(bytes: Option<u64>, ios: Option<u64>) -> Limit {
+fn limit(bytes: Option<u64>, ios: Option<u64>) -> RateLimit {
     match (bytes, ios) {
-        (Some(bytes), _) if bytes > 0 => Limit::BytesPerSecond(bytes),
-        (_, Some(ios)) if ios > 0 => Limit::IosPerSecond(ios),
-        _ => Limit::None,
+        (Some(bytes), _) if bytes > 0 => RateLimit::BytesPerSecond(bytes),
+        (_, Some(ios)) if ios > 0 => RateLimit::IosPerSecond(ios),
+        _ => RateLimit::None,
     }
 }
 
@@ -416,7 +421,7 @@ fn pass(s: &Settings, regions: &Regions) -> u64 {
 /// Only of jobs that come to an end by themselves: time that is over ends the reading, too.
 fn read_back(s: &Settings, regions: &Regions) -> Option<ReadBackPlan> {
     let writes = matches!(s.mix, Mix::Write | Mix::Both | Mix::TrimWrite);
-    let has_map = s.order != Order::Sequential && s.keeps_map();
+    let has_map = s.order != OffsetOrder::Sequential && s.keeps_map();
     let asked = s.rare.verify && !s.rare.skips_verify && writes && !regions.repeats;
     asked.then(|| ReadBackPlan {
         pass: pass(s, regions),
@@ -427,7 +432,7 @@ fn read_back(s: &Settings, regions: &Regions) -> Option<ReadBackPlan> {
 }
 
 fn profile(s: &Settings) -> Option<LatencyTarget> {
-    let then = if s.pace.latency_run { Found::GoesOn } else { Found::Ends };
+    let then = if s.pace.latency_run { DepthFound::GoesOn } else { DepthFound::Ends };
     Some(LatencyTarget {
         target: s.pace.latency_target?,
         window: s.pace.latency_window,
@@ -440,9 +445,9 @@ fn profile(s: &Settings) -> Option<LatencyTarget> {
 fn rate_floor(s: &Settings) -> Option<RateFloor> {
     let least = PerDdir::from_fn(|ddir| match s.dirs().contains(&ddir) {
         true => limit(s.pace.rate_min[ddir], s.pace.rate_iops_min[ddir]),
-        false => Limit::None,
+        false => RateLimit::None,
     });
-    let said = Ddir::ALL.into_iter().any(|ddir| least[ddir] != Limit::None);
+    let said = Ddir::ALL.into_iter().any(|ddir| least[ddir] != RateLimit::None);
     said.then_some(RateFloor { least, cycle: s.pace.rate_cycle })
 }
 
@@ -455,7 +460,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         wait_for: 0..0,
         priority: priority(s),
         group: GroupId::ROOT,
-        written_as: if s.sg_verifies && s.engine == Engine::SynchronousCommands { Op::Read } else { Op::Write },
+        written_as: if s.sg_verifies && s.engine == IoEngine::SynchronousCommands { Op::Read } else { Op::Write },
         commands: commands(s),
         pattern: Arc::new(pattern(s)),
         files: file_set(s, regions),
@@ -477,7 +482,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         runtime: s.runtime.unwrap_or(Span::MAX),
         startdelay: s.startdelay,
         batch: batch(s),
-        offloads: s.engine == Engine::Asynchronous,
+        offloads: s.engine == IoEngine::Asynchronous,
         durable: s.sync,
         flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
         flush_at_end: (s.end_fsync || s.rare.fsync_on_close) && s.mix != Mix::Read,
@@ -489,7 +494,7 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         flow: None,
         log: None,
         ramp: s.ending.ramp_time,
-        ends: Ends::default(),
+        ends: EndsProcesses::default(),
         tolerates: PerDdir::from_fn(|ddir| s.ending.continues[ddir] || s.ending.ignores[ddir]),
         limits: PerDdir::from_fn(|ddir| limit(s.pace.rate[ddir], s.pace.rate_iops[ddir])),
         rate_process: s.pace.rate_process,

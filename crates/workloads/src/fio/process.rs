@@ -32,25 +32,25 @@ mod trouble;
 
 use super::settings::Durable;
 use crate::{Delivered, Emission, Source, Trouble};
-pub(crate) use command::Command;
+pub(crate) use command::PriorityShare;
 pub(crate) use files::{FileArea, FileSet, Pieces};
-use files::{FileSeeds, Files};
+use files::{FileSeeds, FilesInUse};
 use floor::Floor;
 pub(crate) use floor::RateFloor;
 use flow::Flow;
 pub(crate) use flow::{FlowPlan, MAX_WEIGHT};
 use log::Log;
-pub(crate) use log::{Entry, LogPlan};
+pub(crate) use log::{LogEntry, LogPlan};
 pub(crate) use offsets::{Area, Pattern};
-pub(crate) use pace::Limit;
 use pace::Pace;
+pub(crate) use pace::RateLimit;
 pub(super) use permutation::mix;
 use profile::Profile;
-pub(crate) use profile::{Found, LatencyTarget};
+pub(crate) use profile::{DepthFound, LatencyTarget};
 use read_back::ReadBack;
 pub(crate) use read_back::{ReadBackOrder, ReadBackPlan};
-pub(crate) use reap::Batch;
-use reap::{Done, Reaper};
+pub(crate) use reap::Batching;
+use reap::{CompleteIo, Reaper};
 pub(crate) use script::Script;
 pub(crate) use seeds::Seeds;
 pub(crate) use sizes::Sizes;
@@ -58,7 +58,7 @@ use slept::Slept;
 pub(crate) use think::ThinkTime;
 use think::Thinking;
 use trouble::Ages;
-pub(crate) use trouble::Ends;
+pub(crate) use trouble::EndsProcesses;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -72,7 +72,7 @@ enum Phase {
 
 /// A system call that returns when its I/O is done, whatever the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
+enum BlockingCall {
     Flush,
     Trim,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Process {
     script: Arc<Script>,
     phase: Phase,
     startdelay: Span,
-    files: Files,
+    files: FilesInUse,
     /// How often it has gone through them, where passes end early.
     passes: u64,
     directions: Pcg64Mcg,
@@ -104,7 +104,7 @@ pub(crate) struct Process {
     /// I/Os left of the burst being submitted.
     burst: u32,
     /// It sleeps in this call.
-    call: Option<(Call, Tag)>,
+    call: Option<(BlockingCall, Tag)>,
     /// Trimmed and to be written now: sector and length.
     trimmed: Option<(Sector, u32)>,
     writes_since_flush: u64,
@@ -151,7 +151,7 @@ impl Process {
                 awaited => Phase::Behind(awaited),
             },
             startdelay,
-            files: Files::new(script.files.clone(), script.pattern.clone(), file_seeds),
+            files: FilesInUse::new(script.files.clone(), script.pattern.clone(), file_seeds),
             passes: 0,
             directions: others,
             priorities: purpose(seeds::Purpose::Priorities),
@@ -302,7 +302,7 @@ impl Process {
                 self.writes_since_flush += 1;
                 self.read_back.iter_mut().for_each(|back| back.wrote((start, sectors)));
             }
-            Ddir::Trim => self.call = Some((Call::Trim, bio.tag)),
+            Ddir::Trim => self.call = Some((BlockingCall::Trim, bio.tag)),
         }
         let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
         let op = if dir == Ddir::Write { self.script.written_as } else { dir.op() };
@@ -330,7 +330,7 @@ impl Process {
             self.writes_since_flush = 0;
         }
         let tag = self.tag();
-        self.call = Some((Call::Flush, Tag(tag)));
+        self.call = Some((BlockingCall::Flush, Tag(tag)));
         let (priority, group) = (self.script.priority, self.script.group);
         Bio { priority, group, ..Bio::flush(tag, self.script.submitter) }
     }
@@ -340,11 +340,11 @@ impl Process {
         self.ready = self.ready.max(now);
         assert!(tag.0 < self.next_tag, "{tag:?} was never submitted");
         let Some((call, _)) = self.call.take_if(|(_, awaited)| *awaited == tag) else {
-            return self.reaper.completed(Done { tag, failed });
+            return self.reaper.completed(CompleteIo { tag, failed });
         };
         self.judge(now, tag, failed);
         self.returned.push(tag);
-        if call == Call::Trim {
+        if call == BlockingCall::Trim {
             self.reaper.returned();
             self.thinking.taken(now);
         }
@@ -356,7 +356,7 @@ impl Process {
         out.extend(self.returned.drain(..).map(over));
         while self.takes() > 0 {
             for _ in 0..self.takes() {
-                let Some(Done { tag, failed }) = self.reaper.take() else { break };
+                let Some(CompleteIo { tag, failed }) = self.reaper.take() else { break };
                 out.push(Emission::Taken { tag, accepted: self.slept.accepted(tag) });
                 self.judge(now, tag, failed);
                 if !self.reads_back() {

@@ -9,8 +9,8 @@ use super::files::{JobClone, share_of};
 use super::layout::{self, Need};
 use super::options::MAX_FILES;
 use super::sections::JobSection;
-use super::settings::{Order, Settings};
-use super::values::Extent;
+use super::settings::{OffsetOrder, Settings};
+use super::values::LengthOrShare;
 
 const SECTOR_BYTES: u64 = 512;
 
@@ -44,15 +44,15 @@ pub(super) struct Regions {
     pub repeats: bool,
 }
 
-fn resolve(extent: Extent, whole: u64) -> u64 {
+fn resolve(extent: LengthOrShare, whole: u64) -> u64 {
     match extent {
-        Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
+        LengthOrShare::Bytes(bytes) => bytes,
+        LengthOrShare::Percent(percent) => (u128::from(whole) * u128::from(percent) / 100) as u64,
     }
 }
 
 /// Of each file from `offset` for its share of `size`. `files` has every file's place and what was asked for it.
-pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[Need]) -> Result<Regions, Problem> {
+pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::FileExtent], needs: &[Need]) -> Result<Regions, Problem> {
     let s = &clone.job.settings;
     let share = clone.files.len() as u64;
     let each = |file: &usize| {
@@ -69,21 +69,21 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[N
     let (pass, bytes) = match (s.io_size, s.size) {
         // A loop does no more than the files have, and there are more loops if `io_size` is not done by then, each
         // whole if `loops` times `io_size` is more (tried).
-        (Some(extent), _) if extent != Extent::Bytes(0) => {
+        (Some(extent), _) if extent != LengthOrShare::Bytes(0) => {
             let io_size = resolve(extent, to_do);
             let of_loop = io_size.min(to_do).max(1);
             let whole = of_loop.saturating_mul(s.loops.max(io_size.div_ceil(of_loop)));
             (io_size, whole.min(io_size.saturating_mul(s.loops)))
         }
         // With `filesize`, `size` only says how much is transferred, and no more than the files have (tried).
-        (_, Some(extent)) if s.files.filesize.is_some() && extent != Extent::Bytes(0) => {
+        (_, Some(extent)) if s.files.filesize.is_some() && extent != LengthOrShare::Bytes(0) => {
             let size = resolve(extent, whole).min(to_do);
             (size, size.saturating_mul(s.loops))
         }
         _ => (to_do, to_do.saturating_mul(s.loops)),
     };
     let passes = match s.io_size {
-        Some(extent) if extent != Extent::Bytes(0) => u64::MAX,
+        Some(extent) if extent != LengthOrShare::Bytes(0) => u64::MAX,
         _ if s.time_based => u64::MAX,
         _ => s.loops,
     };
@@ -99,27 +99,29 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::Extent], needs: &[N
 fn region(
     job: &JobSection,
     (number, share): (u64, u64),
-    (file, end): (layout::Extent, u64),
+    (file, end): (layout::FileExtent, u64),
 ) -> Result<Region, Problem> {
     let s = &job.settings;
     let align = if s.offset_align > 0 { s.offset_align } else { s.min_bs() };
     let of_file = |extent| match extent {
-        Extent::Bytes(bytes) => bytes,
+        LengthOrShare::Bytes(bytes) => bytes,
         percent => resolve(percent, end).checked_next_multiple_of(align).unwrap_or(u64::MAX),
     };
     let offset = of_file(s.offset).saturating_add(of_file(s.offset_increment).saturating_mul(number));
     let left = end.saturating_sub(offset);
     let size = match s.size {
         _ if s.files.filesize.is_some() || s.files.fill_device => left,
-        None | Some(Extent::Bytes(0)) => left,
-        Some(Extent::Percent(percent)) => whole_blocks(resolve(Extent::Percent(percent), end), s).min(left),
-        Some(Extent::Bytes(bytes)) => share_of(bytes, share, s).min(left),
+        None | Some(LengthOrShare::Bytes(0)) => left,
+        Some(LengthOrShare::Percent(percent)) => {
+            whole_blocks(resolve(LengthOrShare::Percent(percent), end), s).min(left)
+        }
+        Some(LengthOrShare::Bytes(bytes)) => share_of(bytes, share, s).min(left),
     };
     if size < s.max_bs() {
         return Err(too_small(job, (offset, left, size)));
     }
     let reach = PerDdir::from_fn(|dir| match (s.order, s.blocks(dir)) {
-        (Order::Sequential, Blocks::One(bs)) if size.next_multiple_of(bs) <= left => size.next_multiple_of(bs),
+        (OffsetOrder::Sequential, Blocks::One(bs)) if size.next_multiple_of(bs) <= left => size.next_multiple_of(bs),
         (_, Blocks::One(bs)) => size - size % bs,
         _ => size,
     });
@@ -134,7 +136,8 @@ fn region(
 fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
     let s = &job.settings;
     let whole = (region.file - region.offset).max(region.sectors) * SECTOR_BYTES;
-    let of_file = |extent: Option<Extent>| extent.map(|extent| resolve(extent, whole)).filter(|bytes| *bytes > 0);
+    let of_file =
+        |extent: Option<LengthOrShare>| extent.map(|extent| resolve(extent, whole)).filter(|bytes| *bytes > 0);
     let size = of_file(s.zones.size).unwrap_or(whole);
     let (range, skip) = (of_file(s.zones.range).unwrap_or(size), of_file(s.zones.skip).unwrap_or(0));
     let unit = s.max_bs().max(SECTOR_BYTES);

@@ -8,7 +8,7 @@ use super::errors::{Note, Problem};
 use super::host::Host;
 use super::lines::{self, Line};
 use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
-use super::place::{Place, Word};
+use super::place::{TextPlace, Word};
 use super::settings::Settings;
 use super::values::ValueError;
 
@@ -17,21 +17,21 @@ use super::values::ValueError;
 pub(crate) struct JobSection {
     /// As in its brackets; files are named after it.
     pub name: String,
-    pub place: Place,
+    pub place: TextPlace,
     pub settings: Settings,
     /// Its own options as written, without those of `[global]`.
-    pub written: Vec<Written>,
+    pub written: Vec<WrittenOption>,
 }
 
 /// An option and its value as written.
-pub(crate) type Written = (String, String);
+pub(crate) type WrittenOption = (String, String);
 
 /// What the lines amount to.
 #[derive(Default)]
 pub(crate) struct Sections {
     pub jobs: Vec<JobSection>,
     /// Options of `[global]` sections as written.
-    pub globals: Vec<Written>,
+    pub globals: Vec<WrittenOption>,
     pub notes: Vec<Note>,
     pub problems: Vec<Problem>,
 }

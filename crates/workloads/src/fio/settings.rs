@@ -16,10 +16,10 @@ use blksched::Span;
 use super::blocks::Blocks;
 use super::buffered::RangePlan;
 use super::distribution::Distribution;
-use super::place::Place;
-use super::values::{Extent, KbBase};
-pub(crate) use ending::{EndSettings, ExitWhat, GroupFile, Written};
-pub(crate) use files::{FileSettings, Service, Turn};
+use super::place::TextPlace;
+use super::values::{KbBase, LengthOrShare};
+pub(crate) use ending::{EndSettings, ExitWhat, GroupFile, GroupFileWrite};
+pub(crate) use files::{FileSettings, FileTurn, Service};
 pub use pace::RateProcess;
 pub(crate) use pace::{AfterThinking, PaceSettings, ThinksAfter};
 pub(crate) use replay::ReplaySettings;
@@ -28,7 +28,7 @@ pub(crate) use zones::Zones;
 
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum OffsetOrder {
     /// Each block right behind the last of its direction.
     Sequential,
     /// Anywhere in the region.
@@ -52,7 +52,7 @@ pub enum Mix {
 
 /// How an engine submits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum IoEngine {
     /// One system call per I/O, which returns when the I/O is done: depth 1.
     Synchronous,
     /// Up to `iodepth` in flight.
@@ -73,7 +73,7 @@ pub enum Hint {
     /// What it is: sequential or random.
     Own,
     /// This.
-    Said(Order),
+    Said(OffsetOrder),
 }
 
 /// What the number behind `rw=` does to a random job.
@@ -115,15 +115,15 @@ pub(crate) enum CpuPolicy {
 /// A job's settings. Fields carry the names of fio's options.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
-    pub order: Order,
+    pub order: OffsetOrder,
     pub mix: Mix,
     /// \[bytes\]
     pub bs: PerDdir<u64>,
     pub bs_is_seq_rand: bool,
-    pub size: Option<Extent>,
-    pub io_size: Option<Extent>,
-    pub offset: Extent,
-    pub offset_increment: Extent,
+    pub size: Option<LengthOrShare>,
+    pub io_size: Option<LengthOrShare>,
+    pub offset: LengthOrShare,
+    pub offset_increment: LengthOrShare,
     pub number_ios: Option<u64>,
     pub loops: u64,
     pub numjobs: u64,
@@ -134,7 +134,7 @@ pub(crate) struct Settings {
     pub startdelay: (Span, Span),
     pub runtime: Option<Span>,
     pub time_based: bool,
-    pub engine: Engine,
+    pub engine: IoEngine,
     pub iodepth: u64,
     pub direct: bool,
     pub invalidate: bool,
@@ -192,7 +192,7 @@ pub(crate) struct Settings {
     pub cmdprio_bssplit: PerDdir<Vec<(CommandShare, u64)>>,
     pub wait_for: Option<String>,
     /// Where each option was last said, by its main name.
-    pub said: BTreeMap<&'static str, Place>,
+    pub said: BTreeMap<&'static str, TextPlace>,
     /// Options whose value could not be read: what follows from their absence is no further problem.
     pub unreadable: BTreeSet<&'static str>,
 }
@@ -237,14 +237,14 @@ impl Default for Settings {
     /// fio's defaults.
     fn default() -> Settings {
         Settings {
-            order: Order::Sequential,
+            order: OffsetOrder::Sequential,
             mix: Mix::Read,
             bs: PerDdir { read: 4096, write: 4096, trim: 4096 },
             bs_is_seq_rand: false,
             size: None,
             io_size: None,
-            offset: Extent::Bytes(0),
-            offset_increment: Extent::Bytes(0),
+            offset: LengthOrShare::Bytes(0),
+            offset_increment: LengthOrShare::Bytes(0),
             number_ios: None,
             loops: 1,
             numjobs: 1,
@@ -255,7 +255,7 @@ impl Default for Settings {
             startdelay: (Span::ZERO, Span::ZERO),
             runtime: None,
             time_based: false,
-            engine: Engine::Synchronous,
+            engine: IoEngine::Synchronous,
             iodepth: 1,
             direct: false,
             invalidate: true,
@@ -312,14 +312,14 @@ impl Settings {
     pub fn blocks(&self, ddir: Ddir) -> Blocks {
         self.blocks_said(match (self.bs_is_seq_rand, self.order) {
             (false, _) => ddir,
-            (true, Order::Sequential) => Ddir::Read,
-            (true, Order::Random) => Ddir::Write,
+            (true, OffsetOrder::Sequential) => Ddir::Read,
+            (true, OffsetOrder::Random) => Ddir::Write,
         })
     }
 
     /// The block sizes of I/Os of a random job that do not jump, if they have their own.
     pub fn blocks_onward(&self) -> Option<Blocks> {
-        let own = self.bs_is_seq_rand && self.order == Order::Random;
+        let own = self.bs_is_seq_rand && self.order == OffsetOrder::Random;
         own.then(|| self.blocks_said(Ddir::Read))
     }
 
@@ -334,7 +334,7 @@ impl Settings {
     /// It visits no block twice in a pass.
     pub fn keeps_map(&self) -> bool {
         let drawn = |ddir: &Ddir| self.random_distribution[*ddir] != Distribution::Random;
-        self.order == Order::Sequential || !(self.norandommap || self.dirs().iter().any(drawn))
+        self.order == OffsetOrder::Sequential || !(self.norandommap || self.dirs().iter().any(drawn))
     }
 
     /// The directions in use.
@@ -364,7 +364,7 @@ impl Settings {
     }
 
     /// Where `option` was said, or else `section`.
-    pub fn place_of(&self, option: &str, section: &Place) -> Place {
+    pub fn place_of(&self, option: &str, section: &TextPlace) -> TextPlace {
         self.said.get(option).unwrap_or(section).clone()
     }
 }

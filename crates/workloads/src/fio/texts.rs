@@ -25,7 +25,7 @@ pub struct Text {
 }
 
 /// Reads the file of this name, or says why it cannot.
-pub type Reader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+pub type TextReader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// Job files with everything that they include.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) struct Texts {
 
 impl Texts {
     /// The job files `roots` with what they include.
-    pub fn load(roots: &[Text], read: Reader<'_>) -> (Texts, Vec<Problem>) {
+    pub fn load(roots: &[Text], read: TextReader<'_>) -> (Texts, Vec<Problem>) {
         let mut texts = Texts { all: roots.to_vec(), included: BTreeMap::new() };
         let mut depths = vec![0; roots.len()];
         let mut problems = Vec::new();

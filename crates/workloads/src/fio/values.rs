@@ -22,7 +22,7 @@ pub(crate) fn expected<T>(what: impl Into<String>) -> Result<T, ValueError> {
 
 /// A length given outright or as a share of the file it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum LengthOrShare {
     /// \[bytes\]
     Bytes(u64),
     /// 1 to 100 \[% of the file or device\].
@@ -95,11 +95,11 @@ pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, V
 }
 
 /// `20%`, or as [`bytes`].
-pub(crate) fn extent(text: &str, base: KbBase) -> Result<Extent, ValueError> {
+pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueError> {
     match text.strip_suffix('%') {
-        None => bytes(text, base).map(Extent::Bytes),
+        None => bytes(text, base).map(LengthOrShare::Bytes),
         Some(percent) => match percent.trim_end().parse() {
-            Ok(percent) if (1..=100).contains(&percent) => Ok(Extent::Percent(percent)),
+            Ok(percent) if (1..=100).contains(&percent) => Ok(LengthOrShare::Percent(percent)),
             _ => expected("a percentage from 1% to 100%"),
         },
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn percentages_run_from_one_to_a_hundred() {
-        assert_eq!(extent("20%", KB), Ok(Extent::Percent(20)));
+        assert_eq!(extent("20%", KB), Ok(LengthOrShare::Percent(20)));
         assert!(extent("0%", KB).is_err() && extent("101%", KB).is_err() && extent("%", KB).is_err());
     }
 }

@@ -6,7 +6,7 @@
 use blksched::{Bio, Instant, Op as Operation};
 
 use super::Host;
-use super::op::{Op, OpId, Task};
+use super::op::{HostOp, OpId, OpTask};
 use super::outbox::Wish;
 use super::page::{Pages, pages_of};
 
@@ -24,7 +24,7 @@ impl Host {
     /// Takes a direct bio; [`Wish::GoOn`] gives it back when it may go to the queue.
     pub fn bypass(&mut self, now: Instant, bio: Bio) {
         let pages = range(&bio);
-        let id = self.ops.insert(Op::new(Task::Bypass(bio), pages.clone()));
+        let id = self.ops.insert(HostOp::new(OpTask::Bypass(bio), pages.clone()));
         self.begin_sync(now, id, pages);
     }
 

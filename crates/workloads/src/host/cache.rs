@@ -14,7 +14,7 @@ pub(super) type TransferId = u32;
 
 /// What is going on with a page in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum PageState {
     /// It is on its way from the disk.
     Reading(TransferId),
     /// As on the disk.
@@ -28,9 +28,9 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct CachedPage {
     page: u64,
-    state: State,
+    state: PageState,
     /// Readahead's marker.
     marked: bool,
     /// Neighbours in the list of clean pages: used later, used earlier.
@@ -41,7 +41,7 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     places: FxHashMap<u64, u32>,
-    entries: Vec<Entry>,
+    entries: Vec<CachedPage>,
     free: Vec<u32>,
     most: usize,
     newest: Option<u32>,
@@ -58,27 +58,27 @@ impl Cache {
         self.places.is_empty()
     }
 
-    pub fn get(&self, page: u64) -> Option<State> {
+    pub fn get(&self, page: u64) -> Option<PageState> {
         self.places.get(&page).map(|&at| self.entries[at as usize].state)
     }
 
     /// The page is used: of the clean ones it is now the newest.
     pub fn touch(&mut self, page: u64) {
         let Some(&at) = self.places.get(&page) else { return };
-        if self.entries[at as usize].state == State::Clean && self.newest != Some(at) {
+        if self.entries[at as usize].state == PageState::Clean && self.newest != Some(at) {
             self.unlink(at);
             self.link(at);
         }
     }
 
     /// What is going on with it from now on. A page that was not in memory gets a place.
-    pub fn set(&mut self, page: u64, state: State) {
+    pub fn set(&mut self, page: u64, state: PageState) {
         let at = match self.places.get(&page) {
             Some(&at) => at,
             None => self.make(page, state),
         };
         let was = core::mem::replace(&mut self.entries[at as usize].state, state);
-        match (was == State::Clean, state == State::Clean) {
+        match (was == PageState::Clean, state == PageState::Clean) {
             (true, false) => self.unlink(at),
             (false, true) => self.link(at),
             _ => {}
@@ -101,7 +101,7 @@ impl Cache {
     /// It is not in memory any more.
     pub fn forget(&mut self, page: u64) {
         let Some(at) = self.places.remove(&page) else { return };
-        if self.entries[at as usize].state == State::Clean {
+        if self.entries[at as usize].state == PageState::Clean {
             self.unlink(at);
         }
         self.free.push(at);
@@ -114,25 +114,25 @@ impl Cache {
             pages.clone().for_each(|page| self.drop_if_clean(page));
             return;
         }
-        let there = |entry: &Entry| pages.contains(&entry.page).then_some(entry.page);
+        let there = |entry: &CachedPage| pages.contains(&entry.page).then_some(entry.page);
         let named: Vec<u64> = self.entries.iter().filter_map(there).collect();
         named.into_iter().for_each(|page| self.drop_if_clean(page));
     }
 
     fn drop_if_clean(&mut self, page: u64) {
-        if self.get(page) == Some(State::Clean) {
+        if self.get(page) == Some(PageState::Clean) {
             self.forget(page);
         }
     }
 
     /// A place for it; in the list if it is clean.
-    fn make(&mut self, page: u64, state: State) -> u32 {
+    fn make(&mut self, page: u64, state: PageState) -> u32 {
         if self.places.len() >= self.most
             && let Some(oldest) = self.oldest
         {
             self.forget(self.entries[oldest as usize].page);
         }
-        let entry = Entry { page, state, marked: false, later: None, earlier: None };
+        let entry = CachedPage { page, state, marked: false, later: None, earlier: None };
         let at = match self.free.pop() {
             Some(at) => {
                 self.entries[at as usize] = entry;
@@ -144,7 +144,7 @@ impl Cache {
             }
         };
         self.places.insert(page, at);
-        if state == State::Clean {
+        if state == PageState::Clean {
             self.link(at);
         }
         at
@@ -160,7 +160,7 @@ impl Cache {
     }
 
     fn unlink(&mut self, at: u32) {
-        let Entry { later, earlier, .. } = self.entries[at as usize];
+        let CachedPage { later, earlier, .. } = self.entries[at as usize];
         match later {
             Some(later) => self.entries[later as usize].earlier = earlier,
             None => self.newest = earlier,
@@ -183,7 +183,7 @@ mod tests {
 
     fn full_of_clean(most: u64) -> Cache {
         let mut cache = Cache::new(most);
-        (0..most).for_each(|page| cache.set(page, State::Clean));
+        (0..most).for_each(|page| cache.set(page, PageState::Clean));
         cache
     }
 
@@ -195,9 +195,9 @@ mod tests {
     fn the_clean_page_used_longest_ago_makes_room() {
         let mut cache = full_of_clean(4);
         cache.touch(0);
-        cache.set(10, State::Reading(1));
+        cache.set(10, PageState::Reading(1));
         assert_eq!(held(&cache, 20), [0, 2, 3, 10]);
-        cache.set(11, State::Clean);
+        cache.set(11, PageState::Clean);
         assert_eq!(held(&cache, 20), [0, 3, 10, 11]);
     }
 
@@ -205,13 +205,13 @@ mod tests {
     fn pages_that_are_not_clean_stay_even_beyond_the_limit() {
         let mut cache = Cache::new(2);
         for (page, state) in
-            [State::Dirty, State::Reading(1), State::Writing(2), State::Redirtied(3)].iter().enumerate()
+            [PageState::Dirty, PageState::Reading(1), PageState::Writing(2), PageState::Redirtied(3)].iter().enumerate()
         {
             cache.set(page as u64, *state);
         }
         assert_eq!(cache.len(), 4);
-        cache.set(2, State::Clean);
-        cache.set(9, State::Dirty);
+        cache.set(2, PageState::Clean);
+        cache.set(9, PageState::Dirty);
         assert_eq!(held(&cache, 20), [0, 1, 3, 9]);
     }
 
@@ -219,13 +219,13 @@ mod tests {
     fn only_clean_pages_are_dropped_however_many_are_named() {
         for named in [1..3, 0..1_000_000_000_000] {
             let mut cache = full_of_clean(4);
-            cache.set(1, State::Dirty);
+            cache.set(1, PageState::Dirty);
             cache.drop_clean(&named);
-            assert_eq!(cache.get(1), Some(State::Dirty));
+            assert_eq!(cache.get(1), Some(PageState::Dirty));
             assert_eq!(cache.get(2), None);
             assert_eq!(cache.get(3).is_none(), named.contains(&3));
-            cache.set(1, State::Clean);
-            cache.set(7, State::Clean);
+            cache.set(1, PageState::Clean);
+            cache.set(7, PageState::Clean);
             assert!(cache.get(1).is_some() && cache.get(7).is_some());
         }
     }

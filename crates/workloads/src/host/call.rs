@@ -38,7 +38,7 @@ pub enum Stable {
 
 /// What a call does. Positions are sectors of the disk, within the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum CallWork {
     /// `read`
     Read {
         /// From here.
@@ -82,7 +82,7 @@ pub struct RangeSync {
 
 /// A system call. The process hears of its return as of a bio's completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HostCall {
     /// Handed back when it returns.
     pub tag: Tag,
     /// The caller.
@@ -94,40 +94,42 @@ pub struct Call {
     /// On which file.
     pub file: OpenFile,
     /// To do what.
-    pub work: Work,
+    pub work: CallWork,
 }
 
-impl Call {
+impl HostCall {
     /// The operation that it is recorded as.
     pub fn op(&self) -> Op {
         match self.work {
-            Work::Read { .. } => Op::Read,
-            Work::Write { .. } => Op::Write,
-            Work::Sync | Work::Range { .. } => Op::Flush,
+            CallWork::Read { .. } => Op::Read,
+            CallWork::Write { .. } => Op::Write,
+            CallWork::Sync | CallWork::Range { .. } => Op::Flush,
         }
     }
 
     /// Where it begins; an fsync at its file's first sector.
     pub fn start(&self) -> Sector {
         match self.work {
-            Work::Read { start, .. } | Work::Write { start, .. } | Work::Range { start, .. } => start,
-            Work::Sync => self.file.start,
+            CallWork::Read { start, .. } | CallWork::Write { start, .. } | CallWork::Range { start, .. } => start,
+            CallWork::Sync => self.file.start,
         }
     }
 
     /// How much it transfers \[bytes\].
     pub fn bytes(&self) -> u64 {
         match self.work {
-            Work::Read { sectors, .. } | Work::Write { sectors, .. } => u64::from(sectors) * 512,
-            Work::Sync | Work::Range { .. } => 0,
+            CallWork::Read { sectors, .. } | CallWork::Write { sectors, .. } => u64::from(sectors) * 512,
+            CallWork::Sync | CallWork::Range { .. } => 0,
         }
     }
 
     pub(super) fn pages(&self) -> Pages {
         match self.work {
-            Work::Read { start, sectors } | Work::Write { start, sectors, .. } => pages_of(start, u64::from(sectors)),
-            Work::Range { start, sectors, .. } => pages_of(start, sectors),
-            Work::Sync => self.file.pages(),
+            CallWork::Read { start, sectors } | CallWork::Write { start, sectors, .. } => {
+                pages_of(start, u64::from(sectors))
+            }
+            CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
+            CallWork::Sync => self.file.pages(),
         }
     }
 }

@@ -15,7 +15,7 @@ use super::runs::PageRuns;
 
 /// Why dirty pages are written by the flusher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Burst {
+pub enum FlusherReason {
     /// There was more than the background limit.
     Background,
     /// Their file had been dirty for too long.
@@ -39,7 +39,7 @@ pub(super) struct DirtyFiles {
     /// First page and the page behind the last, of each.
     known: BTreeSet<(u64, u64)>,
     /// What is left of the first one's turn \[pages\], and why it has it.
-    turn: Option<(u64, Burst)>,
+    turn: Option<(u64, FlusherReason)>,
     /// Some files may have expired.
     look: bool,
 }
@@ -61,7 +61,7 @@ impl DirtyFiles {
     }
 
     /// The file whose turn it is, where the flusher was in it, and why. `background`: more is dirty than should be.
-    pub fn turn(&mut self, dirty: &PageRuns, background: bool) -> Option<(Pages, u64, Burst)> {
+    pub fn turn(&mut self, dirty: &PageRuns, background: bool) -> Option<(Pages, u64, FlusherReason)> {
         if let (Some((_, why)), Some(file)) = (self.turn, self.files.front()) {
             if dirty.first_within(&file.pages).is_some() {
                 return Some((file.pages.clone(), file.at, why));
@@ -76,7 +76,7 @@ impl DirtyFiles {
             let is_dirty = dirty.first_within(&file.pages).is_some();
             is_dirty || !known.remove(&(file.pages.start, file.pages.end))
         });
-        let why = if background { Burst::Background } else { Burst::Expired };
+        let why = if background { FlusherReason::Background } else { FlusherReason::Expired };
         let next = if background { Some(0) } else { self.files.iter().position(|file| file.expired > 0) };
         self.look = next.is_some();
         self.files.rotate_left(next?.min(self.files.len()));
@@ -95,7 +95,7 @@ impl DirtyFiles {
                 file.since = now;
             }
         }
-        let over = why == Burst::Expired && file.expired == 0;
+        let over = why == FlusherReason::Expired && file.expired == 0;
         self.turn = Some((left.saturating_sub(count(pages)), why)).filter(|(left, _)| *left > 0 && !over);
         if self.turn.is_none() {
             self.end_turn(dirty);

@@ -2,7 +2,7 @@
 
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
-use super::call::{Call, RangeSync};
+use super::call::{HostCall, RangeSync};
 use super::report::WaitsFor;
 use super::runs::PageRuns;
 
@@ -10,15 +10,15 @@ use super::runs::PageRuns;
 pub(super) type OpId = u32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Task {
-    Call(Call),
+pub(super) enum OpTask {
+    Call(HostCall),
     /// Direct I/O, which waits until what it touches in memory is on the disk.
     Bypass(Bio),
 }
 
 /// What it does when nothing keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum OpStage {
     /// Go on page by page.
     Paging,
     /// Its pages are on their way; see whether it has to write some again.
@@ -34,9 +34,9 @@ pub(super) enum Stage {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Op {
-    pub task: Task,
-    pub stage: Stage,
+pub(super) struct HostOp {
+    pub task: OpTask,
+    pub stage: OpStage,
     /// The next page, and the page behind the last.
     pub at: u64,
     pub end: u64,
@@ -52,11 +52,11 @@ pub(super) struct Op {
     pub issued_at: Option<Instant>,
 }
 
-impl Op {
-    pub fn new(task: Task, pages: super::page::Pages) -> Op {
-        Op {
+impl HostOp {
+    pub fn new(task: OpTask, pages: super::page::Pages) -> HostOp {
+        HostOp {
             task,
-            stage: Stage::Paging,
+            stage: OpStage::Paging,
             at: pages.start,
             end: pages.end,
             asked: 0,
@@ -70,8 +70,8 @@ impl Op {
 
     pub fn who(&self) -> Who {
         match self.task {
-            Task::Call(Call { submitter, priority, group, .. }) => Who { submitter, priority, group },
-            Task::Bypass(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
+            OpTask::Call(HostCall { submitter, priority, group, .. }) => Who { submitter, priority, group },
+            OpTask::Bypass(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
         }
     }
 }

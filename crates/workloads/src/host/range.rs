@@ -10,15 +10,15 @@ use blksched::Instant;
 
 use super::Host;
 use super::call::RangeSync;
-use super::op::{OpId, Stage, Task};
+use super::op::{OpId, OpStage, OpTask};
 use super::outbox::Wish;
 use super::page::Pages;
 use super::report::WaitsFor;
-use super::transfer::Writer;
+use super::transfer::PageWriter;
 
 impl Host {
     pub(super) fn begin_range(&mut self, now: Instant, id: OpId, what: RangeSync) {
-        self.ops[id].stage = Stage::Ranging(what);
+        self.ops[id].stage = OpStage::Ranging(what);
         if !(what.waits_before && self.wait_for_writes(now, id)) {
             self.range_on(now, id, what);
         }
@@ -26,7 +26,7 @@ impl Host {
 
     /// What was under way is written, if it was to be waited for.
     pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) {
-        self.ops[id].stage = Stage::Ranged;
+        self.ops[id].stage = OpStage::Ranged;
         if what.writes {
             self.start_range(id, what.waits_after);
         }
@@ -36,12 +36,12 @@ impl Host {
     }
 
     fn start_range(&mut self, id: OpId, awaited: bool) {
-        let Task::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
+        let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages = call.pages();
         let mut any = false;
         while let Some(run) = self.dirty.first_within(&pages) {
             let run = run.start..run.end.min(run.start + self.longest);
-            let writer = if awaited { Writer::Caller(id) } else { Writer::Starter(id) };
+            let writer = if awaited { PageWriter::Caller(id) } else { PageWriter::Starter(id) };
             self.start_write(run, call.file.pages(), writer);
             any = true;
         }
@@ -52,7 +52,7 @@ impl Host {
 
     /// True if anything of the call's range is under way.
     fn wait_for_writes(&mut self, now: Instant, id: OpId) -> bool {
-        let Task::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
+        let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages: Pages = call.pages();
         for (transfer, _) in self.writes_within(&pages) {
             self.wait_for(now, id, transfer, WaitsFor::Writing);

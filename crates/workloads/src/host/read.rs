@@ -4,7 +4,7 @@
 use blksched::{Instant, SubmitterId};
 
 use super::Host;
-use super::cache::State;
+use super::cache::PageState;
 use super::call::OpenFile;
 use super::op::OpId;
 use super::page::{Pages, common, count};
@@ -29,7 +29,7 @@ impl Host {
             }
             match self.cache.get(page) {
                 None => self.read_missing(id, file, page),
-                Some(State::Reading(transfer)) => {
+                Some(PageState::Reading(transfer)) => {
                     if page >= asked {
                         self.report.under_way += 1;
                         self.ops[id].asked = page + 1;

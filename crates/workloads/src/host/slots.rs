@@ -4,18 +4,18 @@ use core::ops::{Index, IndexMut};
 
 /// Things by number.
 #[derive(Clone, Debug)]
-pub(super) struct Slots<T> {
+pub(super) struct NumberedSlots<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for Slots<T> {
-    fn default() -> Slots<T> {
-        Slots { places: Vec::new(), free: Vec::new() }
+impl<T> Default for NumberedSlots<T> {
+    fn default() -> NumberedSlots<T> {
+        NumberedSlots { places: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> Slots<T> {
+impl<T> NumberedSlots<T> {
     pub fn insert(&mut self, thing: T) -> u32 {
         if let Some(at) = self.free.pop() {
             self.places[at as usize] = Some(thing);
@@ -40,14 +40,14 @@ impl<T> Slots<T> {
     }
 }
 
-impl<T> Index<u32> for Slots<T> {
+impl<T> Index<u32> for NumberedSlots<T> {
     type Output = T;
     fn index(&self, at: u32) -> &T {
         self.places[at as usize].as_ref().expect("it was put there and not taken out")
     }
 }
 
-impl<T> IndexMut<u32> for Slots<T> {
+impl<T> IndexMut<u32> for NumberedSlots<T> {
     fn index_mut(&mut self, at: u32) -> &mut T {
         self.places[at as usize].as_mut().expect("it was put there and not taken out")
     }

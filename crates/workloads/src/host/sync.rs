@@ -9,20 +9,20 @@
 use blksched::Instant;
 
 use super::Host;
-use super::cache::State;
-use super::op::{OpId, Stage, Task};
+use super::cache::PageState;
+use super::op::{OpId, OpStage, OpTask};
 use super::outbox::Wish;
 use super::page::Pages;
 use super::report::WaitsFor;
-use super::transfer::Writer;
+use super::transfer::PageWriter;
 
 impl Host {
     /// Brings `pages` to the disk for this call.
     pub(super) fn begin_sync(&mut self, now: Instant, id: OpId, pages: Pages) {
-        self.ops[id].stage = Stage::Syncing;
+        self.ops[id].stage = OpStage::Syncing;
         for (transfer, both) in self.writes_within(&pages) {
             for page in both {
-                if self.cache.get(page) == Some(State::Redirtied(transfer)) {
+                if self.cache.get(page) == Some(PageState::Redirtied(transfer)) {
                     self.ops[id].again.insert(page..page + 1);
                 }
             }
@@ -47,23 +47,23 @@ impl Host {
         if self.ops[id].transfers > 0 {
             return;
         }
-        if let Task::Bypass(bio) = self.ops[id].task {
+        if let OpTask::Bypass(bio) = self.ops[id].task {
             return self.go_past(id, bio);
         }
-        self.ops[id].stage = Stage::Flushing;
+        self.ops[id].stage = OpStage::Flushing;
         self.start_flush(now, id);
     }
 
     /// Writes everything dirty of `pages`, and waits for it.
     fn write_out(&mut self, now: Instant, id: OpId, pages: &Pages) {
         let file = match self.ops[id].task {
-            Task::Call(call) => call.file.pages(),
-            Task::Bypass(_) => pages.clone(),
+            OpTask::Call(call) => call.file.pages(),
+            OpTask::Bypass(_) => pages.clone(),
         };
         let mut any = false;
         while let Some(run) = self.dirty.first_within(pages) {
             let run = run.start..run.end.min(run.start + self.longest);
-            let transfer = self.start_write(run, file.clone(), Writer::Caller(id));
+            let transfer = self.start_write(run, file.clone(), PageWriter::Caller(id));
             self.wait_for(now, id, transfer, WaitsFor::Writing);
             any = true;
         }

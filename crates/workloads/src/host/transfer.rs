@@ -4,8 +4,8 @@ use blksched::author::Waiter;
 use blksched::{Bio, Hints, Instant, Sector, Tag};
 
 use super::Host;
-use super::cache::{State, TransferId};
-use super::dirty_files::Burst;
+use super::cache::{PageState, TransferId};
+use super::dirty_files::FlusherReason;
 use super::op::{OpId, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_BYTES, PAGE_SECTORS, Pages, common, count};
@@ -13,24 +13,24 @@ use super::report::WaitsFor;
 
 /// What has pages written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Writer {
-    Flusher(Burst),
+pub(super) enum PageWriter {
+    Flusher(FlusherReason),
     Caller(OpId),
     /// A caller that waits for nothing.
     Starter(OpId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TransferKind {
     Read,
     /// Of pages of this file.
-    Write(Writer, Pages),
+    Write(PageWriter, Pages),
     Flush,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
-    pub kind: Kind,
+    pub kind: TransferKind,
     pub pages: Pages,
     /// Calls that go on when it is done.
     waiters: Vec<OpId>,
@@ -48,8 +48,8 @@ impl Host {
             at = run.end;
             started += count(&run);
             let transfer =
-                self.transfers.insert(Transfer { kind: Kind::Read, pages: run.clone(), waiters: Vec::new() });
-            run.clone().for_each(|page| self.cache.set(page, State::Reading(transfer)));
+                self.transfers.insert(Transfer { kind: TransferKind::Read, pages: run.clone(), waiters: Vec::new() });
+            run.clone().for_each(|page| self.cache.set(page, PageState::Reading(transfer)));
             self.submit(transfer, who, Waiter::Sync);
         }
         if started > 0 {
@@ -59,25 +59,25 @@ impl Host {
     }
 
     /// Writes `pages` of `file`, which are dirty and not being written.
-    pub(super) fn start_write(&mut self, pages: Pages, file: Pages, writer: Writer) -> TransferId {
+    pub(super) fn start_write(&mut self, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
         let removed = self.dirty.remove(pages.clone());
         assert!(removed == count(&pages), "clean pages are written: {pages:?}");
         self.pool.submitted(removed * PAGE_BYTES);
         let (who, waiter) = match writer {
-            Writer::Flusher(_) => (self.flusher_is, Waiter::Async),
-            Writer::Caller(op) => (self.ops[op].who(), Waiter::Sync),
-            Writer::Starter(op) => (self.ops[op].who(), Waiter::Async),
+            PageWriter::Flusher(_) => (self.flusher_is, Waiter::Async),
+            PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
+            PageWriter::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };
-        let kind = Kind::Write(writer, file);
+        let kind = TransferKind::Write(writer, file);
         let transfer = self.transfers.insert(Transfer { kind, pages: pages.clone(), waiters: Vec::new() });
-        pages.for_each(|page| self.cache.set(page, State::Writing(transfer)));
+        pages.for_each(|page| self.cache.set(page, PageState::Writing(transfer)));
         self.submit(transfer, who, waiter);
         transfer
     }
 
     /// Has the disk's cache flushed.
     pub(super) fn start_flush(&mut self, now: Instant, op: OpId) {
-        let transfer = self.transfers.insert(Transfer { kind: Kind::Flush, pages: 0..0, waiters: Vec::new() });
+        let transfer = self.transfers.insert(Transfer { kind: TransferKind::Flush, pages: 0..0, waiters: Vec::new() });
         self.wait_for(now, op, transfer, WaitsFor::Flush);
         let who = self.ops[op].who();
         self.submit(transfer, who, Waiter::Sync);
@@ -89,17 +89,17 @@ impl Host {
         let tag = u64::from(transfer);
         let (start, sectors) = (Sector(pages.start * PAGE_SECTORS), (count(pages) * PAGE_SECTORS) as u32);
         let bio = match kind {
-            Kind::Read => Bio::read(tag, who.submitter, start, sectors),
-            Kind::Write(writer, _) => {
+            TransferKind::Read => Bio::read(tag, who.submitter, start, sectors),
+            TransferKind::Write(writer, _) => {
                 let bio = match waiter {
                     Waiter::Sync => Bio::write(tag, who.submitter, start, sectors),
                     Waiter::Async => Bio::write_back(tag, who.submitter, start, sectors),
                 };
                 // The flusher's own is background work; what a caller waits for is not.
-                let background = matches!(writer, Writer::Flusher(_));
+                let background = matches!(writer, PageWriter::Flusher(_));
                 Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
             }
-            Kind::Flush => Bio::flush(tag, who.submitter),
+            TransferKind::Flush => Bio::flush(tag, who.submitter),
         };
         self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));
     }
@@ -119,9 +119,9 @@ impl Host {
     pub fn completed(&mut self, now: Instant, tag: Tag, failed: bool, issued_at: Instant) {
         let Transfer { kind, pages, waiters } = self.transfers.remove(tag.0 as u32);
         match kind {
-            Kind::Read => self.pages_arrived(pages, failed),
-            Kind::Write(writer, file) => self.pages_written(now, tag.0 as u32, pages, file, &writer),
-            Kind::Flush => {}
+            TransferKind::Read => self.pages_arrived(pages, failed),
+            TransferKind::Write(writer, file) => self.pages_written(now, tag.0 as u32, pages, file, &writer),
+            TransferKind::Flush => {}
         }
         for waiter in waiters {
             let op = &mut self.ops[waiter];
@@ -140,30 +140,30 @@ impl Host {
         for page in pages {
             match failed {
                 true => self.cache.forget(page),
-                false => self.cache.set(page, State::Clean),
+                false => self.cache.set(page, PageState::Clean),
             }
         }
     }
 
     /// A failed write is not repeated, as in Linux; those that wait for it hear of it.
-    fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &Writer) {
+    fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &PageWriter) {
         let written = count(&pages);
         self.pool.written(written * PAGE_BYTES);
         match writer {
-            Writer::Flusher(Burst::Background) => self.report.written.background += written,
-            Writer::Flusher(Burst::Expired) => self.report.written.expired += written,
-            Writer::Caller(_) | Writer::Starter(_) => self.report.written.by_caller += written,
+            PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
+            PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,
+            PageWriter::Caller(_) | PageWriter::Starter(_) => self.report.written.by_caller += written,
         }
-        if matches!(writer, Writer::Flusher(_)) {
+        if matches!(writer, PageWriter::Flusher(_)) {
             self.flusher.completed();
         }
         for page in pages {
-            if self.cache.get(page) == Some(State::Redirtied(transfer)) {
-                self.cache.set(page, State::Dirty);
+            if self.cache.get(page) == Some(PageState::Redirtied(transfer)) {
+                self.cache.set(page, PageState::Dirty);
                 self.dirty.insert(page..page + 1);
                 self.dirty_files.note(now, &file);
             } else {
-                self.cache.set(page, State::Clean);
+                self.cache.set(page, PageState::Clean);
             }
         }
     }
@@ -172,7 +172,7 @@ impl Host {
     pub(super) fn writes_within(&self, pages: &Pages) -> Vec<(TransferId, Pages)> {
         let within = |(id, transfer): (TransferId, &Transfer)| {
             let both = common(&transfer.pages, pages);
-            (matches!(transfer.kind, Kind::Write(..)) && !both.is_empty()).then_some((id, both))
+            (matches!(transfer.kind, TransferKind::Write(..)) && !both.is_empty()).then_some((id, both))
         };
         self.transfers.iter().filter_map(within).collect()
     }

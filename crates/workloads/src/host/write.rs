@@ -4,7 +4,7 @@
 use blksched::{Instant, Sector};
 
 use super::Host;
-use super::cache::State;
+use super::cache::PageState;
 use super::call::{OpenFile, Stable};
 use super::op::OpId;
 use super::outbox::Wish;
@@ -27,12 +27,12 @@ impl Host {
                 return self.finish(now, id);
             }
             match self.cache.get(page) {
-                Some(State::Reading(transfer)) => return self.wait_for(now, id, transfer, WaitsFor::Pages),
+                Some(PageState::Reading(transfer)) => return self.wait_for(now, id, transfer, WaitsFor::Pages),
                 None if !covers(range, page) => {
                     self.report.asked += self.start_reads(op.who(), page..page + 1);
                     continue;
                 }
-                Some(State::Dirty | State::Redirtied(_)) => self.report.overwritten += 1,
+                Some(PageState::Dirty | PageState::Redirtied(_)) => self.report.overwritten += 1,
                 state => {
                     if !self.pool.has_room(PAGE_BYTES) {
                         return self.throttle(now, id);
@@ -44,13 +44,13 @@ impl Host {
         }
     }
 
-    fn dirty_page(&mut self, now: Instant, page: u64, file: &OpenFile, state: Option<State>) {
+    fn dirty_page(&mut self, now: Instant, page: u64, file: &OpenFile, state: Option<PageState>) {
         self.report.dirtied += 1;
         self.pool.dirtied(PAGE_BYTES);
-        if let Some(State::Writing(transfer)) = state {
-            return self.cache.set(page, State::Redirtied(transfer));
+        if let Some(PageState::Writing(transfer)) = state {
+            return self.cache.set(page, PageState::Redirtied(transfer));
         }
-        self.cache.set(page, State::Dirty);
+        self.cache.set(page, PageState::Dirty);
         self.dirty.insert(page..page + 1);
         self.dirty_files.note(now, &file.pages());
         self.set_tick(now);

@@ -7,9 +7,9 @@
 use blksched::Instant;
 
 use super::Host;
-use super::dirty_files::Burst;
+use super::dirty_files::FlusherReason;
 use super::outbox::Wish;
-use super::transfer::Writer;
+use super::transfer::PageWriter;
 
 impl Host {
     /// The next look at ages is due, if anything is dirty.
@@ -39,7 +39,7 @@ impl Host {
             self.flusher.seek(at);
             let Some(pages) = self.flusher.take(&self.dirty, &file, self.longest) else { break };
             self.note_burst(why);
-            self.start_write(pages.clone(), file, Writer::Flusher(why));
+            self.start_write(pages.clone(), file, PageWriter::Flusher(why));
             self.dirty_files.took(now, &pages, &self.dirty);
             any = true;
         }
@@ -51,12 +51,12 @@ impl Host {
         }
     }
 
-    fn note_burst(&mut self, why: Burst) {
+    fn note_burst(&mut self, why: FlusherReason) {
         if self.burst.is_none() {
             self.burst = Some(why);
             match why {
-                Burst::Background => self.report.background_bursts += 1,
-                Burst::Expired => self.report.expired_bursts += 1,
+                FlusherReason::Background => self.report.background_bursts += 1,
+                FlusherReason::Expired => self.report.expired_bursts += 1,
             }
         }
     }

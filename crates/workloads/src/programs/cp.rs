@@ -11,10 +11,10 @@
 use blksched::{GroupId, Instant, Priority, Sector, SubmitterId, Tag};
 use rand::RngExt;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::tree::BLOCK;
-use super::{Launch, Process, Program};
-use crate::host::{Advice, Call, OpenFile, Stable, Work};
+use super::{Launch, Program, ProgramProcess};
+use crate::host::{Advice, CallWork, HostCall, OpenFile, Stable};
 use crate::{Delivered, Emission, Source};
 
 pub(super) const PROGRAM: Program = Program {
@@ -22,26 +22,51 @@ pub(super) const PROGRAM: Program = Program {
     about: "copies files through the page cache, or writes zeros through it, and then syncs",
     source: "Andrew Morton, 2003-02-20, \"IO scheduler benchmarking\"",
     parameters: &[
-        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where the original lies" },
-        Parameter { name: "to", kind: Kind::Place, default: "20%", doc: "where the copy is laid" },
-        Parameter { name: "from", kind: Kind::Word(&["file", "zeros"]), default: "file", doc: "whether it reads" },
-        Parameter { name: "files", kind: Kind::Count, default: "1", doc: "how many" },
-        Parameter { name: "smallest", kind: Kind::Bytes, default: "100MiB", doc: "the smallest file" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where the original lies" },
+        Parameter { name: "to", kind: ParameterKind::Place, default: "20%", doc: "where the copy is laid" },
+        Parameter {
+            name: "from",
+            kind: ParameterKind::Word(&["file", "zeros"]),
+            default: "file",
+            doc: "whether it reads",
+        },
+        Parameter { name: "files", kind: ParameterKind::Count, default: "1", doc: "how many" },
+        Parameter { name: "smallest", kind: ParameterKind::Bytes, default: "100MiB", doc: "the smallest file" },
         Parameter {
             name: "largest",
-            kind: Kind::Bytes,
+            kind: ParameterKind::Bytes,
             default: "100MiB",
             doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
         },
-        Parameter { name: "inodes", kind: Kind::Count, default: "32", doc: "inodes in a block: 128 bytes each" },
-        Parameter { name: "away", kind: Kind::Bytes, default: "1MiB", doc: "how far the data lies from the inodes" },
-        Parameter { name: "block", kind: Kind::Bytes, default: "4KiB", doc: "what is read and written at a time" },
-        Parameter { name: "sync", kind: Kind::Word(&["yes", "no"]), default: "yes", doc: "whether it syncs at last" },
+        Parameter {
+            name: "inodes",
+            kind: ParameterKind::Count,
+            default: "32",
+            doc: "inodes in a block: 128 bytes each",
+        },
+        Parameter {
+            name: "away",
+            kind: ParameterKind::Bytes,
+            default: "1MiB",
+            doc: "how far the data lies from the inodes",
+        },
+        Parameter {
+            name: "block",
+            kind: ParameterKind::Bytes,
+            default: "4KiB",
+            doc: "what is read and written at a time",
+        },
+        Parameter {
+            name: "sync",
+            kind: ParameterKind::Word(&["yes", "no"]),
+            default: "yes",
+            doc: "whether it syncs at last",
+        },
     ],
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let settings = launch.settings;
     let (smallest, largest) = (settings.sectors("smallest"), settings.sectors("largest"));
     if !(1..=largest).contains(&smallest) {
@@ -76,11 +101,11 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         nth: 0,
         place: 0,
         offset: 0,
-        step: Step::Inode,
-        state: State::Ready(launch.at),
+        step: CpCall::Inode,
+        state: CpState::Ready(launch.at),
     };
     source.step = source.first_step();
-    Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])
+    Ok(vec![ProgramProcess::new(launch.name.to_owned(), Box::new(source))])
 }
 
 fn file(start: u64, sectors: u64) -> OpenFile {
@@ -89,7 +114,7 @@ fn file(start: u64, sectors: u64) -> OpenFile {
 
 /// What it calls next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum CpCall {
     /// Read the block of this file's inode.
     Inode,
     Read,
@@ -101,7 +126,7 @@ enum Step {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum CpState {
     Ready(Instant),
     Calls,
     Finished,
@@ -123,19 +148,19 @@ struct Copying {
     nth: usize,
     place: u64,
     offset: u64,
-    step: Step,
-    state: State,
+    step: CpCall,
+    state: CpState,
 }
 
 impl Copying {
     /// Of the next file.
-    fn first_step(&self) -> Step {
+    fn first_step(&self) -> CpCall {
         match self.reads {
-            _ if self.nth == self.sizes.len() && self.syncs => Step::Sync,
-            _ if self.nth == self.sizes.len() => Step::Exit,
-            true if (self.nth as u64).is_multiple_of(self.inodes) => Step::Inode,
-            true => Step::Read,
-            false => Step::Write,
+            _ if self.nth == self.sizes.len() && self.syncs => CpCall::Sync,
+            _ if self.nth == self.sizes.len() => CpCall::Exit,
+            true if (self.nth as u64).is_multiple_of(self.inodes) => CpCall::Inode,
+            true => CpCall::Read,
+            false => CpCall::Write,
         }
     }
 
@@ -148,48 +173,48 @@ impl Copying {
         self.block.min(self.sizes[self.nth] - self.offset)
     }
 
-    fn call(&mut self) -> Option<(OpenFile, Work)> {
+    fn call(&mut self) -> Option<(OpenFile, CallWork)> {
         let (start, block) = (self.copy.start.0, BLOCK as u32);
-        let write = |start: u64, sectors| Work::Write { start: Sector(start), sectors, stable: Stable::Later };
+        let write = |start: u64, sectors| CallWork::Write { start: Sector(start), sectors, stable: Stable::Later };
         Some(match self.step {
-            Step::Inode => {
+            CpCall::Inode => {
                 let start = self.original + self.inode();
-                (file(start, BLOCK), Work::Read { start: Sector(start), sectors: block })
+                (file(start, BLOCK), CallWork::Read { start: Sector(start), sectors: block })
             }
-            Step::Read => {
+            CpCall::Read => {
                 let first = self.original + self.data + self.place;
                 let start = Sector(first + self.offset);
-                (file(first, self.sizes[self.nth]), Work::Read { start, sectors: self.piece() as u32 })
+                (file(first, self.sizes[self.nth]), CallWork::Read { start, sectors: self.piece() as u32 })
             }
-            Step::Write => {
+            CpCall::Write => {
                 let start = start + self.data + self.place + self.offset;
                 (self.copy, write(start, self.piece() as u32))
             }
-            Step::NewInode => (self.copy, write(start + self.inode(), block)),
-            Step::Sync => (self.copy, Work::Sync),
-            Step::Exit => return None,
+            CpCall::NewInode => (self.copy, write(start + self.inode(), block)),
+            CpCall::Sync => (self.copy, CallWork::Sync),
+            CpCall::Exit => return None,
         })
     }
 
     /// The call has returned.
     fn go_on(&mut self) {
         self.step = match self.step {
-            Step::Inode => Step::Read,
-            Step::Read => Step::Write,
-            Step::Write => {
+            CpCall::Inode => CpCall::Read,
+            CpCall::Read => CpCall::Write,
+            CpCall::Write => {
                 self.offset += self.piece();
                 match self.sizes[self.nth] - self.offset {
-                    0 => Step::NewInode,
-                    _ if self.reads => Step::Read,
-                    _ => Step::Write,
+                    0 => CpCall::NewInode,
+                    _ if self.reads => CpCall::Read,
+                    _ => CpCall::Write,
                 }
             }
-            Step::NewInode => {
+            CpCall::NewInode => {
                 self.place += self.sizes[self.nth];
                 (self.nth, self.offset) = (self.nth + 1, 0);
                 self.first_step()
             }
-            Step::Sync | Step::Exit => Step::Exit,
+            CpCall::Sync | CpCall::Exit => CpCall::Exit,
         };
     }
 }
@@ -197,8 +222,8 @@ impl Copying {
 impl Source for Copying {
     fn next(&self) -> Option<Instant> {
         match self.state {
-            State::Ready(at) => Some(at),
-            State::Calls | State::Finished => None,
+            CpState::Ready(at) => Some(at),
+            CpState::Calls | CpState::Finished => None,
         }
     }
 
@@ -209,27 +234,27 @@ impl Source for Copying {
         match self.call() {
             Some((file, work)) => {
                 let (tag, priority, group) = (Tag(0), Priority::default(), GroupId::default());
-                out.push(Emission::Call(Call { tag, submitter: self.submitter, priority, group, file, work }));
-                self.state = State::Calls;
+                out.push(Emission::Call(HostCall { tag, submitter: self.submitter, priority, group, file, work }));
+                self.state = CpState::Calls;
             }
             None => {
                 out.push(Emission::Exit);
-                self.state = State::Finished;
+                self.state = CpState::Finished;
             }
         }
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
-        if let (Delivered::Done { .. }, State::Calls) = (what, self.state) {
+        if let (Delivered::Done { .. }, CpState::Calls) = (what, self.state) {
             self.go_on();
-            self.state = State::Ready(now);
+            self.state = CpState::Ready(now);
         }
     }
 
     fn asleep(&mut self) {}
 
     fn is_finished(&self) -> bool {
-        self.state == State::Finished
+        self.state == CpState::Finished
     }
 
     fn submitter(&self) -> SubmitterId {
@@ -252,9 +277,9 @@ mod tests {
             for emission in out.drain(..) {
                 let Emission::Call(call) = emission else { continue };
                 log.push(match call.work {
-                    Work::Read { start, sectors } => ('r', start.0 / 8, u64::from(sectors) / 8),
-                    Work::Write { start, sectors, .. } => ('w', start.0 / 8, u64::from(sectors) / 8),
-                    Work::Sync | Work::Range { .. } => ('s', call.file.start.0 / 8, call.file.sectors / 8),
+                    CallWork::Read { start, sectors } => ('r', start.0 / 8, u64::from(sectors) / 8),
+                    CallWork::Write { start, sectors, .. } => ('w', start.0 / 8, u64::from(sectors) / 8),
+                    CallWork::Sync | CallWork::Range { .. } => ('s', call.file.start.0 / 8, call.file.sectors / 8),
                 });
                 source.delivered(now, Delivered::Done { tag: call.tag, failed: false });
             }

@@ -11,9 +11,9 @@ use blksched::Instant;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 
 /// The longest run of data without a break \[sectors\]: a bio counts in 32 bits.
 const LARGEST_RUN: u64 = u32::MAX as u64;
@@ -23,22 +23,27 @@ pub(super) const PROGRAM: Program = Program {
     about: "writes one large file from memory: a backlog of write-back that only request slots hold back",
     source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: &[
-        Parameter { name: "size", kind: Kind::Bytes, default: "4000MiB", doc: "how much it writes" },
-        Parameter { name: "at", kind: Kind::Place, default: "5%", doc: "where its file lies" },
-        Parameter { name: "bio", kind: Kind::Bytes, default: "64KiB", doc: "what is submitted at a time" },
-        Parameter { name: "run", kind: Kind::Bytes, default: "4MiB", doc: "after this much data its file has a break" },
+        Parameter { name: "size", kind: ParameterKind::Bytes, default: "4000MiB", doc: "how much it writes" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "5%", doc: "where its file lies" },
+        Parameter { name: "bio", kind: ParameterKind::Bytes, default: "64KiB", doc: "what is submitted at a time" },
+        Parameter {
+            name: "run",
+            kind: ParameterKind::Bytes,
+            default: "4MiB",
+            doc: "after this much data its file has a break",
+        },
         Parameter {
             name: "runs",
-            kind: Kind::Word(&["even", "drawn"]),
+            kind: ParameterKind::Word(&["even", "drawn"]),
             default: "even",
             doc: "whether every run is as long as `run` says, or drawn between nothing and twice as much",
         },
-        Parameter { name: "gap", kind: Kind::Bytes, default: "4KiB", doc: "how long a break is" },
+        Parameter { name: "gap", kind: ParameterKind::Bytes, default: "4KiB", doc: "how long a break is" },
     ],
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let sectors = |name| launch.settings.sectors(name);
     let (size, run) = (sectors("size"), launch.settings.sectors_within("run", 8..=LARGEST_RUN)?);
     let drawn = launch.settings.word("runs") == "drawn";
@@ -50,7 +55,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let left_of_run = runs.next();
     let steps = Backlog { at, left: size, bio, runs, left_of_run, gap: sectors("gap") };
     let source = Stepper::new(launch.submitter(0), launch.at, steps);
-    Ok(vec![Process::new(launch.name.to_owned(), Box::new(source))])
+    Ok(vec![ProgramProcess::new(launch.name.to_owned(), Box::new(source))])
 }
 
 /// How long each stretch without a break is \[sectors\].

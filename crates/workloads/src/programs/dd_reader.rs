@@ -15,10 +15,10 @@ use blksched::{Class, Instant, Priority, Span};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
 use super::tree::BLOCK;
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 
 /// What an inode knows by itself: 12 blocks \[512-byte sectors\].
 const DIRECT: u64 = 12 * BLOCK;
@@ -28,51 +28,71 @@ pub(super) const PROGRAM: Program = Program {
     about: "processes that each read a file from front to back, through readahead and the file system's blocks",
     source: "Vivek Goyal and Jeff Moyer, 2009-09-03, \"Re: [RFC] Improve CFQ fairness\"",
     parameters: &[
-        Parameter { name: "processes", kind: Kind::Count, default: "4", doc: "how many, a file each" },
-        Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "a file's size" },
-        Parameter { name: "at", kind: Kind::Place, default: "0%", doc: "where the first file lies" },
+        Parameter { name: "processes", kind: ParameterKind::Count, default: "4", doc: "how many, a file each" },
+        Parameter { name: "size", kind: ParameterKind::Bytes, default: "256MiB", doc: "a file's size" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "0%", doc: "where the first file lies" },
         Parameter {
             name: "apart",
-            kind: Kind::Place,
+            kind: ParameterKind::Place,
             default: "0%",
             doc: "from the beginning of a file to the next; 0%: one right behind the other",
         },
-        Parameter { name: "level", kind: Kind::Count, default: "4", doc: "I/O priority, best effort: 0 (first) to 7" },
-        Parameter { name: "metadata", kind: Kind::Count, default: "0", doc: "seeky reads of a block at the beginning" },
+        Parameter {
+            name: "level",
+            kind: ParameterKind::Count,
+            default: "4",
+            doc: "I/O priority, best effort: 0 (first) to 7",
+        },
+        Parameter {
+            name: "metadata",
+            kind: ParameterKind::Count,
+            default: "0",
+            doc: "seeky reads of a block at the beginning",
+        },
         Parameter {
             name: "metadata_within",
-            kind: Kind::Place,
+            kind: ParameterKind::Place,
             default: "30%",
             doc: "from the disk's beginning to here lie these blocks",
         },
-        Parameter { name: "first", kind: Kind::Bytes, default: "16KiB", doc: "readahead: the first window" },
-        Parameter { name: "ahead", kind: Kind::Bytes, default: "128KiB", doc: "readahead: the largest window" },
+        Parameter { name: "first", kind: ParameterKind::Bytes, default: "16KiB", doc: "readahead: the first window" },
+        Parameter {
+            name: "ahead",
+            kind: ParameterKind::Bytes,
+            default: "128KiB",
+            doc: "readahead: the largest window",
+        },
         Parameter {
             name: "under_way",
-            kind: Kind::Count,
+            kind: ParameterKind::Count,
             default: "1",
             doc: "readahead: windows that a process has under way at once, 1 or 2",
         },
         Parameter {
             name: "run",
-            kind: Kind::Bytes,
+            kind: ParameterKind::Bytes,
             default: "4MiB",
             doc: "data between two of the file system's blocks; 0: there are none",
         },
-        Parameter { name: "think", kind: Kind::Time, default: "30us", doc: "what a process does after each read" },
-        Parameter { name: "copy", kind: Kind::Time, default: "1ms", doc: "and how long it copies out a MiB" },
+        Parameter {
+            name: "think",
+            kind: ParameterKind::Time,
+            default: "30us",
+            doc: "what a process does after each read",
+        },
+        Parameter { name: "copy", kind: ParameterKind::Time, default: "1ms", doc: "and how long it copies out a MiB" },
         Parameter {
             name: "start_within",
-            kind: Kind::Time,
+            kind: ParameterKind::Time,
             default: "1ms",
             doc: "each begins at a moment up to this, drawn evenly",
         },
-        Parameter { name: "runtime", kind: Kind::Time, default: "3600s", doc: "it stops after so long" },
+        Parameter { name: "runtime", kind: ParameterKind::Time, default: "3600s", doc: "it stops after so long" },
     ],
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let settings = launch.settings;
     let count = settings.some("processes", 10_000)?;
     let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
@@ -91,7 +111,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     let process = |nth: u32| {
         let mut random = launch.random(nth, 0);
         let delay = Span::from_ns(random.random_range(0..=settings.span("start_within").as_ns()));
-        let steps = Reader {
+        let steps = DdReader {
             start: at + u64::from(nth) * apart,
             size,
             run: if run == 0 { u64::MAX } else { run },
@@ -110,23 +130,23 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             blocks: 0,
             arrived: 0,
             random,
-            state: State::Reads,
+            state: DdState::Reads,
         };
         let priority = Priority { class: Class::BestEffort, level };
         let source = Stepper::new(launch.submitter(nth), launch.at + delay, steps).with_priority(priority);
-        Process { priority, ..Process::new(launch.process_name(nth, count), Box::new(source)) }
+        ProgramProcess { priority, ..ProgramProcess::new(launch.process_name(nth, count), Box::new(source)) }
     };
     Ok((0..count).map(process).collect())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum DdState {
     Reads,
     CopiesOut,
 }
 
 /// One process. All places and lengths in sectors.
-struct Reader {
+struct DdReader {
     start: u64,
     size: u64,
     run: u64,
@@ -152,10 +172,10 @@ struct Reader {
     /// The length of what has come and is to be copied out.
     arrived: u64,
     random: Pcg64Mcg,
-    state: State,
+    state: DdState,
 }
 
-impl Reader {
+impl DdReader {
     /// Whether it may read before what is under way has come: not beyond a block that says where the data lie.
     fn may_read_on(&self) -> bool {
         let knows_where = self.data_is_coming && self.offset < self.mapped;
@@ -187,10 +207,10 @@ impl Reader {
     }
 }
 
-impl Steps for Reader {
+impl Steps for DdReader {
     fn step(&mut self, now: Instant) -> Step {
         match self.state {
-            State::Reads => {
+            DdState::Reads => {
                 let next = if now < self.end && self.may_read_on() { self.next_read() } else { None };
                 if let Some((start, sectors)) = next {
                     self.under_way.push_back(sectors);
@@ -198,11 +218,11 @@ impl Steps for Reader {
                 }
                 let Some(oldest) = self.under_way.pop_front() else { return Step::Exit };
                 self.arrived = oldest;
-                self.state = State::CopiesOut;
+                self.state = DdState::CopiesOut;
                 Step::Await(self.under_way.len() as u32)
             }
-            State::CopiesOut => {
-                self.state = State::Reads;
+            DdState::CopiesOut => {
+                self.state = DdState::Reads;
                 Step::Think(self.think + self.copy * self.arrived / 2048)
             }
         }

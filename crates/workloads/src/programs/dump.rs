@@ -14,9 +14,9 @@ use blksched::{Instant, Span, SubmitterId};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 use crate::Delivered;
 
 pub(super) const PROGRAM: Program = Program {
@@ -24,20 +24,25 @@ pub(super) const PROGRAM: Program = Program {
     about: "processes that read one stretch of the disk chunk by chunk in turn, as dump(8) does",
     source: "Jeff Moyer, 2009-10-23, \"cfq: implement merging and breaking up of cfq_queues\"",
     parameters: &[
-        Parameter { name: "readers", kind: Kind::Count, default: "3", doc: "processes" },
-        Parameter { name: "chunk", kind: Kind::Bytes, default: "32KiB", doc: "what one reads at a time" },
-        Parameter { name: "size", kind: Kind::Bytes, default: "128MiB", doc: "the stretch" },
-        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where it begins" },
+        Parameter { name: "readers", kind: ParameterKind::Count, default: "3", doc: "processes" },
+        Parameter { name: "chunk", kind: ParameterKind::Bytes, default: "32KiB", doc: "what one reads at a time" },
+        Parameter { name: "size", kind: ParameterKind::Bytes, default: "128MiB", doc: "the stretch" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where it begins" },
         Parameter {
             name: "turns",
-            kind: Kind::Word(&["windowed", "token", "free"]),
+            kind: ParameterKind::Word(&["windowed", "token", "free"]),
             default: "windowed",
             doc: "who may read when",
         },
-        Parameter { name: "write_out", kind: Kind::Time, default: "0ms", doc: "what is done with a chunk once read" },
+        Parameter {
+            name: "write_out",
+            kind: ParameterKind::Time,
+            default: "0ms",
+            doc: "what is done with a chunk once read",
+        },
         Parameter {
             name: "random_chunks",
-            kind: Kind::Count,
+            kind: ParameterKind::Count,
             default: "0",
             doc: "what each reads afterwards, anywhere on the disk",
         },
@@ -46,19 +51,19 @@ pub(super) const PROGRAM: Program = Program {
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turns {
+enum ReadTurns {
     Windowed,
     Token,
     Free,
 }
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let settings = launch.settings;
     let readers = settings.some("readers", 10_000)?;
     let chunk = settings.sectors_within("chunk", 1..=launch.disk_sectors.min(u64::from(u32::MAX)))? as u32;
     let at = launch.room("at", settings.sectors("size"))?;
     let process = |nth: u32| {
-        let steps = Reader {
+        let steps = DumpReader {
             readers,
             me: nth,
             first: launch.first,
@@ -66,25 +71,25 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             chunk,
             chunks: settings.sectors("size") / u64::from(chunk),
             turns: match settings.word("turns") {
-                "windowed" => Turns::Windowed,
-                "token" => Turns::Token,
-                _ => Turns::Free,
+                "windowed" => ReadTurns::Windowed,
+                "token" => ReadTurns::Token,
+                _ => ReadTurns::Free,
             },
             write_out: settings.span("write_out"),
             written: vec![0; readers as usize],
             random_left: settings.count("random_chunks"),
             places: launch.disk_sectors / u64::from(chunk),
             random: launch.random(nth, 0),
-            state: State::Chooses,
+            state: DumpState::Chooses,
         };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process::new(launch.process_name(nth, readers), source)
+        ProgramProcess::new(launch.process_name(nth, readers), source)
     };
     Ok((0..readers).map(process).collect())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum DumpState {
     Chooses,
     /// `true`: a chunk of the stretch, of which the others are told.
     Awaits(bool),
@@ -93,7 +98,7 @@ enum State {
     Tells(u32),
 }
 
-struct Reader {
+struct DumpReader {
     readers: u32,
     me: u32,
     first: SubmitterId,
@@ -102,7 +107,7 @@ struct Reader {
     /// \[sectors\]
     chunk: u32,
     chunks: u64,
-    turns: Turns,
+    turns: ReadTurns,
     write_out: Span,
     /// How many chunks each reader has written out.
     written: Vec<u64>,
@@ -110,10 +115,10 @@ struct Reader {
     /// Chunks on the whole disk.
     places: u64,
     random: Pcg64Mcg,
-    state: State,
+    state: DumpState,
 }
 
-impl Reader {
+impl DumpReader {
     /// Its next chunk of the stretch.
     fn mine(&self) -> u64 {
         self.written[self.me as usize] * u64::from(self.readers) + u64::from(self.me)
@@ -128,9 +133,9 @@ impl Reader {
     fn may_read(&self) -> bool {
         let (mine, missing) = (self.mine(), self.first_missing());
         match self.turns {
-            Turns::Windowed => mine < missing + u64::from(self.readers),
-            Turns::Token => mine == missing,
-            Turns::Free => true,
+            ReadTurns::Windowed => mine < missing + u64::from(self.readers),
+            ReadTurns::Token => mine == missing,
+            ReadTurns::Free => true,
         }
     }
 
@@ -139,7 +144,7 @@ impl Reader {
         if mine < self.chunks && !self.may_read() {
             return Step::Listen;
         }
-        self.state = State::Awaits(mine < self.chunks);
+        self.state = DumpState::Awaits(mine < self.chunks);
         if mine < self.chunks {
             return Step::Start(Io::read(self.at + mine * u64::from(self.chunk), self.chunk));
         }
@@ -154,10 +159,10 @@ impl Reader {
     /// One after the other hears that another of its chunks is out.
     fn tell(&mut self, other: u32) -> Step {
         if other == self.readers {
-            self.state = State::Chooses;
+            self.state = DumpState::Chooses;
             return self.choose();
         }
-        self.state = State::Tells(other + 1);
+        self.state = DumpState::Tells(other + 1);
         match other == self.me {
             true => self.tell(other + 1),
             false => Step::Tell(SubmitterId(self.first.0 + other), 1),
@@ -165,19 +170,19 @@ impl Reader {
     }
 }
 
-impl Steps for Reader {
+impl Steps for DumpReader {
     fn step(&mut self, _now: Instant) -> Step {
         match self.state {
-            State::Chooses => self.choose(),
-            State::Awaits(counts) => {
-                self.state = State::WritesOut(counts);
+            DumpState::Chooses => self.choose(),
+            DumpState::Awaits(counts) => {
+                self.state = DumpState::WritesOut(counts);
                 Step::Await(0)
             }
-            State::WritesOut(counts) => {
-                self.state = if counts { State::Tells(0) } else { State::Chooses };
+            DumpState::WritesOut(counts) => {
+                self.state = if counts { DumpState::Tells(0) } else { DumpState::Chooses };
                 Step::Think(self.write_out)
             }
-            State::Tells(other) => {
+            DumpState::Tells(other) => {
                 self.written[self.me as usize] += u64::from(other == 0);
                 self.tell(other)
             }

@@ -25,7 +25,7 @@ pub struct Launch<'a> {
 }
 
 /// One process of a program.
-pub struct Process {
+pub struct ProgramProcess {
     /// What it is called in reports.
     pub name: String,
     /// Its I/O priority.
@@ -34,10 +34,10 @@ pub struct Process {
     pub source: Box<dyn Source>,
 }
 
-impl Process {
+impl ProgramProcess {
     /// One without an I/O priority of its own.
-    pub(super) fn new(name: String, source: Box<dyn Source>) -> Process {
-        Process { name, priority: Priority::default(), source }
+    pub(super) fn new(name: String, source: Box<dyn Source>) -> ProgramProcess {
+        ProgramProcess { name, priority: Priority::default(), source }
     }
 }
 

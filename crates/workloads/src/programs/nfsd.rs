@@ -15,72 +15,87 @@ use std::collections::VecDeque;
 
 use blksched::{Instant, SubmitterId, Tag};
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 use crate::Delivered;
 use crate::host::PAGE_SECTORS;
 
 mod cache;
 mod machine;
 
-use machine::Machine;
+use machine::NfsServer;
 
 pub(super) const PROGRAM: Program = Program {
     name: "nfsd",
     about: "a file server: one client streams a file, and any of several threads reads the next piece",
     source: "Jeff Moyer, 2009-10-23, \"cfq: implement merging and breaking up of cfq_queues\"",
     parameters: &[
-        Parameter { name: "threads", kind: Kind::Count, default: "8", doc: "processes that read" },
-        Parameter { name: "size", kind: Kind::Bytes, default: "256MiB", doc: "the file's size" },
-        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where it lies" },
-        Parameter { name: "window", kind: Kind::Count, default: "16", doc: "reads that the client keeps under way" },
-        Parameter { name: "rsize", kind: Kind::Bytes, default: "32KiB", doc: "the size of one" },
-        Parameter { name: "wire", kind: Kind::Time, default: "8.9ms", doc: "how long the wire takes for a MiB" },
-        Parameter { name: "latency", kind: Kind::Time, default: "0.1ms", doc: "from client to server" },
-        Parameter { name: "cpu", kind: Kind::Time, default: "0.5ms", doc: "what a reply costs a CPU" },
-        Parameter { name: "cpus", kind: Kind::Count, default: "2", doc: "how many the server has" },
+        Parameter { name: "threads", kind: ParameterKind::Count, default: "8", doc: "processes that read" },
+        Parameter { name: "size", kind: ParameterKind::Bytes, default: "256MiB", doc: "the file's size" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where it lies" },
+        Parameter {
+            name: "window",
+            kind: ParameterKind::Count,
+            default: "16",
+            doc: "reads that the client keeps under way",
+        },
+        Parameter { name: "rsize", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter {
+            name: "wire",
+            kind: ParameterKind::Time,
+            default: "8.9ms",
+            doc: "how long the wire takes for a MiB",
+        },
+        Parameter { name: "latency", kind: ParameterKind::Time, default: "0.1ms", doc: "from client to server" },
+        Parameter { name: "cpu", kind: ParameterKind::Time, default: "0.5ms", doc: "what a reply costs a CPU" },
+        Parameter { name: "cpus", kind: ParameterKind::Count, default: "2", doc: "how many the server has" },
         Parameter {
             name: "jitter",
-            kind: Kind::Time,
+            kind: ParameterKind::Time,
             default: "0.2ms",
             doc: "until a thread looks for its data, drawn from the exponential distribution with this mean",
         },
         Parameter {
             name: "stall_every",
-            kind: Kind::Count,
+            kind: ParameterKind::Count,
             default: "0",
             doc: "one in N times a thread loses its CPU first, drawn evenly; 0: never",
         },
-        Parameter { name: "stall", kind: Kind::Time, default: "4ms", doc: "for so long" },
+        Parameter { name: "stall", kind: ParameterKind::Time, default: "4ms", doc: "for so long" },
         Parameter {
             name: "readahead",
-            kind: Kind::Word(&["shared", "copied"]),
+            kind: ParameterKind::Word(&["shared", "copied"]),
             default: "shared",
             doc: "its state: one for the file, or a copy that a thread takes for each read and puts back",
         },
-        Parameter { name: "read_ahead_kb", kind: Kind::Count, default: "128", doc: "readahead: the largest window" },
+        Parameter {
+            name: "read_ahead_kb",
+            kind: ParameterKind::Count,
+            default: "128",
+            doc: "readahead: the largest window",
+        },
     ],
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let threads = launch.settings.some("threads", 1_000)?;
-    let machine = Machine::of(launch, threads)?;
+    let machine = NfsServer::of(launch, threads)?;
     let thread = |nth: u32| {
         let steps = Thread { machine: launch.submitter(threads), ..Thread::default() };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process::new(launch.process_name(nth, threads), source)
+        ProgramProcess::new(launch.process_name(nth, threads), source)
     };
-    let mut processes: Vec<Process> = (0..threads).map(thread).collect();
+    let mut processes: Vec<ProgramProcess> = (0..threads).map(thread).collect();
     let source = Box::new(Stepper::new(launch.submitter(threads), launch.at, machine));
-    processes.push(Process::new(format!("client-{}", launch.name), source));
+    processes.push(ProgramProcess::new(format!("client-{}", launch.name), source));
     Ok(processes)
 }
 
 /// What a thread is told to read, and what it says when it has: pages from the beginning of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct PageRun {
     page: u64,
     pages: u64,
 }
@@ -88,13 +103,13 @@ struct Piece {
 /// What a thread is told when the file has come to its end.
 const END: u64 = u64::MAX;
 
-impl Piece {
+impl PageRun {
     fn word(self) -> u64 {
         self.page << 20 | self.pages
     }
 
-    fn of(word: u64) -> Piece {
-        Piece { page: word >> 20, pages: word & 0xf_ffff }
+    fn of(word: u64) -> PageRun {
+        PageRun { page: word >> 20, pages: word & 0xf_ffff }
     }
 }
 
@@ -126,7 +141,7 @@ impl Steps for Thread {
             Some(word) => {
                 self.reading.push((Tag(self.reads), word));
                 self.reads += 1;
-                let Piece { page, pages } = Piece::of(word);
+                let PageRun { page, pages } = PageRun::of(word);
                 Step::Start(Io::read(page * PAGE_SECTORS, (pages * PAGE_SECTORS) as u32))
             }
         }

@@ -9,7 +9,7 @@ pub struct Parameter {
     /// Its name in an experiment's file.
     pub name: &'static str,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// As a user would write it.
     pub default: &'static str,
     /// What it means, in a line.
@@ -18,7 +18,7 @@ pub struct Parameter {
 
 /// What a parameter is, and so how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A whole number.
     Count,
     /// A number.
@@ -35,7 +35,7 @@ pub enum Kind {
 
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum ParameterValue {
     /// A whole number.
     Count(u64),
     /// A number.
@@ -45,68 +45,72 @@ pub enum Value {
     /// A time.
     Time(Span),
     /// A place.
-    Place(Place),
+    Place(DiskPlace),
     /// A word.
     Word(&'static str),
 }
 
 /// A place on the disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
+pub enum DiskPlace {
     /// This part of the capacity from the outer edge (0 to 1).
     Share(f64),
     /// Bytes from the outer edge.
     Bytes(u64),
 }
 
-impl Place {
+impl DiskPlace {
     /// The sector, on 8-sector (4 KiB) boundaries, of a disk with this many sectors.
     pub fn sector(self, disk_sectors: u64) -> u64 {
         let sector = match self {
-            Place::Share(share) => (disk_sectors as f64 * share) as u64,
-            Place::Bytes(bytes) => bytes / 512,
+            DiskPlace::Share(share) => (disk_sectors as f64 * share) as u64,
+            DiskPlace::Bytes(bytes) => bytes / 512,
         };
         sector.min(disk_sectors) / 8 * 8
     }
 }
 
-impl Kind {
+impl ParameterKind {
     /// In words, with an example.
     pub fn expected(self) -> String {
         match self {
-            Kind::Count => "a whole number".to_owned(),
-            Kind::Number => "a number, not negative".to_owned(),
-            Kind::Bytes => "a size, as in 128KiB".to_owned(),
-            Kind::Time => "a time, as in 8ms".to_owned(),
-            Kind::Place => "a place on the disk, as in 30% or 10GB".to_owned(),
-            Kind::Word(words) => format!("one of {}", words.join(", ")),
+            ParameterKind::Count => "a whole number".to_owned(),
+            ParameterKind::Number => "a number, not negative".to_owned(),
+            ParameterKind::Bytes => "a size, as in 128KiB".to_owned(),
+            ParameterKind::Time => "a time, as in 8ms".to_owned(),
+            ParameterKind::Place => "a place on the disk, as in 30% or 10GB".to_owned(),
+            ParameterKind::Word(words) => format!("one of {}", words.join(", ")),
         }
     }
 
     /// In a word: `size`, `time`, or the words themselves.
     pub fn word(self) -> String {
         match self {
-            Kind::Count => "whole number".to_owned(),
-            Kind::Number => "number".to_owned(),
-            Kind::Bytes => "size".to_owned(),
-            Kind::Time => "time".to_owned(),
-            Kind::Place => "place on the disk".to_owned(),
-            Kind::Word(known) => known.join("|"),
+            ParameterKind::Count => "whole number".to_owned(),
+            ParameterKind::Number => "number".to_owned(),
+            ParameterKind::Bytes => "size".to_owned(),
+            ParameterKind::Time => "time".to_owned(),
+            ParameterKind::Place => "place on the disk".to_owned(),
+            ParameterKind::Word(known) => known.join("|"),
         }
     }
 
-    fn read(self, text: &str) -> Option<Value> {
+    fn read(self, text: &str) -> Option<ParameterValue> {
         let text = text.trim();
         match self {
-            Kind::Count => text.parse().ok().map(Value::Count),
-            Kind::Number => text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(Value::Number),
-            Kind::Bytes => units::bytes_or_letter(text).map(Value::Bytes),
-            Kind::Time => text.parse().ok().map(Value::Time),
-            Kind::Place => {
-                let share = units::share(text).map(Place::Share);
-                share.or_else(|| units::bytes_or_letter(text).map(Place::Bytes)).map(Value::Place)
+            ParameterKind::Count => text.parse().ok().map(ParameterValue::Count),
+            ParameterKind::Number => {
+                text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0).map(ParameterValue::Number)
             }
-            Kind::Word(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
+            ParameterKind::Bytes => units::bytes_or_letter(text).map(ParameterValue::Bytes),
+            ParameterKind::Time => text.parse().ok().map(ParameterValue::Time),
+            ParameterKind::Place => {
+                let share = units::share(text).map(DiskPlace::Share);
+                share.or_else(|| units::bytes_or_letter(text).map(DiskPlace::Bytes)).map(ParameterValue::Place)
+            }
+            ParameterKind::Word(words) => {
+                words.iter().find(|word| **word == text).map(|word| ParameterValue::Word(word))
+            }
         }
     }
 }
@@ -116,10 +120,10 @@ impl Parameter {
     ///
     /// # Errors
     /// What is wrong with it, and what was expected.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
+    pub fn parse(&self, text: &str) -> Result<ParameterValue, String> {
         self.kind.read(text).ok_or_else(|| {
             let hint = match self.kind {
-                Kind::Word(words) => did_you_mean(text, words.iter().copied()),
+                ParameterKind::Word(words) => did_you_mean(text, words.iter().copied()),
                 _ => String::new(),
             };
             format!("`{text}` is not a value of `{}`: expected {}{hint}", self.name, self.kind.expected())
@@ -133,22 +137,23 @@ mod tests {
 
     #[test]
     fn a_value_is_read_as_its_kind_or_refused_with_what_was_expected() {
-        let order = Parameter { name: "order", kind: Kind::Word(&["token", "window"]), default: "token", doc: "x" };
-        assert_eq!(order.parse("window"), Ok(Value::Word("window")));
+        let order =
+            Parameter { name: "order", kind: ParameterKind::Word(&["token", "window"]), default: "token", doc: "x" };
+        assert_eq!(order.parse("window"), Ok(ParameterValue::Word("window")));
         let refused = order.parse("widnow").unwrap_err();
         assert_eq!(
             refused,
             "`widnow` is not a value of `order`: expected one of token, window; did you mean `window`?"
         );
-        let think = Parameter { name: "think", kind: Kind::Time, default: "0ms", doc: "x" };
-        assert_eq!(think.parse("2ms"), Ok(Value::Time(Span::from_ms(2))));
+        let think = Parameter { name: "think", kind: ParameterKind::Time, default: "0ms", doc: "x" };
+        assert_eq!(think.parse("2ms"), Ok(ParameterValue::Time(Span::from_ms(2))));
         assert_eq!(think.parse("2"), Err("`2` is not a value of `think`: expected a time, as in 8ms".to_owned()));
     }
 
     #[test]
     fn a_place_is_a_share_of_the_disk_or_a_distance_from_its_edge() {
-        assert_eq!(Place::Share(0.5).sector(1_000_000), 500_000);
-        assert_eq!(Place::Bytes(1 << 20).sector(1_000_000), 2048);
-        assert_eq!(Place::Bytes(1 << 40).sector(1_000_000), 1_000_000);
+        assert_eq!(DiskPlace::Share(0.5).sector(1_000_000), 500_000);
+        assert_eq!(DiskPlace::Bytes(1 << 20).sector(1_000_000), 2048);
+        assert_eq!(DiskPlace::Bytes(1 << 40).sector(1_000_000), 1_000_000);
     }
 }

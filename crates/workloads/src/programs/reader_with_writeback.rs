@@ -14,9 +14,9 @@ use blksched::{Instant, Span, SubmitterId, Tag};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 use crate::Delivered;
 use crate::host::{DirtyLimits, DirtyPool};
 
@@ -25,60 +25,85 @@ pub(super) const PROGRAM: Program = Program {
     about: "readers that dirty memory as they go, and sleep when write-back is too slow in cleaning it",
     source: "Corrado Zoccolo, Mel Gorman and Jens Axboe, 2009-11-26, \"cfq: improve async ramp-up formula\"",
     parameters: &[
-        Parameter { name: "readers", kind: Kind::Count, default: "8", doc: "processes that read" },
-        Parameter { name: "reads", kind: Kind::Count, default: "1000", doc: "reads that each makes" },
-        Parameter { name: "read", kind: Kind::Bytes, default: "32KiB", doc: "the size of one" },
-        Parameter { name: "read_at", kind: Kind::Place, default: "0%", doc: "where the region begins that is read" },
-        Parameter { name: "read_within", kind: Kind::Place, default: "30%", doc: "how long that region is" },
-        Parameter { name: "think", kind: Kind::Time, default: "2ms", doc: "what a reader does before each read" },
+        Parameter { name: "readers", kind: ParameterKind::Count, default: "8", doc: "processes that read" },
+        Parameter { name: "reads", kind: ParameterKind::Count, default: "1000", doc: "reads that each makes" },
+        Parameter { name: "read", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter {
+            name: "read_at",
+            kind: ParameterKind::Place,
+            default: "0%",
+            doc: "where the region begins that is read",
+        },
+        Parameter { name: "read_within", kind: ParameterKind::Place, default: "30%", doc: "how long that region is" },
+        Parameter {
+            name: "think",
+            kind: ParameterKind::Time,
+            default: "2ms",
+            doc: "what a reader does before each read",
+        },
         Parameter {
             name: "thinks",
-            kind: Kind::Word(&["exponential", "evenly", "always"]),
+            kind: ParameterKind::Word(&["exponential", "evenly", "always"]),
             default: "exponential",
             doc: "that on average (exponential; or evenly, from none to twice that), or always so long",
         },
-        Parameter { name: "dirty", kind: Kind::Bytes, default: "64KiB", doc: "what a reader dirties at a time" },
-        Parameter { name: "reads_per_dirty", kind: Kind::Count, default: "1", doc: "after how many reads" },
-        Parameter { name: "limit", kind: Kind::Bytes, default: "16MiB", doc: "readers sleep when this much is dirty" },
+        Parameter {
+            name: "dirty",
+            kind: ParameterKind::Bytes,
+            default: "64KiB",
+            doc: "what a reader dirties at a time",
+        },
+        Parameter { name: "reads_per_dirty", kind: ParameterKind::Count, default: "1", doc: "after how many reads" },
+        Parameter {
+            name: "limit",
+            kind: ParameterKind::Bytes,
+            default: "16MiB",
+            doc: "readers sleep when this much is dirty",
+        },
         Parameter {
             name: "background",
-            kind: Kind::Bytes,
+            kind: ParameterKind::Bytes,
             default: "8MiB",
             doc: "what is dirty beyond this is written",
         },
         Parameter {
             name: "hysteresis",
-            kind: Kind::Bytes,
+            kind: ParameterKind::Bytes,
             default: "2MiB",
             doc: "how far below the limit sleepers go on, all at once",
         },
         Parameter {
             name: "endless",
-            kind: Kind::Word(&["no", "yes"]),
+            kind: ParameterKind::Word(&["no", "yes"]),
             default: "no",
             doc: "whether there is always something to write",
         },
-        Parameter { name: "write", kind: Kind::Bytes, default: "32KiB", doc: "the size of a write" },
-        Parameter { name: "depth", kind: Kind::Count, default: "128", doc: "writes at a time" },
+        Parameter { name: "write", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of a write" },
+        Parameter { name: "depth", kind: ParameterKind::Count, default: "128", doc: "writes at a time" },
         Parameter {
             name: "write_at",
-            kind: Kind::Place,
+            kind: ParameterKind::Place,
             default: "50%",
             doc: "where the region begins that is written",
         },
-        Parameter { name: "write_within", kind: Kind::Place, default: "10%", doc: "how long that region is" },
+        Parameter { name: "write_within", kind: ParameterKind::Place, default: "10%", doc: "how long that region is" },
         Parameter {
             name: "order",
-            kind: Kind::Word(&["ascending", "random"]),
+            kind: ParameterKind::Word(&["ascending", "random"]),
             default: "ascending",
             doc: "in which order it is written",
         },
-        Parameter { name: "gap", kind: Kind::Bytes, default: "32KiB", doc: "ascending: between writes, on average" },
+        Parameter {
+            name: "gap",
+            kind: ParameterKind::Bytes,
+            default: "32KiB",
+            doc: "ascending: between writes, on average",
+        },
     ],
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let settings = launch.settings;
     let readers = settings.some("readers", 10_000)?;
     let flusher = Flusher::of(launch, readers)?;
@@ -86,10 +111,10 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
     for nth in 0..readers {
         let steps = Reader::of(launch, nth, launch.submitter(readers))?;
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        processes.push(Process::new(launch.process_name(nth, readers), source));
+        processes.push(ProgramProcess::new(launch.process_name(nth, readers), source));
     }
     let source = Box::new(Stepper::new(launch.submitter(readers), launch.at, flusher));
-    processes.push(Process::new(format!("flusher-{}", launch.name), source));
+    processes.push(ProgramProcess::new(format!("flusher-{}", launch.name), source));
     Ok(processes)
 }
 
@@ -134,7 +159,7 @@ impl Think {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum WritebackState {
     Thinks,
     Reads,
     Waits,
@@ -153,7 +178,7 @@ struct Reader {
     dirty: u64,
     reads_per_dirty: u64,
     random: Pcg64Mcg,
-    state: State,
+    state: WritebackState,
 }
 
 impl Reader {
@@ -173,7 +198,7 @@ impl Reader {
             dirty: settings.sectors("dirty") * 512,
             reads_per_dirty: u64::from(settings.some("reads_per_dirty", u32::MAX)?),
             random: launch.random(nth, 0),
-            state: State::Thinks,
+            state: WritebackState::Thinks,
         })
     }
 
@@ -185,31 +210,31 @@ impl Reader {
 impl Steps for Reader {
     fn step(&mut self, _now: Instant) -> Step {
         match self.state {
-            State::Thinks if self.left == 0 => Step::Exit,
-            State::Thinks => {
-                self.state = State::Reads;
+            WritebackState::Thinks if self.left == 0 => Step::Exit,
+            WritebackState::Thinks => {
+                self.state = WritebackState::Reads;
                 Step::Think(self.think.draw(&mut self.random))
             }
-            State::Reads => {
+            WritebackState::Reads => {
                 self.left -= 1;
-                self.state = State::Waits;
+                self.state = WritebackState::Waits;
                 Step::Start(Io::read(self.region.any(&mut self.random), self.region.piece))
             }
-            State::Waits => {
-                self.state = if self.dirties() { State::Dirties } else { State::Thinks };
+            WritebackState::Waits => {
+                self.state = if self.dirties() { WritebackState::Dirties } else { WritebackState::Thinks };
                 Step::Await(0)
             }
-            State::Dirties => {
-                self.state = State::Sleeps;
+            WritebackState::Dirties => {
+                self.state = WritebackState::Sleeps;
                 Step::Tell(self.flusher, self.dirty)
             }
-            State::Sleeps => Step::Listen,
+            WritebackState::Sleeps => Step::Listen,
         }
     }
 
     fn hear(&mut self, what: Delivered) {
         if matches!(what, Delivered::Told { .. }) {
-            self.state = State::Thinks;
+            self.state = WritebackState::Thinks;
         }
     }
 }

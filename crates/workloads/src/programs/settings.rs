@@ -7,12 +7,12 @@ use blksched::Span;
 use blksched_text::nearest;
 
 use super::Program;
-use super::parameter::{Parameter, Place, Value};
+use super::parameter::{DiskPlace, Parameter, ParameterValue};
 
 /// Every parameter of a program, decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, ParameterValue)>,
 }
 
 /// What was said that the program does not understand.
@@ -63,7 +63,7 @@ impl Settings {
         Ok(Settings { values })
     }
 
-    fn get(&self, name: &str) -> Value {
+    fn get(&self, name: &str) -> ParameterValue {
         let found = self.values.iter().find(|(known, _)| *known == name);
         found.unwrap_or_else(|| panic!("the program has no parameter `{name}`")).1
     }
@@ -74,7 +74,7 @@ impl Settings {
     /// If the program has no such parameter of this kind; so do the others.
     pub fn count(&self, name: &str) -> u64 {
         match self.get(name) {
-            Value::Count(count) => count,
+            ParameterValue::Count(count) => count,
             other => panic!("`{name}` is {other:?}"),
         }
     }
@@ -107,7 +107,7 @@ impl Settings {
     /// A number.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Value::Number(number) => number,
+            ParameterValue::Number(number) => number,
             other => panic!("`{name}` is {other:?}"),
         }
     }
@@ -115,7 +115,7 @@ impl Settings {
     /// A size in whole sectors, rounded up.
     pub fn sectors(&self, name: &str) -> u64 {
         match self.get(name) {
-            Value::Bytes(bytes) => bytes.div_ceil(512),
+            ParameterValue::Bytes(bytes) => bytes.div_ceil(512),
             other => panic!("`{name}` is {other:?}"),
         }
     }
@@ -123,15 +123,15 @@ impl Settings {
     /// A time.
     pub fn span(&self, name: &str) -> Span {
         match self.get(name) {
-            Value::Time(span) => span,
+            ParameterValue::Time(span) => span,
             other => panic!("`{name}` is {other:?}"),
         }
     }
 
     /// A place.
-    pub fn place(&self, name: &str) -> Place {
+    pub fn place(&self, name: &str) -> DiskPlace {
         match self.get(name) {
-            Value::Place(place) => place,
+            ParameterValue::Place(place) => place,
             other => panic!("`{name}` is {other:?}"),
         }
     }
@@ -139,7 +139,7 @@ impl Settings {
     /// A word.
     pub fn word(&self, name: &str) -> &'static str {
         match self.get(name) {
-            Value::Word(word) => word,
+            ParameterValue::Word(word) => word,
             other => panic!("`{name}` is {other:?}"),
         }
     }

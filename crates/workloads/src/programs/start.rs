@@ -4,7 +4,7 @@ use blksched::{Instant, Span, SubmitterId};
 use blksched_text::did_you_mean;
 
 use super::settings::Settings;
-use super::{Launch, PROGRAMS, Process, Program, program};
+use super::{Launch, PROGRAMS, Program, ProgramProcess, program};
 
 /// A program with its parameters, and when it begins.
 #[derive(Clone, Debug)]
@@ -38,15 +38,15 @@ pub const COMMON: [Common; 2] = [
 
 /// `PARAMETER=VALUE,…`, read but for the parameters that are not [`COMMON`].
 #[derive(Clone, Debug)]
-pub(crate) struct Said<'t> {
+pub(crate) struct ParametersSaid<'t> {
     pub name: Option<String>,
     pub at: Instant,
     pub own: Vec<(&'t str, &'t str)>,
 }
 
-impl<'t> Said<'t> {
-    pub(crate) fn read(text: &'t str) -> Result<Said<'t>, String> {
-        let mut read = Said { name: None, at: Instant::ZERO, own: Vec::new() };
+impl<'t> ParametersSaid<'t> {
+    pub(crate) fn read(text: &'t str) -> Result<ParametersSaid<'t>, String> {
+        let mut read = ParametersSaid { name: None, at: Instant::ZERO, own: Vec::new() };
         let mut names: Vec<&str> = Vec::new();
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
             let (parameter, value) = part
@@ -83,7 +83,7 @@ impl Start {
             let near = did_you_mean(word, known.iter().copied());
             format!("`{word}` is not a program: expected one of {}{}", known.join(", "), near)
         })?;
-        let Said { name, at, own } = Said::read(said)?;
+        let ParametersSaid { name, at, own } = ParametersSaid::read(said)?;
         let settings = Settings::of(program, own).map_err(|error| error.to_string())?;
         Ok(Start { name: name.unwrap_or_else(|| word.to_owned()), program, settings, at })
     }
@@ -92,7 +92,7 @@ impl Start {
     ///
     /// # Errors
     /// If it does not fit on the disk, or its parameters contradict each other. That does not hang on the seed.
-    pub fn processes(&self, first: SubmitterId, disk_sectors: u64, seed: u64) -> Result<Vec<Process>, String> {
+    pub fn processes(&self, first: SubmitterId, disk_sectors: u64, seed: u64) -> Result<Vec<ProgramProcess>, String> {
         let Start { name, settings, at, .. } = self;
         let processes = self.program.start(&Launch { name, settings, disk_sectors, first, at: *at, seed });
         processes.map_err(|problem| format!("{name}: {problem}"))

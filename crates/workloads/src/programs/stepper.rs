@@ -73,7 +73,7 @@ pub enum WriteKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StepperState {
     /// It goes on then.
     Ready(Instant),
     /// It waits until at most this many are in flight.
@@ -90,7 +90,7 @@ pub struct Stepper<S> {
     submitter: SubmitterId,
     priority: Priority,
     steps: S,
-    state: State,
+    state: StepperState,
     in_flight: u32,
     next_tag: u64,
     /// It has submitted something since it last waited, and so its system call is open.
@@ -101,7 +101,7 @@ impl<S: Steps> Stepper<S> {
     /// A process that begins at `at`.
     pub fn new(submitter: SubmitterId, at: Instant, steps: S) -> Stepper<S> {
         let priority = Priority::default();
-        Stepper { submitter, priority, steps, state: State::Ready(at), in_flight: 0, next_tag: 0, open: false }
+        Stepper { submitter, priority, steps, state: StepperState::Ready(at), in_flight: 0, next_tag: 0, open: false }
     }
 
     /// The same with another I/O priority.
@@ -133,15 +133,15 @@ impl<S: Steps> Stepper<S> {
 impl<S: Steps> Source for Stepper<S> {
     fn next(&self) -> Option<Instant> {
         match self.state {
-            State::Ready(at) => Some(at),
-            State::Listens(until) => until,
+            StepperState::Ready(at) => Some(at),
+            StepperState::Listens(until) => until,
             _ => None,
         }
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
         while self.next().is_some_and(|at| at <= now) {
-            self.state = State::Ready(now);
+            self.state = StepperState::Ready(now);
             match self.steps.step(now) {
                 Step::Start(io) => {
                     self.open = true;
@@ -151,12 +151,12 @@ impl<S: Steps> Source for Stepper<S> {
                 Step::Await(most) => {
                     self.close(out);
                     if self.in_flight > most {
-                        self.state = State::Awaits(most);
+                        self.state = StepperState::Awaits(most);
                     }
                 }
                 Step::Think(span) => {
                     self.close(out);
-                    self.state = State::Ready(now + span);
+                    self.state = StepperState::Ready(now + span);
                     if !span.is_zero() {
                         return;
                     }
@@ -164,18 +164,18 @@ impl<S: Steps> Source for Stepper<S> {
                 Step::Tell(to, word) => out.push(Emission::Tell { to, word }),
                 Step::Listen => {
                     self.close(out);
-                    self.state = State::Listens(None);
+                    self.state = StepperState::Listens(None);
                 }
                 Step::ListenUntil(at) => {
                     self.close(out);
-                    self.state = State::Listens(Some(at));
+                    self.state = StepperState::Listens(Some(at));
                     if at > now {
                         return;
                     }
                 }
                 Step::Exit => {
                     self.close(out);
-                    self.state = State::Finished;
+                    self.state = StepperState::Finished;
                     out.push(Emission::Exit);
                 }
             }
@@ -184,30 +184,30 @@ impl<S: Steps> Source for Stepper<S> {
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
         self.steps.hear(what);
-        if matches!(self.state, State::Listens(_)) && what != Delivered::Awake {
-            self.state = State::Ready(now);
+        if matches!(self.state, StepperState::Listens(_)) && what != Delivered::Awake {
+            self.state = StepperState::Ready(now);
         }
         match what {
             Delivered::Done { .. } => {
                 assert!(self.in_flight > 0, "{:?} hears of an I/O that it never submitted", self.submitter);
                 self.in_flight -= 1;
-                if matches!(self.state, State::Awaits(most) if self.in_flight <= most) {
-                    self.state = State::Ready(now);
+                if matches!(self.state, StepperState::Awaits(most) if self.in_flight <= most) {
+                    self.state = StepperState::Ready(now);
                 }
             }
-            Delivered::Awake if self.state == State::Asleep => self.state = State::Ready(now),
+            Delivered::Awake if self.state == StepperState::Asleep => self.state = StepperState::Ready(now),
             _ => {}
         }
     }
 
     fn asleep(&mut self) {
-        self.state = State::Asleep;
+        self.state = StepperState::Asleep;
         // A process that falls asleep has opened its plug.
         self.open = false;
     }
 
     fn is_finished(&self) -> bool {
-        self.state == State::Finished
+        self.state == StepperState::Finished
     }
 
     fn submitter(&self) -> SubmitterId {

@@ -10,25 +10,30 @@ use blksched::Instant;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
-use super::{Launch, Process, Program};
+use super::{Launch, Program, ProgramProcess};
 
 pub(super) const PROGRAM: Program = Program {
     name: "tiobench",
     about: "many threads with a file each: random writes held back by a dirty limit, then random reads",
     source: "Jens Axboe, 2002-11-01, \"rbtree scores\"",
     parameters: &[
-        Parameter { name: "threads", kind: Kind::Count, default: "128", doc: "how many threads" },
-        Parameter { name: "at", kind: Kind::Place, default: "1%", doc: "where the first file lies" },
-        Parameter { name: "file", kind: Kind::Bytes, default: "8MiB", doc: "how large each thread's file is" },
-        Parameter { name: "apart", kind: Kind::Bytes, default: "8MiB", doc: "from one file to the next" },
-        Parameter { name: "block", kind: Kind::Bytes, default: "4KiB", doc: "what is written or read at a time" },
-        Parameter { name: "writes", kind: Kind::Count, default: "100", doc: "writes of each thread" },
-        Parameter { name: "reads", kind: Kind::Count, default: "100", doc: "reads of each thread" },
+        Parameter { name: "threads", kind: ParameterKind::Count, default: "128", doc: "how many threads" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "1%", doc: "where the first file lies" },
+        Parameter { name: "file", kind: ParameterKind::Bytes, default: "8MiB", doc: "how large each thread's file is" },
+        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "8MiB", doc: "from one file to the next" },
+        Parameter {
+            name: "block",
+            kind: ParameterKind::Bytes,
+            default: "4KiB",
+            doc: "what is written or read at a time",
+        },
+        Parameter { name: "writes", kind: ParameterKind::Count, default: "100", doc: "writes of each thread" },
+        Parameter { name: "reads", kind: ParameterKind::Count, default: "100", doc: "reads of each thread" },
         Parameter {
             name: "dirty",
-            kind: Kind::Bytes,
+            kind: ParameterKind::Bytes,
             default: "200MiB",
             doc: "what all threads together may have unwritten",
         },
@@ -36,7 +41,7 @@ pub(super) const PROGRAM: Program = Program {
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let settings = launch.settings;
     let threads = settings.some("threads", 10_000)?;
     let (file, apart, block) = (settings.sectors("file"), settings.sectors("apart"), settings.sectors("block"));
@@ -60,7 +65,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
             random: launch.random(nth, 0),
         };
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, steps));
-        Process::new(launch.process_name(nth, threads), source)
+        ProgramProcess::new(launch.process_name(nth, threads), source)
     };
     Ok((0..threads).map(process).collect())
 }

@@ -25,29 +25,39 @@ macro_rules! tree_parameters {
     ($files:literal, $smallest:literal, $largest:literal, $think:literal; $($own:expr),* $(,)?) => {
         &[
             $($own,)*
-            Parameter { name: "files", kind: Kind::Count, default: $files, doc: "files in a directory" },
-            Parameter { name: "smallest", kind: Kind::Bytes, default: $smallest, doc: "the smallest file" },
+            Parameter { name: "files", kind: ParameterKind::Count, default: $files, doc: "files in a directory" },
+            Parameter { name: "smallest", kind: ParameterKind::Bytes, default: $smallest, doc: "the smallest file" },
             Parameter {
                 name: "largest",
-                kind: Kind::Bytes,
+                kind: ParameterKind::Bytes,
                 default: $largest,
                 doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
             },
-            Parameter { name: "inodes", kind: Kind::Count, default: "32", doc: "inodes in a block: 128 bytes each" },
+            Parameter {
+                name: "inodes",
+                kind: ParameterKind::Count,
+                default: "32",
+                doc: "inodes in a block: 128 bytes each",
+            },
             Parameter {
                 name: "away",
-                kind: Kind::Bytes,
+                kind: ParameterKind::Bytes,
                 default: "1MiB",
                 doc: "how far the data lies from the inodes",
             },
             Parameter {
                 name: "first",
-                kind: Kind::Bytes,
+                kind: ParameterKind::Bytes,
                 default: "64KiB",
                 doc: "readahead: the first window of a file",
             },
-            Parameter { name: "ahead", kind: Kind::Bytes, default: "128KiB", doc: "readahead: every later window" },
-            Parameter { name: "think", kind: Kind::Time, default: $think, doc: "pause between two reads" },
+            Parameter {
+                name: "ahead",
+                kind: ParameterKind::Bytes,
+                default: "128KiB",
+                doc: "readahead: every later window",
+            },
+            Parameter { name: "think", kind: ParameterKind::Time, default: $think, doc: "pause between two reads" },
         ]
     };
 }
@@ -55,7 +65,7 @@ pub(super) use tree_parameters;
 
 /// What directories look like. In sectors.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct DirectoryShape {
     files: u64,
     sizes: Range<f64>,
     inodes: u64,
@@ -65,9 +75,9 @@ pub(super) struct Shape {
     think: Span,
 }
 
-impl Shape {
+impl DirectoryShape {
     /// From a launch of a program with [`tree_parameters`].
-    pub(super) fn of(launch: &Launch<'_>) -> Result<Shape, String> {
+    pub(super) fn of(launch: &Launch<'_>) -> Result<DirectoryShape, String> {
         let settings = launch.settings;
         let (smallest, largest) = (settings.sectors("smallest"), settings.sectors("largest"));
         if !(1..=largest).contains(&smallest) {
@@ -77,7 +87,7 @@ impl Shape {
         if windows < BLOCK || settings.sectors("first").max(settings.sectors("ahead")) > 1 << 20 {
             return Err("`first` and `ahead` must be at least 4KiB and at most 512MiB".to_owned());
         }
-        Ok(Shape {
+        Ok(DirectoryShape {
             files: u64::from(settings.some("files", MOST_FILES)?),
             sizes: libm::log(smallest as f64)..libm::log(largest as f64),
             inodes: u64::from(settings.some("inodes", MOST_FILES)?),
@@ -132,24 +142,24 @@ pub(super) trait Places: Send {
 
 /// Reads directory after directory.
 pub(super) struct Walk<P> {
-    shape: Shape,
+    shape: DirectoryShape,
     places: P,
     random: Pcg64Mcg,
     /// Of this directory, the next last.
     reads: Vec<Io>,
-    state: State,
+    state: WalkState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum WalkState {
     Reads,
     Waits,
     Thinks,
 }
 
 impl<P: Places> Walk<P> {
-    pub(super) fn new(shape: Shape, places: P, random: Pcg64Mcg) -> Walk<P> {
-        Walk { shape, places, random, reads: Vec::new(), state: State::Reads }
+    pub(super) fn new(shape: DirectoryShape, places: P, random: Pcg64Mcg) -> Walk<P> {
+        Walk { shape, places, random, reads: Vec::new(), state: WalkState::Reads }
     }
 
     fn next_read(&mut self) -> Option<Io> {
@@ -165,17 +175,17 @@ impl<P: Places> Walk<P> {
 impl<P: Places> Steps for Walk<P> {
     fn step(&mut self, _now: Instant) -> Step {
         match self.state {
-            State::Reads => {
+            WalkState::Reads => {
                 let Some(io) = self.next_read() else { return Step::Exit };
-                self.state = State::Waits;
+                self.state = WalkState::Waits;
                 Step::Start(io)
             }
-            State::Waits => {
-                self.state = State::Thinks;
+            WalkState::Waits => {
+                self.state = WalkState::Thinks;
                 Step::Await(0)
             }
-            State::Thinks => {
-                self.state = State::Reads;
+            WalkState::Thinks => {
+                self.state = WalkState::Reads;
                 Step::Think(self.shape.think)
             }
         }
@@ -188,9 +198,9 @@ mod tests {
 
     use super::*;
 
-    fn shape() -> Shape {
+    fn shape() -> DirectoryShape {
         let sizes = libm::log(300.0)..libm::log(300.0);
-        Shape { files: 3, sizes, inodes: 2, away: 80, first: 128, ahead: 256, think: Span::ZERO }
+        DirectoryShape { files: 3, sizes, inodes: 2, away: 80, first: 128, ahead: 256, think: Span::ZERO }
     }
 
     #[test]

@@ -6,26 +6,26 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::parameter::{Kind, Parameter};
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::Stepper;
-use super::tree::{BLOCK, Places, Shape, Walk, tree_parameters};
-use super::{Launch, Process, Program};
+use super::tree::{BLOCK, DirectoryShape, Places, Walk, tree_parameters};
+use super::{Launch, Program, ProgramProcess};
 
 pub(super) const PROGRAM: Program = Program {
     name: "tree-readers",
     about: "processes that each read a tree of small files for ever, directory by directory",
     source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
-        Parameter { name: "trees", kind: Kind::Count, default: "5", doc: "how many, a process each" },
-        Parameter { name: "tree", kind: Kind::Bytes, default: "512MiB", doc: "what a tree is scattered over" },
-        Parameter { name: "at", kind: Kind::Place, default: "10%", doc: "where the first tree lies" },
-        Parameter { name: "apart", kind: Kind::Bytes, default: "2GiB", doc: "from one tree to the next" },
+        Parameter { name: "trees", kind: ParameterKind::Count, default: "5", doc: "how many, a process each" },
+        Parameter { name: "tree", kind: ParameterKind::Bytes, default: "512MiB", doc: "what a tree is scattered over" },
+        Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where the first tree lies" },
+        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "2GiB", doc: "from one tree to the next" },
     ),
     processes,
 };
 
-fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
-    let shape = Shape::of(launch)?;
+fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
+    let shape = DirectoryShape::of(launch)?;
     let trees = launch.settings.some("trees", 10_000)?;
     let (tree, apart) = (launch.settings.sectors("tree"), launch.settings.sectors("apart"));
     if tree < shape.most() {
@@ -37,7 +37,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<Process>, String> {
         let places = Scattered { from, to: from + tree - shape.most() };
         let walk = Walk::new(shape.clone(), places, launch.random(nth, 0));
         let source = Box::new(Stepper::new(launch.submitter(nth), launch.at, walk));
-        Process::new(launch.process_name(nth, trees), source)
+        ProgramProcess::new(launch.process_name(nth, trees), source)
     };
     Ok((0..trees).map(process).collect())
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use blksched::{Instant, SubmitterId};
 
 use super::Replay;
-use super::recording::Disk;
+use super::recording::StandsFor;
 use super::source::Replayer;
 use crate::{Delivered, Emission, Source, Trouble};
 
@@ -33,14 +33,14 @@ impl Joint {
 /// A process as one of its disks sees it.
 pub(super) struct Member {
     process: Shared,
-    disk: Disk,
+    disk: StandsFor,
     submitter: SubmitterId,
     errors: u64,
     finished: bool,
 }
 
 impl Member {
-    pub fn new(process: Shared, disk: Disk, submitter: SubmitterId) -> Member {
+    pub fn new(process: Shared, disk: StandsFor, submitter: SubmitterId) -> Member {
         Member { process, disk, submitter, errors: 0, finished: false }
     }
 
@@ -128,21 +128,21 @@ mod tests {
 
     use blksched::Span;
 
-    use super::super::recording::{Event, Recording, What, tests::event};
+    use super::super::recording::{Recording, TraceAction, TraceEvent, tests::event};
     use super::*;
 
     const DISKS: [(u32, u32); 2] = [(8, 0), (8, 16)];
 
     /// A read of sda, which is waited for; one of sdb right after it; one of each, together.
     fn recording() -> Recording {
-        let on = |disk: usize, event: Event| Event { device: DISKS[disk], ..event };
+        let on = |disk: usize, event: TraceEvent| TraceEvent { device: DISKS[disk], ..event };
         let events = vec![
-            on(0, event(0, What::Queue, 0)),
-            on(0, event(400, What::Complete, 0)),
-            on(1, event(500, What::Queue, 80)),
-            on(1, event(700, What::Complete, 80)),
-            on(0, event(700, What::Queue, 160)),
-            on(1, event(700, What::Queue, 240)),
+            on(0, event(0, TraceAction::Queue, 0)),
+            on(0, event(400, TraceAction::Complete, 0)),
+            on(1, event(500, TraceAction::Queue, 80)),
+            on(1, event(700, TraceAction::Complete, 80)),
+            on(0, event(700, TraceAction::Queue, 160)),
+            on(1, event(700, TraceAction::Queue, 240)),
         ];
         Recording::of(events, &BTreeMap::new()).unwrap()
     }

@@ -9,11 +9,11 @@ use super::under_way::UnderWay;
 
 /// One event of a trace, whatever its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TraceEvent {
     /// When \[ns\], on a clock that starts anywhere.
     pub time: u64,
     /// What happened.
-    pub what: What,
+    pub what: TraceAction,
     /// The device, major and minor.
     pub device: (u32, u32),
     /// The process; only for what a process does.
@@ -34,7 +34,7 @@ pub struct Event {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum TraceAction {
     /// A process submitted a bio.
     Queue,
     /// The scheduler has a request of this priority.
@@ -50,7 +50,7 @@ pub enum What {
 /// What was done, process by process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    pub(super) processes: Vec<Recorded>,
+    pub(super) processes: Vec<RecordedProcess>,
     /// In the order in which they first occur.
     devices: Vec<(u32, u32)>,
     completions: u64,
@@ -60,15 +60,15 @@ pub struct Recording {
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct RecordedProcess {
     pub pid: u32,
     pub name: String,
-    pub ios: Vec<Io>,
+    pub ios: Vec<ReplayIo>,
 }
 
 /// One I/O of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Io {
+pub(crate) struct ReplayIo {
     /// Its number in the recording.
     pub nth: usize,
     /// When it was handed over, from the recording's beginning.
@@ -92,31 +92,31 @@ pub(crate) struct Io {
 
 /// What a disk of the run stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Disk {
+pub(crate) enum StandsFor {
     /// All devices of the recording, or its only one.
     Whole,
     /// This one of several, by its place.
     Nth(u16),
 }
 
-impl Disk {
-    pub fn has(self, io: &Io) -> bool {
+impl StandsFor {
+    pub fn has(self, io: &ReplayIo) -> bool {
         match self {
-            Disk::Whole => true,
-            Disk::Nth(device) => io.device == device,
+            StandsFor::Whole => true,
+            StandsFor::Nth(device) => io.device == device,
         }
     }
 }
 
 /// Where an I/O stands: process, and place among its I/Os.
-type Place = (u32, u32);
+type IoPlace = (u32, u32);
 
 /// More devices than this count as one: a simulation of this many disks is not meant.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
 /// What a process is at while the trace is read.
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct ProcessState {
     under_way: u32,
     /// When it last submitted something or heard of a completion \[ns\].
     last: u64,
@@ -137,9 +137,9 @@ pub struct Builder {
     last: Option<(u32, usize)>,
     devices: BTreeMap<(u32, u32), u16>,
     last_device: Option<((u32, u32), u16)>,
-    states: Vec<State>,
+    states: Vec<ProcessState>,
     /// Whose they are, and when each was submitted \[ns\].
-    under_way: UnderWay<(Place, u64)>,
+    under_way: UnderWay<(IoPlace, u64)>,
     /// How many I/Os there were so far.
     queued: usize,
 }
@@ -149,7 +149,7 @@ impl Recording {
     ///
     /// # Errors
     /// If nobody submitted anything.
-    pub fn of(mut events: Vec<Event>, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
+    pub fn of(mut events: Vec<TraceEvent>, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         events.sort_by_key(|event| event.time);
         let mut builder = Builder::default();
         events.iter().for_each(|event| builder.add(event, |_| {}));
@@ -160,7 +160,7 @@ impl Recording {
     pub(crate) fn without(&self, op: Op) -> Recording {
         let mut recording = self.clone();
         for process in &mut recording.processes {
-            let mut kept: Vec<Io> = Vec::with_capacity(process.ios.len());
+            let mut kept: Vec<ReplayIo> = Vec::with_capacity(process.ios.len());
             for io in process.ios.drain(..) {
                 match kept.last_mut() {
                     _ if io.op != op => kept.push(io),
@@ -191,7 +191,11 @@ impl Recording {
         for process in &mut recording.processes {
             let once = process.ios.clone();
             for round in 1..times {
-                let later = |io: &Io| Io { at: io.at + self.length * round, nth: io.nth + ios * round as usize, ..*io };
+                let later = |io: &ReplayIo| ReplayIo {
+                    at: io.at + self.length * round,
+                    nth: io.nth + ios * round as usize,
+                    ..*io
+                };
                 process.ios.extend(once.iter().map(later));
             }
         }
@@ -205,8 +209,8 @@ impl Recording {
     }
 
     /// All I/Os, of whichever process, in their order.
-    pub(crate) fn in_order(&self) -> Vec<Io> {
-        let mut all: Vec<Io> = self.processes.iter().flat_map(|process| process.ios.iter().copied()).collect();
+    pub(crate) fn in_order(&self) -> Vec<ReplayIo> {
+        let mut all: Vec<ReplayIo> = self.processes.iter().flat_map(|process| process.ios.iter().copied()).collect();
         all.sort_by_key(|io| (io.at, io.nth));
         all
     }
@@ -221,13 +225,13 @@ impl Recording {
     }
 
     /// The last place that anything on `disk` begins at, and the longest length \[sectors\].
-    pub(crate) fn reach(&self, disk: Disk) -> (u64, u32) {
+    pub(crate) fn reach(&self, disk: StandsFor) -> (u64, u32) {
         let ios = || self.processes.iter().flat_map(|process| &process.ios).filter(|io| disk.has(io));
         (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
     }
 
     /// What is in it of `disk` and what is not; `when` says when its I/Os are submitted.
-    pub(crate) fn notes(&self, name: &str, when: &str, disk: Disk) -> Vec<String> {
+    pub(crate) fn notes(&self, name: &str, when: &str, disk: StandsFor) -> Vec<String> {
         let count =
             |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
         let each = || self.processes.iter().map(|process| process.ios.iter().filter(|io| disk.has(io)).count());
@@ -254,14 +258,14 @@ impl Builder {
     /// One more event; they come in the order of their moments. `completed` hears when each I/O that it completes was
     /// submitted \[ns\], so that nobody beside has to look for it again.
     #[inline]
-    pub fn add(&mut self, event: &Event, completed: impl FnMut(u64)) {
+    pub fn add(&mut self, event: &TraceEvent, completed: impl FnMut(u64)) {
         let first = *self.first.get_or_insert(event.time);
         let since = event.time - first;
         match event.what {
-            What::Queue => self.queue(event, since),
-            What::Request(priority) => self.tell_priority(event, priority),
-            What::Complete => self.complete(event, since, completed),
-            What::Plug | What::Unplug => self.plug(event, since),
+            TraceAction::Queue => self.queue(event, since),
+            TraceAction::Request(priority) => self.tell_priority(event, priority),
+            TraceAction::Complete => self.complete(event, since, completed),
+            TraceAction::Plug | TraceAction::Unplug => self.plug(event, since),
         }
         self.recording.length = Span::from_ns(since);
     }
@@ -283,11 +287,11 @@ impl Builder {
         }
     }
 
-    fn queue(&mut self, event: &Event, since: u64) {
+    fn queue(&mut self, event: &TraceEvent, since: u64) {
         let device = self.device(event.device);
         let process = self.process(event.pid).unwrap_or_else(|| self.newcomer(event.pid, since));
         let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
-        ios.push(Io {
+        ios.push(ReplayIo {
             nth: self.queued,
             at: Span::from_ns(since),
             op: event.op,
@@ -340,22 +344,22 @@ impl Builder {
     fn newcomer(&mut self, pid: u32, since: u64) -> usize {
         let processes = &mut self.recording.processes;
         self.places.insert(pid, processes.len());
-        processes.push(Recorded { pid, name: String::new(), ios: Vec::new() });
-        self.states.push(State { last: since, ..State::default() });
+        processes.push(RecordedProcess { pid, name: String::new(), ios: Vec::new() });
+        self.states.push(ProcessState { last: since, ..ProcessState::default() });
         self.states.len() - 1
     }
 
-    fn tell_priority(&mut self, event: &Event, priority: Priority) {
+    fn tell_priority(&mut self, event: &TraceEvent, priority: Priority) {
         let Recording { processes, priorities, .. } = &mut self.recording;
         *priorities = true;
-        let ios = |&((process, io), _): &(Place, u64)| {
+        let ios = |&((process, io), _): &(IoPlace, u64)| {
             processes[process as usize].ios[io as usize].priority = priority;
         };
         self.under_way.inside(event, ios);
     }
 
     /// A request's completion is that of every bio that ends inside of it.
-    fn complete(&mut self, event: &Event, since: u64, mut completed: impl FnMut(u64)) {
+    fn complete(&mut self, event: &TraceEvent, since: u64, mut completed: impl FnMut(u64)) {
         self.recording.completions += 1;
         let states = &mut self.states;
         self.under_way.complete(event, |((process, _), submitted)| {
@@ -367,25 +371,25 @@ impl Builder {
     }
 
     /// blktrace tells of a plug behind the first bio that is in it.
-    fn plug(&mut self, event: &Event, since: u64) {
+    fn plug(&mut self, event: &TraceEvent, since: u64) {
         let Some(process) = self.process(event.pid) else { return };
         let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
-        if event.what == What::Plug && !state.plugged {
+        if event.what == TraceAction::Plug && !state.plugged {
             state.plugged = true;
             state.burst = ios.len() - 1;
             ios[state.burst].goes_on = true;
         }
-        if event.what == What::Unplug && core::mem::take(&mut state.plugged) {
+        if event.what == TraceAction::Unplug && core::mem::take(&mut state.plugged) {
             ios[state.burst..].iter_mut().for_each(|io| io.at = Span::from_ns(since));
             ios.last_mut().expect("it has submitted something").goes_on = false;
         }
     }
 }
 
-impl Recorded {
+impl RecordedProcess {
     /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
     fn writes_back(&self, name: &str) -> bool {
-        let writes = |io: &Io| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
+        let writes = |io: &ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)
     }
 
@@ -395,7 +399,7 @@ impl Recorded {
     }
 
     /// The priority of its first I/O on `disk`; `None` if it has none there.
-    pub(super) fn priority(&self, disk: Disk) -> Option<Priority> {
+    pub(super) fn priority(&self, disk: StandsFor) -> Option<Priority> {
         self.ios.iter().find(|io| disk.has(io)).map(|io| io.priority)
     }
 }
@@ -405,8 +409,8 @@ pub(super) mod tests {
     use super::*;
 
     /// Process 7 reads 4 KiB, or whatever else happens there.
-    pub fn event(time: u64, what: What, start: u64) -> Event {
-        Event {
+    pub fn event(time: u64, what: TraceAction, start: u64) -> TraceEvent {
+        TraceEvent {
             time,
             what,
             device: (8, 0),
@@ -420,34 +424,34 @@ pub(super) mod tests {
         }
     }
 
-    fn read(events: Vec<Event>) -> Recording {
+    fn read(events: Vec<TraceEvent>) -> Recording {
         Recording::of(events, &BTreeMap::from([(7, "cat".to_owned())])).unwrap()
     }
 
     #[test]
     fn what_was_under_way_and_the_pause_since_are_read_off_the_completions() {
-        let whole = Event { sectors: 16, ..event(900, What::Complete, 0) };
+        let whole = TraceEvent { sectors: 16, ..event(900, TraceAction::Complete, 0) };
         let recording = read(vec![
-            event(100, What::Queue, 0),
-            event(150, What::Queue, 8),
+            event(100, TraceAction::Queue, 0),
+            event(150, TraceAction::Queue, 8),
             whole,
-            event(1000, What::Queue, 16),
-            event(1300, What::Complete, 16),
+            event(1000, TraceAction::Queue, 16),
+            event(1300, TraceAction::Complete, 16),
         ]);
         let ios = &recording.processes[0].ios;
         let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.under_way, io.pause.as_ns())).collect();
         assert_eq!(seen, [(0, 0, 0), (50, 1, 50), (900, 0, 100)]);
-        assert_eq!((recording.processes[0].depth(), recording.reach(Disk::Whole)), (2, (16, 8)));
+        assert_eq!((recording.processes[0].depth(), recording.reach(StandsFor::Whole)), (2, (16, 8)));
     }
 
     #[test]
     fn what_was_plugged_together_is_one_burst_at_the_moment_of_its_unplugging() {
         let recording = read(vec![
-            event(0, What::Queue, 0),
-            event(10, What::Plug, 0),
-            event(20, What::Queue, 8),
-            event(30, What::Unplug, 0),
-            event(40, What::Queue, 64),
+            event(0, TraceAction::Queue, 0),
+            event(10, TraceAction::Plug, 0),
+            event(20, TraceAction::Queue, 8),
+            event(30, TraceAction::Unplug, 0),
+            event(40, TraceAction::Queue, 64),
         ]);
         let ios = &recording.processes[0].ios;
         let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.goes_on)).collect();
@@ -457,17 +461,21 @@ pub(super) mod tests {
     #[test]
     fn a_requests_priority_is_that_of_its_bios() {
         let level = Priority { class: blksched::Class::RealTime, level: 2 };
-        let request = Event { sectors: 16, ..event(5, What::Request(level), 0) };
-        let recording = read(vec![event(0, What::Queue, 0), event(1, What::Queue, 64), request]);
+        let request = TraceEvent { sectors: 16, ..event(5, TraceAction::Request(level), 0) };
+        let recording = read(vec![event(0, TraceAction::Queue, 0), event(1, TraceAction::Queue, 64), request]);
         let ios = &recording.processes[0].ios;
         assert_eq!((ios[0].priority, ios[1].priority), (level, Priority::default()));
     }
 
     #[test]
     fn a_burst_whose_end_is_left_out_ends_with_what_is_left() {
-        let write = Event { op: Op::Write, ..event(20, What::Queue, 8) };
-        let recording =
-            read(vec![event(0, What::Queue, 0), event(10, What::Plug, 0), write, event(30, What::Unplug, 0)]);
+        let write = TraceEvent { op: Op::Write, ..event(20, TraceAction::Queue, 8) };
+        let recording = read(vec![
+            event(0, TraceAction::Queue, 0),
+            event(10, TraceAction::Plug, 0),
+            write,
+            event(30, TraceAction::Unplug, 0),
+        ]);
         let left = recording.without(Op::Write);
         assert_eq!((left.ios(), left.processes[0].ios[0].goes_on), (1, false));
         assert_eq!(left.without(Op::Read).ios(), 0);
@@ -476,7 +484,7 @@ pub(super) mod tests {
     #[test]
     fn a_kernel_worker_that_only_writes_is_write_back() {
         let of = |op: Op| {
-            let events = vec![Event { op, ..event(0, What::Queue, 0) }];
+            let events = vec![TraceEvent { op, ..event(0, TraceAction::Queue, 0) }];
             let recording = Recording::of(events, &BTreeMap::from([(7, "kworker/u8:1".to_owned())])).unwrap();
             recording.processes[0].name.clone()
         };
@@ -485,7 +493,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_trace_without_queue_events_is_refused() {
-        let error = Recording::of(vec![event(0, What::Complete, 0)], &BTreeMap::new()).unwrap_err();
+        let error = Recording::of(vec![event(0, TraceAction::Complete, 0)], &BTreeMap::new()).unwrap_err();
         assert!(error.contains("queue events"), "{error}");
     }
 }

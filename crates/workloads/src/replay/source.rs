@@ -2,7 +2,7 @@
 
 use blksched::{Bio, GroupId, Instant, Sector, Span, SubmitterId, Tag};
 
-use super::recording::Io;
+use super::recording::ReplayIo;
 use super::{Replay, Timing};
 use crate::{Delivered, Emission, Source, Trouble};
 
@@ -44,7 +44,7 @@ impl Replayer {
     }
 
     /// The next I/O; `None` if there is none left.
-    pub fn io(&self) -> Option<&Io> {
+    pub fn io(&self) -> Option<&ReplayIo> {
         self.replay.recording.processes[self.process].ios.get(self.at)
     }
 
@@ -59,7 +59,7 @@ impl Replayer {
     }
 
     /// When the next I/O goes, if that does not hang on a completion.
-    fn due(&self, io: &Io) -> Option<Instant> {
+    fn due(&self, io: &ReplayIo) -> Option<Instant> {
         if self.in_burst {
             return Some(self.now);
         }
@@ -77,8 +77,8 @@ impl Replayer {
         }
     }
 
-    fn bio(&self, io: &Io) -> Bio {
-        let Io { op, sectors, waiter, hints, durability, priority, .. } = *io;
+    fn bio(&self, io: &ReplayIo) -> Bio {
+        let ReplayIo { op, sectors, waiter, hints, durability, priority, .. } = *io;
         let start = Sector(self.replay.place(io.start));
         let (tag, submitter, group) = (Tag(self.at as u64), self.submitter, GroupId::ROOT);
         Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
@@ -152,16 +152,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::Joint;
-    use super::super::recording::{Recording, What, tests::event};
+    use super::super::recording::{Recording, TraceAction, tests::event};
     use super::*;
 
     /// Two reads, the second 100 ns after the first was done, and a third right behind it.
     fn recording() -> Arc<Recording> {
         let events = vec![
-            event(1000, What::Queue, 0),
-            event(1400, What::Complete, 0),
-            event(1500, What::Queue, 80),
-            event(1500, What::Queue, 160),
+            event(1000, TraceAction::Queue, 0),
+            event(1400, TraceAction::Complete, 0),
+            event(1500, TraceAction::Queue, 80),
+            event(1500, TraceAction::Queue, 160),
         ];
         Arc::new(Recording::of(events, &BTreeMap::new()).unwrap())
     }
@@ -253,7 +253,7 @@ mod tests {
             let error = Replay::of("trace", said, recording()).unwrap_err();
             assert!(error.contains(expected), "{said}: {error}");
         }
-        let alone = Recording::of(vec![event(0, What::Queue, 0)], &BTreeMap::new()).unwrap();
+        let alone = Recording::of(vec![event(0, TraceAction::Queue, 0)], &BTreeMap::new()).unwrap();
         let error = Replay::of("trace", "timing=closed", Arc::new(alone)).unwrap_err();
         assert!(error.contains("only timing=recorded"), "{error}");
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use blksched::Op;
 
-use super::recording::Event;
+use super::recording::TraceEvent;
 
 /// A row longer than this becomes a tree.
 const FEW: usize = 256;
@@ -19,7 +19,7 @@ const FEW: usize = 256;
 pub struct UnderWay<T> {
     /// By device and kind.
     places: BTreeMap<Key, usize>,
-    lanes: Vec<(Key, Lane<T>)>,
+    lanes: Vec<(Key, UnderWayLane<T>)>,
     /// The lane that was used last.
     last: usize,
     len: usize,
@@ -31,7 +31,7 @@ type Key = ((u32, u32), u8);
 
 /// One device's of one kind, by their last sectors, and among equals as they came.
 #[derive(Clone, Debug)]
-enum Lane<T> {
+enum UnderWayLane<T> {
     Few(Vec<(u64, T)>),
     Many(BTreeMap<(u64, u64), T>),
 }
@@ -54,10 +54,10 @@ impl<T> UnderWay<T> {
     }
 
     /// This was submitted.
-    pub fn add(&mut self, event: &Event, kept: T) {
+    pub fn add(&mut self, event: &TraceEvent, kept: T) {
         let key = key(event);
         let at = self.lane(key).unwrap_or_else(|| {
-            self.lanes.push((key, Lane::Few(Vec::new())));
+            self.lanes.push((key, UnderWayLane::Few(Vec::new())));
             self.places.insert(key, self.lanes.len() - 1);
             self.lanes.len() - 1
         });
@@ -69,14 +69,14 @@ impl<T> UnderWay<T> {
     }
 
     /// What this request completes, in the order of their last sectors, is under way no more.
-    pub fn complete(&mut self, request: &Event, tell: impl FnMut(T)) {
+    pub fn complete(&mut self, request: &TraceEvent, tell: impl FnMut(T)) {
         let Some(at) = self.lane(key(request)) else { return };
         self.last = at;
         self.len -= self.lanes[at].1.complete(inside(request), tell);
     }
 
     /// What lies inside this request.
-    pub fn inside(&self, request: &Event, tell: impl FnMut(&T)) {
+    pub fn inside(&self, request: &TraceEvent, tell: impl FnMut(&T)) {
         if let Some(at) = self.lane(key(request)) {
             self.lanes[at].1.inside(inside(request), tell);
         }
@@ -92,21 +92,21 @@ impl<T> UnderWay<T> {
     }
 }
 
-impl<T> Lane<T> {
+impl<T> UnderWayLane<T> {
     fn add(&mut self, (sector, number): (u64, u64), kept: T) {
         match self {
-            Lane::Few(row) if row.len() < FEW => {
+            UnderWayLane::Few(row) if row.len() < FEW => {
                 let at = row.partition_point(|&(other, _)| other <= sector);
                 row.insert(at, (sector, kept));
             }
-            Lane::Few(row) => {
+            UnderWayLane::Few(row) => {
                 // They stand in order; the numbers that came so far are greater than these places.
                 let many = row.drain(..).zip(0..).map(|((sector, kept), place)| ((sector, place), kept));
                 let mut many: BTreeMap<_, _> = many.collect();
                 many.insert((sector, number), kept);
-                *self = Lane::Many(many);
+                *self = UnderWayLane::Many(many);
             }
-            Lane::Many(tree) => {
+            UnderWayLane::Many(tree) => {
                 tree.insert((sector, number), kept);
             }
         }
@@ -115,7 +115,7 @@ impl<T> Lane<T> {
     /// How many it were.
     fn complete(&mut self, inside: Range<u64>, mut tell: impl FnMut(T)) -> usize {
         match self {
-            Lane::Few(row) => {
+            UnderWayLane::Few(row) => {
                 let begin = row.partition_point(|&(sector, _)| sector < inside.start);
                 let count = row[begin..].iter().take_while(|(sector, _)| *sector < inside.end).count();
                 match count {
@@ -125,14 +125,14 @@ impl<T> Lane<T> {
                 }
                 count
             }
-            Lane::Many(tree) => {
+            UnderWayLane::Many(tree) => {
                 let mut count = 0;
                 while let Some((&key, _)) = tree.range((inside.start, 0)..(inside.end, 0)).next() {
                     tree.remove(&key).into_iter().for_each(&mut tell);
                     count += 1;
                 }
                 if tree.is_empty() {
-                    *self = Lane::Few(Vec::new());
+                    *self = UnderWayLane::Few(Vec::new());
                 }
                 count
             }
@@ -141,16 +141,16 @@ impl<T> Lane<T> {
 
     fn inside(&self, inside: Range<u64>, mut tell: impl FnMut(&T)) {
         match self {
-            Lane::Few(row) => {
+            UnderWayLane::Few(row) => {
                 let begin = row.partition_point(|&(sector, _)| sector < inside.start);
                 row[begin..].iter().take_while(|(sector, _)| *sector < inside.end).for_each(|(_, kept)| tell(kept));
             }
-            Lane::Many(tree) => tree.range((inside.start, 0)..(inside.end, 0)).for_each(|(_, kept)| tell(kept)),
+            UnderWayLane::Many(tree) => tree.range((inside.start, 0)..(inside.end, 0)).for_each(|(_, kept)| tell(kept)),
         }
     }
 }
 
-fn key(event: &Event) -> Key {
+fn key(event: &TraceEvent) -> Key {
     let kind = match event.op {
         Op::Read => 0,
         Op::Write | Op::WriteZeroes => 1,
@@ -161,23 +161,23 @@ fn key(event: &Event) -> Key {
 }
 
 /// The last sectors that lie inside a request.
-fn inside(event: &Event) -> Range<u64> {
+fn inside(event: &TraceEvent) -> Range<u64> {
     event.start..event.start.saturating_add(u64::from(event.sectors).max(1))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::{What, tests::event};
+    use super::super::recording::{TraceAction, tests::event};
     use super::*;
 
     /// What a row does and what a tree does is the same: `crowd` others are under way meanwhile.
     fn completed(crowd: u64) -> (Vec<u64>, usize) {
         let mut under_way = UnderWay::default();
-        (0..crowd).for_each(|nth| under_way.add(&event(0, What::Queue, 1_000_000 + 8 * nth), 100));
+        (0..crowd).for_each(|nth| under_way.add(&event(0, TraceAction::Queue, 1_000_000 + 8 * nth), 100));
         for (nth, start) in [16, 0, 8, 0, 24].into_iter().enumerate() {
-            under_way.add(&event(0, What::Queue, start), nth as u64);
+            under_way.add(&event(0, TraceAction::Queue, start), nth as u64);
         }
-        let request = Event { sectors: 24, ..event(9, What::Complete, 0) };
+        let request = TraceEvent { sectors: 24, ..event(9, TraceAction::Complete, 0) };
         let (mut seen, mut told) = (0, Vec::new());
         under_way.inside(&request, |_| seen += 1);
         under_way.complete(&request, |nth| told.push(nth));
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn devices_and_kinds_do_not_meet_however_many_there_are() {
         let mut under_way = UnderWay::default();
-        let of = |minor: u32, op: Op| Event { device: (8, minor), op, ..event(0, What::Queue, 0) };
+        let of = |minor: u32, op: Op| TraceEvent { device: (8, minor), op, ..event(0, TraceAction::Queue, 0) };
         for minor in 0..20 {
             under_way.add(&of(minor, Op::Read), minor);
             under_way.add(&of(minor, Op::Write), 100 + minor);

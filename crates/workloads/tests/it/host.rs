@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use blksched::author::Waiter;
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::{
-    Advice, Call, Host, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync, Stable, WaitsFor, Wish, Work,
+    Advice, CallWork, Host, HostCall, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync, Stable, WaitsFor,
+    Wish,
 };
 use proptest::prelude::*;
 
@@ -58,21 +59,21 @@ impl Rig {
         }
     }
 
-    fn call(&mut self, who: u32, file: OpenFile, work: Work) -> u64 {
+    fn call(&mut self, who: u32, file: OpenFile, work: CallWork) -> u64 {
         let tag = Tag(self.tags);
         self.tags += 1;
         let (priority, group) = (Priority::default(), GroupId::default());
-        self.host.call(self.now, Call { tag, submitter: SubmitterId(who), priority, group, file, work });
+        self.host.call(self.now, HostCall { tag, submitter: SubmitterId(who), priority, group, file, work });
         self.obey();
         tag.0
     }
 
     fn read(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
-        self.call(1, file, Work::Read { start: Sector(page * 8), sectors: pages * 8 })
+        self.call(1, file, CallWork::Read { start: Sector(page * 8), sectors: pages * 8 })
     }
 
     fn write(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
-        self.call(1, file, Work::Write { start: Sector(page * 8), sectors: pages * 8, stable: Stable::Later })
+        self.call(1, file, CallWork::Write { start: Sector(page * 8), sectors: pages * 8, stable: Stable::Later })
     }
 
     fn next(&self) -> Option<Instant> {
@@ -164,7 +165,7 @@ fn pages_on_their_way_are_waited_for_and_not_read_twice() {
     let mut rig = Rig::new("read_ahead_kb=0");
     let file = file(0, 100, Advice::Normal);
     let one = rig.read(file, 5, 4);
-    let two = rig.call(2, file, Work::Read { start: Sector(48), sectors: 8 });
+    let two = rig.call(2, file, CallWork::Read { start: Sector(48), sectors: 8 });
     rig.until_returned(one);
     rig.until_returned(two);
     assert_eq!((rig.pages(Op::Read), rig.host.report().under_way), (4, 1));
@@ -239,7 +240,7 @@ fn sleepers_wake_in_batches() {
         let mut moments = Vec::new();
         for who in 0..8 {
             let file = file(who * 1_000, 1_000, Advice::Normal);
-            let work = Work::Write { start: Sector(who * 8_000), sectors: 512, stable: Stable::Later };
+            let work = CallWork::Write { start: Sector(who * 8_000), sectors: 512, stable: Stable::Later };
             rig.call(who as u32, file, work);
         }
         while rig.step(Instant::NEVER) {}
@@ -256,7 +257,7 @@ fn fsync_writes_what_is_dirty_waits_for_it_and_flushes() {
     let file = file(0, 1_000, Advice::Normal);
     rig.write(file, 10, 3);
     rig.write(file, 40, 1);
-    let tag = rig.call(1, file, Work::Sync);
+    let tag = rig.call(1, file, CallWork::Sync);
     let end = rig.until_returned(tag);
     assert_eq!(rig.lengths(Op::Write), [3, 1]);
     assert_eq!(rig.submitted.last().map(|(at, bio)| (*at, bio.op)), Some((Instant::ZERO + LATENCY, Op::Flush)));
@@ -272,7 +273,7 @@ fn sync_file_range_begins_to_write_a_range_and_waits_only_if_told() {
         writes: letters.contains('w'),
         waits_after: letters.contains('a'),
     };
-    let range = |letters| Work::Range { start: Sector(80), sectors: 80, what: what(letters) };
+    let range = |letters| CallWork::Range { start: Sector(80), sectors: 80, what: what(letters) };
     let file = file(0, 1_000, Advice::Normal);
     let mut rig = Rig::new("");
     rig.write(file, 8, 8);
@@ -301,7 +302,7 @@ fn fsync_leaves_other_files_alone() {
     let (one, two) = (file(0, 1_000, Advice::Normal), file(2_000, 1_000, Advice::Normal));
     rig.write(one, 10, 1);
     rig.write(two, 2_000, 1);
-    let tag = rig.call(1, two, Work::Sync);
+    let tag = rig.call(1, two, CallWork::Sync);
     rig.until_returned(tag);
     assert_eq!((rig.pages(Op::Write), rig.host.report().dirty), (1, PAGE_BYTES));
 }
@@ -311,9 +312,9 @@ fn a_page_dirtied_while_it_is_written_is_written_again() {
     let mut rig = Rig::new("");
     let file = file(0, 1_000, Advice::Normal);
     rig.write(file, 10, 1);
-    let first = rig.call(1, file, Work::Sync);
+    let first = rig.call(1, file, CallWork::Sync);
     rig.write(file, 10, 1);
-    let second = rig.call(2, file, Work::Sync);
+    let second = rig.call(2, file, CallWork::Sync);
     let first = rig.until_returned(first);
     let second = rig.until_returned(second);
     assert_eq!(rig.pages(Op::Write), 2);
@@ -324,7 +325,7 @@ fn a_page_dirtied_while_it_is_written_is_written_again() {
 fn o_sync_makes_each_write_wait_for_the_disk() {
     let mut rig = Rig::new("");
     let file = file(0, 1_000, Advice::Normal);
-    let work = |page: u64| Work::Write { start: Sector(page * 8), sectors: 8, stable: Stable::OnReturn };
+    let work = |page: u64| CallWork::Write { start: Sector(page * 8), sectors: 8, stable: Stable::OnReturn };
     rig.write(file, 99, 1);
     for page in 0..3 {
         let tag = rig.call(1, file, work(page));
@@ -338,7 +339,7 @@ fn o_sync_makes_each_write_wait_for_the_disk() {
 fn a_page_written_in_part_is_read_first_unless_it_is_there() {
     let mut rig = Rig::new("");
     let file = file(0, 1_000, Advice::Normal);
-    let work = Work::Write { start: Sector(3), sectors: 1, stable: Stable::Later };
+    let work = CallWork::Write { start: Sector(3), sectors: 1, stable: Stable::Later };
     let tag = rig.call(1, file, work);
     assert!(rig.until_returned(tag) > at_ms(1));
     let tag = rig.call(1, file, work);
@@ -445,13 +446,13 @@ impl Rig {
         let base = |who: u32| file_of(who).start.0;
         match *deed {
             Deed::Read { who, page, sectors } => {
-                self.call(who, file_of(who), Work::Read { start: Sector(base(who) + page * 8), sectors });
+                self.call(who, file_of(who), CallWork::Read { start: Sector(base(who) + page * 8), sectors });
             }
             Deed::Write { who, sector, sectors, stable } => {
                 let stable = if stable { Stable::OnReturn } else { Stable::Later };
-                self.call(who, file_of(who), Work::Write { start: Sector(base(who) + sector), sectors, stable });
+                self.call(who, file_of(who), CallWork::Write { start: Sector(base(who) + sector), sectors, stable });
             }
-            Deed::Sync { who } => drop(self.call(who, file_of(who), Work::Sync).to_string()),
+            Deed::Sync { who } => drop(self.call(who, file_of(who), CallWork::Sync).to_string()),
             Deed::Direct { page, write } => {
                 let op = if write { Op::Write } else { Op::Read };
                 self.tags += 1;

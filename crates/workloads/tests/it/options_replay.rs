@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use blksched::author::Waiter;
 use blksched::{Durability, Hints, Op};
 use blksched_workloads::fio::JobFile;
-use blksched_workloads::replay::{Event, Recording, What};
+use blksched_workloads::replay::{Recording, TraceAction, TraceEvent};
 
 const KIB: u64 = 1024;
 
 /// A read of 4 KiB at 64 KiB, 10 ms later a write behind it by another process, then a flush and a trim at once.
 fn trace() -> Recording {
-    let event = |time_ms: u64, pid, op, start, sectors| Event {
+    let event = |time_ms: u64, pid, op, start, sectors| TraceEvent {
         time: 1_000_000 * time_ms,
-        what: What::Queue,
+        what: TraceAction::Queue,
         device: (8, 0),
         pid,
         op,

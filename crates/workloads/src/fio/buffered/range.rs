@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blksched::{Instant, Sector, Tag};
 
 use crate::Emission;
-use crate::host::{RangeSync, Work};
+use crate::host::{CallWork, RangeSync};
 
 /// No I/O of a process's has it.
 pub(super) const RANGE_TAG: Tag = Tag(u64::MAX);
@@ -19,7 +19,7 @@ pub(crate) struct RangePlan {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RangeState {
     /// The next I/O goes on, or a call comes first.
     Going {
         due: bool,
@@ -34,14 +34,14 @@ pub(super) struct Ranges {
     writes: u64,
     /// Of each file by number, the first sector that was written since it was last synced, and that behind the last.
     written: BTreeMap<usize, (u64, u64)>,
-    state: State,
+    state: RangeState,
     /// What the process would do next.
     held: Vec<Emission>,
 }
 
 impl Ranges {
     pub fn new(plan: RangePlan) -> Ranges {
-        Ranges { plan, writes: 0, written: BTreeMap::new(), state: State::Going { due: false }, held: Vec::new() }
+        Ranges { plan, writes: 0, written: BTreeMap::new(), state: RangeState::Going { due: false }, held: Vec::new() }
     }
 
     pub fn wrote(&mut self, file: usize, start: Sector, sectors: u32) {
@@ -49,7 +49,7 @@ impl Ranges {
         let range = self.written.entry(file).or_insert((start.0, end));
         *range = (range.0.min(start.0), range.1.max(end));
         self.writes += 1;
-        self.state = State::Going { due: self.writes.is_multiple_of(self.plan.every) };
+        self.state = RangeState::Going { due: self.writes.is_multiple_of(self.plan.every) };
     }
 
     /// Every file was, by another call.
@@ -58,18 +58,18 @@ impl Ranges {
     }
 
     /// The call that comes before an I/O of this file.
-    pub fn due(&mut self, file: usize) -> Option<Work> {
-        if self.state != (State::Going { due: true }) {
+    pub fn due(&mut self, file: usize) -> Option<CallWork> {
+        if self.state != (RangeState::Going { due: true }) {
             return None;
         }
-        self.state = State::Going { due: false };
+        self.state = RangeState::Going { due: false };
         let (start, end) = self.written.remove(&file)?;
-        self.state = State::Calling;
-        Some(Work::Range { start: Sector(start), sectors: end - start, what: self.plan.what })
+        self.state = RangeState::Calling;
+        Some(CallWork::Range { start: Sector(start), sectors: end - start, what: self.plan.what })
     }
 
     pub fn is_calling(&self) -> bool {
-        !matches!(self.state, State::Going { .. })
+        !matches!(self.state, RangeState::Going { .. })
     }
 
     pub fn hold(&mut self, emission: Emission) {
@@ -77,20 +77,20 @@ impl Ranges {
     }
 
     pub fn came_back(&mut self, now: Instant) {
-        self.state = State::Returned(now);
+        self.state = RangeState::Returned(now);
     }
 
     /// When the call came back, if the process has not gone on since.
     pub fn returned(&self) -> Option<Instant> {
         match self.state {
-            State::Returned(at) => Some(at),
-            State::Going { .. } | State::Calling => None,
+            RangeState::Returned(at) => Some(at),
+            RangeState::Going { .. } | RangeState::Calling => None,
         }
     }
 
     /// What it would have done meanwhile.
     pub fn go_on(&mut self) -> Vec<Emission> {
-        self.state = State::Going { due: false };
+        self.state = RangeState::Going { due: false };
         core::mem::take(&mut self.held)
     }
 }

@@ -3,13 +3,13 @@
 
 use blksched::cgroup::files;
 
-use super::{Category, Kind, OptionEntry, supported_entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::ddir::PerDdir;
-use crate::fio::settings::{ExitWhat, GroupFile, Settings, Written};
+use crate::fio::settings::{ExitWhat, GroupFile, GroupFileWrite, Settings};
 use crate::fio::values::{Bare, ValueError, expected};
 use crate::plan::{MOST_PERCENT, in_figures};
 
-const fn entry(name: &'static str, category: Category, kind: Kind, doc: &'static str) -> OptionEntry {
+const fn entry(name: &'static str, category: Category, kind: OptionKind, doc: &'static str) -> OptionEntry {
     supported_entry(name, &[], category, kind, doc)
 }
 
@@ -50,7 +50,7 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 /// `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. What is said of one file later holds.
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
-        let file = group_file(written, Written::Always)?;
+        let file = group_file(written, GroupFileWrite::Always)?;
         if let Err(error) = files::parse(&file.file, &file.text) {
             return expected(error.to_string());
         }
@@ -62,7 +62,7 @@ fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 /// Files that a scheduler's name can ask for; `io.max: wbps=25%, io.latency: target=150%` is of what the disk does.
 fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
-        let file = group_file(written, Written::IfAsked)?;
+        let file = group_file(written, GroupFileWrite::IfAsked)?;
         if !ASKED.contains(&file.file.as_str()) {
             return expected(format!("one of {}: what +FILE behind a scheduler's name asks for", ASKED.join(", ")));
         }
@@ -79,7 +79,7 @@ fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueErro
 
 const ASKED: [&str; 3] = ["io.max", "io.latency", "io.prio.class"];
 
-fn group_file(written: &str, when: Written) -> Result<GroupFile, ValueError> {
+fn group_file(written: &str, when: GroupFileWrite) -> Result<GroupFile, ValueError> {
     let Some((path, text)) = written.split_once(": ") else {
         return expected("a file, a colon and what is written to it, as in io.weight: 200");
     };
@@ -108,61 +108,61 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "ramp_time",
         Category::Time,
-        Kind::Time { bare: Bare::Seconds, set: |s, span| s.ending.ramp_time = span },
+        OptionKind::Time { bare: Bare::Seconds, set: |s, span| s.ending.ramp_time = span },
         "run so long before results count; runtime comes on top",
     ),
     entry(
         "exitall",
         Category::Process,
-        Kind::Flag(|s, on| s.ending.exitall = on),
+        OptionKind::Flag(|s, on| s.ending.exitall = on),
         "when a process of this job exits, others end too",
     ),
     entry(
         "exit_what",
         Category::Process,
-        Kind::Word { words: &["group", "stonewall", "all"], set: set_exit_what },
+        OptionKind::Word { words: &["group", "stonewall", "all"], set: set_exit_what },
         "which others exitall ends: the reporting group, those up to the next stonewall, all",
     ),
     entry(
         "exitall_on_error",
         Category::Process,
-        Kind::Flag(|s, on| s.ending.exitall_on_error = on),
+        OptionKind::Flag(|s, on| s.ending.exitall_on_error = on),
         "when a process of this job gives up, all others end too",
     ),
     entry(
         "cgroup",
         Category::Process,
-        Kind::Text(|s, name| s.ending.cgroup.name = Some(name)),
+        OptionKind::Text(|s, name| s.ending.cgroup.name = Some(name)),
         "group whose share of the disk it is, a/b for one below another; bfq, cfq and the controllers heed it",
     ),
     entry(
         "cgroup_weight",
         Category::Process,
-        Kind::Int { min: 1, max: 10_000, set: |s, weight| s.ending.cgroup.weight = Some(weight as u32) },
+        OptionKind::Int { min: 1, max: 10_000, set: |s, weight| s.ending.cgroup.weight = Some(weight as u32) },
         "that group's weight",
     ),
     entry(
         "cgroup_files",
         Category::Process,
-        Kind::Own { form: "[group/]file: text[, …]", read: read_files },
+        OptionKind::Own { form: "[group/]file: text[, …]", read: read_files },
         "what is written to files of its group, or of another: io.max: rbps=1048576, io.weight: 200",
     ),
     entry(
         "cgroup_files_if_asked",
         Category::Process,
-        Kind::Own { form: "[group/]file: text[, …]", read: read_asked_files },
+        OptionKind::Own { form: "[group/]file: text[, …]", read: read_asked_files },
         "the same, under a scheduler that asks for it: none+io.max; io.max: wbps=25% is a part of what the disk does",
     ),
     entry(
         "continue_on_error",
         Category::Host,
-        Kind::Word { words: ERRORS, set: set_continue },
+        OptionKind::Word { words: ERRORS, set: set_continue },
         "failed I/O of these kinds does not end the job",
     ),
     entry(
         "ignore_error",
         Category::Host,
-        Kind::Own { form: "errors:…[,errors:…]", read: read_ignored },
+        OptionKind::Own { form: "errors:…[,errors:…]", read: read_ignored },
         "these errors of reads, of writes do not end the job",
     ),
 ];

@@ -1,12 +1,17 @@
 //! Options of asynchronous engines: batches, and priorities of single I/Os.
 
-use super::{Category, Kind, OptionEntry, supported_entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::blocks;
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{CommandShare, Settings};
 use crate::fio::values::{self, KbBase, ValueError};
 
-const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
+const fn entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: OptionKind,
+    doc: &'static str,
+) -> OptionEntry {
     supported_entry(name, aliases, Category::Engine, kind, doc)
 }
 
@@ -42,37 +47,37 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "iodepth_batch",
         &["iodepth_batch_submit"],
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch = n },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch = n },
         "how many I/Os to submit at once; 0 means iodepth",
     ),
     entry(
         "iodepth_batch_complete_min",
         &["iodepth_batch_complete"],
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_min = n },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_min = n },
         "how many completions a full queue waits for",
     ),
     entry(
         "iodepth_batch_complete_max",
         &[],
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_max = Some(n) },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_batch_complete_max = Some(n) },
         "how many completions it takes at most at once",
     ),
     entry(
         "iodepth_low",
         &[],
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_low = Some(n) },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.iodepth_low = Some(n) },
         "a full queue drains to this depth before it is filled again",
     ),
     entry(
         "io_submit_mode",
         &[],
-        Kind::Word { words: &["inline", "offload"], set: set_submit_mode },
+        OptionKind::Word { words: &["inline", "offload"], set: set_submit_mode },
         "with offload a pool of threads submits: synchronous engines keep iodepth in flight too",
     ),
     entry(
         "cmdprio_percentage",
         &[],
-        Kind::PerDdir {
+        OptionKind::PerDdir {
             min: 0,
             max: 100,
             set: |s, share| s.cmdprio_percentage = PerDdir::from_fn(|dir| share[dir].unwrap_or(0)),
@@ -82,19 +87,19 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "cmdprio_class",
         &[],
-        Kind::PerDdir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
+        OptionKind::PerDdir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
         "their class; 1, real time, if not said",
     ),
     entry(
         "cmdprio",
         &[],
-        Kind::PerDdir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
+        OptionKind::PerDdir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
         "their level; 0 if not said",
     ),
     entry(
         "cmdprio_bssplit",
         &[],
-        Kind::Own { form: "bytes/%[/class/level]:…[,…]", read: read_command_split },
+        OptionKind::Own { form: "bytes/%[/class/level]:…[,…]", read: read_command_split },
         "share of I/Os of each size that have a priority of their own",
     ),
 ];

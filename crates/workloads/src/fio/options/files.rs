@@ -1,12 +1,17 @@
 //! Options about files: their names, how many, how long, which is next.
 
-use super::{Category, Kind, OptionEntry, supported_entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::blocks;
 use crate::fio::distribution::distribution;
-use crate::fio::settings::{Service, Settings, Turn};
+use crate::fio::settings::{FileTurn, Service, Settings};
 use crate::fio::values::{self, KbBase, ValueError, expected};
 
-const fn entry(name: &'static str, aliases: &'static [&'static str], kind: Kind, doc: &'static str) -> OptionEntry {
+const fn entry(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    kind: OptionKind,
+    doc: &'static str,
+) -> OptionEntry {
     supported_entry(name, aliases, Category::Target, kind, doc)
 }
 
@@ -20,14 +25,14 @@ fn read_service(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let (word, number) = text.split_once(':').map_or((text, None), |(word, number)| (word, Some(number.trim())));
     let word = values::word(word.trim(), TURNS)?;
     let turn = match word {
-        "roundrobin" => Turn::RoundRobin,
-        "sequential" => Turn::Sequential,
-        "random" => Turn::Random,
-        "gauss" => Turn::Skewed(skewed("normal", number, settings.kb_base)?),
-        word => Turn::Skewed(skewed(word, number, settings.kb_base)?),
+        "roundrobin" => FileTurn::RoundRobin,
+        "sequential" => FileTurn::Sequential,
+        "random" => FileTurn::Random,
+        "gauss" => FileTurn::Skewed(skewed("normal", number, settings.kb_base)?),
+        word => FileTurn::Skewed(skewed(word, number, settings.kb_base)?),
     };
     let every = match (&turn, number) {
-        (Turn::Skewed(_), _) | (_, None) => 1,
+        (FileTurn::Skewed(_), _) | (_, None) => 1,
         (_, Some(number)) => values::int(number, 1, u64::from(u32::MAX), KbBase::Binary)?,
     };
     settings.files.service = Service { turn, every };
@@ -66,43 +71,43 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "filename",
         &[],
-        Kind::Text(|s, name| s.files.filename = Some(name)),
+        OptionKind::Text(|s, name| s.files.filename = Some(name)),
         "the file or files, a:b; with /dev/… the whole disk",
     ),
     entry(
         "filename_format",
         &[],
-        Kind::Text(|s, format| s.files.filename_format = Some(format)),
+        OptionKind::Text(|s, format| s.files.filename_format = Some(format)),
         "names of files without filename: $jobname, $jobnum, $filenum are replaced",
     ),
     entry(
         "directory",
         &[],
-        Kind::Text(|s, dir| s.files.directory = Some(dir)),
+        OptionKind::Text(|s, dir| s.files.directory = Some(dir)),
         "prefix of file names; the processes of a job take turns at several, a:b",
     ),
     entry(
         "nrfiles",
         &["nr_files"],
-        Kind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.nrfiles = n },
+        OptionKind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.nrfiles = n },
         "how many files a job without filename has; they share size and lie together",
     ),
     entry(
         "filesize",
         &[],
-        Kind::Own { form: "bytes or bytes-bytes", read: read_filesize },
+        OptionKind::Own { form: "bytes or bytes-bytes", read: read_filesize },
         "size of each file, drawn from a range; size then only says how much is transferred",
     ),
     entry(
         "openfiles",
         &[],
-        Kind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.openfiles = Some(n) },
+        OptionKind::Int { min: 1, max: MAX_FILES, set: |s, n| s.files.openfiles = Some(n) },
         "how many files are open at a time",
     ),
     entry(
         "file_service_type",
         &[],
-        Kind::Own {
+        OptionKind::Own {
             form: "roundrobin|sequential|random[:I/Os], zipf|pareto|normal|gauss[:number]",
             read: read_service,
         },
@@ -111,13 +116,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "fill_device",
         &["fill_fs"],
-        Kind::Bool(|s, on| s.files.fill_device = on),
+        OptionKind::Bool(|s, on| s.files.fill_device = on),
         "size is all that the disk has left for the file",
     ),
     entry(
         "create_only",
         &[],
-        Kind::Bool(|s, on| s.files.create_only = on),
+        OptionKind::Bool(|s, on| s.files.create_only = on),
         "only make the files, which costs nothing here: the job exits at once",
     ),
 ];

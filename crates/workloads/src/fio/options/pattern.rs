@@ -2,7 +2,7 @@
 
 use crate::fio::ddir::PerDdir;
 
-use super::{Category, Kind, OptionEntry, supported_entry as entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry as entry};
 use crate::fio::blocks;
 use crate::fio::buffered::RangePlan;
 use crate::fio::distribution::{Distribution, distribution};
@@ -103,84 +103,84 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "verify",
         &[],
         Category::Host,
-        Kind::Word { words: SUMS, set: set_verify },
+        OptionKind::Word { words: SUMS, set: set_verify },
         "read back what was written at the end of each pass, before the next",
     ),
     entry(
         "do_verify",
         &[],
         Category::Host,
-        Kind::Bool(|s, on| s.rare.skips_verify = !on),
+        OptionKind::Bool(|s, on| s.rare.skips_verify = !on),
         "0: what was written is not read back whatever verify says",
     ),
     entry(
         "kb_base",
         &[],
         Category::Size,
-        Kind::Own { form: "1000 or 1024", read: read_kb_base },
+        OptionKind::Own { form: "1000 or 1024", read: read_kb_base },
         "what k, m, g mean in the options below it; ki, mi, gi mean the other",
     ),
     entry(
         "bsrange",
         &["blocksize_range"],
         Category::Size,
-        Kind::Own { form: "bytes-bytes[,bytes-bytes]", read: read_bsrange },
+        OptionKind::Own { form: "bytes-bytes[,bytes-bytes]", read: read_bsrange },
         "range of block sizes: multiples of the first; goes before bs",
     ),
     entry(
         "bs_unaligned",
         &["blocksize_unaligned"],
         Category::Size,
-        Kind::Flag(|s, on| s.rare.bs_unaligned = on),
+        OptionKind::Flag(|s, on| s.rare.bs_unaligned = on),
         "sizes of bsrange and bssplit that are no multiples of the least, in whole sectors",
     ),
     entry(
         "file_append",
         &[],
         Category::Size,
-        Kind::Bool(|s, on| s.rare.file_append = on),
+        OptionKind::Bool(|s, on| s.rare.file_append = on),
         "begin at the files' end, once: no loops, no time_based; files are empty before, so that is their beginning",
     ),
     entry(
         "sync_file_range",
         &[],
         Category::Pattern,
-        Kind::Own { form: "[wait_before,write,wait_after][:writes]", read: read_range_sync },
+        OptionKind::Own { form: "[wait_before,write,wait_after][:writes]", read: read_range_sync },
         "after this many writes of a buffered job, bring what they wrote to the disk, without a flush of its cache",
     ),
     entry(
         "bssplit",
         &[],
         Category::Size,
-        Kind::Own { form: "bytes/%:bytes/%…[,…]", read: read_bssplit },
+        OptionKind::Own { form: "bytes/%:bytes/%…[,…]", read: read_bssplit },
         "mix of block sizes; goes before bs and bsrange",
     ),
     entry(
         "blockalign",
         &["ba"],
         Category::Size,
-        Kind::PerDdir { min: 1, max: u64::MAX, set: |s, align| s.blockalign = align },
+        OptionKind::PerDdir { min: 1, max: u64::MAX, set: |s, align| s.blockalign = align },
         "boundary of random blocks; offsets may then repeat",
     ),
     entry(
         "offset_align",
         &[],
         Category::Size,
-        Kind::Bytes(|s, align| s.offset_align = align),
+        OptionKind::Bytes(|s, align| s.offset_align = align),
         "boundary to which a percentage offset is moved up, if not the block size",
     ),
     entry(
         "rw_sequencer",
         &[],
         Category::Pattern,
-        Kind::Word { words: &["sequential", "identical"], set: set_sequencer },
+        OptionKind::Word { words: &["sequential", "identical"], set: set_sequencer },
         "what the number behind rw does to random jobs: go on, or stay",
     ),
     entry(
         "percentage_random",
         &[],
         Category::Pattern,
-        Kind::PerDdir {
+        OptionKind::PerDdir {
             min: 0,
             max: 100,
             set: |s, share| s.percentage_random = PerDdir::from_fn(|dir| share[dir].unwrap_or(100)),
@@ -191,36 +191,36 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "random_distribution",
         &[],
         Category::Pattern,
-        Kind::Own { form: "random|zipf|pareto|normal|zoned|zoned_abs:numbers", read: read_distribution },
+        OptionKind::Own { form: "random|zipf|pareto|normal|zoned|zoned_abs:numbers", read: read_distribution },
         "which part of the region random offsets prefer",
     ),
     entry(
         "fsync",
         &[],
         Category::Pattern,
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.fsync = n },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.fsync = n },
         "flush the disk's cache after this many writes",
     ),
     entry(
         "fdatasync",
         &[],
         Category::Pattern,
-        Kind::Int { min: 0, max: MOST, set: |s, n| s.fdatasync = n },
+        OptionKind::Int { min: 0, max: MOST, set: |s, n| s.fdatasync = n },
         "as fsync; the difference is metadata, which is not simulated",
     ),
-    entry("end_fsync", &[], Category::Pattern, Kind::Bool(|s, on| s.end_fsync = on), "flush at the job's end"),
+    entry("end_fsync", &[], Category::Pattern, OptionKind::Bool(|s, on| s.end_fsync = on), "flush at the job's end"),
     entry(
         "fsync_on_close",
         &[],
         Category::Pattern,
-        Kind::Bool(|s, on| s.rare.fsync_on_close = on),
+        OptionKind::Bool(|s, on| s.rare.fsync_on_close = on),
         "flush when the file is closed, which is at the job's end",
     ),
     entry(
         "sync",
         &[],
         Category::Pattern,
-        Kind::Word { words: &["none", "0", "sync", "1", "dsync"], set: set_sync },
+        OptionKind::Word { words: &["none", "0", "sync", "1", "dsync"], set: set_sync },
         "each write is stable when it completes (FUA)",
     ),
 ];

@@ -2,11 +2,11 @@
 
 use blksched::Op;
 
-use super::{Category, Kind, OptionEntry, supported_entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::settings::Settings;
 use crate::fio::values::{self, ValueError};
 
-const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
+const fn entry(name: &'static str, kind: OptionKind, doc: &'static str) -> OptionEntry {
     supported_entry(name, &[], Category::Target, kind, doc)
 }
 
@@ -27,22 +27,26 @@ fn set_align(settings: &mut Settings, bytes: u64) {
 }
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
-    entry("read_iolog", Kind::Text(|s, name| s.files.replay.log = Some(name)), "the block trace to replay"),
+    entry("read_iolog", OptionKind::Text(|s, name| s.files.replay.log = Some(name)), "the block trace to replay"),
     entry(
         "replay_no_stall",
-        Kind::Bool(|s, yes| s.files.replay.no_stall = yes),
+        OptionKind::Bool(|s, yes| s.files.replay.no_stall = yes),
         "replay as fast as iodepth allows, without the recorded pauses",
     ),
     entry(
         "replay_time_scale",
-        Kind::Int { min: 1, max: 1_000_000, set: |s, percent| s.files.replay.time_scale = percent },
+        OptionKind::Int { min: 1, max: 1_000_000, set: |s, percent| s.files.replay.time_scale = percent },
         "the recorded rate [%]",
     ),
     entry(
         "replay_scale",
-        Kind::Int { min: 1, max: 1 << 32, set: |s, by| s.files.replay.scale = by },
+        OptionKind::Int { min: 1, max: 1 << 32, set: |s, by| s.files.replay.scale = by },
         "divide offsets by this",
     ),
-    entry("replay_align", Kind::Bytes(set_align), "round offsets down to a multiple of this power of 2"),
-    entry("replay_skip", Kind::Own { form: "read,write,trim,sync", read: read_skip }, "leave out I/O of these kinds"),
+    entry("replay_align", OptionKind::Bytes(set_align), "round offsets down to a multiple of this power of 2"),
+    entry(
+        "replay_skip",
+        OptionKind::Own { form: "read,write,trim,sync", read: read_skip },
+        "leave out I/O of these kinds",
+    ),
 ];

@@ -1,9 +1,9 @@
 //! `zonemode` and its companions.
 
-use super::{Category, Kind, OptionEntry, supported_entry};
+use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::settings::Settings;
 
-const fn entry(name: &'static str, kind: Kind, doc: &'static str) -> OptionEntry {
+const fn entry(name: &'static str, kind: OptionKind, doc: &'static str) -> OptionEntry {
     supported_entry(name, &[], Category::Target, kind, doc)
 }
 
@@ -18,10 +18,10 @@ fn set_mode(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
 pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "zonemode",
-        Kind::Word { words: &["none", "strided", "zbd"], set: set_mode },
+        OptionKind::Word { words: &["none", "strided", "zbd"], set: set_mode },
         "strided: zone by zone, with gaps",
     ),
-    entry("zonesize", Kind::Extent(|s, size| s.zones.size = Some(size)), "how much to transfer in a zone"),
-    entry("zonerange", Kind::Extent(|s, range| s.zones.range = Some(range)), "length of a zone, if not zonesize"),
-    entry("zoneskip", Kind::Extent(|s, skip| s.zones.skip = Some(skip)), "gap between zones"),
+    entry("zonesize", OptionKind::Extent(|s, size| s.zones.size = Some(size)), "how much to transfer in a zone"),
+    entry("zonerange", OptionKind::Extent(|s, range| s.zones.range = Some(range)), "length of a zone, if not zonesize"),
+    entry("zoneskip", OptionKind::Extent(|s, skip| s.zones.skip = Some(skip)), "gap between zones"),
 ];

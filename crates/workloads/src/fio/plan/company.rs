@@ -6,8 +6,8 @@ use std::sync::Arc;
 use blksched::{Group, GroupId, SubmitterId};
 
 use crate::fio::files::JobClone;
-use crate::fio::process::{Ends, FlowPlan, Script};
-use crate::fio::settings::{ExitWhat, GroupFile, Written};
+use crate::fio::process::{EndsProcesses, FlowPlan, Script};
+use crate::fio::settings::{ExitWhat, GroupFile, GroupFileWrite};
 use crate::plan::{GroupPlan, JobPlan};
 
 /// Tells every process the others that it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
@@ -26,7 +26,7 @@ pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut 
             ExitWhat::Stonewall => batches[&u64::from(script.behind)].clone(),
             ExitWhat::All => all.clone(),
         });
-        script.ends = Ends { at_exit, at_error: s.ending.exitall_on_error.then(|| all.clone()) };
+        script.ends = EndsProcesses { at_exit, at_error: s.ending.exitall_on_error.then(|| all.clone()) };
         let plan =
             |(weight, id): (u64, u64)| FlowPlan { weight, sleep: s.pace.flow_sleep, members: flows[&id].clone() };
         script.flow = s.pace.flow.zip(flow_of(clone)).map(plan);
@@ -49,8 +49,8 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
             let of = number(&mut groups, name);
             let group = &mut groups[of.0 as usize - 1];
             let files = match when {
-                Written::Always => &mut group.files,
-                Written::IfAsked => &mut group.files_if_asked,
+                GroupFileWrite::Always => &mut group.files,
+                GroupFileWrite::IfAsked => &mut group.files_if_asked,
             };
             files.retain(|(known, _)| known != file);
             files.push((file.clone(), text.clone()));

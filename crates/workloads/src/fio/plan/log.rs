@@ -7,10 +7,10 @@ use blksched::{Op, Sector, Span};
 use crate::fio::ddir::Ddir;
 use crate::fio::errors::{Note, Problem};
 use crate::fio::names::names_in;
-use crate::fio::process::{Entry, LogPlan};
+use crate::fio::process::{LogEntry, LogPlan};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::ReplaySettings;
-use crate::replay::{Disk, Recording, beyond, place};
+use crate::replay::{Recording, StandsFor, beyond, place};
 
 /// What was read of each trace, or why it could not be.
 pub(in crate::fio) type Traces = BTreeMap<String, Result<Recording, String>>;
@@ -36,16 +36,16 @@ pub(super) fn log(job: &JobSection, number: u64, traces: &Traces, disk: u64) -> 
         None => return Err(problem(format!("`{name}` cannot be replayed"), "no trace is read here".to_owned())),
     };
     let left = replay.skip.iter().fold(recording.clone(), |left, op| left.without(*op));
-    let (reach, longest) = left.reach(Disk::Whole);
+    let (reach, longest) = left.reach(StandsFor::Whole);
     if let Some(scale) = beyond(place(reach, replay.scale, replay.align / 512), longest, reach, disk) {
         let title = format!("`{name}` reaches beyond the end of the disk");
         return Err(problem(title, format!("replay_scale={scale} would make it fit")));
     }
     let mut before = Span::ZERO;
-    let entry = |io: crate::replay::Io| {
+    let entry = |io: crate::replay::ReplayIo| {
         let pause = if replay.no_stall { Span::ZERO } else { (io.at - before) * 100 / replay.time_scale };
         before = io.at;
-        Entry {
+        LogEntry {
             pause,
             ddir: ddir(io.op),
             start: Sector(place(io.start, replay.scale, replay.align / 512)),
@@ -70,7 +70,7 @@ pub(super) fn notes(job: &JobSection, number: u64, traces: &Traces) -> Vec<Note>
     let Some(name) = name(&s.files.replay, number).filter(|_| number == 0) else { return Vec::new() };
     let read = traces.get(&name).and_then(|read| read.as_ref().ok());
     let told = read
-        .map(|recording| recording.notes(&name, "as one process, iodepth at a time", Disk::Whole))
+        .map(|recording| recording.notes(&name, "as one process, iodepth at a time", StandsFor::Whole))
         .unwrap_or_default();
     let place = s.place_of("read_iolog", &job.place);
     let told = told.into_iter().map(|why| Note { place: place.clone(), option: "read_iolog", why });

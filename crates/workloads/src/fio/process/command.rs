@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 
 /// A share of the I/Os of one size, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Command {
+pub(crate) struct PriorityShare {
     /// \[sectors\]
     pub size: Option<u32>,
     /// \[%\]
@@ -17,7 +17,7 @@ pub(crate) struct Command {
 
 /// The priority of an I/O of this length; `others` is that of the process. Entries of the same size add up.
 pub(super) fn priority(
-    commands: &PerDdir<Vec<Command>>,
+    commands: &PerDdir<Vec<PriorityShare>>,
     (dir, length): (Ddir, u32),
     others: Priority,
     random: &mut Pcg64Mcg,

@@ -18,7 +18,7 @@ use super::permutation::mix;
 use super::skew::Skew;
 use crate::fio::ddir::Ddir;
 use crate::fio::distribution::Distribution;
-use crate::fio::settings::{Service, Turn};
+use crate::fio::settings::{FileTurn, Service};
 
 /// One file's region.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub(super) struct FileSeeds {
 
 /// A process's files in use.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
+pub(super) struct FilesInUse {
     set: FileSet,
     pattern: Arc<Pattern>,
     seeds: FileSeeds,
@@ -72,7 +72,7 @@ pub(super) struct Files {
     cut_short: bool,
     /// Such a pass is over.
     over: bool,
-    choice: Choice,
+    choice: FileChoice,
 }
 
 #[derive(Clone, Debug)]
@@ -84,27 +84,27 @@ struct Used {
 
 /// Files that are not done, by number.
 #[derive(Clone, Debug)]
-enum Choice {
+enum FileChoice {
     Only,
     InTurn { open: BTreeSet<usize>, closed: BTreeSet<usize> },
     Drawn { open: Vec<usize>, closed: Vec<usize>, random: Pcg64Mcg },
     Skewed { skew: Skew, random: Pcg64Mcg },
 }
 
-impl Files {
-    pub fn new(set: FileSet, pattern: Arc<Pattern>, seeds: FileSeeds) -> Files {
+impl FilesInUse {
+    pub fn new(set: FileSet, pattern: Arc<Pattern>, seeds: FileSeeds) -> FilesInUse {
         let count = set.files.len();
         let mut random = Pcg64Mcg::seed_from_u64(seeds.service);
         let choice = match &set.service.turn {
-            _ if count == 1 => Choice::Only,
-            Turn::RoundRobin | Turn::Sequential => {
-                Choice::InTurn { open: BTreeSet::new(), closed: (0..count).collect() }
+            _ if count == 1 => FileChoice::Only,
+            FileTurn::RoundRobin | FileTurn::Sequential => {
+                FileChoice::InTurn { open: BTreeSet::new(), closed: (0..count).collect() }
             }
-            Turn::Random => Choice::Drawn { open: Vec::new(), closed: (0..count).collect(), random },
-            Turn::Skewed(kind) => Choice::Skewed { skew: skew(kind, count, &mut random), random },
+            FileTurn::Random => FileChoice::Drawn { open: Vec::new(), closed: (0..count).collect(), random },
+            FileTurn::Skewed(kind) => FileChoice::Skewed { skew: skew(kind, count, &mut random), random },
         };
         let used = vec![None; count];
-        Files {
+        FilesInUse {
             set,
             pattern,
             seeds,
@@ -136,12 +136,12 @@ impl Files {
                 return Some((start, sectors));
             }
             let pieces = self.set.pieces;
-            if pieces == Pieces::Zones || matches!(self.choice, Choice::Only) {
+            if pieces == Pieces::Zones || matches!(self.choice, FileChoice::Only) {
                 self.used().offsets.start_over();
             }
             match (pieces, &self.choice) {
                 (Pieces::Zones, _) => continue,
-                (Pieces::Files, Choice::Only) => return None,
+                (Pieces::Files, FileChoice::Only) => return None,
                 (Pieces::Files, _) => self.cut_short = true,
             }
             let bytes = self.set.files[self.current].bytes;
@@ -180,7 +180,7 @@ impl Files {
 
     #[inline]
     fn choose(&mut self) {
-        if let Choice::Only = self.choice {
+        if let FileChoice::Only = self.choice {
             self.current = 0;
             return;
         }
@@ -190,7 +190,7 @@ impl Files {
     fn choose_among_several(&mut self) {
         let done = self.is_done(self.current);
         let stays =
-            self.served > 0 && (self.set.service.turn == Turn::Sequential || self.served < self.set.service.every);
+            self.served > 0 && (self.set.service.turn == FileTurn::Sequential || self.served < self.set.service.every);
         if stays && !done {
             return;
         }
@@ -205,9 +205,9 @@ impl Files {
     fn close(&mut self, file: usize) {
         let all = 0..self.set.files.len();
         let start_over = match &mut self.choice {
-            Choice::Only => return,
-            Choice::Skewed { .. } => file..file + 1,
-            Choice::InTurn { open, closed } => {
+            FileChoice::Only => return,
+            FileChoice::Skewed { .. } => file..file + 1,
+            FileChoice::InTurn { open, closed } => {
                 open.remove(&file);
                 if !(open.is_empty() && closed.is_empty()) {
                     return;
@@ -215,7 +215,7 @@ impl Files {
                 closed.extend(all.clone());
                 all
             }
-            Choice::Drawn { open, closed, .. } => {
+            FileChoice::Drawn { open, closed, .. } => {
                 open.retain(|other| *other != file);
                 if !(open.is_empty() && closed.is_empty()) {
                     return;
@@ -233,13 +233,13 @@ impl Files {
     }
 }
 
-impl Choice {
+impl FileChoice {
     /// The file behind `last`; at most `most` may be open.
     fn pick(&mut self, last: usize, most: usize) -> usize {
         match self {
-            Choice::Only => 0,
-            Choice::Skewed { skew, random } => skew.draw(random) as usize,
-            Choice::InTurn { open, closed } => {
+            FileChoice::Only => 0,
+            FileChoice::Skewed { skew, random } => skew.draw(random) as usize,
+            FileChoice::InTurn { open, closed } => {
                 let room = open.len() < most;
                 let first = |from: usize| {
                     let opened = closed.range(from..).next().filter(|_| room);
@@ -250,7 +250,7 @@ impl Choice {
                 open.insert(file);
                 file
             }
-            Choice::Drawn { open, closed, random } => {
+            FileChoice::Drawn { open, closed, random } => {
                 let room = if open.len() < most { closed.len() } else { 0 };
                 let drawn = random.random_range(0..open.len() + room);
                 if drawn >= open.len() {

@@ -5,7 +5,7 @@
 
 use blksched::{Instant, Span};
 
-use super::pace::Limit;
+use super::pace::RateLimit;
 use crate::fio::ddir::{Ddir, PerDdir};
 
 const SETTLES: Span = Span::from_secs(2);
@@ -13,7 +13,7 @@ const SETTLES: Span = Span::from_secs(2);
 /// As said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RateFloor {
-    pub least: PerDdir<Limit>,
+    pub least: PerDdir<RateLimit>,
     pub cycle: Span,
 }
 
@@ -40,9 +40,9 @@ impl Floor {
             return false;
         }
         self.done[ddir] += match self.said.least[ddir] {
-            Limit::None => 0,
-            Limit::IosPerSecond(_) => 1,
-            Limit::BytesPerSecond(_) => bytes,
+            RateLimit::None => 0,
+            RateLimit::IosPerSecond(_) => 1,
+            RateLimit::BytesPerSecond(_) => bytes,
         };
         let span = now.since(self.began);
         if span < self.said.cycle || span.is_zero() {
@@ -50,8 +50,8 @@ impl Floor {
         }
         let short = |ddir: Ddir| {
             let least = match self.said.least[ddir] {
-                Limit::None => 0,
-                Limit::IosPerSecond(least) | Limit::BytesPerSecond(least) => least,
+                RateLimit::None => 0,
+                RateLimit::IosPerSecond(least) | RateLimit::BytesPerSecond(least) => least,
             };
             u128::from(self.done[ddir]) * 1_000_000_000 < u128::from(least) * u128::from(span.as_ns())
         };

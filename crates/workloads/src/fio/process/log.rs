@@ -13,12 +13,12 @@ use crate::fio::ddir::Ddir;
 /// What is replayed.
 #[derive(Clone, Debug)]
 pub(crate) struct LogPlan {
-    pub entries: Arc<[Entry]>,
+    pub entries: Arc<[LogEntry]>,
 }
 
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct LogEntry {
     /// Since the one before.
     pub pause: Span,
     /// In which direction; `None`: a flush.
@@ -44,7 +44,7 @@ impl Log {
         self.submitted = now;
     }
 
-    fn next(&self) -> Option<&Entry> {
+    fn next(&self) -> Option<&LogEntry> {
         self.plan.entries.get(self.at)
     }
 

@@ -12,12 +12,12 @@ use super::permutation::Permutation;
 use super::sizes::Sizes;
 use super::skew::Skew;
 use crate::fio::distribution::Distribution;
-use crate::fio::settings::{Order, Sequencer};
+use crate::fio::settings::{OffsetOrder, Sequencer};
 
 /// What a job says about the order of its blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    pub order: Order,
+    pub order: OffsetOrder,
     pub norandommap: bool,
     /// The directions that draw offsets.
     pub drawn: &'static [Ddir],
@@ -85,13 +85,13 @@ enum Walk {
 impl Offsets {
     pub fn new(pattern: &Arc<Pattern>, area: Area, mut random: Pcg64Mcg, lengths: Pcg64Mcg) -> Offsets {
         let walk = match (pattern.order, pattern.covers()) {
-            (Order::Sequential, _) => Walk::Sequential,
-            (Order::Random, Covers::Nothing) => free(pattern, area, random),
-            (Order::Random, Covers::BlocksOf(sectors)) => {
+            (OffsetOrder::Sequential, _) => Walk::Sequential,
+            (OffsetOrder::Random, Covers::Nothing) => free(pattern, area, random),
+            (OffsetOrder::Random, Covers::BlocksOf(sectors)) => {
                 let order = Permutation::new((area.sectors / u64::from(sectors)).max(1), random.next_u64());
                 Walk::Covering { done: 0, order }
             }
-            (Order::Random, Covers::Sizes) => {
+            (OffsetOrder::Random, Covers::Sizes) => {
                 Walk::Mapped(BlockMap::new(area.sectors / u64::from(pattern.least()), random))
             }
         };
@@ -104,13 +104,13 @@ impl Offsets {
     pub fn next(&mut self, dir: Ddir, nth: u64) -> Option<(Sector, u32)> {
         let step = self.step(dir, nth);
         let (at, length) = match step {
-            Step::Jump => self.jump(dir)?,
-            Step::Onward => match self.onward(dir) {
+            OffsetStep::Jump => self.jump(dir)?,
+            OffsetStep::Onward => match self.onward(dir) {
                 // Behind the file's end a random job jumps; behind its own region's end the pass is over (tried).
-                None if self.pattern.order == Order::Random && self.ends_with_its_file() => self.jump(dir)?,
+                None if self.pattern.order == OffsetOrder::Random && self.ends_with_its_file() => self.jump(dir)?,
                 onward => onward?,
             },
-            Step::Again => {
+            OffsetStep::Again => {
                 let at = self.last[dir].map_or(0, |last| last.0);
                 (at, self.length_at(dir, step, self.area.sectors.saturating_sub(at))?)
             }
@@ -120,14 +120,14 @@ impl Offsets {
     }
 
     #[inline]
-    fn sizes(&self, dir: Ddir, step: Step) -> &Sizes {
-        let onward = self.pattern.sizes_onward.as_ref().filter(|_| step != Step::Jump);
+    fn sizes(&self, dir: Ddir, step: OffsetStep) -> &Sizes {
+        let onward = self.pattern.sizes_onward.as_ref().filter(|_| step != OffsetStep::Jump);
         onward.unwrap_or(&self.pattern.sizes[dir])
     }
 
     /// A length that does not reach beyond this many sectors.
     #[inline]
-    fn length_at(&mut self, dir: Ddir, step: Step, left: u64) -> Option<u32> {
+    fn length_at(&mut self, dir: Ddir, step: OffsetStep, left: u64) -> Option<u32> {
         // Mostly there is but one, which needs no draw.
         if let Sizes::One(sectors) = *self.sizes(dir, step) {
             return (u64::from(sectors) <= left).then_some(sectors);
@@ -159,20 +159,20 @@ impl Offsets {
     }
 
     #[inline]
-    fn step(&mut self, dir: Ddir, nth: u64) -> Step {
-        if self.pattern.order == Order::Sequential {
-            return Step::Onward;
+    fn step(&mut self, dir: Ddir, nth: u64) -> OffsetStep {
+        if self.pattern.order == OffsetOrder::Sequential {
+            return OffsetStep::Onward;
         }
         if !nth.is_multiple_of(self.pattern.every) {
             return match self.pattern.sequencer {
-                Sequencer::Sequential => Step::Onward,
-                Sequencer::Identical => Step::Again,
+                Sequencer::Sequential => OffsetStep::Onward,
+                Sequencer::Identical => OffsetStep::Again,
             };
         }
         match self.pattern.percentage_random[dir] {
-            100 => Step::Jump,
-            percent if self.lengths.random_range(0..100) < percent => Step::Jump,
-            _ => Step::Onward,
+            100 => OffsetStep::Jump,
+            percent if self.lengths.random_range(0..100) < percent => OffsetStep::Jump,
+            _ => OffsetStep::Onward,
         }
     }
 
@@ -181,7 +181,7 @@ impl Offsets {
     /// (all tried).
     fn onward(&mut self, dir: Ddir) -> Option<(u64, u32)> {
         let reach = self.area.reach[dir];
-        let stride = if self.pattern.order == Order::Sequential { self.pattern.stride } else { 0 };
+        let stride = if self.pattern.order == OffsetOrder::Sequential { self.pattern.stride } else { 0 };
         let end = self.last[dir].map(|(at, length)| at + u64::from(length));
         let at = match end {
             None => 0,
@@ -189,16 +189,16 @@ impl Offsets {
             Some(end) => end.checked_add_signed(stride).unwrap_or(u64::MAX),
         };
         let at = if stride > 0 && at != u64::MAX && at >= self.area.file { self.area.offset } else { at };
-        if let Some(length) = self.length_at(dir, Step::Onward, reach.saturating_sub(at)) {
+        if let Some(length) = self.length_at(dir, OffsetStep::Onward, reach.saturating_sub(at)) {
             return Some((at, length));
         }
         if stride >= 0 {
             return None;
         }
         // Backwards the end comes before the start.
-        let longest = u64::from(self.sizes(dir, Step::Onward).max());
+        let longest = u64::from(self.sizes(dir, OffsetStep::Onward).max());
         let again = reach.saturating_sub(stride.unsigned_abs().max(longest));
-        Some((again, self.length_at(dir, Step::Onward, reach - again)?))
+        Some((again, self.length_at(dir, OffsetStep::Onward, reach - again)?))
     }
 
     #[inline]
@@ -222,14 +222,14 @@ impl Offsets {
             Walk::Free { step, skew, random, .. } => {
                 let last = self.area.sectors.saturating_sub(u64::from(unit)) / step[dir];
                 let at = skew[dir].draw(random).min(last) * step[dir];
-                Some((at, self.length_at(dir, Step::Jump, self.area.sectors - at)?))
+                Some((at, self.length_at(dir, OffsetStep::Jump, self.area.sectors - at)?))
             }
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum OffsetStep {
     Jump,
     Onward,
     /// The same again.

@@ -12,24 +12,24 @@ use crate::fio::settings::RateProcess;
 
 /// What bounds a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum RateLimit {
     None,
     BytesPerSecond(u64),
     IosPerSecond(u64),
 }
 
-impl Limit {
+impl RateLimit {
     fn rate(self) -> Option<u64> {
         match self {
-            Limit::None => None,
-            Limit::BytesPerSecond(rate) | Limit::IosPerSecond(rate) => Some(rate),
+            RateLimit::None => None,
+            RateLimit::BytesPerSecond(rate) | RateLimit::IosPerSecond(rate) => Some(rate),
         }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    limit: Limit,
+    limit: RateLimit,
     began: Instant,
     done: u64,
     poisson: Option<Arrivals>,
@@ -42,7 +42,7 @@ struct Arrivals {
 }
 
 impl Pace {
-    pub fn new(limit: Limit, process: RateProcess, seed: u64) -> Pace {
+    pub fn new(limit: RateLimit, process: RateProcess, seed: u64) -> Pace {
         let arrivals = || Arrivals { random: Pcg64Mcg::seed_from_u64(seed), next: Instant::ZERO };
         let poisson = (process == RateProcess::Poisson).then(arrivals);
         Pace { limit, began: Instant::ZERO, done: 0, poisson }
@@ -56,7 +56,7 @@ impl Pace {
     }
 
     pub fn submitted(&mut self, bytes: u64) {
-        let amount = if matches!(self.limit, Limit::IosPerSecond(_)) { 1 } else { bytes };
+        let amount = if matches!(self.limit, RateLimit::IosPerSecond(_)) { 1 } else { bytes };
         self.done = self.done.saturating_add(amount);
         if let (Some(arrivals), Some(rate)) = (&mut self.poisson, self.limit.rate()) {
             let mean_ns = amount as f64 * 1e9 / rate as f64;

@@ -7,8 +7,8 @@
 
 use blksched::{Bio, Durability, Hints, Instant, Op};
 
-use super::pace::Limit;
-use super::{Done, Phase, Process, Script};
+use super::pace::RateLimit;
+use super::{CompleteIo, Phase, Process, Script};
 use crate::Emission;
 use crate::fio::ddir::Ddir;
 use crate::fio::settings::{Durable, Mix};
@@ -16,9 +16,9 @@ use crate::fio::settings::{Durable, Mix};
 /// Does it ask for nothing rare?
 pub(super) fn is_plain(script: &Script) -> bool {
     let transfers = matches!(script.mix, Mix::Read | Mix::Write | Mix::Both);
-    let free = Ddir::ALL
-        .into_iter()
-        .all(|ddir| script.limits[ddir] == Limit::None && script.commands[ddir].is_empty() && !script.tolerates[ddir]);
+    let free = Ddir::ALL.into_iter().all(|ddir| {
+        script.limits[ddir] == RateLimit::None && script.commands[ddir].is_empty() && !script.tolerates[ddir]
+    });
     let unwatched = script.floor.is_none() && script.max_latency.is_none() && script.profile.is_none();
     let alone = script.flow.is_none() && script.log.is_none();
     let straight = script.flush_after.is_none() && script.read_back.is_none() && script.think.time.is_zero();
@@ -69,7 +69,7 @@ impl Process {
         loop {
             let takes = self.reaper.takes(self.stopped);
             for _ in 0..takes {
-                let Some(Done { tag, failed }) = self.reaper.take() else { break };
+                let Some(CompleteIo { tag, failed }) = self.reaper.take() else { break };
                 out.push(Emission::Taken { tag, accepted: self.slept.accepted(tag) });
                 if failed {
                     self.judge(now, tag, failed);

@@ -16,12 +16,12 @@ pub(crate) struct LatencyTarget {
     pub percentile: f64,
     /// The job's `iodepth`.
     pub most: u32,
-    pub then: Found,
+    pub then: DepthFound,
 }
 
 /// What a job does when it has found its depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum DepthFound {
     #[default]
     Ends,
     /// `latency_run`
@@ -42,7 +42,7 @@ pub(super) struct Profile {
 
 /// What comes of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum DepthVerdict {
     Depth(u32),
     Ends,
 }
@@ -57,22 +57,22 @@ impl Profile {
     }
 
     /// An I/O is complete; it took so long.
-    pub fn completed(&mut self, now: Instant, took: Span) -> Verdict {
+    pub fn completed(&mut self, now: Instant, took: Span) -> DepthVerdict {
         self.done += 1;
         self.late += u64::from(took > self.said.target);
         if now < self.began + self.said.window {
-            return Verdict::Depth(self.depth);
+            return DepthVerdict::Depth(self.depth);
         }
         let good = (self.done - self.late) as f64 * 100.0 >= self.said.percentile * self.done as f64;
         (self.began, self.done, self.late) = (now, 0, 0);
         if self.found {
             self.depth = if good { self.depth } else { (self.depth - 1).max(1) };
-            return Verdict::Depth(self.depth);
+            return DepthVerdict::Depth(self.depth);
         }
         self.search(good);
         match (self.found, self.said.then) {
-            (true, Found::Ends) => Verdict::Ends,
-            _ => Verdict::Depth(self.depth),
+            (true, DepthFound::Ends) => DepthVerdict::Ends,
+            _ => DepthVerdict::Depth(self.depth),
         }
     }
 
@@ -101,7 +101,7 @@ mod tests {
     /// The depths that windows ran at, if a window is good up to this depth.
     fn depths(limit: u32, most: u32) -> Vec<u32> {
         let target = Span::from_ms(1);
-        let said = LatencyTarget { target, window: Span::from_ms(10), percentile: 100.0, most, then: Found::Ends };
+        let said = LatencyTarget { target, window: Span::from_ms(10), percentile: 100.0, most, then: DepthFound::Ends };
         let mut profile = Profile::new(said);
         let mut now = Instant::ZERO;
         profile.begin(now);
@@ -110,8 +110,8 @@ mod tests {
             now += Span::from_ms(10);
             let took = if profile.depth <= limit { target } else { target * 2 };
             match profile.completed(now, took) {
-                Verdict::Depth(depth) => tried.push(depth),
-                Verdict::Ends => return [tried, vec![profile.depth]].concat(),
+                DepthVerdict::Depth(depth) => tried.push(depth),
+                DepthVerdict::Ends => return [tried, vec![profile.depth]].concat(),
             }
         }
     }

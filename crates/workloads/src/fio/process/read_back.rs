@@ -32,7 +32,7 @@ pub(crate) enum ReadBackOrder {
 }
 
 /// Start and length \[sectors\].
-type Place = (Sector, u32);
+type WrittenRange = (Sector, u32);
 
 /// Where a process is with it.
 #[derive(Clone, Debug)]
@@ -44,9 +44,9 @@ pub(super) struct ReadBack {
     read: u64,
     /// The pass has ended before its bytes were done.
     is_cut: bool,
-    written: Vec<Place>,
+    written: Vec<WrittenRange>,
     /// What is left to be read; `None`: it writes.
-    left: Option<VecDeque<Place>>,
+    left: Option<VecDeque<WrittenRange>>,
 }
 
 impl ReadBack {
@@ -54,7 +54,7 @@ impl ReadBack {
         ReadBack { plan, passes: 0, began: 0, read: 0, is_cut: false, written: Vec::new(), left: None }
     }
 
-    pub fn wrote(&mut self, place: Place) {
+    pub fn wrote(&mut self, place: WrittenRange) {
         self.written.push(place);
     }
 
@@ -72,7 +72,7 @@ impl ReadBack {
         self.left.is_some()
     }
 
-    pub fn next(&mut self) -> Option<Place> {
+    pub fn next(&mut self) -> Option<WrittenRange> {
         let place = self.left.as_mut()?.pop_front()?;
         self.read += u64::from(place.1) * 512;
         Some(place)
@@ -94,7 +94,7 @@ impl ReadBack {
             return self.passes < self.plan.loops || bytes.saturating_add(self.read) < self.plan.bytes;
         }
         let written = core::mem::take(&mut self.written);
-        let left: VecDeque<Place> = match self.plan.order {
+        let left: VecDeque<WrittenRange> = match self.plan.order {
             ReadBackOrder::AsWritten => written.into(),
             ReadBackOrder::ByPlace => latest(&written),
         };
@@ -105,7 +105,7 @@ impl ReadBack {
 }
 
 /// By place; a write takes those with it that it meets.
-fn latest(written: &[Place]) -> VecDeque<Place> {
+fn latest(written: &[WrittenRange]) -> VecDeque<WrittenRange> {
     let mut kept: BTreeMap<u64, u32> = BTreeMap::new();
     for (start, sectors) in written {
         let (start, end) = (start.0, start.0 + u64::from(*sectors));
@@ -127,9 +127,9 @@ mod tests {
     fn what_was_overwritten_is_not_read_back() {
         // As fio did: 4 KiB blocks of 0, b to d, d to e, 7 to a, 6, d, 6, 5, e, 1 to 2.
         let blocks = [(0, 1), (11, 3), (13, 2), (7, 4), (6, 1), (13, 1), (6, 1), (5, 1), (14, 1), (1, 2)];
-        let written: Vec<Place> = blocks.map(|(at, length)| (Sector(8 * at), 8 * length)).to_vec();
+        let written: Vec<WrittenRange> = blocks.map(|(at, length)| (Sector(8 * at), 8 * length)).to_vec();
         let read = [(0, 1), (1, 2), (5, 1), (6, 1), (7, 4), (13, 1), (14, 1)];
-        let read: Vec<Place> = read.map(|(at, length)| (Sector(8 * at), 8 * length)).to_vec();
+        let read: Vec<WrittenRange> = read.map(|(at, length)| (Sector(8 * at), 8 * length)).to_vec();
         assert_eq!(Vec::from(latest(&written)), read);
     }
 

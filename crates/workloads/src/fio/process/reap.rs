@@ -13,7 +13,7 @@ use blksched::Tag;
 
 /// How a job submits and reaps \[I/Os\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Batch {
+pub(crate) struct Batching {
     pub depth: u32,
     /// Submitted by one system call.
     pub submit: u32,
@@ -24,16 +24,16 @@ pub(crate) struct Batch {
     pub low: u32,
 }
 
-impl Batch {
+impl Batching {
     /// One at a time.
-    pub const fn of_one(depth: u32) -> Batch {
-        Batch { depth, submit: 1, complete_min: 1, complete_max: 1, low: depth }
+    pub const fn of_one(depth: u32) -> Batching {
+        Batching { depth, submit: 1, complete_min: 1, complete_max: 1, low: depth }
     }
 }
 
 /// A complete I/O that is not yet taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct CompleteIo {
     pub tag: Tag,
     pub failed: bool,
 }
@@ -51,16 +51,16 @@ enum Mode {
 /// The queue of one process.
 #[derive(Clone, Debug)]
 pub(super) struct Reaper {
-    batch: Batch,
+    batch: Batching,
     /// Submitted and not taken.
     out: u32,
     /// Of these, complete, in the order in which they were.
-    ring: VecDeque<Done>,
+    ring: VecDeque<CompleteIo>,
     mode: Mode,
 }
 
 impl Reaper {
-    pub fn new(batch: Batch) -> Reaper {
+    pub fn new(batch: Batching) -> Reaper {
         Reaper { batch, out: 0, ring: VecDeque::new(), mode: Mode::Filling }
     }
 
@@ -72,9 +72,9 @@ impl Reaper {
     /// From now on, at most this many.
     pub fn set_depth(&mut self, depth: u32) {
         let lower = |n: u32| n.min(depth).max(1);
-        let Batch { submit, complete_min, complete_max, .. } = self.batch;
+        let Batching { submit, complete_min, complete_max, .. } = self.batch;
         let (submit, complete_min) = (lower(submit), lower(complete_min));
-        self.batch = Batch { depth, submit, complete_min, complete_max: complete_max.max(complete_min), low: depth };
+        self.batch = Batching { depth, submit, complete_min, complete_max: complete_max.max(complete_min), low: depth };
         self.mode = if self.out >= depth { Mode::Draining } else { Mode::Filling };
     }
 
@@ -85,7 +85,7 @@ impl Reaper {
         }
     }
 
-    pub fn completed(&mut self, done: Done) {
+    pub fn completed(&mut self, done: CompleteIo) {
         assert!(self.ring.len() < self.out as usize, "a completion of nothing");
         self.ring.push_back(done);
     }
@@ -125,7 +125,7 @@ impl Reaper {
     }
 
     /// Takes the oldest.
-    pub fn take(&mut self) -> Option<Done> {
+    pub fn take(&mut self) -> Option<CompleteIo> {
         let done = self.ring.pop_front()?;
         self.out -= 1;
         Some(done)
@@ -148,7 +148,7 @@ mod tests {
 
     /// Completes this many, and answers how many are taken at once, call by call.
     fn complete(reaper: &mut Reaper, count: u64) -> Vec<usize> {
-        (0..count).for_each(|tag| reaper.completed(Done { tag: Tag(tag), failed: false }));
+        (0..count).for_each(|tag| reaper.completed(CompleteIo { tag: Tag(tag), failed: false }));
         let mut calls = Vec::new();
         loop {
             match reaper.takes(false) {
@@ -162,7 +162,7 @@ mod tests {
         }
     }
 
-    fn full(batch: Batch) -> Reaper {
+    fn full(batch: Batching) -> Reaper {
         let mut reaper = Reaper::new(batch);
         (0..batch.depth).for_each(|_| reaper.submitted());
         assert!(!reaper.has_room());
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drains_to_the_low_mark_in_batches() {
-        let mut reaper = full(Batch { depth: 8, submit: 1, complete_min: 2, complete_max: 4, low: 4 });
+        let mut reaper = full(Batching { depth: 8, submit: 1, complete_min: 2, complete_max: 4, low: 4 });
         assert_eq!(complete(&mut reaper, 3), [3]);
         assert_eq!(complete(&mut reaper, 1), [], "two at least");
         assert_eq!(complete(&mut reaper, 1), [2]);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn one_is_taken_of_many_that_are_complete() {
-        let mut reaper = full(Batch { depth: 8, ..Batch::of_one(8) });
+        let mut reaper = full(Batching { depth: 8, ..Batching::of_one(8) });
         assert_eq!(complete(&mut reaper, 5), [1]);
         assert!(reaper.has_room() && reaper.out == 7);
         assert_eq!(complete(&mut reaper, 0), [], "it is not full, and so it does not look");
@@ -190,14 +190,14 @@ mod tests {
 
     #[test]
     fn with_a_minimum_of_none_it_looks_at_once() {
-        let mut reaper = Reaper::new(Batch { complete_min: 0, ..Batch::of_one(8) });
+        let mut reaper = Reaper::new(Batching { complete_min: 0, ..Batching::of_one(8) });
         reaper.submitted();
         assert_eq!(complete(&mut reaper, 1), [1]);
     }
 
     #[test]
     fn who_is_about_to_sleep_takes_all_first() {
-        let mut reaper = Reaper::new(Batch::of_one(8));
+        let mut reaper = Reaper::new(Batching::of_one(8));
         (0..3).for_each(|_| reaper.submitted());
         reaper.empty();
         assert_eq!(complete(&mut reaper, 2), [1, 1]);

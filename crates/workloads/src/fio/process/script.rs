@@ -6,8 +6,8 @@ use std::sync::Arc;
 use blksched::{GroupId, Op, Priority, Span, SubmitterId};
 
 use super::{
-    Batch, Command, Ends, FileSet, FlowPlan, LatencyTarget, Limit, LogPlan, Pattern, RateFloor, ReadBackPlan, Seeds,
-    ThinkTime,
+    Batching, EndsProcesses, FileSet, FlowPlan, LatencyTarget, LogPlan, Pattern, PriorityShare, RateFloor, RateLimit,
+    ReadBackPlan, Seeds, ThinkTime,
 };
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{Durable, Mix, RateProcess};
@@ -24,7 +24,7 @@ pub(crate) struct Script {
     pub group: GroupId,
     /// What a write is to the disk.
     pub written_as: Op,
-    pub commands: PerDdir<Vec<Command>>,
+    pub commands: PerDdir<Vec<PriorityShare>>,
     pub pattern: Arc<Pattern>,
     pub files: FileSet,
     pub mix: Mix,
@@ -39,7 +39,7 @@ pub(crate) struct Script {
     pub ios: u64,
     pub runtime: Span,
     pub startdelay: (Span, Span),
-    pub batch: Batch,
+    pub batch: Batching,
     /// The kernel's workers sleep for request slots in its place (io_uring, posixaio).
     pub offloads: bool,
     pub durable: Durable,
@@ -57,10 +57,10 @@ pub(crate) struct Script {
     pub log: Option<LogPlan>,
     /// Results, and `number_ios`, count from then on.
     pub ramp: Span,
-    pub ends: Ends,
+    pub ends: EndsProcesses,
     /// Directions in which errors end nothing.
     pub tolerates: PerDdir<bool>,
-    pub limits: PerDdir<Limit>,
+    pub limits: PerDdir<RateLimit>,
     pub rate_process: RateProcess,
     pub seeds: Seeds,
 }

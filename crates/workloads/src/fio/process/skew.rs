@@ -13,7 +13,7 @@ use rand_pcg::Pcg64Mcg;
 use super::permutation::Permutation;
 use crate::fio::blocks::pick;
 use crate::fio::distribution::Distribution;
-use crate::fio::values::Extent;
+use crate::fio::values::LengthOrShare;
 
 /// What lies outside so often lies on the edge.
 const MOST_DRAWS: u32 = 64;
@@ -123,12 +123,12 @@ fn standard_normal(random: &mut Pcg64Mcg) -> f64 {
 }
 
 /// Zones behind the region's end have their accesses at its last block.
-fn resolve(zones: &[(Extent, u64)], blocks: u64, unit_bytes: u64) -> Vec<((u64, u64), u64)> {
+fn resolve(zones: &[(LengthOrShare, u64)], blocks: u64, unit_bytes: u64) -> Vec<((u64, u64), u64)> {
     let mut at = 0u64;
-    let zone = |(length, share): &(Extent, u64)| {
+    let zone = |(length, share): &(LengthOrShare, u64)| {
         let length = match length {
-            Extent::Percent(percent) => (u128::from(blocks) * u128::from(*percent) / 100) as u64,
-            Extent::Bytes(bytes) => bytes / unit_bytes,
+            LengthOrShare::Percent(percent) => (u128::from(blocks) * u128::from(*percent) / 100) as u64,
+            LengthOrShare::Bytes(bytes) => bytes / unit_bytes,
         };
         let first = at.min(blocks - 1);
         at = at.saturating_add(length).min(blocks);
@@ -172,7 +172,11 @@ mod tests {
 
     #[test]
     fn zones_get_their_shares() {
-        let zones = vec![(Extent::Percent(10), 60), (Extent::Bytes(20 * 4096), 30), (Extent::Percent(70), 10)];
+        let zones = vec![
+            (LengthOrShare::Percent(10), 60),
+            (LengthOrShare::Bytes(20 * 4096), 30),
+            (LengthOrShare::Percent(70), 10),
+        ];
         let counts = counts(&Distribution::Zoned(zones));
         let sum = |range: core::ops::Range<usize>| counts[range].iter().sum::<u32>();
         assert!(sum(0..10).abs_diff(6000) < 200 && sum(10..30).abs_diff(3000) < 200, "{counts:?}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Instant, SubmitterId, Tag};
 
-use super::profile::Verdict;
+use super::profile::DepthVerdict;
 use super::{Ddir, Phase, Process, Script};
 use crate::{Emission, GaveUp, Trouble};
 
@@ -14,14 +14,14 @@ pub(super) const STOP: u64 = 1 << 56;
 
 /// The processes that one ends.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct EndsProcesses {
     /// When it exits.
     pub at_exit: Option<Arc<[SubmitterId]>>,
     /// When it gives up.
     pub at_error: Option<Arc<[SubmitterId]>>,
 }
 
-impl Ends {
+impl EndsProcesses {
     pub fn tell(&self, own: SubmitterId, trouble: Trouble, out: &mut Vec<Emission>) {
         let at_error = self.at_error.iter().filter(|_| trouble.gave_up.is_some());
         let others = self.at_exit.iter().chain(at_error).flat_map(|others| others.iter());
@@ -55,8 +55,8 @@ impl Process {
             self.give_up(GaveUp::MaxLatency);
         }
         match self.profile.as_mut().map(|profile| profile.completed(now, now.since(since))) {
-            Some(Verdict::Depth(depth)) if depth != self.reaper.depth() => self.reaper.set_depth(depth),
-            Some(Verdict::Ends) => self.stopped = true,
+            Some(DepthVerdict::Depth(depth)) if depth != self.reaper.depth() => self.reaper.set_depth(depth),
+            Some(DepthVerdict::Ends) => self.stopped = true,
             _ => {}
         }
         if self.floor.as_mut().is_some_and(|floor| floor.completed(now, ddir, bytes)) {

@@ -33,12 +33,12 @@ pub(crate) struct GroupFile {
     pub group: Option<String>,
     pub file: String,
     pub text: String,
-    pub when: Written,
+    pub when: GroupFileWrite,
 }
 
 /// When something is written to a group's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum GroupFileWrite {
     /// Whatever stands behind the groups.
     Always,
     /// Under a scheduler whose name asks for that controller.

@@ -5,7 +5,7 @@ use crate::fio::distribution::Distribution;
 
 /// Which file of several is next.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Turn {
+pub(crate) enum FileTurn {
     RoundRobin,
     Sequential,
     Random,
@@ -16,7 +16,7 @@ pub(crate) enum Turn {
 /// How a job goes through its files.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Service {
-    pub turn: Turn,
+    pub turn: FileTurn,
     /// I/Os until the next file.
     pub every: u64,
 }
@@ -46,7 +46,7 @@ impl Default for FileSettings {
             directory: None,
             nrfiles: 1,
             openfiles: None,
-            service: Service { turn: Turn::RoundRobin, every: 1 },
+            service: Service { turn: FileTurn::RoundRobin, every: 1 },
             filesize: None,
             fill_device: false,
             create_only: false,

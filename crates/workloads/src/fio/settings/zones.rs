@@ -1,15 +1,15 @@
 //! What a job says of zones.
 
-use crate::fio::values::Extent;
+use crate::fio::values::LengthOrShare;
 
 /// `zonemode=strided`: only this much of the file, stretch by stretch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Zones {
     pub strided: bool,
     /// To transfer in a zone, of the file.
-    pub size: Option<Extent>,
+    pub size: Option<LengthOrShare>,
     /// The zone's length, if not that.
-    pub range: Option<Extent>,
+    pub range: Option<LengthOrShare>,
     /// From a zone's end to the next.
-    pub skip: Option<Extent>,
+    pub skip: Option<LengthOrShare>,
 }

@@ -7,14 +7,14 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use super::cache::{Cache, Keeping, Looked};
-use super::{END, Launch, Piece};
+use super::{END, Launch, PageRun};
 use crate::Delivered;
 use crate::host::PAGE_SECTORS;
 use crate::programs::stepper::{Step, Steps};
 
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
+enum NfsdEvent {
     /// The client's next read comes in.
     Asked,
     /// A thread looks for its data.
@@ -27,13 +27,13 @@ enum Event {
 
 /// A thread's read: pages of the file.
 #[derive(Clone, Debug)]
-struct Job {
+struct ThreadRead {
     wanted: core::ops::Range<u64>,
     /// The page it waits for.
     waits_for: Option<u64>,
 }
 
-pub(super) struct Machine {
+pub(super) struct NfsServer {
     first: SubmitterId,
     /// The file's first page, from the beginning of the disk.
     at: u64,
@@ -51,7 +51,7 @@ pub(super) struct Machine {
     stall: Span,
     cache: Cache,
     random: Pcg64Mcg,
-    events: BTreeMap<(Instant, u64), Event>,
+    events: BTreeMap<(Instant, u64), NfsdEvent>,
     serial: u64,
     /// The page that the client asks for next.
     next_page: u64,
@@ -60,19 +60,19 @@ pub(super) struct Machine {
     /// Reads that no thread has taken.
     queue: VecDeque<core::ops::Range<u64>>,
     idle: VecDeque<u32>,
-    jobs: Vec<Option<Job>>,
+    jobs: Vec<Option<ThreadRead>>,
     /// When each CPU is free.
     cpus: Vec<Instant>,
     wire_free: Instant,
     /// Pages that have come from the disk.
-    arrived: Vec<Piece>,
+    arrived: Vec<PageRun>,
     to_tell: VecDeque<(SubmitterId, u64)>,
     started: bool,
     ended: bool,
 }
 
-impl Machine {
-    pub fn of(launch: &Launch<'_>, threads: u32) -> Result<Machine, String> {
+impl NfsServer {
+    pub fn of(launch: &Launch<'_>, threads: u32) -> Result<NfsServer, String> {
         let settings = launch.settings;
         let pages = settings.sectors_within("size", 1..=launch.disk_sectors)?.div_ceil(PAGE_SECTORS);
         let rsize = settings.sectors_within("rsize", 1..=256 * PAGE_SECTORS)?.div_ceil(PAGE_SECTORS);
@@ -83,7 +83,7 @@ impl Machine {
             "copied" => Keeping::Copied,
             _ => Keeping::Shared,
         };
-        Ok(Machine {
+        Ok(NfsServer {
             first: launch.first,
             at,
             pages,
@@ -113,7 +113,7 @@ impl Machine {
         })
     }
 
-    fn at(&mut self, when: Instant, event: Event) {
+    fn at(&mut self, when: Instant, event: NfsdEvent) {
         self.serial += 1;
         self.events.insert((when, self.serial), event);
     }
@@ -125,21 +125,21 @@ impl Machine {
             self.queue.push_back(self.next_page..end);
             self.next_page = end;
             self.under_way += 1;
-            self.at(now + self.latency, Event::Asked);
+            self.at(now + self.latency, NfsdEvent::Asked);
         }
     }
 
-    fn happen(&mut self, now: Instant, event: Event) {
+    fn happen(&mut self, now: Instant, event: NfsdEvent) {
         match event {
-            Event::Asked => self.take(now),
-            Event::Looks(thread) => self.look(now, thread),
-            Event::Replies(thread) => {
+            NfsdEvent::Asked => self.take(now),
+            NfsdEvent::Looks(thread) => self.look(now, thread),
+            NfsdEvent::Replies(thread) => {
                 self.wire_free = self.wire_free.max(now) + self.wire;
-                self.at(self.wire_free, Event::Landed);
+                self.at(self.wire_free, NfsdEvent::Landed);
                 self.idle.push_back(thread);
                 self.take(now);
             }
-            Event::Landed => {
+            NfsdEvent::Landed => {
                 self.under_way -= 1;
                 self.ask(now);
                 self.ended = self.under_way == 0 && self.next_page == self.pages;
@@ -151,9 +151,9 @@ impl Machine {
     fn take(&mut self, now: Instant) {
         while !self.idle.is_empty() && self.come_in(now) > 0 {
             let (Some(thread), Some(wanted)) = (self.idle.pop_front(), self.queue.pop_front()) else { return };
-            self.jobs[thread as usize] = Some(Job { wanted, waits_for: None });
+            self.jobs[thread as usize] = Some(ThreadRead { wanted, waits_for: None });
             let delay = self.delay();
-            self.at(now + delay, Event::Looks(thread));
+            self.at(now + delay, NfsdEvent::Looks(thread));
         }
     }
 
@@ -166,7 +166,7 @@ impl Machine {
 
     /// Reads in the queue that are not still on the wire.
     fn come_in(&self, now: Instant) -> usize {
-        let flying = self.events.range((now, u64::MAX)..).filter(|(_, event)| **event == Event::Asked).count();
+        let flying = self.events.range((now, u64::MAX)..).filter(|(_, event)| **event == NfsdEvent::Asked).count();
         self.queue.len().saturating_sub(flying)
     }
 
@@ -179,17 +179,17 @@ impl Machine {
                 let cpu = self.cpus.iter_mut().min().expect("a CPU");
                 *cpu = (*cpu).max(now) + self.cpu;
                 let ready = *cpu;
-                self.at(ready, Event::Replies(thread));
+                self.at(ready, NfsdEvent::Replies(thread));
             }
             Looked::Waits(page) => job.waits_for = Some(page),
         }
         let to = SubmitterId(self.first.0 + thread);
-        let piece = |read: core::ops::Range<u64>| Piece { page: self.at + read.start, pages: read.end - read.start };
+        let piece = |read: core::ops::Range<u64>| PageRun { page: self.at + read.start, pages: read.end - read.start };
         self.to_tell.extend(reads.into_iter().map(|read| (to, piece(read).word())));
     }
 
     /// Pages have come: those that wait for one of them look on.
-    fn arrive(&mut self, now: Instant, piece: Piece) {
+    fn arrive(&mut self, now: Instant, piece: PageRun) {
         let pages = piece.page - self.at..piece.page - self.at + piece.pages;
         self.cache.arrived(pages.clone());
         for thread in 0..self.jobs.len() {
@@ -200,7 +200,7 @@ impl Machine {
     }
 }
 
-impl Steps for Machine {
+impl Steps for NfsServer {
     fn step(&mut self, now: Instant) -> Step {
         if !core::mem::replace(&mut self.started, true) {
             self.ask(now);
@@ -227,7 +227,7 @@ impl Steps for Machine {
 
     fn hear(&mut self, what: Delivered) {
         if let Delivered::Told { word, .. } = what {
-            self.arrived.push(Piece::of(word));
+            self.arrived.push(PageRun::of(word));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Span};
 use blksched_workloads::fio::JobFile;
-use blksched_workloads::host::{Call, Memory, OpenFile, Stable, Work};
+use blksched_workloads::host::{CallWork, HostCall, Memory, OpenFile, Stable};
 use blksched_workloads::{Delivered, Emission, FilesPlan, JobPlan, Plan, Source};
 
 /// The disk of these tests: 1 GiB.
@@ -48,7 +48,7 @@ pub struct Run {
     /// What was said about files in memory, and of files how.
     pub remembered: Vec<(OpenFile, Memory)>,
     /// The calls to the page cache, as made.
-    pub calls: Vec<Call>,
+    pub calls: Vec<HostCall>,
 }
 
 impl Run {
@@ -214,14 +214,14 @@ impl Loop {
 }
 
 /// What the call would be without a page cache.
-fn as_bio(call: &Call) -> Bio {
+fn as_bio(call: &HostCall) -> Bio {
     let bio = Bio { priority: call.priority, ..Bio::read(call.tag.0, call.submitter, call.file.start, 0) };
     match call.work {
-        Work::Read { start, sectors } => Bio { start, sectors, ..bio },
-        Work::Write { start, sectors, stable } => {
+        CallWork::Read { start, sectors } => Bio { start, sectors, ..bio },
+        CallWork::Write { start, sectors, stable } => {
             let durability = Durability { fua: stable == Stable::OnReturn, ..Durability::default() };
             Bio { op: Op::Write, start, sectors, durability, ..bio }
         }
-        Work::Sync | Work::Range { .. } => Bio { op: Op::Flush, ..bio },
+        CallWork::Sync | CallWork::Range { .. } => Bio { op: Op::Flush, ..bio },
     }
 }
