@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use blksched::author::RequestId;
 use blksched::{Command, Instant};
 
-use crate::{Activity, Ledger, Stint, Trace};
+use crate::{Activity, CommandTrace, Ledger, Stint};
 
 /// A disk, in virtual time. It never reads a clock and never calls back.
 ///
@@ -46,7 +46,7 @@ pub trait Disk: Send {
     fn stints(&mut self, to: &mut Vec<Stint>);
 
     /// What has passed, if a tracer is in the way.
-    fn trace(&self) -> Option<&Trace> {
+    fn trace(&self) -> Option<&CommandTrace> {
         None
     }
 }
@@ -76,7 +76,7 @@ pub struct Finished {
     /// When it completed; may lie before the `now` of a late call.
     pub at: Instant,
     /// Whether it worked.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// This command's own part of the disk's work; without the time it waited behind others, and for a cached write
     /// without the later drain.
     pub service: Activity,
@@ -84,7 +84,7 @@ pub struct Finished {
 
 /// Whether a command worked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CommandOutcome {
     /// It did.
     Ok,
     /// It did not; nothing was read or written.
@@ -102,7 +102,7 @@ pub enum IoError {
 }
 
 /// The checks every model makes before it accepts a command.
-pub(crate) fn admit(facts: &Facts, in_flight: u32, command: &Command) -> Outcome {
+pub(crate) fn admit(facts: &Facts, in_flight: u32, command: &Command) -> CommandOutcome {
     assert!(in_flight < facts.depth, "command started with {in_flight} of {} in flight", facts.depth);
     assert!(
         command.sectors <= facts.max_sectors,
@@ -112,5 +112,9 @@ pub(crate) fn admit(facts: &Facts, in_flight: u32, command: &Command) -> Outcome
     );
     assert!(command.sectors > 0 || command.op == blksched::Op::Flush, "{:?} without sectors", command.op);
     let end = command.start.0.checked_add(u64::from(command.sectors));
-    if end.is_some_and(|end| end <= facts.sectors) { Outcome::Ok } else { Outcome::Failed(IoError::OutOfRange) }
+    if end.is_some_and(|end| end <= facts.sectors) {
+        CommandOutcome::Ok
+    } else {
+        CommandOutcome::Failed(IoError::OutOfRange)
+    }
 }

@@ -11,7 +11,7 @@ use blksched::{Command, Instant, Op, Span};
 use crate::disk::admit;
 use crate::endings::Endings;
 use crate::stint::Stints;
-use crate::{Activity, Disk, Facts, Finished, FixedSpec, Ledger, Outcome, Stint, Work};
+use crate::{Activity, CommandOutcome, Disk, Facts, Finished, FixedSpec, Ledger, Stint, StintWork};
 
 pub(crate) struct Fixed {
     facts: Facts,
@@ -62,7 +62,7 @@ impl Disk for Fixed {
     fn start(&mut self, now: Instant, command: Command) {
         let outcome = admit(&self.facts, self.in_flight, &command);
         self.in_flight += 1;
-        if outcome != Outcome::Ok {
+        if outcome != CommandOutcome::Ok {
             self.endings.add(Finished { rq: command.rq, at: now, outcome, service: Activity::default() }, ());
             return;
         }
@@ -71,7 +71,7 @@ impl Disk for Fixed {
         let (part, free) = channels.min_by_key(|(_, free)| **free).expect("at least one channel");
         let begin = now.max(*free);
         *free = begin + service.sum();
-        self.stints.note(part as u32, Work::Command(command.rq), begin, begin + service.sum());
+        self.stints.note(part as u32, StintWork::Command(command.rq), begin, begin + service.sum());
         self.ledger.charge(command.submitter, &service);
         self.endings.add(Finished { rq: command.rq, at: begin + service.sum(), outcome, service }, ());
     }

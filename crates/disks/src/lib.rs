@@ -48,17 +48,17 @@ mod stint;
 mod timeline;
 
 pub use attached::Attached;
-pub use disk::{Disk, Facts, Finished, IoError, Outcome};
+pub use disk::{CommandOutcome, Disk, Facts, Finished, IoError};
 pub use ledger::{Activity, Ledger};
-pub use middleware::{Record, Trace, Tracer};
+pub use middleware::{CommandRecord, CommandTrace, Tracer};
 pub use spec::{
     AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec,
-    CommandOverheads, Counts, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction, FaultSpec,
-    Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference, InterferenceSpec,
-    IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec, MirrorReads, Model,
-    NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, Passing, PowerLoss, QueueOrder, RaidSpec, Rate, Reach,
-    RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn, Validated, Watermark,
-    Watermarks, WriteCacheSpec, Written, ZoneSpec, ZonesSpec, iocost_models, load, load_changed, parse,
-    preset_descriptions, presets,
+    CommandOverheads, CountsFrom, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction,
+    FaultSpec, Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference,
+    InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec,
+    MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, Passing, PowerLoss, QueueOrder,
+    RaidSpec, Rate, Reach, RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn,
+    Validated, Watermark, Watermarks, WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, iocost_models, load,
+    load_changed, parse, preset_descriptions, presets,
 };
-pub use stint::{Stint, Work};
+pub use stint::{Stint, StintWork};

@@ -14,7 +14,7 @@ use blksched::{Instant, SubmitterId};
 
 /// What a part of a disk works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum StintWork {
     /// A command that has not ended.
     Command(RequestId),
     /// Writes that this submitter was told are done: on their way from the buffer to the medium.
@@ -29,7 +29,7 @@ pub struct Stint {
     /// Which part, below [`Disk::parts`](crate::Disk::parts).
     pub part: u32,
     /// What it works for.
-    pub work: Work,
+    pub work: StintWork,
     /// When it begins; not before the call that made it known, but perhaps later.
     pub from: Instant,
     /// When it ends.
@@ -49,7 +49,7 @@ impl Stints {
     }
 
     #[inline]
-    pub(crate) fn note(&mut self, part: u32, work: Work, from: Instant, until: Instant) {
+    pub(crate) fn note(&mut self, part: u32, work: StintWork, from: Instant, until: Instant) {
         if let Some(kept) = &mut self.kept
             && from < until
         {

@@ -9,7 +9,7 @@ use blksched::tunables::KnobError;
 use blksched::{
     BlockQueue, Built, Choice, Command, Instant, Limits, Listener, Plugging, QueueConfig, Slots, Span, SubmitterId,
 };
-use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, Work};
+use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, StintWork};
 use blksched_measure::{AskedAndGiven, JobRecord, Reasons, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport};
 use blksched_workloads::replay::Joint;
@@ -349,9 +349,9 @@ impl Trial {
 /// What the disk's medium does, in the words of the reasons.
 pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
     let work = match stint.work {
-        Work::Command(rq) => WorksFor::Request(rq),
-        Work::Cached(submitter) => WorksFor::Cached(submitter),
-        Work::Upkeep => WorksFor::Upkeep,
+        StintWork::Command(rq) => WorksFor::Request(rq),
+        StintWork::Cached(submitter) => WorksFor::Cached(submitter),
+        StintWork::Upkeep => WorksFor::Upkeep,
     };
     reasons.works(stint.from, stint.until, work);
 }

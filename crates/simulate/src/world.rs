@@ -410,8 +410,8 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn finished(&mut self, finished: Finished) {
         let rq = finished.rq;
         let outcome = match finished.outcome {
-            blksched_disks::Outcome::Ok => Outcome::Ok,
-            blksched_disks::Outcome::Failed(_) => Outcome::Failed,
+            blksched_disks::CommandOutcome::Ok => Outcome::Ok,
+            blksched_disks::CommandOutcome::Failed(_) => Outcome::Failed,
         };
         self.hash.completed(self.now, rq.index());
         self.completions += 1;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant as Wall};
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, SubmitterId};
-use blksched_disks::{Disk, DiskSpec, Facts, Outcome};
+use blksched_disks::{CommandOutcome, Disk, DiskSpec, Facts};
 
 /// What can be asked of it.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub struct Asked {
 
 /// A thread that waits for a command.
 pub trait Answer: Send + 'static {
-    fn done(self, outcome: Outcome);
+    fn done(self, outcome: CommandOutcome);
 }
 
 /// How late answers were: what the machine adds to the model.
@@ -141,7 +141,7 @@ impl<A: Answer> Shared<A> {
     }
 }
 
-fn tell<A: Answer>(done: Vec<(A, Outcome)>) {
+fn tell<A: Answer>(done: Vec<(A, CommandOutcome)>) {
     done.into_iter().for_each(|(answer, outcome)| answer.done(outcome));
 }
 
@@ -158,7 +158,7 @@ impl<A> State<A> {
     }
 
     /// What has ended by now; each step is made at the time that the model asked for.
-    fn due(&mut self, now: Instant) -> Vec<(A, Outcome)> {
+    fn due(&mut self, now: Instant) -> Vec<(A, CommandOutcome)> {
         let mut done = Vec::new();
         while let Some(next) = self.disk.next().filter(|next| *next <= now) {
             while let Some(finished) = self.disk.finish(next) {
@@ -186,10 +186,10 @@ mod tests {
 
     use super::*;
 
-    struct Tell(u64, Sender<(u64, Outcome)>);
+    struct Tell(u64, Sender<(u64, CommandOutcome)>);
 
     impl Answer for Tell {
-        fn done(self, outcome: Outcome) {
+        fn done(self, outcome: CommandOutcome) {
             self.1.send((self.0, outcome)).ok();
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_millis(18));
         told.sort_by_key(|(nth, _)| *nth);
         assert!(told.iter().enumerate().all(|(nth, (told, _))| nth as u64 == *told));
-        assert!(told.iter().all(|(nth, outcome)| (*outcome == Outcome::Ok) == (*nth != 3)));
+        assert!(told.iter().all(|(nth, outcome)| (*outcome == CommandOutcome::Ok) == (*nth != 3)));
         assert_eq!(clock.late().commands, 10);
         drop((clock, sender));
         assert!(receiver.recv().is_err());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use blksched::{Op, Sector};
-use blksched_disks::Outcome;
+use blksched_disks::CommandOutcome;
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request, WriteFlags,
@@ -30,14 +30,14 @@ pub enum Reply {
 }
 
 impl Answer for Reply {
-    fn done(self, outcome: Outcome) {
+    fn done(self, outcome: CommandOutcome) {
         match (self, outcome) {
-            (Reply::Read(reply, size), Outcome::Ok) => reply.data(&vec![0; size]),
-            (Reply::Write(reply, size), Outcome::Ok) => reply.written(size),
-            (Reply::Flush(reply), Outcome::Ok) => reply.ok(),
-            (Reply::Read(reply, _), Outcome::Failed(_)) => reply.error(Errno::EIO),
-            (Reply::Write(reply, _), Outcome::Failed(_)) => reply.error(Errno::EIO),
-            (Reply::Flush(reply), Outcome::Failed(_)) => reply.error(Errno::EIO),
+            (Reply::Read(reply, size), CommandOutcome::Ok) => reply.data(&vec![0; size]),
+            (Reply::Write(reply, size), CommandOutcome::Ok) => reply.written(size),
+            (Reply::Flush(reply), CommandOutcome::Ok) => reply.ok(),
+            (Reply::Read(reply, _), CommandOutcome::Failed(_)) => reply.error(Errno::EIO),
+            (Reply::Write(reply, _), CommandOutcome::Failed(_)) => reply.error(Errno::EIO),
+            (Reply::Flush(reply), CommandOutcome::Failed(_)) => reply.error(Errno::EIO),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use blksched::Span;
 use blksched_disks::load;
-use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Progress, Target, measure};
+use blksched_disks::probe::{Modelled, ProbeAccess, ProbeError, ProbeOutcome, ProbeProgress, Target, measure};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -123,7 +123,7 @@ impl Drop for Half<'_> {
 const TOO_FAR: f64 = 0.25;
 
 /// What it says beside the file.
-fn report(outcome: &Outcome) {
+fn report(outcome: &ProbeOutcome) {
     if let Some(stopped) = &outcome.stopped {
         eprintln!("not all of it was measured: {stopped}; what is missing says so in the file");
     }
@@ -184,7 +184,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn show(&mut self, progress: Progress) {
+    fn show(&mut self, progress: ProbeProgress) {
         let is_terminal = std::io::stderr().is_terminal();
         let recent = self.shown.is_some_and(|shown| shown.elapsed().as_millis() < 100);
         if recent || (!is_terminal && self.stage == progress.stage) {

@@ -10,7 +10,7 @@ use crate::{Disk, DiskSpec};
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredRequest {
     /// What was asked.
     pub command: Command,
     /// What the drive took.
@@ -36,7 +36,7 @@ pub struct Demerit {
 ///
 /// # Errors
 /// What is wrong, with its line.
-pub fn parse(text: &str) -> Result<Vec<Measured>, String> {
+pub fn parse(text: &str) -> Result<Vec<MeasuredRequest>, String> {
     let read = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let op = match words.next()? {
@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<Vec<Measured>, String> {
         let (response, think) = (us()?, us()?);
         let (rq, submitter) = (RequestId::from_index(0), SubmitterId(1));
         let command = Command { rq, op, start: Sector(start), sectors, fua: false, submitter };
-        (sectors > 0).then_some(Measured { command, response, think })
+        (sectors > 0).then_some(MeasuredRequest { command, response, think })
     };
     let numbered = |(nth, line): (usize, &str)| {
         read(line).ok_or_else(|| format!("line {}: `{line}`: expected `R|W Hit|Miss LBN SECTORS US US`", nth + 1))
@@ -62,7 +62,7 @@ pub fn parse(text: &str) -> Result<Vec<Measured>, String> {
 ///
 /// # Errors
 /// If a request reaches behind the disk.
-pub fn replay(spec: &DiskSpec, trace: &[Measured], seed: u64) -> Result<Vec<Span>, String> {
+pub fn replay(spec: &DiskSpec, trace: &[MeasuredRequest], seed: u64) -> Result<Vec<Span>, String> {
     let mut disk = spec.build(seed);
     let (sectors, mut now) = (disk.facts().sectors, Instant::ZERO);
     let mut responses = Vec::with_capacity(trace.len());
@@ -93,7 +93,7 @@ fn serve(disk: &mut dyn Disk, now: Instant, command: Command) -> Instant {
 }
 
 /// The distance between what a model took and what a drive took.
-pub fn demerit(responses: &[Span], trace: &[Measured]) -> Demerit {
+pub fn demerit(responses: &[Span], trace: &[MeasuredRequest]) -> Demerit {
     let sorted = |mut times: Vec<Span>| {
         times.sort_unstable();
         times

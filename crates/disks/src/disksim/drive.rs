@@ -8,15 +8,15 @@ use super::fields::{Fields, ms};
 use super::keys;
 use super::syntax::{self, Block, File, Value};
 use crate::{
-    AfterHit, Begins, CaseOverheads, CommandOverheads, Counts, Delivered, DiskError, LayoutSpec, LookAheadRules,
-    Overwritten, Passing, Reach, Turn, Watermark, Written, ZoneSpec,
+    AfterHit, Begins, CaseOverheads, CommandOverheads, CountsFrom, Delivered, DiskError, LayoutSpec, LookAheadRules,
+    Overwritten, Passing, Reach, Turn, Watermark, WrittenData, ZoneSpec,
 };
 
 use super::layout;
 use super::seek;
 
 /// The files, read.
-pub(super) struct Files<'t> {
+pub(super) struct DriveFiles<'t> {
     pub(super) model: File<'t>,
     pub(super) specs: File<'t>,
     /// A file of seek times by the name that the model gives.
@@ -50,7 +50,7 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    pub(super) fn read(files: &Files<'_>) -> Result<Drive, DiskError> {
+    pub(super) fn read(files: &DriveFiles<'_>) -> Result<Drive, DiskError> {
         let mut notes = Vec::new();
         let block = the_only(&files.model)?;
         let model = Fields::of(&files.model, &block, keys::MODEL, &mut notes)?;
@@ -153,7 +153,7 @@ fn queue(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<(), DiskErro
 }
 
 /// The drive's own block: of several the one whose model is this file.
-fn specs_of<'t>(files: &Files<'t>, notes: &mut Vec<String>) -> Result<Block<'t>, DiskError> {
+fn specs_of<'t>(files: &DriveFiles<'t>, notes: &mut Vec<String>) -> Result<Block<'t>, DiskError> {
     let mut blocks = syntax::parse(&files.specs, "disksim_disk")?;
     let file = Path::new(files.model.name).file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |block: &Block<'_>| {
@@ -273,9 +273,9 @@ fn rules(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<LookAheadRul
         reach,
         begins,
         most_sectors: if mode == 0 { 0 } else { most },
-        counts: if over_requested { Counts::Beyond } else { Counts::Whole },
+        counts: if over_requested { CountsFrom::Beyond } else { CountsFrom::Whole },
         delivered: if specs.is_on("Read any free blocks")? { Delivered::Kept } else { Delivered::Dropped },
-        written: if on_written { Written::Kept } else { Written::Forgotten },
+        written: if on_written { WrittenData::Kept } else { WrittenData::Forgotten },
         hit: if specs.is_on("Read-ahead on idle hit")? { AfterHit::Continues } else { AfterHit::Rests },
         overwritten: Overwritten::Dropped,
         passing: if specs.is_on("Allow almost read hits")? { Passing::Hit } else { Passing::Miss },

@@ -4,7 +4,7 @@ use blksched::Span;
 use blksched_text::nearest;
 
 use super::keys::{Form, Key, Use};
-use super::syntax::{Block, Entry, File, Value};
+use super::syntax::{Assignment, Block, File, Value};
 use crate::DiskError;
 
 /// A block whose parameters are all known.
@@ -54,7 +54,7 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// Whether a value looks as its parameter's must, whatever becomes of it.
-    fn check(&self, entry: &Entry<'t>, form: Form) -> Result<(), DiskError> {
+    fn check(&self, entry: &Assignment<'t>, form: Form) -> Result<(), DiskError> {
         let number = match entry.value {
             Value::Text(text) => text.parse::<f64>().ok().filter(|number| number.is_finite()),
             _ => None,
@@ -93,7 +93,7 @@ impl<'a, 't> Fields<'a, 't> {
         }
     }
 
-    fn entry(&self, key: &str) -> Result<&'a Entry<'t>, DiskError> {
+    fn entry(&self, key: &str) -> Result<&'a Assignment<'t>, DiskError> {
         let missing = || self.file.invalid(self.block.at, format!("`{}` lacks `{key}`", self.block.kind), None);
         self.block.entry(key).ok_or_else(missing)
     }

@@ -39,7 +39,7 @@ pub fn import(model: &Path) -> Result<String, DiskError> {
         let (name, text) = (path.display().to_string(), text_of(&path)?);
         seek::points(&syntax::File { name: &name, text: &text })
     };
-    let files = drive::Files { model: file(0), specs: file(1), seek: &seek };
+    let files = drive::DriveFiles { model: file(0), specs: file(1), seek: &seek };
     let drive = drive::Drive::read(&files)?;
     let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(write::toml(&name, &drive))

@@ -40,12 +40,12 @@ pub(super) struct Block<'t> {
     pub(super) kind: &'t str,
     pub(super) name: &'t str,
     pub(super) at: usize,
-    pub(super) entries: Vec<Entry<'t>>,
+    pub(super) entries: Vec<Assignment<'t>>,
 }
 
 /// `Some key = value`.
 #[derive(Clone, Debug)]
-pub(super) struct Entry<'t> {
+pub(super) struct Assignment<'t> {
     pub(super) key: &'t str,
     pub(super) key_at: usize,
     pub(super) value: Value<'t>,
@@ -53,14 +53,14 @@ pub(super) struct Entry<'t> {
 }
 
 impl<'t> Block<'t> {
-    pub(super) fn entry(&self, key: &str) -> Option<&Entry<'t>> {
+    pub(super) fn entry(&self, key: &str) -> Option<&Assignment<'t>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 }
 
 /// The blocks of this kind in a file; an error if it has none.
 pub(super) fn parse<'t>(file: &File<'t>, kind: &str) -> Result<Vec<Block<'t>>, DiskError> {
-    let mut parser = Parser { file: *file, at: 0 };
+    let mut parser = ParameterParser { file: *file, at: 0 };
     let mut blocks: Vec<Block<'t>> = Vec::new();
     while blocks.is_empty() || parser.peek().is_some() {
         let head = match parser.head() {
@@ -93,12 +93,12 @@ const STATEMENTS: [&str; 3] = ["source", "instantiate", "topology"];
 /// Blocks within blocks; no file nests deeper than four.
 const DEEPEST: usize = 8;
 
-struct Parser<'t> {
+struct ParameterParser<'t> {
     file: File<'t>,
     at: usize,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ParameterParser<'t> {
     /// Behind white space, a byte order mark, and comments.
     fn skip(&mut self) {
         loop {
@@ -184,7 +184,7 @@ impl<'t> Parser<'t> {
                     }
                     self.at += 1;
                     let (value, at) = self.value(depth)?;
-                    entries.push(Entry { key: self.text(key), key_at, value, at });
+                    entries.push(Assignment { key: self.text(key), key_at, value, at });
                 }
             }
         }

@@ -7,8 +7,8 @@ use blksched::Span;
 use super::drive::Drive;
 use crate::spec::HEAD_ORDERS;
 use crate::{
-    AfterHit, Begins, CommandOverheads, Counts, Delivered, HeadOrder, Overwritten, Passing, Reach, Turn, Watermark,
-    Written, ZoneSpec,
+    AfterHit, Begins, CommandOverheads, CountsFrom, Delivered, HeadOrder, Overwritten, Passing, Reach, Turn, Watermark,
+    WrittenData, ZoneSpec,
 };
 
 /// If the files say nothing of the bus: asynchronous transfers on a narrow SCSI bus.
@@ -128,9 +128,9 @@ fn look_ahead(text: &mut String, drive: &Drive) -> fmt::Result {
             },
         ),
         ("begins", if rules.begins == Begins::Always { "always" } else { "sequential" }),
-        ("counts", if rules.counts == Counts::Beyond { "beyond" } else { "whole" }),
+        ("counts", if rules.counts == CountsFrom::Beyond { "beyond" } else { "whole" }),
         ("delivered", if rules.delivered == Delivered::Kept { "kept" } else { "dropped" }),
-        ("written", if rules.written == Written::Kept { "kept" } else { "forgotten" }),
+        ("written", if rules.written == WrittenData::Kept { "kept" } else { "forgotten" }),
         ("hit", if rules.hit == AfterHit::Continues { "continues" } else { "rests" }),
         ("passing", if rules.passing == Passing::Hit { "hit" } else { "miss" }),
         ("overwritten", if rules.overwritten == Overwritten::Trimmed { "trimmed" } else { "dropped" }),

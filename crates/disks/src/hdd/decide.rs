@@ -4,11 +4,11 @@ use blksched::{Instant, Op, Span};
 
 use super::lookahead::LookAhead;
 use super::mechanism::Access;
-use super::{Dirty, HEAD, Hdd, Medium, Waiting};
-use crate::{Activity, Work as Of};
+use super::{Dirty, HEAD, Hdd, Medium, WaitingCommand};
+use crate::{Activity, StintWork as Of};
 
 /// Work for the idle medium.
-enum Work {
+enum MediumWork {
     /// A queued command.
     Command(usize),
     /// A piece of what is dirty.
@@ -19,8 +19,8 @@ enum Work {
     Nothing { until: Instant },
 }
 
-impl Work {
-    const NOTHING: Work = Work::Nothing { until: Instant::NEVER };
+impl MediumWork {
+    const NOTHING: MediumWork = MediumWork::Nothing { until: Instant::NEVER };
 }
 
 impl Hdd {
@@ -49,13 +49,13 @@ impl Hdd {
         self.wake = Instant::NEVER;
         while matches!(self.medium, Medium::Idle) {
             match self.next_work(at) {
-                Work::Command(index) => {
+                MediumWork::Command(index) => {
                     let queued = self.queue.remove(index);
                     self.serve(at, queued);
                 }
-                Work::Destage => self.begin_destaging(at),
-                Work::EndFlush => self.end_flush(at),
-                Work::Nothing { until } => {
+                MediumWork::Destage => self.begin_destaging(at),
+                MediumWork::EndFlush => self.end_flush(at),
+                MediumWork::Nothing { until } => {
                     self.wake = until;
                     return;
                 }
@@ -64,29 +64,29 @@ impl Hdd {
     }
 
     /// What the idle medium does next.
-    fn next_work(&mut self, at: Instant) -> Work {
+    fn next_work(&mut self, at: Instant) -> MediumWork {
         let dirty = self.has_dirty();
         if self.exclusive.is_some() && self.unfinished() == 0 {
-            return if dirty { Work::Destage } else { Work::EndFlush };
+            return if dirty { MediumWork::Destage } else { MediumWork::EndFlush };
         }
         let hold = self.look_ahead.as_ref().filter(|_| dirty).and_then(|ahead| ahead.hold_until(&self.mechanism));
         let is_held = self.queue.is_empty() && hold.is_some_and(|hold| hold > at);
         if !is_held && self.destaging_goes_first(at) {
-            return Work::Destage;
+            return MediumWork::Destage;
         }
         if let Some(oldest) = self.queue.oldest() {
             let window = self.look_ahead.as_ref().and_then(LookAhead::window);
             return match self.stream_until(oldest) {
-                Some(until) if until > at && !self.queue.continues(window) => Work::Nothing { until },
-                _ => self.queue.choose(at, &self.mechanism, window).map_or(Work::NOTHING, Work::Command),
+                Some(until) if until > at && !self.queue.continues(window) => MediumWork::Nothing { until },
+                _ => self.queue.choose(at, &self.mechanism, window).map_or(MediumWork::NOTHING, MediumWork::Command),
             };
         }
         if !dirty {
-            return Work::NOTHING;
+            return MediumWork::NOTHING;
         }
         let urgent = self.is_urgent(at);
         let until = self.destage.may_begin(hold, urgent);
-        if until > at { Work::Nothing { until } } else { Work::Destage }
+        if until > at { MediumWork::Nothing { until } } else { MediumWork::Destage }
     }
 
     /// Until when the head waits for the next read of a stream, although a command that arrived at `oldest` is queued.
@@ -130,7 +130,7 @@ impl Hdd {
     }
 
     /// A write without room or a flush among others waits for what is dirty.
-    pub(super) fn wait_for_room(&mut self, now: Instant, waiting: Waiting) {
+    pub(super) fn wait_for_room(&mut self, now: Instant, waiting: WaitingCommand) {
         self.waiting.push_back(waiting);
         if matches!(self.medium, Medium::Idle) {
             self.decide(now);
@@ -139,7 +139,7 @@ impl Hdd {
 
     /// Room has been made: lets in what waits for it, in order.
     pub(super) fn admit_waiting(&mut self, at: Instant) {
-        while let Some(&Waiting { command, ready }) = self.waiting.front() {
+        while let Some(&WaitingCommand { command, ready }) = self.waiting.front() {
             let Some(cache) = &self.cache else { return };
             let ready = ready.max(at);
             match command.op {
@@ -167,7 +167,7 @@ impl Hdd {
 
     /// A flush that lets nothing else happen: what came before it ends, then what is dirty is destaged, and what comes
     /// later waits at the door.
-    pub(super) fn flush_alone(&mut self, now: Instant, flush: Waiting) {
+    pub(super) fn flush_alone(&mut self, now: Instant, flush: WaitingCommand) {
         self.exclusive = Some(flush);
         if matches!(self.medium, Medium::Idle) {
             self.decide(now);
@@ -180,7 +180,7 @@ impl Hdd {
     }
 
     fn end_flush(&mut self, at: Instant) {
-        let Some(Waiting { command, ready }) = self.exclusive.take() else { return };
+        let Some(WaitingCommand { command, ready }) = self.exclusive.take() else { return };
         let at = at.max(ready);
         self.end_at(at, &command, Activity::default(), None);
         while self.exclusive.is_none()

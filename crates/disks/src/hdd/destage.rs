@@ -18,7 +18,7 @@ use crate::DestageSpec;
 
 /// Whose turn it is while both want the medium, and until when.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+enum MediumTurn {
     Destaging { until: Instant },
     Commands { until: Instant },
 }
@@ -27,7 +27,7 @@ enum Turn {
 #[derive(Clone, Debug)]
 pub(super) struct Destage {
     spec: DestageSpec,
-    turn: Turn,
+    turn: MediumTurn,
     /// A piece has been written since a command was served.
     kept_waiting: bool,
     /// When the last read was served: until then it is on the bus, maybe in the future.
@@ -36,7 +36,7 @@ pub(super) struct Destage {
 
 impl Destage {
     pub(super) fn new(spec: &DestageSpec) -> Destage {
-        let turn = Turn::Commands { until: Instant::ZERO };
+        let turn = MediumTurn::Commands { until: Instant::ZERO };
         Destage { spec: *spec, turn, kept_waiting: false, last_read: None }
     }
 
@@ -47,18 +47,18 @@ impl Destage {
 
     /// It is urgent: does it go before the commands, of which there are some or none?
     pub(super) fn goes_first(&mut self, at: Instant, commands: bool) -> bool {
-        if let Turn::Destaging { until } = self.turn
+        if let MediumTurn::Destaging { until } = self.turn
             && at >= until
         {
-            self.turn = Turn::Commands { until: until + self.spec.commands_turn() };
+            self.turn = MediumTurn::Commands { until: until + self.spec.commands_turn() };
         }
-        if let Turn::Commands { until } = self.turn
+        if let MediumTurn::Commands { until } = self.turn
             && at >= until
             && !(self.kept_waiting && commands)
         {
-            self.turn = Turn::Destaging { until: at + self.spec.turn };
+            self.turn = MediumTurn::Destaging { until: at + self.spec.turn };
         }
-        matches!(self.turn, Turn::Destaging { .. })
+        matches!(self.turn, MediumTurn::Destaging { .. })
     }
 
     /// No command is queued: when a piece may be written, with the look-ahead held until `hold`. If it is urgent, the
@@ -67,8 +67,8 @@ impl Destage {
         let last_read = self.last_read.filter(|_| self.spec.idle > Span::ZERO);
         let idle = last_read.map_or(Instant::ZERO, |last| last + self.spec.idle);
         let idle = match self.turn {
-            Turn::Commands { until } if urgent => idle.min(until),
-            Turn::Destaging { .. } if urgent => Instant::ZERO,
+            MediumTurn::Commands { until } if urgent => idle.min(until),
+            MediumTurn::Destaging { .. } if urgent => Instant::ZERO,
             _ => idle,
         };
         hold.map_or(idle, |hold| hold.max(idle))

@@ -7,7 +7,7 @@ use core::ops::Range;
 use blksched::{Instant, SubmitterId};
 
 use super::geometry::Place;
-use super::lane::Lane;
+use super::lane::TrackLane;
 
 /// Dirty sectors in a row, written by one submitter.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Extent {
     /// Where it begins.
     pub(super) place: Place,
     /// That track in hand.
-    pub(super) lane: Lane,
+    pub(super) lane: TrackLane,
     pub(super) submitter: SubmitterId,
     /// Order of arrival.
     pub(super) serial: u64,
@@ -100,7 +100,7 @@ impl Extents {
     }
 
     /// Takes `sectors` sectors off its front at `at`; the rest begins there.
-    pub(super) fn shorten(&mut self, index: usize, sectors: u64, (place, lane): (Place, Lane), at: Instant) {
+    pub(super) fn shorten(&mut self, index: usize, sectors: u64, (place, lane): (Place, TrackLane), at: Instant) {
         self.starts[index] += sectors;
         let extent = self.get_mut(index);
         extent.start += sectors;

@@ -11,7 +11,7 @@
 //! **Costs when wrong**: without skew, a sequential read loses a revolution per track.
 
 use super::divisor::Divisor;
-use super::lane::{Lane, passed};
+use super::lane::{TrackLane, passed};
 use super::zones::{Backwards, Zone, lay_out};
 use crate::HddSpec;
 
@@ -98,21 +98,21 @@ impl Spiral {
 
     /// Where `sector` begins, and its track in hand.
     #[inline]
-    pub(super) fn locate(&self, sector: u64) -> (Place, Lane) {
+    pub(super) fn locate(&self, sector: u64) -> (Place, TrackLane) {
         let spot = self.spot(sector);
         let zone = &self.zones[spot.zone];
         let unrolled = spot.track_at + self.along(&spot, spot.sector);
         let angle = self.revolution.div_rem(unrolled).1 as i32;
         let track = self.track(&spot);
         let lane = match zone.gaps {
-            Some(_) => Lane::NONE,
-            None => Lane::new(zone, sector - spot.sector, spot.track_at, track),
+            Some(_) => TrackLane::NONE,
+            None => TrackLane::new(zone, sector - spot.sector, spot.track_at, track),
         };
         (Place { track, angle, unrolled }, lane)
     }
 
     /// The same of a sector that lies perhaps on a track in hand.
-    pub(super) fn locate_near(&self, sector: u64, lane: &Lane) -> (Place, Lane) {
+    pub(super) fn locate_near(&self, sector: u64, lane: &TrackLane) -> (Place, TrackLane) {
         let Some((unrolled, track)) = lane.begin_of(sector) else { return self.locate(sector) };
         (Place { track, angle: self.revolution.div_rem(unrolled).1 as i32, unrolled }, *lane)
     }

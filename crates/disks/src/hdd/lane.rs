@@ -5,7 +5,7 @@ use super::zones::Zone;
 
 /// One track of the spiral. Of a zone with gaps there is none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(super) struct TrackLane {
     first: u64,
     sectors: u64,
     /// \[ns / 2^32\]
@@ -29,15 +29,15 @@ pub(super) fn passed(along: u64, sector_time: u64, per_track: u64) -> u64 {
     sector
 }
 
-impl Lane {
+impl TrackLane {
     /// No track: it knows nothing.
-    pub(super) const NONE: Lane =
-        Lane { first: 0, sectors: 0, sector_time: 0, begin: 0, reach: 0, track: Track { cylinder: 0, head: 0 } };
+    pub(super) const NONE: TrackLane =
+        TrackLane { first: 0, sectors: 0, sector_time: 0, begin: 0, reach: 0, track: Track { cylinder: 0, head: 0 } };
 
     #[inline]
-    pub(super) fn new(zone: &Zone, first: u64, begin: u64, track: Track) -> Lane {
+    pub(super) fn new(zone: &Zone, first: u64, begin: u64, track: Track) -> TrackLane {
         let (sectors, sector_time) = (zone.per_track.get(), zone.sector_time);
-        Lane { first, sectors, sector_time, begin, reach: (sectors * sector_time) >> 32, track }
+        TrackLane { first, sectors, sector_time, begin, reach: (sectors * sector_time) >> 32, track }
     }
 
     /// Where `sector` begins on the spiral, and its track, if that is this one.
@@ -68,14 +68,14 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use crate::hdd::geometry::Spiral;
-    use crate::hdd::tests_support::{Random, hdd_spec};
+    use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
     #[test]
     fn a_track_in_hand_answers_as_the_spiral_does() {
         for preset in ["ide-2002", "hdd-7200", "sata-2009"] {
             let spec = hdd_spec(preset);
             let spiral = Spiral::new(&spec);
-            let (mut random, mut answers) = (Random(7), 0);
+            let (mut random, mut answers) = (TestRandom(7), 0);
             for _ in 0..20_000 {
                 let sector = random.below(spec.capacity_sectors - 4000);
                 let (place, lane) = spiral.locate(sector);

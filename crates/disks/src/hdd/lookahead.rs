@@ -18,14 +18,16 @@ use blksched::{Instant, Span, SubmitterId};
 
 use super::mechanism::Mechanism;
 use super::segments::{Segment, Segments};
-use crate::{AfterHit, Begins, Counts, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Passing, Reach, Written};
+use crate::{
+    AfterHit, Begins, CountsFrom, Delivered, LookAheadRules, LookAheadSpec, Overwritten, Passing, Reach, WrittenData,
+};
 
 /// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
 
 /// The head is following the spiral, or has stopped at the limit and waits there.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct HeadRun {
     segment: usize,
     owner: SubmitterId,
     /// When the head was, or will be, at `from`.
@@ -42,7 +44,7 @@ struct Run {
 
 /// What a read finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ReadFound {
     /// All of it is in the buffer.
     Whole,
     /// The head is on its way over the rest of it, and behind its last sector at this moment.
@@ -66,7 +68,7 @@ pub(super) struct LookAhead {
     /// Where the last read ended.
     last_end: u64,
     segments: Segments,
-    run: Option<Run>,
+    run: Option<HeadRun>,
 }
 
 impl LookAhead {
@@ -118,7 +120,7 @@ impl LookAhead {
 
     /// What a read of `start..end` that can begin at `at` finds in the look-ahead that is going on; `None` if it has
     /// nothing to do with that.
-    pub(super) fn find(&self, at: Instant, start: &Start, end: u64, mechanism: &Mechanism) -> Option<Found> {
+    pub(super) fn find(&self, at: Instant, start: &Start, end: u64, mechanism: &Mechanism) -> Option<ReadFound> {
         let run = self.run?;
         let reached = run.from + at.since(run.since).as_ns();
         let ahead = start.unrolled.saturating_sub(reached);
@@ -130,10 +132,10 @@ impl LookAhead {
         }
         let behind = mechanism.behind(end - 1).unrolled;
         if end <= run.limit && behind <= reached {
-            return Some(Found::Whole);
+            return Some(ReadFound::Whole);
         }
         let stopped = reached >= mechanism.behind(run.limit - 1).unrolled;
-        (!stopped).then(|| Found::Passing(run.since + Span::from_ns(behind - run.from)))
+        (!stopped).then(|| ReadFound::Passing(run.since + Span::from_ns(behind - run.from)))
     }
 
     /// Has the ring not yet been overwritten at `start`?
@@ -165,7 +167,7 @@ impl LookAhead {
             _ => self.limit(start, last, mechanism),
         };
         let (since, from, sector, returning) = (at, unrolled, end, Span::ZERO);
-        self.run = Some(Run { segment: index, owner, since, from, sector, limit, returning });
+        self.run = Some(HeadRun { segment: index, owner, since, from, sector, limit, returning });
     }
 
     /// The host has taken `start..end` out of the buffer at `at`; reads on further, and starts again if that is worth
@@ -174,7 +176,7 @@ impl LookAhead {
         let limit = self.limit(start, end, mechanism);
         self.last_end = end;
         if self.rules.delivered == Delivered::Dropped {
-            let holds = |run: &Run| start <= run.limit && self.segments.get(run.segment).first <= start;
+            let holds = |run: &HeadRun| start <= run.limit && self.segments.get(run.segment).first <= start;
             let segment = self.run.filter(holds).map(|run| run.segment).or_else(|| self.segment_of(start, end));
             segment.into_iter().for_each(|index| self.delivered(index, end));
         }
@@ -194,13 +196,13 @@ impl LookAhead {
             let read = Span::from_ns(stop.unrolled - run.from);
             let returning = run.returning + read + Span::from_ns(wait as u64);
             let (since, from, sector) = (at + Span::from_ns(wait as u64), place.unrolled, run.limit);
-            *run = Run { since, from, sector, limit, returning, ..*run };
+            *run = HeadRun { since, from, sector, limit, returning, ..*run };
         }
     }
 
     /// Does a read that it finds in the look-ahead that is going on cost what a hit does?
-    pub(super) fn is_hit(&self, found: Found) -> bool {
-        found == Found::Whole || self.rules.passing == Passing::Hit
+    pub(super) fn is_hit(&self, found: ReadFound) -> bool {
+        found == ReadFound::Whole || self.rules.passing == Passing::Hit
     }
 
     /// When a command that is ready at `at` and wants the head elsewhere may have it: not before `least` has been read
@@ -249,7 +251,7 @@ impl LookAhead {
 
     /// The sector and the point of the spiral that a run has come to in `on` \[ns\]; the head is there.
     #[inline]
-    fn came_to(&self, run: &Run, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
+    fn came_to(&self, run: &HeadRun, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
         let reached = run.from + on;
         // Where it stops is looked up only if it can have come so far.
         if on >= mechanism.least_ns(run.limit.saturating_sub(run.sector)) {
@@ -286,7 +288,7 @@ impl LookAhead {
 
     /// `start..end` has been written, and may stay readable.
     pub(super) fn written(&mut self, start: u64, end: u64) {
-        if self.rules.written == Written::Kept && self.run.is_none() {
+        if self.rules.written == WrittenData::Kept && self.run.is_none() {
             let index = self.segments.oldest();
             self.segments.set(index, Segment { first: start, end }.cut_to(self.segment_sectors));
             self.segments.touch(index);
@@ -311,8 +313,8 @@ impl LookAhead {
     /// Where the look-ahead for a read of `start..end` stops.
     fn limit(&self, start: u64, end: u64, mechanism: &Mechanism) -> u64 {
         let from = match self.rules.counts {
-            Counts::Beyond => end,
-            Counts::Whole => start,
+            CountsFrom::Beyond => end,
+            CountsFrom::Whole => start,
         };
         let most = (from + self.rules.most_sectors).max(end).min(self.disk_sectors);
         match self.rules.reach {

@@ -7,7 +7,7 @@
 use blksched::{Instant, Span};
 
 use super::geometry::{Behind, Place, Spiral, Track};
-use super::lane::Lane;
+use super::lane::TrackLane;
 use super::rotation::Platters;
 use super::seek::SeekCurve;
 use super::targets::{Fields, Targets, padded};
@@ -39,7 +39,7 @@ pub(super) struct Mechanism {
     seek: SeekCurve,
     head: Track,
     /// The track on which the last access began.
-    lane: Lane,
+    lane: TrackLane,
     least_sector_time: u64,
     /// The sector behind the last access.
     next_sector: u64,
@@ -59,7 +59,7 @@ impl Mechanism {
             least_sector_time: spiral.least_sector_time(),
             spiral,
             head: Track::default(),
-            lane: Lane::NONE,
+            lane: TrackLane::NONE,
             next_sector: 0,
             resting_since: Instant::NEVER,
         }
@@ -72,12 +72,12 @@ impl Mechanism {
 
     /// The same, and its track in hand.
     #[inline]
-    pub(super) fn locate(&self, sector: u64) -> (Place, Lane) {
+    pub(super) fn locate(&self, sector: u64) -> (Place, TrackLane) {
         self.spiral.locate(sector)
     }
 
     /// The same of a sector that lies perhaps on a track in hand.
-    pub(super) fn locate_near(&self, sector: u64, lane: &Lane) -> (Place, Lane) {
+    pub(super) fn locate_near(&self, sector: u64, lane: &TrackLane) -> (Place, TrackLane) {
         self.spiral.locate_near(sector, lane)
     }
 
@@ -175,7 +175,7 @@ impl Mechanism {
     pub(super) fn access_on(
         &mut self,
         at: Instant,
-        (place, lane): (&Place, &Lane),
+        (place, lane): (&Place, &TrackLane),
         end: u64,
         access: Access,
         data: Span,
@@ -242,13 +242,13 @@ impl Mechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hdd::tests_support::{Random, hdd_spec};
+    use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
     #[test]
     fn the_estimated_costs_are_the_exact_ones_to_some_nanoseconds() {
         let spec = hdd_spec("sata-2009");
         let mut mechanism = Mechanism::new(&spec, 1);
-        let mut random = Random(8);
+        let mut random = TestRandom(8);
         let (mut all, mut off) = (0, 0);
         for round in 0..200u64 {
             let at = Instant::from_ns(random.below(1 << 40));
@@ -269,7 +269,7 @@ mod tests {
                 off += u32::from((exact - estimate).abs() > 16.0);
             }
             let sector = round * 4_000_000;
-            let begin = (&mechanism.place(sector), &Lane::NONE);
+            let begin = (&mechanism.place(sector), &TrackLane::NONE);
             mechanism.access_on(at, begin, sector + 1, Access::Read, Span::ZERO);
         }
         assert!(all == 6_400 && off <= 2, "{off} of {all}");
@@ -282,7 +282,7 @@ mod tests {
         let mut at = Instant::ZERO;
         let mut rotation = Span::ZERO;
         for piece in 0..1_000u64 {
-            let begin = (&mechanism.place(piece * 100), &Lane::NONE);
+            let begin = (&mechanism.place(piece * 100), &TrackLane::NONE);
             let accessed = mechanism.access_on(at, begin, (piece + 1) * 100, Access::Write, Span::ZERO);
             at = accessed.until;
             if piece > 0 {

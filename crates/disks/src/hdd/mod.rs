@@ -17,7 +17,7 @@ use blksched::{Command, Instant, Op, Span, SubmitterId};
 use crate::disk::admit;
 use crate::endings::Endings;
 use crate::stint::Stints;
-use crate::{DestageSpec, Disk, Facts, Finished, HddSpec, Ledger, Outcome, Stint};
+use crate::{CommandOutcome, DestageSpec, Disk, Facts, Finished, HddSpec, Ledger, Stint};
 
 mod decide;
 mod destage;
@@ -45,7 +45,7 @@ use lookahead::LookAhead;
 use mechanism::Mechanism;
 use ncq::Queue;
 use serve::overhead;
-use wire::{Case, Wire};
+use wire::{Wire, WireCase};
 use write_cache::WriteCache;
 
 /// The part of the disk that works: one medium, one head at a time.
@@ -74,7 +74,7 @@ struct Dirty {
 
 /// A command that cannot end before something has been drained.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingCommand {
     command: Command,
     /// Decoded.
     ready: Instant,
@@ -89,9 +89,9 @@ pub(crate) struct Hdd {
     cache: Option<WriteCache>,
     destage: Destage,
     /// Writes without room and queued flushes, oldest first.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingCommand>,
     /// A flush that lets nothing else happen.
-    exclusive: Option<Waiting>,
+    exclusive: Option<WaitingCommand>,
     /// What came after it, oldest first.
     held: VecDeque<Command>,
     /// When the last read ended that went on where another had ended.
@@ -142,9 +142,9 @@ impl Hdd {
     /// Takes a command in; nothing keeps it at the door.
     fn begin(&mut self, now: Instant, command: Command) {
         let outcome = admit(&self.facts, 0, &command);
-        let case = if self.wire.tells_cases_apart() { self.case_of(now, &command) } else { Case::Other };
+        let case = if self.wire.tells_cases_apart() { self.case_of(now, &command) } else { WireCase::Other };
         let ready = self.wire.decode(now, case, self.unfinished() > 1);
-        if outcome != Outcome::Ok {
+        if outcome != CommandOutcome::Ok {
             let service = overhead(now, ready);
             return self.endings.add(Finished { rq: command.rq, at: ready, outcome, service }, None);
         }

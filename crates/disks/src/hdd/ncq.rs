@@ -13,7 +13,7 @@
 use blksched::{Command, Instant, Op, Span};
 
 use super::geometry::Place;
-use super::lane::Lane;
+use super::lane::TrackLane;
 use super::mechanism::{Access, Mechanism};
 use super::targets::{Targets, cheapest, padded};
 use crate::{NcqSpec, QueueOrder};
@@ -25,7 +25,7 @@ pub(super) struct Queued {
     /// Where it begins.
     pub(super) place: Place,
     /// That track in hand.
-    pub(super) lane: Lane,
+    pub(super) lane: TrackLane,
     pub(super) arrived: Instant,
     /// Decoded.
     pub(super) ready: Instant,
@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
     use crate::hdd::mechanism::Accessed;
-    use crate::hdd::tests_support::{Random, hdd_spec};
+    use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
     /// The plain way: in the order of their age, each cost by itself.
     struct Plain {
@@ -286,7 +286,7 @@ mod tests {
             let (mut queue, mut plain) =
                 (Queue::new(Some(&ncq), spec.capacity_sectors), Plain { queued: Vec::new(), spec: ncq });
             let mut mechanism = Mechanism::new(&spec, seed);
-            let (mut random, mut at) = (Random(seed), Instant::ZERO);
+            let (mut random, mut at) = (TestRandom(seed), Instant::ZERO);
             // How many choices were made among several, and how many of them for a stream.
             let (mut choices, mut streams) = (0, 0);
             for nth in 0..30_000_u32 {

@@ -127,7 +127,7 @@ fn between(points: &[(u32, Span)], cylinders: u32) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hdd::tests_support::{Random, hdd_spec};
+    use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
     const CYLINDERS: i32 = 60_001;
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_mean_over_random_pairs_is_near_the_configured_average() {
         let (curve, spec) = (curve(), hdd_spec("ide-2002").seek);
-        let mut random = Random(1);
+        let mut random = TestRandom(1);
         let mut place = || random.below(CYLINDERS as u64) as i32;
         let pairs = 200_000u64;
         let total: u64 = (0..pairs).map(|_| curve.move_ns((place() - place()).abs(), true) as u64).sum();

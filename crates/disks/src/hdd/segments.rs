@@ -162,7 +162,7 @@ impl Segments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hdd::tests_support::Random;
+    use crate::hdd::tests_support::TestRandom;
 
     /// The plain way: all looked at, and the number of its last use with each.
     struct Plain {
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_coarse_look_and_the_list_answer_as_the_plain_way_does() {
         for (count, sectors) in [(1, 1 << 20), (7, 1 << 28), (16, 1 << 40)] {
-            let mut random = Random(u64::from(count));
+            let mut random = TestRandom(u64::from(count));
             let mut segments = Segments::new(count, sectors);
             let mut plain = Plain { all: vec![(Segment::EMPTY, 0); count as usize], uses: 0 };
             let mut found = 0;

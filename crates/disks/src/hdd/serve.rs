@@ -2,17 +2,17 @@
 
 use blksched::{Command, Instant, Op, Span};
 
-use super::lookahead::{Found, LookAhead, Start};
+use super::lookahead::{LookAhead, ReadFound, Start};
 use super::mechanism::{Access, Accessed};
 use super::ncq::Queued;
-use super::wire::Case;
+use super::wire::WireCase;
 use super::write_cache::WriteCache;
-use super::{Dirty, HEAD, Hdd, Medium, Waiting};
-use crate::{Activity, Finished, FlushMode, Outcome, Work};
+use super::{Dirty, HEAD, Hdd, Medium, WaitingCommand};
+use crate::{Activity, CommandOutcome, Finished, FlushMode, StintWork};
 
 impl Hdd {
     /// What a command that arrives at `now` will turn out to be.
-    pub(super) fn case_of(&self, now: Instant, command: &Command) -> Case {
+    pub(super) fn case_of(&self, now: Instant, command: &Command) -> WireCase {
         let (start, end) = range(command);
         match command.op {
             Op::Read => {
@@ -22,13 +22,17 @@ impl Hdd {
                     ahead.holds(ahead.segment_of(start, end), end)
                         || ahead.find(now, &begin, end, &self.mechanism).is_some_and(|found| ahead.is_hit(found))
                 };
-                if dirty || self.look_ahead.as_ref().is_some_and(found) { Case::ReadHit } else { Case::ReadMiss }
+                if dirty || self.look_ahead.as_ref().is_some_and(found) {
+                    WireCase::ReadHit
+                } else {
+                    WireCase::ReadMiss
+                }
             }
             Op::Write | Op::WriteZeroes => match &self.cache {
-                Some(cache) if !command.fua && cache.fits(command.sectors) => Case::WriteHit,
-                _ => Case::WriteMiss,
+                Some(cache) if !command.fua && cache.fits(command.sectors) => WireCase::WriteHit,
+                _ => WireCase::WriteMiss,
             },
-            Op::Flush | Op::Discard => Case::Other,
+            Op::Flush | Op::Discard => WireCase::Other,
         }
     }
 
@@ -59,7 +63,7 @@ impl Hdd {
                 if self.waiting.is_empty() && cache.has_room(command.sectors) {
                     self.cache_write(now, ready, command);
                 } else {
-                    self.wait_for_room(now, Waiting { command, ready });
+                    self.wait_for_room(now, WaitingCommand { command, ready });
                 }
             }
             _ => {
@@ -77,8 +81,8 @@ impl Hdd {
             return self.end_at(ready, &command, overhead(now, ready), None);
         }
         match self.cache.as_ref().map(WriteCache::flush_mode) {
-            Some(FlushMode::Alone) => self.flush_alone(now, Waiting { command, ready }),
-            _ => self.wait_for_room(now, Waiting { command, ready }),
+            Some(FlushMode::Alone) => self.flush_alone(now, WaitingCommand { command, ready }),
+            _ => self.wait_for_room(now, WaitingCommand { command, ready }),
         }
     }
 
@@ -127,16 +131,19 @@ impl Hdd {
             }
             let begin = Start { sector: start, unrolled: place.unrolled };
             match ahead.find(at, &begin, end, &self.mechanism) {
-                Some(Found::Whole) => return self.buffer_hit(begun, at, &command),
-                Some(Found::Passing(until)) => return self.pass(at, until, overhead, &command),
+                Some(ReadFound::Whole) => return self.buffer_hit(begun, at, &command),
+                Some(ReadFound::Passing(until)) => return self.pass(at, until, overhead, &command),
                 None => {
                     let free = self.head_free(at);
                     // While it waits, the head may come over it.
                     if free > at
                         && let Some(found) = ahead.find(free, &begin, end, &self.mechanism)
                     {
-                        let until =
-                            if let Found::Passing(until) = found { until } else { ahead.passed(end, &self.mechanism) };
+                        let until = if let ReadFound::Passing(until) = found {
+                            until
+                        } else {
+                            ahead.passed(end, &self.mechanism)
+                        };
                         return self.pass(at, until, overhead, &command);
                     }
                     at = free;
@@ -196,7 +203,7 @@ impl Hdd {
         self.wake = accessed.until;
         // Nothing else can have the head while the command is decoded.
         let begun = Instant::from_ns(at.as_ns() - overhead.as_ns());
-        self.stints.note(HEAD, Work::Command(command.rq), begun, accessed.until);
+        self.stints.note(HEAD, StintWork::Command(command.rq), begun, accessed.until);
         let end = match command.op {
             Op::Read => {
                 let from = at + accessed.activity.positioning();
@@ -240,7 +247,7 @@ impl Hdd {
         let end_cost = self.wire.end_cost(command.op);
         let (at, service) = (at + end_cost, Activity { overhead: service.overhead + end_cost, ..service });
         self.ledger.charge(command.submitter, &service);
-        self.endings.add(Finished { rq: command.rq, at, outcome: Outcome::Ok, service }, dirty);
+        self.endings.add(Finished { rq: command.rq, at, outcome: CommandOutcome::Ok, service }, dirty);
     }
 
     fn forget_read_data(&mut self, at: Instant, start: u64, end: u64) {

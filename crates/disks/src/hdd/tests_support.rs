@@ -11,9 +11,9 @@ pub(crate) fn hdd_spec(preset: &str) -> HddSpec {
 }
 
 /// A small generator for test inputs (xorshift64*).
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct TestRandom(pub(crate) u64);
 
-impl Random {
+impl TestRandom {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -26,7 +26,7 @@ pub(super) struct Wire {
 
 /// What a command turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum WireCase {
     /// A read of what is in the buffer, or just passing under the head.
     ReadHit,
     ReadMiss,
@@ -50,9 +50,9 @@ impl Wire {
     }
 
     /// Decodes a command that arrives at `now`; it can be worked on from the answer on.
-    pub(super) fn decode(&mut self, now: Instant, case: Case, others_in_flight: bool) -> Instant {
+    pub(super) fn decode(&mut self, now: Instant, case: WireCase, others_in_flight: bool) -> Instant {
         let cost = if others_in_flight { self.overhead.queued } else { self.cost_of(case) };
-        self.after_write = matches!(case, Case::WriteHit | Case::WriteMiss);
+        self.after_write = matches!(case, WireCase::WriteHit | WireCase::WriteMiss);
         self.decoder_free = now.max(self.decoder_free) + cost;
         self.decoder_free
     }
@@ -63,15 +63,15 @@ impl Wire {
     }
 
     /// What a command costs that finds the drive idle.
-    fn cost_of(&self, case: Case) -> Span {
+    fn cost_of(&self, case: WireCase) -> Span {
         let Some(cases) = &self.overhead.cases else { return self.overhead.command };
         let costs = if self.after_write { &cases.after_write } else { &cases.after_read };
         match case {
-            Case::ReadHit => costs.read_hit,
-            Case::ReadMiss => costs.read_miss,
-            Case::WriteHit => costs.write_hit,
-            Case::WriteMiss => costs.write_miss,
-            Case::Other => self.overhead.command,
+            WireCase::ReadHit => costs.read_hit,
+            WireCase::ReadMiss => costs.read_miss,
+            WireCase::WriteHit => costs.write_hit,
+            WireCase::WriteMiss => costs.write_miss,
+            WireCase::Other => self.overhead.command,
         }
     }
 

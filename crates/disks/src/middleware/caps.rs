@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op};
 
-use crate::{CapSpec, CapsSpec, Disk, Facts, Finished, Trace};
+use crate::{CapSpec, CapsSpec, CommandTrace, Disk, Facts, Finished};
 
 /// A disk whose commands are let through by rate.
 pub(crate) struct Caps {
@@ -119,7 +119,7 @@ impl Disk for Caps {
 
     as_inside!();
 
-    fn trace(&self) -> Option<&Trace> {
+    fn trace(&self) -> Option<&CommandTrace> {
         self.inner.trace()
     }
 }

@@ -6,7 +6,7 @@
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{DelaySpec, Disk, Facts, Finished, Trace};
+use crate::{CommandTrace, DelaySpec, Disk, Facts, Finished};
 
 /// A disk whose commands end later.
 pub(crate) struct Delay {
@@ -69,7 +69,7 @@ impl Disk for Delay {
 
     as_inside!();
 
-    fn trace(&self) -> Option<&Trace> {
+    fn trace(&self) -> Option<&CommandTrace> {
         self.inner.trace()
     }
 }

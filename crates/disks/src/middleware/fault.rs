@@ -8,7 +8,7 @@
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{Disk, Facts, FaultAction, FaultSpec, Finished, IoError, Outcome, Trace};
+use crate::{CommandOutcome, CommandTrace, Disk, Facts, FaultAction, FaultSpec, Finished, IoError};
 
 /// A fault and how often it has been met.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Disk for Faults {
         let action = self.faults.iter_mut().find_map(|fault| fault.meets(&command).then_some(fault.spec));
         match action {
             Some(FaultSpec { action: FaultAction::Fail, after, .. }) => {
-                let outcome = Outcome::Failed(IoError::Medium);
+                let outcome = CommandOutcome::Failed(IoError::Medium);
                 self.hold(Finished { rq: command.rq, at: now + after, outcome, service: Default::default() });
             }
             Some(FaultSpec { action: FaultAction::Slow, after, .. }) => {
@@ -101,7 +101,7 @@ impl Disk for Faults {
 
     as_inside!();
 
-    fn trace(&self) -> Option<&Trace> {
+    fn trace(&self) -> Option<&CommandTrace> {
         self.inner.trace()
     }
 }

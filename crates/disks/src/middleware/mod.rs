@@ -33,4 +33,4 @@ mod tracer;
 pub(crate) use caps::Caps;
 pub(crate) use delay::Delay;
 pub(crate) use fault::Faults;
-pub use tracer::{Record, Trace, Tracer};
+pub use tracer::{CommandRecord, CommandTrace, Tracer};

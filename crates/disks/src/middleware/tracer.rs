@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{Activity, Disk, Facts, Finished, Outcome};
+use crate::{Activity, CommandOutcome, Disk, Facts, Finished};
 
 /// One command and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct CommandRecord {
     /// What was asked.
     pub command: Command,
     /// When it was asked.
@@ -19,22 +19,22 @@ pub struct Record {
     /// When it was done.
     pub ended: Instant,
     /// Whether it worked.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// The disk's own work for it.
     pub service: Activity,
 }
 
 /// The last commands, oldest first.
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub struct CommandTrace {
     capacity: usize,
-    records: VecDeque<Record>,
+    records: VecDeque<CommandRecord>,
     seen: u64,
 }
 
-impl Trace {
+impl CommandTrace {
     /// The records that are kept, in order of completion.
-    pub fn records(&self) -> impl ExactSizeIterator<Item = &Record> {
+    pub fn records(&self) -> impl ExactSizeIterator<Item = &CommandRecord> {
         self.records.iter()
     }
 
@@ -43,7 +43,7 @@ impl Trace {
         self.seen
     }
 
-    fn push(&mut self, record: Record) {
+    fn push(&mut self, record: CommandRecord) {
         if self.records.len() == self.capacity {
             self.records.pop_front();
         }
@@ -57,7 +57,7 @@ pub struct Tracer {
     inner: Box<dyn Disk>,
     /// By request index.
     on_way: Vec<Option<(Instant, Command)>>,
-    trace: Trace,
+    trace: CommandTrace,
 }
 
 impl Tracer {
@@ -67,7 +67,7 @@ impl Tracer {
     /// If `capacity` is 0.
     pub fn new(inner: Box<dyn Disk>, capacity: u32) -> Tracer {
         assert!(capacity > 0, "a tracer that keeps nothing");
-        let trace = Trace { capacity: capacity as usize, records: VecDeque::new(), seen: 0 };
+        let trace = CommandTrace { capacity: capacity as usize, records: VecDeque::new(), seen: 0 };
         Tracer { inner, on_way: Vec::new(), trace }
     }
 }
@@ -94,7 +94,7 @@ impl Disk for Tracer {
         let finished = self.inner.finish(now)?;
         let Finished { rq, at, outcome, service } = finished;
         if let Some((started, command)) = self.on_way[rq.index()].take() {
-            self.trace.push(Record { command, started, ended: at, outcome, service });
+            self.trace.push(CommandRecord { command, started, ended: at, outcome, service });
         }
         Some(finished)
     }
@@ -105,7 +105,7 @@ impl Disk for Tracer {
 
     as_inside!();
 
-    fn trace(&self) -> Option<&Trace> {
+    fn trace(&self) -> Option<&CommandTrace> {
         Some(&self.trace)
     }
 }

@@ -5,7 +5,7 @@ use core::ops::ControlFlow;
 use blksched::{Instant, Op, Span};
 
 use super::ProbeError;
-use super::session::{Random, Session, Step, Timed};
+use super::session::{ProbeStep, Random, Session, Timed};
 use super::target::{Modelled, ProbeAccess, ProbeClock};
 use super::value::demerit;
 use crate::DiskSpec;
@@ -31,10 +31,10 @@ impl HeldBack {
 }
 
 /// A load's name, how deep it goes, and its steps.
-struct Load {
+struct HeldBackLoad {
     name: &'static str,
     depth: u32,
-    steps: Vec<Step>,
+    steps: Vec<ProbeStep>,
     /// What a step takes, in random reads.
     each: f64,
 }
@@ -88,27 +88,27 @@ fn rest_s(session: &Session<'_>) -> f64 {
 
 /// The places of a `draw`; sizes, which reads are far ones, and which part of the disk is fast or slow, are the same in
 /// every draw, or these alone would tell two draws apart.
-fn loads(session: &Session<'_>, draw: u64) -> Vec<Load> {
+fn loads(session: &Session<'_>, draw: u64) -> Vec<HeldBackLoad> {
     let facts = session.facts();
     let many = |count: u64| 0..session.held(count);
     let (sectors, access) = (facts.sectors, facts.access);
     let most = u64::from(facts.max_sectors);
     let (mut random, mut pattern) = (Random::new(SEED + draw), Random::new(SEED));
     let anywhere = |random: &mut Random, size: u64| random.below((sectors - size) / 8) * 8;
-    let read = |start: u64, sectors: u64| Step { op: Op::Read, start, sectors: sectors as u32 };
+    let read = |start: u64, sectors: u64| ProbeStep { op: Op::Read, start, sectors: sectors as u32 };
     let mut loads = Vec::new();
     let steps = many(800).map(|_| read(anywhere(&mut random, 8), 8)).collect();
-    loads.push(Load { name: "random reads of 4 KiB", depth: 1, steps, each: 1.0 });
+    loads.push(HeldBackLoad { name: "random reads of 4 KiB", depth: 1, steps, each: 1.0 });
     // Waits behind others differ most, so most of them are needed.
     let steps = many(3200).map(|_| read(anywhere(&mut random, 8), 8)).collect();
-    loads.push(Load { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps, each: CHOSEN });
+    loads.push(HeldBackLoad { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps, each: CHOSEN });
     let area = anywhere(&mut pattern, sectors / 90);
     let near = |random: &mut Random, pattern: &mut Random| {
         let size = (8 << pattern.below(7)).min(most);
         read(area + random.below(sectors / 100 / 8) * 8, size)
     };
     let steps = many(1000).map(|_| near(&mut random, &mut pattern)).collect();
-    loads.push(Load { name: "reads of 4 to 256 KiB in a hundredth of the disk", depth: 1, steps, each: 0.5 });
+    loads.push(HeldBackLoad { name: "reads of 4 to 256 KiB in a hundredth of the disk", depth: 1, steps, each: 0.5 });
     let mut at = anywhere(&mut pattern, sectors / 90) + random.below(NEARBY.min(sectors / 100 / 8)) * 8;
     let mut stream = || {
         if pattern.below(8) == 0 {
@@ -118,10 +118,11 @@ fn loads(session: &Session<'_>, draw: u64) -> Vec<Load> {
         read(at, 128)
     };
     let steps = many(2400).map(|_| stream()).collect();
-    loads.push(Load { name: "a stream of 64 KiB, one read in eight elsewhere", depth: 1, steps, each: 0.25 });
+    loads.push(HeldBackLoad { name: "a stream of 64 KiB, one read in eight elsewhere", depth: 1, steps, each: 0.25 });
     if access == ProbeAccess::Destroy {
-        let steps = many(3000).map(|_| Step { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
-        loads.push(Load { name: "random writes of 4 KiB, 4 at a time", depth: 4, steps, each: CHOSEN });
+        let steps =
+            many(3000).map(|_| ProbeStep { op: Op::Write, start: anywhere(&mut random, 8), sectors: 8 }).collect();
+        loads.push(HeldBackLoad { name: "random writes of 4 KiB, 4 at a time", depth: 4, steps, each: CHOSEN });
     }
     loads
 }
@@ -139,7 +140,7 @@ fn into(session: &mut Session<'_>, draw: u64, measured: &mut Measurements) -> Re
     session.rest(Span::from_ns((rest_s(session) * 1e9) as u64));
     let clock = session.facts().clock;
     let loads = loads(session, draw);
-    let weight = |load: &Load| load.steps.len() as f64 * load.each;
+    let weight = |load: &HeldBackLoad| load.steps.len() as f64 * load.each;
     for (nth, load) in loads.iter().enumerate() {
         let part = LEFT * weight(load) / loads[nth..].iter().map(weight).sum::<f64>();
         let (begun, until) = (session.elapsed(), session.part_of_left(part));
@@ -165,7 +166,7 @@ fn repeat(session: &mut Session<'_>, draw: u64, measured: &Measurements) -> Resu
     pairs.map(|(load, (_, took))| run(session, Instant::NEVER, load.depth, &load.steps[..took.len()])).collect()
 }
 
-fn run(session: &mut Session<'_>, until: Instant, depth: u32, steps: &[Step]) -> Result<Vec<f64>, ProbeError> {
+fn run(session: &mut Session<'_>, until: Instant, depth: u32, steps: &[ProbeStep]) -> Result<Vec<f64>, ProbeError> {
     session.rest(Span::from_ms(100));
     Ok(latencies(&session.closed_loop_until(until, depth, steps.iter().copied())?))
 }

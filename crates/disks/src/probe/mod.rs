@@ -21,9 +21,9 @@ mod turning;
 mod value;
 
 pub use held_back::HeldBack;
-pub use session::{Progress, Session};
-pub use target::{Ended, Modelled, ProbeAccess, ProbeClock, Target, TargetFacts};
-pub use traced::{Fit, Traced, fit_trace};
+pub use session::{ProbeProgress, Session};
+pub use target::{CommandEnded, Modelled, ProbeAccess, ProbeClock, Target, TargetFacts};
+pub use traced::{TraceFit, Traced, fit_trace};
 pub use value::{Measured, demerit};
 
 use crate::DiskSpec;
@@ -56,7 +56,7 @@ impl core::error::Error for ProbeError {}
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ProbeOutcome {
     /// The disk's file.
     pub toml: String,
     /// What it says.
@@ -70,7 +70,7 @@ pub struct Outcome {
     pub took: Span,
 }
 
-impl Outcome {
+impl ProbeOutcome {
     /// The mean over the parts kept back of their demerit figures, as part of the measured means.
     pub fn error(&self) -> Option<f64> {
         let count = self.held_back.len();
@@ -87,8 +87,8 @@ pub fn measure(
     target: &mut dyn Target,
     limit: Span,
     seed: u64,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Outcome, ProbeError> {
+    progress: &mut dyn FnMut(ProbeProgress) -> ControlFlow<()>,
+) -> Result<ProbeOutcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
     let (mut found, mut stopped) = probe(&mut session)?;
     // Time was kept for it; a user who interrupts wants no more. Before the model is made: that takes a processor's
@@ -104,40 +104,40 @@ pub fn measure(
     let spec = read_back(&toml)?;
     let held_back = held_back::predict(&spec, parts, &session);
     let toml = text::with_error(&toml, &held_back) + &text::validated(&held_back);
-    Ok(Outcome { toml, spec, held_back, stopped, took: session.elapsed() })
+    Ok(ProbeOutcome { toml, spec, held_back, stopped, took: session.elapsed() })
 }
 
 /// What was found out.
-enum Found {
+enum ProbeFound {
     Nothing,
-    Turning(Box<turning::Findings>),
+    Turning(Box<turning::TurningFindings>),
     /// With what stands before it in the file.
-    Flash(String, Box<flash::Findings>),
+    Flash(String, Box<flash::FlashFindings>),
 }
 
-impl Found {
+impl ProbeFound {
     /// The file of what it is made of.
     fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         match self {
-            Found::Nothing => text::null(session.facts()),
-            Found::Turning(found) => found.toml(session, stopped),
-            Found::Flash(note, found) => format!("{note}{}", found.toml(session, stopped)),
+            ProbeFound::Nothing => text::null(session.facts()),
+            ProbeFound::Turning(found) => found.toml(session, stopped),
+            ProbeFound::Flash(note, found) => format!("{note}{}", found.toml(session, stopped)),
         }
     }
 }
 
 /// What it is made of, and why that is not all, if so. What is as slow as a disk that turns, but shows no revolution (a
 /// busy virtual disk, a card), is measured as flash, and the file says so.
-fn probe(session: &mut Session<'_>) -> Result<(Found, Option<ProbeError>), ProbeError> {
+fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;
     if usual < NOTHING_NS {
-        return Ok((Found::Nothing, None));
+        return Ok((ProbeFound::Nothing, None));
     }
     held_back::plan(session, usual);
     if usual > TURNS_NS {
         match turning::probe(session) {
-            Ok((found, stopped)) => return Ok((Found::Turning(Box::new(found)), stopped)),
+            Ok((found, stopped)) => return Ok((ProbeFound::Turning(Box::new(found)), stopped)),
             Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {
                 let ms = usual / 1e6;
                 return Err(ProbeError::Unclear(format!(
@@ -155,7 +155,7 @@ fn probe(session: &mut Session<'_>) -> Result<(Found, Option<ProbeError>), Probe
         }
     }
     let (found, stopped) = flash::probe(session)?;
-    Ok((Found::Flash(note, Box::new(found)), stopped))
+    Ok((ProbeFound::Flash(note, Box::new(found)), stopped))
 }
 
 /// What a random read takes in the median \[ns\].

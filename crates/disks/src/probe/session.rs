@@ -22,12 +22,12 @@ pub struct Session<'t> {
     held_scale: f64,
     /// Of the limit the part that is kept for what is held back.
     kept: Span,
-    progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &'t mut dyn FnMut(ProbeProgress) -> ControlFlow<()>,
 }
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ProbeProgress {
     /// What is being measured.
     pub stage: &'static str,
     /// Since the beginning.
@@ -52,7 +52,7 @@ impl Timed {
 
 /// A step of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ProbeStep {
     pub(super) op: Op,
     pub(super) start: u64,
     pub(super) sectors: u32,
@@ -66,7 +66,7 @@ impl<'t> Session<'t> {
         target: &'t mut dyn Target,
         seed: u64,
         limit: Span,
-        progress: &'t mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &'t mut dyn FnMut(ProbeProgress) -> ControlFlow<()>,
     ) -> Session<'t> {
         let (facts, began) = (target.facts(), target.now());
         let scale = (limit.as_secs_f64() / 300.0).clamp(0.5, 2.0);
@@ -135,7 +135,7 @@ impl<'t> Session<'t> {
     }
 
     fn tick(&mut self) -> Result<(), ProbeError> {
-        let progress = Progress { stage: self.stage, elapsed: self.elapsed(), limit: self.limit };
+        let progress = ProbeProgress { stage: self.stage, elapsed: self.elapsed(), limit: self.limit };
         match (self.progress)(progress) {
             ControlFlow::Continue(()) if progress.elapsed > self.limit.saturating_sub(self.kept) => {
                 Err(ProbeError::TimeIsUp)
@@ -213,7 +213,7 @@ impl<'t> Session<'t> {
     pub(super) fn closed_loop(
         &mut self,
         depth: u32,
-        steps: impl IntoIterator<Item = Step>,
+        steps: impl IntoIterator<Item = ProbeStep>,
     ) -> Result<Vec<Timed>, ProbeError> {
         self.closed_loop_until(Instant::NEVER, depth, steps)
     }
@@ -223,7 +223,7 @@ impl<'t> Session<'t> {
         &mut self,
         until: Instant,
         depth: u32,
-        steps: impl IntoIterator<Item = Step>,
+        steps: impl IntoIterator<Item = ProbeStep>,
     ) -> Result<Vec<Timed>, ProbeError> {
         let mut steps = steps.into_iter().fuse();
         let depth = depth.clamp(1, self.facts.depth);
@@ -233,7 +233,7 @@ impl<'t> Session<'t> {
         loop {
             while let Some(&slot) = free.last()
                 && self.target.now() < until
-                && let Some(Step { op, start, sectors }) = steps.next()
+                && let Some(ProbeStep { op, start, sectors }) = steps.next()
             {
                 free.pop();
                 let start = self.aligned(start, sectors);
@@ -260,8 +260,8 @@ impl<'t> Session<'t> {
     /// `first` is used up.
     pub(super) fn two_loops(
         &mut self,
-        first: (u32, &mut dyn Iterator<Item = Step>),
-        second: (u32, &mut dyn Iterator<Item = Step>),
+        first: (u32, &mut dyn Iterator<Item = ProbeStep>),
+        second: (u32, &mut dyn Iterator<Item = ProbeStep>),
     ) -> Result<[Vec<Timed>; 2], ProbeError> {
         let depth = (first.0 + second.0).min(self.facts.depth);
         let first_depth = first.0.min(depth);
@@ -270,7 +270,7 @@ impl<'t> Session<'t> {
         let mut left = 0;
         for slot in 0..depth {
             let which = usize::from(slot >= first_depth);
-            let source: &mut dyn Iterator<Item = Step> = if which == 0 { first.1 } else { second.1 };
+            let source: &mut dyn Iterator<Item = ProbeStep> = if which == 0 { first.1 } else { second.1 };
             left += self.next_of(slot, source, &mut done[which], &mut under_way)?;
         }
         let mut over = false;
@@ -283,7 +283,7 @@ impl<'t> Session<'t> {
                 over = true;
                 continue;
             }
-            let source: &mut dyn Iterator<Item = Step> = if which == 0 { first.1 } else { second.1 };
+            let source: &mut dyn Iterator<Item = ProbeStep> = if which == 0 { first.1 } else { second.1 };
             let more = self.next_of(ended.slot, source, &mut done[which], &mut under_way)?;
             over = which == 0 && more == 0;
             left += more;
@@ -295,11 +295,11 @@ impl<'t> Session<'t> {
     fn next_of(
         &mut self,
         slot: u32,
-        source: &mut dyn Iterator<Item = Step>,
+        source: &mut dyn Iterator<Item = ProbeStep>,
         done: &mut Vec<Timed>,
         under_way: &mut [usize],
     ) -> Result<usize, ProbeError> {
-        let Some(Step { op, start, sectors }) = source.next() else { return Ok(0) };
+        let Some(ProbeStep { op, start, sectors }) = source.next() else { return Ok(0) };
         let start = self.aligned(start, sectors);
         let begun = self.hand_over(slot, op, start, sectors)?;
         under_way[slot as usize] = done.len();

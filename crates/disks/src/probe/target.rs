@@ -24,7 +24,7 @@ pub trait Target {
     ///
     /// # Errors
     /// If it failed.
-    fn wait(&mut self) -> Result<Ended, String>;
+    fn wait(&mut self) -> Result<CommandEnded, String>;
 
     /// Lets time pass with nothing under way.
     fn rest(&mut self, until: Instant);
@@ -69,7 +69,7 @@ pub enum ProbeAccess {
 
 /// A command has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandEnded {
     /// Which.
     pub slot: u32,
     /// When.
@@ -120,12 +120,12 @@ impl Target for Modelled {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<Ended, String> {
+    fn wait(&mut self) -> Result<CommandEnded, String> {
         loop {
             let then = self.disk.next().ok_or("nothing is under way")?;
             if let Some(finished) = self.disk.finish(then) {
                 self.now = finished.at;
-                return Ok(Ended { slot: finished.rq.index() as u32, at: finished.at });
+                return Ok(CommandEnded { slot: finished.rq.index() as u32, at: finished.at });
             }
         }
     }

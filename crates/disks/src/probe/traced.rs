@@ -46,7 +46,7 @@ impl Traced {
 
 /// What came out of a trace.
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct TraceFit {
     /// The disk's file.
     pub toml: String,
     /// What it says.
@@ -61,7 +61,7 @@ pub struct Fit {
 const LEAST: usize = 200;
 
 /// What is drawn from a trace.
-struct Seen {
+struct TraceSeen {
     /// Beyond the last sector that was touched.
     sectors: u64,
     deepest: u32,
@@ -83,7 +83,7 @@ struct Seen {
 ///
 /// # Errors
 /// If they are too few.
-pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeError> {
+pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<TraceFit, ProbeError> {
     commands.retain(|command| matches!(command.op, Op::Read | Op::Write) && command.sectors > 0);
     // Of those dispatched at one moment the first to end was the first.
     commands.sort_by_key(|command| (command.issued, command.completed, command.start));
@@ -138,7 +138,7 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<Fit, ProbeErro
         }
     }
     let held_back = Some(replay(&spec, &commands, held));
-    Ok(Fit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
+    Ok(TraceFit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
 }
 
 /// How many were with the device at once.
@@ -154,8 +154,8 @@ fn deepest(commands: &[Traced]) -> u32 {
     deepest as u32
 }
 
-fn look(commands: &[Traced]) -> Seen {
-    let mut seen = Seen {
+fn look(commands: &[Traced]) -> TraceSeen {
+    let mut seen = TraceSeen {
         sectors: 0,
         deepest: 1,
         largest: 8,
@@ -200,7 +200,7 @@ fn look(commands: &[Traced]) -> Seen {
     seen
 }
 
-impl Seen {
+impl TraceSeen {
     /// How many small commands were alone with the device.
     fn alone(&self) -> usize {
         self.reads.len() + self.next.len() + self.writes.len()
@@ -263,7 +263,7 @@ fn quantile(times: &mut [f64], share: f64) -> Measured {
 /// Speeds that disks turn at \[rpm\].
 const SPEEDS: [f64; 5] = [5_400.0, 5_900.0, 7_200.0, 10_000.0, 15_000.0];
 
-fn turning(name: &str, seen: &mut Seen, unknown: &mut Vec<String>) -> String {
+fn turning(name: &str, seen: &mut TraceSeen, unknown: &mut Vec<String>) -> String {
     // Near each other, reads take hardly more than between nothing and a revolution.
     let spread = quantile(&mut seen.near, 0.95).value - quantile(&mut seen.near, 0.05).value;
     let off = |speed: &&f64| (60e9 / **speed * 0.9 - spread).abs();
@@ -326,7 +326,7 @@ fn turning(name: &str, seen: &mut Seen, unknown: &mut Vec<String>) -> String {
     out
 }
 
-fn flash(name: &str, seen: &mut Seen, unknown: &mut Vec<String>) -> String {
+fn flash(name: &str, seen: &mut TraceSeen, unknown: &mut Vec<String>) -> String {
     let mut alone = seen.reads.clone();
     alone.extend(&seen.next);
     let read = quantile(&mut alone, 0.5);
@@ -366,7 +366,7 @@ fn flash(name: &str, seen: &mut Seen, unknown: &mut Vec<String>) -> String {
     out
 }
 
-fn heading(kind: &str, name: &str, seen: &Seen) -> String {
+fn heading(kind: &str, name: &str, seen: &TraceSeen) -> String {
     let name = name.replace(['"', '\\', '\n'], "_");
     format!(
         "kind = \"{kind}\"\ndescription = \"{name}, fitted to a trace\"\n\

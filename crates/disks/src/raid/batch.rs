@@ -5,25 +5,25 @@ use blksched::{Command, Instant, Op, Sector, SubmitterId};
 
 use super::layout::PAGE;
 use super::member::Owner;
-use super::parity::{Fresh, Members, Piece, Row};
+use super::parity::{Fresh, MemberPiece, Members, ParityRow};
 use super::stripes::Full;
-use super::{Due, Job, Raid, end};
-use crate::{Activity, Finished, Outcome};
+use super::{DueEntry, Raid, RaidJob, end};
+use crate::{Activity, CommandOutcome, Finished};
 
 /// The number that a rebuild's commands belong to: none.
 const REBUILD: SubmitterId = SubmitterId(u32::MAX);
 
 /// Neighbouring pages that are read, or written, together.
 #[derive(Clone, Debug)]
-pub(super) struct Batch {
-    pages: Vec<Due>,
+pub(super) struct PageBatch {
+    pages: Vec<DueEntry>,
     writes: bool,
     /// They were read before.
     has_read: bool,
     model: Command,
     /// Commands that have not ended.
     left: u32,
-    outcome: Outcome,
+    outcome: CommandOutcome,
     /// The service of reading them first.
     before: Activity,
 }
@@ -47,7 +47,7 @@ impl Raid {
 
     /// As much of a write joins as can; true if that is all.
     fn arrive(&mut self, job: u32, cache_is_full: &mut bool, touched: &mut Vec<u32>) -> bool {
-        let Job { command, at, .. } = *self.job(job);
+        let RaidJob { command, at, .. } = *self.job(job);
         for part in self.layout.parts(at, end(&command)) {
             let member = self.layout.data(part.stripe, part.column);
             let start = part.stripe * self.layout.chunk;
@@ -83,31 +83,31 @@ impl Raid {
         self.go(now, write, read);
     }
 
-    fn go(&mut self, now: Instant, write: Vec<Due>, read: Vec<Due>) {
+    fn go(&mut self, now: Instant, write: Vec<DueEntry>, read: Vec<DueEntry>) {
         for (mut pages, writes) in [(write, true), (read, false)] {
             pages.sort_by_key(|due| due.row);
             for run in pages.chunk_by(|one, next| one.row + 1 == next.row) {
                 let (pages, has_read, before) = (run.to_vec(), false, Activity::default());
-                let (left, outcome) = (0, Outcome::Ok);
+                let (left, outcome) = (0, CommandOutcome::Ok);
                 let model = self.model(run);
-                self.send_batch(now, Batch { pages, writes, has_read, model, left, outcome, before });
+                self.send_batch(now, PageBatch { pages, writes, has_read, model, left, outcome, before });
             }
         }
     }
 
     /// A command for all that want these pages: the first of them counts as the submitter.
-    fn model(&self, pages: &[Due]) -> Command {
+    fn model(&self, pages: &[DueEntry]) -> Command {
         let jobs = pages.iter().flat_map(|due| self.stripes.jobs(due.entry));
         let commands = || jobs.clone().filter_map(|&job| self.jobs[job as usize].as_ref()).map(|job| job.command);
         let first = commands().next().expect("somebody wants it");
         Command { fua: commands().any(|command| command.fua), ..first }
     }
 
-    fn send_batch(&mut self, now: Instant, mut batch: Batch) {
+    fn send_batch(&mut self, now: Instant, mut batch: PageBatch) {
         self.pieces.clear();
         for due in &batch.pages {
             let (start, end) = (due.row * PAGE, (due.row + 1) * PAGE);
-            self.pieces.extend(due.members.iter().map(|member| Piece { member, start, end }));
+            self.pieces.extend(due.members.iter().map(|member| MemberPiece { member, start, end }));
         }
         let place = self.batches.iter().position(Option::is_none).unwrap_or(self.batches.len());
         let op = if batch.writes { Op::Write } else { Op::Read };
@@ -127,7 +127,7 @@ impl Raid {
     pub(super) fn batch_ended(&mut self, batch: u32, finished: &Finished) {
         let it = self.batches[batch as usize].as_mut().expect("a batch ends once");
         it.left -= 1;
-        if finished.outcome != Outcome::Ok {
+        if finished.outcome != CommandOutcome::Ok {
             it.outcome = finished.outcome;
         }
         if it.left == 0 {
@@ -139,7 +139,7 @@ impl Raid {
         let mut batch = self.batches[place].take().expect("a batch ends once");
         let mut total = batch.before;
         total += &service;
-        if !batch.writes && batch.outcome == Outcome::Ok {
+        if !batch.writes && batch.outcome == CommandOutcome::Ok {
             let pages = batch.pages.iter().map(|&due| self.stripes.has_read(&self.layout, due)).collect();
             (batch.pages, batch.writes, batch.has_read, batch.before) = (pages, true, true, total);
             return self.send_batch(at, batch);
@@ -170,13 +170,13 @@ impl Raid {
             0 => {
                 let first = member / self.layout.mirrors() * self.layout.mirrors();
                 let (start, end) = (window.start, window.end);
-                self.pieces.push(Piece { member: self.mirror(first, start, end), start, end });
+                self.pieces.push(MemberPiece { member: self.mirror(first, start, end), start, end });
             }
             _ => {
                 for row in window.start / PAGE..window.end.div_ceil(PAGE) {
                     let (start, end) = (row * PAGE, (row + 1) * PAGE);
-                    let survivors = Row::new(&self.layout, row);
-                    self.pieces.extend(survivors.survivors().map(|member| Piece { member, start, end }));
+                    let survivors = ParityRow::new(&self.layout, row);
+                    self.pieces.extend(survivors.survivors().map(|member| MemberPiece { member, start, end }));
                 }
             }
         }
@@ -197,10 +197,10 @@ impl Raid {
         let window = rebuild.windows[place as usize].as_mut().expect("begun");
         window.left -= 1;
         match *window {
-            super::rebuild::Window { left: 1.., .. } => {}
-            super::rebuild::Window { start, end, writes: false, .. } => {
+            super::rebuild::RebuildWindow { left: 1.., .. } => {}
+            super::rebuild::RebuildWindow { start, end, writes: false, .. } => {
                 self.pieces.clear();
-                self.pieces.push(Piece { member, start, end });
+                self.pieces.push(MemberPiece { member, start, end });
                 self.send_window(at, place as usize, Op::Write);
             }
             _ => {

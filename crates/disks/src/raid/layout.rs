@@ -25,7 +25,7 @@ pub(super) const PAGE: u64 = 8;
 
 /// A part of a command that lies in one chunk: on which of the stripe's data chunks, and where on the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct ChunkPart {
     pub(super) stripe: u64,
     pub(super) column: u32,
     /// First sector and the sector behind the last, within the chunk.
@@ -109,7 +109,7 @@ impl Layout {
     }
 
     /// The parts of `start..end`, chunk by chunk.
-    pub(super) fn parts(self, start: u64, end: u64) -> impl Iterator<Item = Part> {
+    pub(super) fn parts(self, start: u64, end: u64) -> impl Iterator<Item = ChunkPart> {
         let mut at = start;
         core::iter::from_fn(move || {
             if at >= end {
@@ -119,7 +119,7 @@ impl Layout {
             let high = self.chunk.min(low + (end - at));
             at += high - low;
             let columns = u64::from(self.columns());
-            Some(Part { stripe: chunk / columns, column: (chunk % columns) as u32, low, high })
+            Some(ChunkPart { stripe: chunk / columns, column: (chunk % columns) as u32, low, high })
         })
     }
 

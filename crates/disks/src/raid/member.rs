@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use blksched::author::RequestId;
 use blksched::{Command, Instant};
 
-use crate::{Disk, Finished, Stint, Work};
+use crate::{Disk, Finished, Stint, StintWork};
 
 /// What a member's command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Owner {
 
 /// A member's command, and what it is for.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct MemberCommand {
     owner: Owner,
     command: Command,
 }
@@ -31,7 +31,7 @@ pub(super) struct Member {
     /// By the request index that the disk sees: what it is for, and the array's request whose time it is.
     sent: Vec<Option<(Owner, RequestId)>>,
     free: Vec<u32>,
-    waiting: VecDeque<Sent>,
+    waiting: VecDeque<MemberCommand>,
     /// Behind the last read or write.
     next_sector: u64,
     /// What it works, in the array's words; none unless the array is watched.
@@ -66,12 +66,12 @@ impl Member {
     /// Sends a command, or keeps it until there is room.
     pub(super) fn send(&mut self, now: Instant, owner: Owner, command: Command) {
         match self.free.pop() {
-            Some(slot) => self.start(now, slot, Sent { owner, command }),
-            None => self.waiting.push_back(Sent { owner, command }),
+            Some(slot) => self.start(now, slot, MemberCommand { owner, command }),
+            None => self.waiting.push_back(MemberCommand { owner, command }),
         }
     }
 
-    fn start(&mut self, now: Instant, slot: u32, Sent { owner, command }: Sent) {
+    fn start(&mut self, now: Instant, slot: u32, MemberCommand { owner, command }: MemberCommand) {
         self.sent[slot as usize] = Some((owner, command.rq));
         self.disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
         self.translate();
@@ -102,10 +102,10 @@ impl Member {
         let known = stints.len();
         self.disk.stints(stints);
         for Stint { work, .. } in &mut stints[known..] {
-            if let Work::Command(slot) = *work {
+            if let StintWork::Command(slot) = *work {
                 *work = match self.sent[slot.index()] {
-                    None | Some((Owner::Window(_), _)) => Work::Upkeep,
-                    Some((Owner::Job(_) | Owner::Batch(_), rq)) => Work::Command(rq),
+                    None | Some((Owner::Window(_), _)) => StintWork::Upkeep,
+                    Some((Owner::Job(_) | Owner::Batch(_), rq)) => StintWork::Command(rq),
                 };
             }
         }

@@ -20,7 +20,7 @@ use blksched::{Command, Instant, Op, Sector};
 
 use crate::disk::admit;
 use crate::endings::Endings;
-use crate::{Activity, Disk, Facts, Finished, Ledger, MirrorReads, Outcome, RaidSpec, Stint};
+use crate::{Activity, CommandOutcome, Disk, Facts, Finished, Ledger, MirrorReads, RaidSpec, Stint};
 
 mod batch;
 mod earliest;
@@ -30,23 +30,23 @@ mod parity;
 mod rebuild;
 mod stripes;
 
-use batch::Batch;
+use batch::PageBatch;
 use earliest::Earliest;
 use layout::Layout;
 use member::{Member, Owner};
-use parity::Piece;
+use parity::MemberPiece;
 use rebuild::Rebuild;
-use stripes::{Due, Stripes};
+use stripes::{DueEntry, Stripes};
 
 /// A command on its way.
 #[derive(Clone, Copy, Debug)]
-struct Job {
+struct RaidJob {
     command: Command,
     /// Of a write with parity: its first sector that no page of the stripe cache has got yet.
     at: u64,
     /// Pieces, or pages of the stripe cache, that have not ended.
     left: u32,
-    outcome: Outcome,
+    outcome: CommandOutcome,
     /// The service of what ended last.
     last: Activity,
 }
@@ -64,19 +64,19 @@ pub(crate) struct Raid {
     /// How many parts stand before those of each member.
     parts_before: Vec<u32>,
     max_sectors: u64,
-    jobs: Vec<Option<Job>>,
+    jobs: Vec<Option<RaidJob>>,
     free: Vec<u32>,
     stripes: Stripes,
     /// Writes with parity of which not every page has found its place in the stripe cache, oldest first.
     arriving: VecDeque<u32>,
     /// When the stripe cache was last given something.
     given: Instant,
-    batches: Vec<Option<Batch>>,
+    batches: Vec<Option<PageBatch>>,
     rebuild: Option<Rebuild>,
     endings: Endings<()>,
     in_flight: u32,
     /// Room for a command's pieces.
-    pieces: Vec<Piece>,
+    pieces: Vec<MemberPiece>,
 }
 
 impl Raid {
@@ -130,7 +130,7 @@ impl Raid {
         }
     }
 
-    fn job(&mut self, job: u32) -> &mut Job {
+    fn job(&mut self, job: u32) -> &mut RaidJob {
         self.jobs[job as usize].as_mut().expect("a command ends once")
     }
 
@@ -145,7 +145,7 @@ impl Raid {
             }
             Op::Flush => {
                 let alive = (0..self.layout.members).filter(|member| !self.layout.has_failed(*member));
-                self.pieces.extend(alive.map(|member| Piece { member, start: 0, end: 0 }));
+                self.pieces.extend(alive.map(|member| MemberPiece { member, start: 0, end: 0 }));
             }
             Op::Discard if self.layout.parities() > 0 => {}
             Op::Read => self.cut_read(&command),
@@ -167,7 +167,7 @@ impl Raid {
                 parity::rebuild(&self.layout, &part, &mut self.pieces);
                 continue;
             }
-            let piece = Piece { member: self.mirror(first, start, end), start, end };
+            let piece = MemberPiece { member: self.mirror(first, start, end), start, end };
             self.members[piece.member as usize].head_to(piece.end);
             self.pieces.push(piece);
         }
@@ -182,7 +182,7 @@ impl Raid {
             let start = part.stripe * self.layout.chunk + part.low;
             let mirrors = first..first + self.layout.mirrors();
             for member in mirrors.filter(|member| !self.layout.has_failed(*member)) {
-                let piece = Piece { member, start, end: start + part.high - part.low };
+                let piece = MemberPiece { member, start, end: start + part.high - part.low };
                 self.members[member as usize].head_to(piece.end);
                 self.pieces.push(piece);
             }
@@ -246,11 +246,11 @@ impl Raid {
     }
 
     /// A piece of a command has ended, or what it wanted of the stripe cache.
-    fn part_ended(&mut self, job: u32, at: Instant, outcome: Outcome, service: Activity) {
+    fn part_ended(&mut self, job: u32, at: Instant, outcome: CommandOutcome, service: Activity) {
         let it = self.job(job);
         it.left -= 1;
         it.last = service;
-        if outcome != Outcome::Ok {
+        if outcome != CommandOutcome::Ok {
             it.outcome = outcome;
         }
         // Of a write that is still arriving more pages will come.
@@ -260,17 +260,17 @@ impl Raid {
     }
 
     fn end(&mut self, at: Instant, job: u32) {
-        let Job { command, outcome, last: service, .. } = *self.job(job);
+        let RaidJob { command, outcome, last: service, .. } = *self.job(job);
         self.jobs[job as usize] = None;
         self.free.push(job);
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
     }
 
     /// When the next thing happens inside, and what.
-    fn upcoming(&self) -> Option<(Instant, Event)> {
-        let member = self.earliest.first().map(|(at, index)| (at, Event::Member(index)));
+    fn upcoming(&self) -> Option<(Instant, RaidEvent)> {
+        let member = self.earliest.first().map(|(at, index)| (at, RaidEvent::Member(index)));
         let busy = self.in_flight > 0;
-        let rebuild = self.rebuild.as_ref().and_then(|rebuild| Some((rebuild.next(busy)?, Event::Rebuild)));
+        let rebuild = self.rebuild.as_ref().and_then(|rebuild| Some((rebuild.next(busy)?, RaidEvent::Rebuild)));
         member.into_iter().chain(rebuild).min()
     }
 
@@ -287,13 +287,13 @@ impl Raid {
             match (event, release) {
                 (Some((at, _)), Some(release)) if release < at => self.release(release),
                 (None, Some(release)) => self.release(release),
-                (Some((at, Event::Member(index))), _) => {
+                (Some((at, RaidEvent::Member(index))), _) => {
                     while let Some((owner, finished)) = self.members[index as usize].finish(at) {
                         self.ended(owner, &finished);
                     }
                     self.look_at(index);
                 }
-                (Some((at, Event::Rebuild)), _) => self.begin_window(at),
+                (Some((at, RaidEvent::Rebuild)), _) => self.begin_window(at),
                 (None, None) => return,
             }
         }
@@ -302,7 +302,7 @@ impl Raid {
 
 /// What happens inside by itself; of several at a time members come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum RaidEvent {
     Member(u32),
     Rebuild,
 }
@@ -320,13 +320,13 @@ impl Disk for Raid {
         self.advance(now);
         let outcome = admit(&self.facts, self.in_flight, &command);
         self.in_flight += 1;
-        if outcome != Outcome::Ok {
+        if outcome != CommandOutcome::Ok {
             return self.endings.add(Finished { rq: command.rq, at: now, outcome, service: Activity::default() }, ());
         }
         let job = self.free.pop().expect("`admit` has counted");
         let by_cache = matches!(command.op, Op::Write | Op::WriteZeroes) && self.layout.parities() > 0;
         let at = if by_cache { command.start.0 } else { end(&command) };
-        self.jobs[job as usize] = Some(Job { command, at, left: 0, outcome, last: Activity::default() });
+        self.jobs[job as usize] = Some(RaidJob { command, at, left: 0, outcome, last: Activity::default() });
         self.begin(now, job);
     }
 

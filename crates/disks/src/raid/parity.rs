@@ -9,11 +9,11 @@
 //!
 //! **Origin**: MEMORY, as Linux's md counts.
 
-use super::layout::{Layout, PAGE, Part};
+use super::layout::{ChunkPart, Layout, PAGE};
 
 /// A piece of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct MemberPiece {
     pub(super) member: u32,
     pub(super) start: u64,
     pub(super) end: u64,
@@ -73,7 +73,7 @@ impl Fresh {
 
 /// One page of every member, and which member has what part in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct ParityRow {
     data: Members,
     parity: Members,
     /// Members that take nothing.
@@ -82,12 +82,12 @@ pub(super) struct Row {
     missing: Members,
 }
 
-impl Row {
+impl ParityRow {
     /// The page number `row` of each member.
-    pub(super) fn new(layout: &Layout, row: u64) -> Row {
+    pub(super) fn new(layout: &Layout, row: u64) -> ParityRow {
         let stripe = row * PAGE / layout.chunk;
         let all = || 0..layout.members;
-        Row {
+        ParityRow {
             data: Members::of((0..layout.columns()).map(|column| layout.data(stripe, column))),
             parity: Members::of((0..layout.parities()).map(|which| layout.parity(stripe, which))),
             gone: Members::of(all().filter(|&member| layout.has_failed(member))),
@@ -127,14 +127,14 @@ impl Row {
 }
 
 /// The data of a missing member, from what is left of its stripe.
-pub(super) fn rebuild(layout: &Layout, part: &Part, out: &mut Vec<Piece>) {
+pub(super) fn rebuild(layout: &Layout, part: &ChunkPart, out: &mut Vec<MemberPiece>) {
     let start = part.stripe * layout.chunk;
-    let row = Row::new(layout, (start + part.high - 1) / PAGE);
-    out.extend(row.survivors().map(|member| Piece { member, start: start + part.low, end: start + part.high }));
+    let row = ParityRow::new(layout, (start + part.high - 1) / PAGE);
+    out.extend(row.survivors().map(|member| MemberPiece { member, start: start + part.low, end: start + part.high }));
 }
 
 /// What several parts of a command need is read once.
-pub(super) fn read_once(pieces: &mut Vec<Piece>) {
+pub(super) fn read_once(pieces: &mut Vec<MemberPiece>) {
     pieces.sort_by_key(|piece| (piece.member, piece.start));
     pieces.dedup_by(|next, piece| {
         let overlap = next.member == piece.member && next.start < piece.end;
@@ -153,7 +153,7 @@ mod tests {
     /// How many pages a write of this many data pages of stripe 0, from the first column on, reads and writes.
     fn counts(level: Level, members: u32, columns: u32) -> (u32, u32) {
         let layout = Layout::new(level, members, 8, 800);
-        let row = Row::new(&layout, 0);
+        let row = ParityRow::new(&layout, 0);
         let fresh = Fresh { whole: Members::of((0..columns).map(|column| layout.data(0, column))), ..Fresh::default() };
         (row.reads(fresh, Members::default()).count(), row.writes(fresh).count())
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn what_the_cache_holds_is_not_read_and_a_page_that_is_written_in_part_is() {
         let layout = Layout::new(Level::Raid5, 5, 8, 800);
-        let row = Row::new(&layout, 0);
+        let row = ParityRow::new(&layout, 0);
         let one = Members::of([layout.data(0, 0)].into_iter());
         let (whole, part) = (Fresh { whole: one, ..Fresh::default() }, Fresh { part: one, ..Fresh::default() });
         assert_eq!(row.reads(whole, row.parity), one, "the old data alone");
@@ -190,7 +190,7 @@ mod tests {
         let of = |row: u64, column: u32| {
             let data = layout.data(row, column);
             let fresh = Fresh { whole: Members::of([data].into_iter()), ..Fresh::default() };
-            let row = Row::new(&layout, row);
+            let row = ParityRow::new(&layout, row);
             (data, row.reads(fresh, Members::default()).count(), row.writes(fresh).count())
         };
         assert_eq!(of(0, 0), (0, 0, 1), "stripe 0's parity was on the last member");

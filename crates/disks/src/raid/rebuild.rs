@@ -19,7 +19,7 @@ const QUIET: Span = Span::from_ms(500);
 
 /// What is under way with a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct RebuildWindow {
     pub(super) start: u64,
     pub(super) end: u64,
     /// Commands that have not ended.
@@ -42,7 +42,7 @@ pub(super) struct Rebuild {
     free: Instant,
     /// When the load's last command ended.
     idle_since: Option<Instant>,
-    pub(super) windows: [Option<Window>; 2],
+    pub(super) windows: [Option<RebuildWindow>; 2],
 }
 
 impl Rebuild {
@@ -72,12 +72,12 @@ impl Rebuild {
     }
 
     /// The next window begins: its place, and what lies in it.
-    pub(super) fn begin(&mut self, at: Instant) -> (usize, Window) {
+    pub(super) fn begin(&mut self, at: Instant) -> (usize, RebuildWindow) {
         let place = self.windows.iter().position(Option::is_none).expect("asked for when there is one");
         let start = self.next;
         self.next = (start / WINDOW * WINDOW + WINDOW).min(self.end);
         self.begun = Some(at);
-        let window = Window { start, end: self.next, left: 0, writes: false };
+        let window = RebuildWindow { start, end: self.next, left: 0, writes: false };
         self.windows[place] = Some(window);
         (place, window)
     }

@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 
 use super::layout::Layout;
-use super::parity::{Fresh, Members, Row};
+use super::parity::{Fresh, Members, ParityRow};
 
 /// What an entry does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum StripeStage {
     /// Nothing; it holds what it knows.
     Idle,
     /// Needs to read, and waits for the rest of its data.
@@ -27,28 +27,28 @@ enum Stage {
 
 /// What several commands want of an entry.
 #[derive(Clone, Debug, Default)]
-struct Wanted {
+struct WantedPages {
     fresh: Fresh,
     jobs: Vec<u32>,
 }
 
 /// A page of every member.
 #[derive(Clone, Debug)]
-struct Entry {
+struct StripeEntry {
     row: u64,
-    stage: Stage,
+    stage: StripeStage,
     /// When it got to this stage, among all.
     stamp: u64,
     /// Whose pages it holds.
     cached: Members,
-    now: Wanted,
+    now: WantedPages,
     /// What comes after that.
-    then: Wanted,
+    then: WantedPages,
 }
 
 /// What is to be done with an entry: its row, and to which members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Due {
+pub(super) struct DueEntry {
     pub(super) entry: u32,
     pub(super) row: u64,
     pub(super) members: Members,
@@ -67,7 +67,7 @@ pub(super) enum Full {
 pub(super) struct Stripes {
     size: usize,
     bypass_threshold: u32,
-    entries: Vec<Entry>,
+    entries: Vec<StripeEntry>,
     /// By row.
     index: BTreeMap<u64, u32>,
     /// By stamp.
@@ -117,14 +117,14 @@ impl Stripes {
             None => return Err(Full::Cache),
         };
         let it = &mut self.entries[entry as usize];
-        let wanted = if matches!(it.stage, Stage::Idle | Stage::Held) { &mut it.now } else { &mut it.then };
+        let wanted = if matches!(it.stage, StripeStage::Idle | StripeStage::Held) { &mut it.now } else { &mut it.then };
         let clash = wanted.fresh.whole.and(fresh.any()).or(wanted.fresh.any().and(fresh.whole));
         if !clash.is_empty() {
             return Err(Full::Page);
         }
         wanted.fresh = Fresh { whole: wanted.fresh.whole.or(fresh.whole), part: wanted.fresh.part.or(fresh.part) };
         wanted.jobs.push(job);
-        if it.stage == Stage::Idle {
+        if it.stage == StripeStage::Idle {
             self.idle.remove(&it.stamp);
             self.hold(entry);
         }
@@ -134,13 +134,13 @@ impl Stripes {
     /// An entry for `row`: a new one, or the one that has been idle longest.
     fn place(&mut self, row: u64) -> Option<u32> {
         let entry = if self.entries.len() < self.size {
-            self.entries.push(Entry {
+            self.entries.push(StripeEntry {
                 row,
-                stage: Stage::Idle,
+                stage: StripeStage::Idle,
                 stamp: 0,
                 cached: Members::default(),
-                now: Wanted::default(),
-                then: Wanted::default(),
+                now: WantedPages::default(),
+                then: WantedPages::default(),
             });
             self.entries.len() as u32 - 1
         } else {
@@ -155,7 +155,7 @@ impl Stripes {
         Some(entry)
     }
 
-    fn stamped(&mut self, entry: u32, stage: Stage) -> u64 {
+    fn stamped(&mut self, entry: u32, stage: StripeStage) -> u64 {
         self.stamp += 1;
         let it = &mut self.entries[entry as usize];
         (it.stage, it.stamp) = (stage, self.stamp);
@@ -163,22 +163,28 @@ impl Stripes {
     }
 
     fn hold(&mut self, entry: u32) {
-        let stamp = self.stamped(entry, Stage::Held);
+        let stamp = self.stamped(entry, StripeStage::Held);
         self.held.insert(stamp, entry);
     }
 
     fn idle_at(&mut self, entry: u32) {
-        let stamp = self.stamped(entry, Stage::Idle);
+        let stamp = self.stamped(entry, StripeStage::Idle);
         self.idle.insert(stamp, entry);
     }
 
     /// Of these entries, those that can be written at once, into `write`; and into `read` those that were held and that
     /// too many of them have now gone past.
-    pub(super) fn judge(&mut self, layout: &Layout, touched: &[u32], write: &mut Vec<Due>, read: &mut Vec<Due>) {
+    pub(super) fn judge(
+        &mut self,
+        layout: &Layout,
+        touched: &[u32],
+        write: &mut Vec<DueEntry>,
+        read: &mut Vec<DueEntry>,
+    ) {
         for &entry in touched {
             let it = &self.entries[entry as usize];
-            let row = Row::new(layout, it.row);
-            if it.stage == Stage::Held && row.reads(it.now.fresh, it.cached).is_empty() {
+            let row = ParityRow::new(layout, it.row);
+            if it.stage == StripeStage::Held && row.reads(it.now.fresh, it.cached).is_empty() {
                 self.held.remove(&it.stamp);
                 write.push(self.written(layout, entry));
                 self.at_once += 1;
@@ -200,7 +206,7 @@ impl Stripes {
     }
 
     /// What is held need not wait longer.
-    pub(super) fn release(&mut self, layout: &Layout, write: &mut Vec<Due>, read: &mut Vec<Due>) {
+    pub(super) fn release(&mut self, layout: &Layout, write: &mut Vec<DueEntry>, read: &mut Vec<DueEntry>) {
         while let Some((_, entry)) = self.held.pop_first() {
             self.admit(layout, entry, write, read);
         }
@@ -208,26 +214,26 @@ impl Stripes {
     }
 
     /// An entry that was held goes on: it is read, or, joined by more of its data meanwhile, written.
-    fn admit(&mut self, layout: &Layout, entry: u32, write: &mut Vec<Due>, read: &mut Vec<Due>) {
+    fn admit(&mut self, layout: &Layout, entry: u32, write: &mut Vec<DueEntry>, read: &mut Vec<DueEntry>) {
         let it = &self.entries[entry as usize];
-        let members = Row::new(layout, it.row).reads(it.now.fresh, it.cached);
+        let members = ParityRow::new(layout, it.row).reads(it.now.fresh, it.cached);
         if members.is_empty() {
             self.at_once += 1;
             return write.push(self.written(layout, entry));
         }
         let row = it.row;
-        self.stamped(entry, Stage::Reading);
-        read.push(Due { entry, row, members });
+        self.stamped(entry, StripeStage::Reading);
+        read.push(DueEntry { entry, row, members });
     }
 
-    fn written(&mut self, layout: &Layout, entry: u32) -> Due {
-        self.stamped(entry, Stage::Writing);
+    fn written(&mut self, layout: &Layout, entry: u32) -> DueEntry {
+        self.stamped(entry, StripeStage::Writing);
         let it = &self.entries[entry as usize];
-        Due { entry, row: it.row, members: Row::new(layout, it.row).writes(it.now.fresh) }
+        DueEntry { entry, row: it.row, members: ParityRow::new(layout, it.row).writes(it.now.fresh) }
     }
 
     /// What was to be read has been: now it is written.
-    pub(super) fn has_read(&mut self, layout: &Layout, due: Due) -> Due {
+    pub(super) fn has_read(&mut self, layout: &Layout, due: DueEntry) -> DueEntry {
         let it = &mut self.entries[due.entry as usize];
         it.cached = it.cached.or(due.members);
         self.written(layout, due.entry)
@@ -235,7 +241,7 @@ impl Stripes {
 
     /// What was to be written has been, or failed: whose it was, into `jobs`. True if more is wanted of the entry,
     /// which is yet to be judged.
-    pub(super) fn has_written(&mut self, due: Due, needed_reading: bool, jobs: &mut Vec<u32>) -> bool {
+    pub(super) fn has_written(&mut self, due: DueEntry, needed_reading: bool, jobs: &mut Vec<u32>) -> bool {
         if !needed_reading {
             self.at_once -= 1;
         }
@@ -253,9 +259,9 @@ impl Stripes {
     }
 
     /// A read for this entry failed: it holds nothing, and what was wanted of it has failed.
-    pub(super) fn has_failed(&mut self, due: Due, jobs: &mut Vec<u32>) -> bool {
+    pub(super) fn has_failed(&mut self, due: DueEntry, jobs: &mut Vec<u32>) -> bool {
         self.entries[due.entry as usize].cached = Members::default();
-        let nothing = Due { members: Members::default(), ..due };
+        let nothing = DueEntry { members: Members::default(), ..due };
         self.has_written(nothing, true, jobs)
     }
 

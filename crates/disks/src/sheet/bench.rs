@@ -132,13 +132,18 @@ fn spaced(disk: &mut dyn Disk, apart: Span, mut next: impl FnMut() -> Command) -
 }
 
 /// What a closed loop gave, warm-up left out.
-struct Run {
+struct BenchRun {
     seconds: f64,
     done: Vec<Finished>,
 }
 
 /// `depth` commands in flight until there are no more; the first `warm_up` completions do not count.
-fn closed_loop(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item = Command>, warm_up: usize) -> Run {
+fn closed_loop(
+    disk: &mut dyn Disk,
+    depth: u32,
+    commands: impl IntoIterator<Item = Command>,
+    warm_up: usize,
+) -> BenchRun {
     let mut commands = commands.into_iter();
     let mut free: Vec<u32> = (0..depth).rev().collect();
     let (mut now, mut begun, mut done) = (Instant::ZERO, Instant::ZERO, Vec::new());
@@ -150,7 +155,7 @@ fn closed_loop(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item
             disk.start(now, Command { rq: RequestId::from_index(slot), ..command });
         }
         if disk.in_flight() == 0 {
-            return Run { seconds: now.since(begun).as_secs_f64(), done: done.split_off(warm_up) };
+            return BenchRun { seconds: now.since(begun).as_secs_f64(), done: done.split_off(warm_up) };
         }
         let finished = completion(disk);
         now = finished.at;

@@ -14,11 +14,11 @@ pub struct LookAheadRules {
     /// How much it reads at most \[512-byte sectors\].
     pub most_sectors: u64,
     /// From where that counts.
-    pub counts: Counts,
+    pub counts: CountsFrom,
     /// What becomes of data that the host has got.
     pub delivered: Delivered,
     /// Whether written data can be read from the buffer once it is on the medium.
-    pub written: Written,
+    pub written: WrittenData,
     /// What a hit does once the look-ahead has stopped.
     pub hit: AfterHit,
     /// What a write does to a segment that it overlaps.
@@ -51,7 +51,7 @@ pub enum Begins {
 
 /// From where [`LookAheadRules::most_sectors`] counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
+pub enum CountsFrom {
     /// From the read's end.
     Beyond,
     /// From its beginning.
@@ -69,7 +69,7 @@ pub enum Delivered {
 
 /// Whether written data can be read from the buffer once it is on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum WrittenData {
     /// No.
     Forgotten,
     /// It has a segment.
@@ -110,9 +110,9 @@ impl LookAheadRules {
             reach: Reach::Segment,
             begins: Begins::Always,
             most_sectors: segment_sectors,
-            counts: Counts::Beyond,
+            counts: CountsFrom::Beyond,
             delivered: Delivered::Kept,
-            written: Written::Forgotten,
+            written: WrittenData::Forgotten,
             hit: AfterHit::Continues,
             overwritten: Overwritten::Trimmed,
             passing: Passing::Hit,
@@ -145,9 +145,9 @@ pub(super) fn read(section: &Section<'_>, segment_sectors: u64) -> Result<LookAh
             .word_or("reach", &[("segment", Reach::Segment), ("cylinder", Reach::Cylinder), ("track", Reach::Track)])?,
         begins: section.word_or("begins", &[("always", Begins::Always), ("sequential", Begins::Sequential)])?,
         most_sectors: most,
-        counts: section.word_or("counts", &[("beyond", Counts::Beyond), ("whole", Counts::Whole)])?,
+        counts: section.word_or("counts", &[("beyond", CountsFrom::Beyond), ("whole", CountsFrom::Whole)])?,
         delivered: section.word_or("delivered", &[("kept", Delivered::Kept), ("dropped", Delivered::Dropped)])?,
-        written: section.word_or("written", &[("forgotten", Written::Forgotten), ("kept", Written::Kept)])?,
+        written: section.word_or("written", &[("forgotten", WrittenData::Forgotten), ("kept", WrittenData::Kept)])?,
         hit: section.word_or("hit", &[("continues", AfterHit::Continues), ("rests", AfterHit::Rests)])?,
         overwritten: section
             .word_or("overwritten", &[("trimmed", Overwritten::Trimmed), ("dropped", Overwritten::Dropped)])?,

@@ -54,7 +54,9 @@ pub use hdd::{
 pub use iocost::{IocostModel, SixFigures, iocost_models};
 pub(crate) use layout::HEAD_ORDERS;
 pub use layout::{HeadOrder, LayoutSpec, ZoneSpec};
-pub use look_ahead_rules::{AfterHit, Begins, Counts, Delivered, LookAheadRules, Overwritten, Passing, Reach, Written};
+pub use look_ahead_rules::{
+    AfterHit, Begins, CountsFrom, Delivered, LookAheadRules, Overwritten, Passing, Reach, WrittenData,
+};
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
 pub use overhead::{CaseOverheads, CommandOverheads, Watermark, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
@@ -306,11 +308,11 @@ fn read_disk<'t>(
     let kind = read_kind(source, table, at.clone())?;
     let top = Section::open(source, "", table, at, kind.keys())?;
     let model = match kind {
-        Kind::Null => Model::Null(read_null(&top)?),
-        Kind::Fixed => Model::Fixed(fixed::read(&top)?),
-        Kind::Hdd => Model::Hdd(hdd::read(&top)?),
-        Kind::Ssd => Model::Ssd(ssd::read(&top)?),
-        Kind::Raid => Model::Raid(raid::read(&top)?),
+        DiskKind::Null => Model::Null(read_null(&top)?),
+        DiskKind::Fixed => Model::Fixed(fixed::read(&top)?),
+        DiskKind::Hdd => Model::Hdd(hdd::read(&top)?),
+        DiskKind::Ssd => Model::Ssd(ssd::read(&top)?),
+        DiskKind::Raid => Model::Raid(raid::read(&top)?),
     };
     let attached = match top.has("attached") {
         true => top.word("attached", &Attached::WORDS)?,
@@ -335,7 +337,7 @@ impl Model {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum DiskKind {
     Null,
     Fixed,
     Hdd,
@@ -343,22 +345,27 @@ enum Kind {
     Raid,
 }
 
-impl Kind {
+impl DiskKind {
     fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Null => keys!["capacity", "max_command", "depth"],
-            Kind::Fixed => fixed::KEYS,
-            Kind::Hdd => hdd::KEYS,
-            Kind::Ssd => ssd::KEYS,
-            Kind::Raid => raid::KEYS,
+            DiskKind::Null => keys!["capacity", "max_command", "depth"],
+            DiskKind::Fixed => fixed::KEYS,
+            DiskKind::Hdd => hdd::KEYS,
+            DiskKind::Ssd => ssd::KEYS,
+            DiskKind::Raid => raid::KEYS,
         }
     }
 }
 
 /// The kind must be known before the other keys can be judged.
-fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: TextRange) -> Result<Kind, Complaint> {
-    let kinds =
-        [("null", Kind::Null), ("fixed", Kind::Fixed), ("hdd", Kind::Hdd), ("ssd", Kind::Ssd), ("raid", Kind::Raid)];
+fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: TextRange) -> Result<DiskKind, Complaint> {
+    let kinds = [
+        ("null", DiskKind::Null),
+        ("fixed", DiskKind::Fixed),
+        ("hdd", DiskKind::Hdd),
+        ("ssd", DiskKind::Ssd),
+        ("raid", DiskKind::Raid),
+    ];
     let names = || kinds.iter().map(|(name, _)| *name);
     let expected = names().collect::<Vec<_>>().join(", ");
     let Some(value) = table.get("kind") else {

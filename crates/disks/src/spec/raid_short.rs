@@ -14,11 +14,11 @@ const WORDS: [&str; 7] =
 
 /// What has been said, and where in the text.
 #[derive(Default)]
-struct Said<'t> {
+struct WordsSaid<'t> {
     words: Vec<(&'static str, &'t str, usize)>,
 }
 
-impl<'t> Said<'t> {
+impl<'t> WordsSaid<'t> {
     fn get(&self, word: &str) -> Option<(&'t str, usize)> {
         self.words.iter().find(|said| said.0 == word).map(|&(_, value, at)| (value, at))
     }
@@ -45,7 +45,7 @@ fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, Complaint> {
     raid::check_count(known, count).map_err(|problem| wrong(behind, problem))?;
     let at = behind + members.len() - name.len();
     let member = raid::preset(name).map_err(|nearest| wrong(at, raid::not_a_preset(name)).meaning(nearest))?;
-    let said = options.map_or(Ok(Said::default()), |options| split(source, options))?;
+    let said = options.map_or(Ok(WordsSaid::default()), |options| split(source, options))?;
     let members = vec![member; count as usize];
     let raid = options_of(
         source,
@@ -88,8 +88,8 @@ fn description(level: &str, name: &str, raid: &RaidSpec) -> String {
 }
 
 /// `word=value,word=value`.
-fn split<'t>(source: Source<'t>, options: &'t str) -> Result<Said<'t>, Complaint> {
-    let mut said = Said::default();
+fn split<'t>(source: Source<'t>, options: &'t str) -> Result<WordsSaid<'t>, Complaint> {
+    let mut said = WordsSaid::default();
     let mut at = source.text.len() - options.len();
     for option in options.split(',') {
         let (word, value) = option.split_once('=').unwrap_or((option, ""));
@@ -106,7 +106,7 @@ fn split<'t>(source: Source<'t>, options: &'t str) -> Result<Said<'t>, Complaint
     Ok(said)
 }
 
-fn options_of(source: Source<'_>, said: &Said<'_>, mut raid: RaidSpec) -> Result<RaidSpec, Complaint> {
+fn options_of(source: Source<'_>, said: &WordsSaid<'_>, mut raid: RaidSpec) -> Result<RaidSpec, Complaint> {
     let wrong = |at: usize, problem: String| source.complain(&(at..at), problem);
     let number = |word: &str, range: core::ops::RangeInclusive<u32>, usual: u32| {
         let Some((value, at)) = said.get(word) else { return Ok(usual) };

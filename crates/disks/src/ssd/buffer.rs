@@ -19,7 +19,7 @@ const ROW: usize = 1 << ROW_SHIFT;
 
 /// How often each unit of a row is in the buffer, and how many are.
 #[derive(Clone, Debug, Default)]
-struct Row {
+struct BufferRow {
     counts: [u32; ROW],
     held: u32,
 }
@@ -31,7 +31,7 @@ pub(super) struct Buffer {
     used_sectors: u64,
     power_loss: PowerLoss,
     /// Rows of which any unit is in it.
-    rows: FxHashMap<u64, Row>, // tidy: never iterated
+    rows: FxHashMap<u64, BufferRow>, // tidy: never iterated
     /// Sectors admitted between two flushes and not yet programmed, oldest first; never empty.
     epochs: VecDeque<u64>,
     first_epoch: u64,

@@ -37,7 +37,7 @@ struct Debt {
 
 /// How a write came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum WriteManner {
     /// It continued the write before.
     Sequential,
     /// It did not.
@@ -59,7 +59,7 @@ impl Collection {
     }
 
     /// `sectors` have been programmed on `die`: how long it collects now.
-    pub(super) fn programmed(&mut self, die: usize, sectors: u32, manner: Manner) -> Span {
+    pub(super) fn programmed(&mut self, die: usize, sectors: u32, manner: WriteManner) -> Span {
         let sectors = u64::from(sectors);
         if self.clean_sectors >= sectors {
             self.clean_sectors -= sectors;
@@ -67,8 +67,8 @@ impl Collection {
         }
         let debt = &mut self.dies[die];
         let stale_percent = match manner {
-            Manner::Sequential => 100,
-            Manner::Random => {
+            WriteManner::Sequential => 100,
+            WriteManner::Random => {
                 debt.copies += sectors * self.valid_percent;
                 100 - self.valid_percent
             }
@@ -99,7 +99,7 @@ mod tests {
         (Collection::new(&CollectionSpec { after_sectors, block_sectors, valid_percent, erase }, &flash), flash)
     }
 
-    fn spent(collection: &mut Collection, flash: &FlashSpec, programs: u32, manner: Manner) -> Span {
+    fn spent(collection: &mut Collection, flash: &FlashSpec, programs: u32, manner: WriteManner) -> Span {
         let sectors = flash.program_sectors as u32;
         (0..programs).map(|_| collection.programmed(0, sectors, manner)).fold(Span::ZERO, |sum, span| sum + span)
     }
@@ -108,24 +108,24 @@ mod tests {
     fn random_pages_owe_their_blocks_valid_pages_and_erases() {
         let (mut collection, flash) = collection(0, 75);
         // Each page written owes three copies, and 100 of them four erases.
-        let all = spent(&mut collection, &flash, 100, Manner::Random);
+        let all = spent(&mut collection, &flash, 100, WriteManner::Random);
         assert_eq!(all, (flash.read + flash.program) * 300 + Span::from_ms(3) * 4);
     }
 
     #[test]
     fn sequential_pages_owe_an_erase_per_block_and_no_copies() {
         let (mut collection, flash) = collection(0, 75);
-        assert_eq!(spent(&mut collection, &flash, 200, Manner::Sequential), Span::from_ms(3) * 2);
+        assert_eq!(spent(&mut collection, &flash, 200, WriteManner::Sequential), Span::from_ms(3) * 2);
     }
 
     #[test]
     fn free_blocks_cost_nothing_and_a_discard_gives_them_back() {
         let sectors = ssd_spec("sata-ssd").flash.program_sectors;
         let (mut collection, flash) = collection(sectors * 50, 50);
-        assert_eq!(spent(&mut collection, &flash, 50, Manner::Random), Span::ZERO);
-        assert!(spent(&mut collection, &flash, 50, Manner::Random) > Span::ZERO);
+        assert_eq!(spent(&mut collection, &flash, 50, WriteManner::Random), Span::ZERO);
+        assert!(spent(&mut collection, &flash, 50, WriteManner::Random) > Span::ZERO);
         collection.discarded(sectors as u32 * 20);
-        assert_eq!(spent(&mut collection, &flash, 20, Manner::Random), Span::ZERO);
+        assert_eq!(spent(&mut collection, &flash, 20, WriteManner::Random), Span::ZERO);
         collection.discarded(u32::MAX);
         assert_eq!(collection.clean_sectors, collection.after_sectors);
     }

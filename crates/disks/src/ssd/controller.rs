@@ -9,7 +9,7 @@
 
 use blksched::{Command, Instant, Op, Span};
 
-use super::lane::{Lane, Path};
+use super::lane::{Path, SerialLane};
 use crate::SsdOverheadSpec;
 
 /// Streams of one direction that the controller tells apart.
@@ -22,7 +22,7 @@ const NOWHERE: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     spec: SsdOverheadSpec,
-    lane: Lane,
+    lane: SerialLane,
     /// Where the last commands ended, of reads and writes.
     reads: Streams,
     writes: Streams,
@@ -52,7 +52,7 @@ impl Streams {
 
 impl Controller {
     pub(super) fn new(spec: SsdOverheadSpec) -> Controller {
-        Controller { spec, lane: Lane::default(), reads: Streams::NONE, writes: Streams::NONE }
+        Controller { spec, lane: SerialLane::default(), reads: Streams::NONE, writes: Streams::NONE }
     }
 
     /// Takes a command that comes at `now`: when its data can move, and what it waited for others.

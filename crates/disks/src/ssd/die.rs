@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 
 use blksched::{Instant, Span, SubmitterId};
 
-use super::collection::Manner;
-use super::lane::{Lane, Path};
+use super::collection::WriteManner;
+use super::lane::{Path, SerialLane};
 use crate::{Interference, InterferenceSpec};
 
 /// What something is programmed for.
@@ -26,10 +26,10 @@ pub(super) enum For {
 
 /// A part of a page, to be programmed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct ProgramPiece {
     pub(super) start: u64,
     pub(super) sectors: u32,
-    pub(super) manner: Manner,
+    pub(super) manner: WriteManner,
     pub(super) submitter: SubmitterId,
     pub(super) queued: Instant,
     pub(super) to: For,
@@ -39,15 +39,15 @@ pub(super) struct Piece {
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     rule: InterferenceSpec,
-    reads: Lane,
+    reads: SerialLane,
     /// When the running program ends.
     program: Option<Instant>,
     /// Reads that have gone before a program since the last one began.
     passed: u32,
-    pending: VecDeque<Piece>,
+    pending: VecDeque<ProgramPiece>,
     pending_sectors: u32,
     waited_for: u32,
-    running: Vec<Piece>,
+    running: Vec<ProgramPiece>,
     /// Whose the last program was.
     pub(super) last: Path,
     /// When the disk will look at this die next.
@@ -58,7 +58,7 @@ impl Die {
     pub(super) fn new(rule: InterferenceSpec) -> Die {
         Die {
             rule,
-            reads: Lane::default(),
+            reads: SerialLane::default(),
             program: None,
             passed: 0,
             pending: VecDeque::new(),
@@ -93,7 +93,7 @@ impl Die {
     }
 
     /// Something to be programmed.
-    pub(super) fn push(&mut self, piece: Piece) {
+    pub(super) fn push(&mut self, piece: ProgramPiece) {
         self.pending_sectors += piece.sectors;
         self.waited_for += u32::from(matches!(piece.to, For::Command { .. }));
         self.pending.push_back(piece);
@@ -134,7 +134,7 @@ impl Die {
     }
 
     /// What is being programmed.
-    pub(super) fn running(&self) -> &[Piece] {
+    pub(super) fn running(&self) -> &[ProgramPiece] {
         &self.running
     }
 
@@ -149,7 +149,7 @@ impl Die {
     }
 
     /// The program has ended; its pieces move to `ended`.
-    pub(super) fn end(&mut self, ended: &mut Vec<Piece>) {
+    pub(super) fn end(&mut self, ended: &mut Vec<ProgramPiece>) {
         self.program = None;
         ended.append(&mut self.running);
     }

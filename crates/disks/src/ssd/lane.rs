@@ -18,18 +18,18 @@ pub(super) struct Path {
 
 /// Something that serves one at a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(super) struct SerialLane {
     free: Instant,
     last: Path,
 }
 
-impl Default for Lane {
-    fn default() -> Lane {
-        Lane { free: Instant::ZERO, last: Path { op: NOBODY, foreign: Span::ZERO } }
+impl Default for SerialLane {
+    fn default() -> SerialLane {
+        SerialLane { free: Instant::ZERO, last: Path { op: NOBODY, foreign: Span::ZERO } }
     }
 }
 
-impl Lane {
+impl SerialLane {
     /// When it is free.
     pub(super) fn free(&self) -> Instant {
         self.free
@@ -52,7 +52,7 @@ impl Lane {
     /// Keeps it closed until `until`, for no command.
     pub(super) fn close(&mut self, until: Instant) {
         if until > self.free {
-            *self = Lane { free: until, ..Lane::default() };
+            *self = SerialLane { free: until, ..SerialLane::default() };
         }
     }
 }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn waiting_for_oneself_is_work_and_waiting_for_others_is_not() {
-        let mut lane = Lane::default();
+        let mut lane = SerialLane::default();
         let path = |op| Path { op, foreign: Span::ZERO };
         let at = Instant::from_ns(1_000);
         assert_eq!(lane.occupy(at, US(10), path(1)), (at, path(1)));

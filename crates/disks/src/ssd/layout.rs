@@ -8,7 +8,7 @@ use crate::FlashSpec;
 
 /// Which die holds which page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct DieLayout {
     page_sectors: u64,
     page_shift: u32,
     channels: u32,
@@ -17,16 +17,16 @@ pub(super) struct Layout {
 
 /// A part of a command that lies in one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PagePart {
     pub(super) die: u32,
     pub(super) start: u64,
     pub(super) sectors: u32,
 }
 
-impl Layout {
-    pub(super) fn new(flash: &FlashSpec) -> Layout {
+impl DieLayout {
+    pub(super) fn new(flash: &FlashSpec) -> DieLayout {
         assert!(flash.page_sectors.is_power_of_two(), "the loader refuses other pages");
-        Layout {
+        DieLayout {
             page_sectors: flash.page_sectors,
             page_shift: flash.page_sectors.trailing_zeros(),
             channels: flash.channels,
@@ -46,7 +46,7 @@ impl Layout {
 
     /// The parts of `start..start + sectors`, page by page.
     #[inline]
-    pub(super) fn parts(self, start: u64, sectors: u32) -> impl Iterator<Item = Part> {
+    pub(super) fn parts(self, start: u64, sectors: u32) -> impl Iterator<Item = PagePart> {
         let (mut at, end) = (start, start + u64::from(sectors));
         core::iter::from_fn(move || {
             if at >= end {
@@ -54,7 +54,7 @@ impl Layout {
             }
             let page = at >> self.page_shift;
             let until = end.min((page << self.page_shift) + self.page_sectors);
-            let part = Part { die: (page % u64::from(self.dies)) as u32, start: at, sectors: (until - at) as u32 };
+            let part = PagePart { die: (page % u64::from(self.dies)) as u32, start: at, sectors: (until - at) as u32 };
             at = until;
             Some(part)
         })
@@ -70,11 +70,11 @@ mod tests {
     fn neighbouring_pages_lie_on_different_channels_and_a_round_comes_back() {
         let mut flash = ssd_spec("sata-ssd").flash;
         (flash.channels, flash.dies, flash.page_sectors) = (4, 2, 32);
-        let layout = Layout::new(&flash);
-        let parts: Vec<Part> = layout.parts(16, 16 + 8 * 32).collect();
+        let layout = DieLayout::new(&flash);
+        let parts: Vec<PagePart> = layout.parts(16, 16 + 8 * 32).collect();
         assert_eq!(parts.len(), 9);
-        assert_eq!(parts[0], Part { die: 0, start: 16, sectors: 16 });
-        assert_eq!(parts[8], Part { die: 0, start: 256, sectors: 32 });
+        assert_eq!(parts[0], PagePart { die: 0, start: 16, sectors: 16 });
+        assert_eq!(parts[8], PagePart { die: 0, start: 256, sectors: 32 });
         let channels: Vec<usize> = parts[..5].iter().map(|part| layout.channel(part.die)).collect();
         assert_eq!(channels, [0, 1, 2, 3, 0]);
         assert_eq!(parts.iter().map(|part| part.sectors).sum::<u32>(), 16 + 256);

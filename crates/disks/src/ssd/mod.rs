@@ -20,7 +20,7 @@ use crate::disk::admit;
 use crate::endings::Endings;
 use crate::stint::Stints;
 use crate::timeline::Timeline;
-use crate::{Activity, Disk, Facts, Finished, Ledger, Outcome, SsdSpec, Stint, Work as Of};
+use crate::{Activity, CommandOutcome, Disk, Facts, Finished, Ledger, SsdSpec, Stint, StintWork as Of};
 
 mod buffer;
 mod collection;
@@ -34,20 +34,20 @@ pub(crate) mod tests_support;
 mod wire;
 
 use buffer::{Barrier, Buffer};
-use collection::{Collection, Manner};
+use collection::{Collection, WriteManner};
 use controller::Controller;
-use die::{Die, For, Piece};
-use lane::{Lane, Path};
-use layout::Layout;
+use die::{Die, For, ProgramPiece};
+use lane::{Path, SerialLane};
+use layout::DieLayout;
 use page_map::PageMap;
-use wire::{Pace, Wire};
+use wire::{Wire, WirePace};
 
 /// Not a command: programs for the buffer.
 const BACKGROUND: u32 = u32::MAX - 1;
 
 /// What happens at some moment.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+enum SsdEvent {
     /// A page has been read into its die's register.
     Sensed { path: Path, die: u32, sectors: u32 },
     /// A command's data may cross the interface.
@@ -58,15 +58,15 @@ enum Event {
 
 /// What becomes of a command.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+enum SsdWork {
     /// From the dies.
     Read,
     /// From the buffer.
     Hit,
     /// Into the buffer, in this epoch.
-    Cached { epoch: u64, manner: Manner },
+    Cached { epoch: u64, manner: WriteManner },
     /// To the dies.
-    Through { manner: Manner },
+    Through { manner: WriteManner },
     /// Waits for the buffer to drain.
     Flush,
 }
@@ -75,7 +75,7 @@ enum Work {
 #[derive(Clone, Copy, Debug)]
 struct OnWay {
     command: Command,
-    work: Work,
+    work: SsdWork,
     arrived: Instant,
     ready: Instant,
     /// Parts that have not ended.
@@ -89,11 +89,11 @@ struct OnWay {
 pub(crate) struct Ssd {
     facts: Facts,
     spec: SsdSpec,
-    layout: Layout,
+    layout: DieLayout,
     controller: Controller,
     wire: Wire,
-    channels: Vec<Lane>,
-    bus: Pace,
+    channels: Vec<SerialLane>,
+    bus: WirePace,
     dies: Vec<Die>,
     collection: Option<Collection>,
     page_map: Option<PageMap>,
@@ -105,12 +105,12 @@ pub(crate) struct Ssd {
     written_to: u64,
     on_way: Vec<Option<OnWay>>,
     free: Vec<u32>,
-    events: Timeline<Event>,
+    events: Timeline<SsdEvent>,
     /// When a die's program has ended, or it may begin one.
     visits: Timeline<u32>,
     endings: Endings<()>,
     /// Room for [`Ssd::end_program`].
-    ended: Vec<Piece>,
+    ended: Vec<ProgramPiece>,
     in_flight: u32,
     ledger: Ledger,
     stints: Stints,
@@ -118,7 +118,7 @@ pub(crate) struct Ssd {
 
 impl Ssd {
     pub(crate) fn new(spec: &SsdSpec) -> Ssd {
-        let layout = Layout::new(&spec.flash);
+        let layout = DieLayout::new(&spec.flash);
         let buffer = spec.buffer.as_ref().map(Buffer::new);
         Ssd {
             facts: Facts {
@@ -132,8 +132,8 @@ impl Ssd {
             layout,
             controller: Controller::new(spec.overhead),
             wire: Wire::new(spec.interface),
-            channels: vec![Lane::default(); spec.flash.channels as usize],
-            bus: Pace::new(spec.flash.channel_rate),
+            channels: vec![SerialLane::default(); spec.flash.channels as usize],
+            bus: WirePace::new(spec.flash.channel_rate),
             dies: vec![Die::new(spec.interference); layout.dies() as usize],
             collection: spec.collection.as_ref().map(|collection| Collection::new(collection, &spec.flash)),
             page_map: spec.page_map.map(|map| PageMap::new(&map, &spec.flash, spec.capacity_sectors)),
@@ -155,7 +155,7 @@ impl Ssd {
     }
 
     /// A place for a command that cannot end at once.
-    fn register(&mut self, work: Work, command: Command, arrived: Instant, ready: Instant, foreign: Span) -> u32 {
+    fn register(&mut self, work: SsdWork, command: Command, arrived: Instant, ready: Instant, foreign: Span) -> u32 {
         let op = self.free.pop().expect("`admit` has counted");
         let end = ready;
         self.on_way[op as usize] = Some(OnWay { command, work, arrived, ready, left: 1, end, media: end, foreign });
@@ -169,10 +169,10 @@ impl Ssd {
     fn read(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
         let (start, sectors) = (command.start.0, command.sectors);
         if self.buffer.as_ref().is_some_and(|buffer| buffer.holds(start, sectors)) {
-            let op = self.register(Work::Hit, command, now, ready, foreign);
-            return self.events.add(ready, Event::Carry { op });
+            let op = self.register(SsdWork::Hit, command, now, ready, foreign);
+            return self.events.add(ready, SsdEvent::Carry { op });
         }
-        let op = self.register(Work::Read, command, now, ready, foreign);
+        let op = self.register(SsdWork::Read, command, now, ready, foreign);
         let mut parts = 0;
         for part in self.layout.parts(start, sectors) {
             if self.overdue(part.die, ready) {
@@ -182,7 +182,7 @@ impl Ssd {
             let (sensed, path) = self.dies[part.die as usize].read(ready, self.spec.flash.read, path);
             let begun = Instant::from_ns(sensed.as_ns() - self.spec.flash.read.as_ns());
             self.stints.note(2 * part.die, Of::Command(command.rq), begun, sensed);
-            self.events.add(sensed, Event::Sensed { path, die: part.die, sectors: part.sectors });
+            self.events.add(sensed, SsdEvent::Sensed { path, die: part.die, sectors: part.sectors });
             parts += 1;
         }
         self.get(op).left = parts;
@@ -197,35 +197,35 @@ impl Ssd {
     }
 
     fn write(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
-        let manner = if command.start.0 == self.written_to { Manner::Sequential } else { Manner::Random };
+        let manner = if command.start.0 == self.written_to { WriteManner::Sequential } else { WriteManner::Random };
         self.written_to = command.start.0 + u64::from(command.sectors);
         let (waits, full) = (!self.waiting.is_empty(), |buffer: &Buffer| !buffer.has_room(command.sectors));
         match &mut self.buffer {
             Some(buffer) if buffer.fits(command.sectors) && (buffer.is_stable() || !command.fua) => {
                 if waits || full(buffer) {
-                    let work = Work::Cached { epoch: 0, manner };
+                    let work = SsdWork::Cached { epoch: 0, manner };
                     let op = self.register(work, command, now, ready, foreign);
                     let was_urgent = self.is_urgent();
                     self.waiting.push_back(op);
                     self.urge(was_urgent, now);
                 } else {
                     let epoch = buffer.admit(command.sectors);
-                    let op = self.register(Work::Cached { epoch, manner }, command, now, ready, foreign);
-                    self.events.add(ready, Event::Carry { op });
+                    let op = self.register(SsdWork::Cached { epoch, manner }, command, now, ready, foreign);
+                    self.events.add(ready, SsdEvent::Carry { op });
                 }
             }
             _ => {
-                let op = self.register(Work::Through { manner }, command, now, ready, foreign);
-                self.events.add(ready, Event::Carry { op });
+                let op = self.register(SsdWork::Through { manner }, command, now, ready, foreign);
+                self.events.add(ready, SsdEvent::Carry { op });
             }
         }
     }
 
     fn flush(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
         if self.buffer.as_ref().is_none_or(|buffer| buffer.is_stable() || buffer.is_clean()) {
-            return self.end_early(ready, &command, ready.since(now).saturating_sub(foreign), Outcome::Ok);
+            return self.end_early(ready, &command, ready.since(now).saturating_sub(foreign), CommandOutcome::Ok);
         }
-        let op = self.register(Work::Flush, command, now, ready, foreign);
+        let op = self.register(SsdWork::Flush, command, now, ready, foreign);
         let was_urgent = self.is_urgent();
         if let Some(buffer) = &mut self.buffer {
             self.barriers.push_back(buffer.barrier(op));
@@ -289,7 +289,7 @@ impl Ssd {
     }
 
     /// How long a die collects for what it now programs.
-    fn collect(&mut self, index: u32, sectors: u32, manner: Manner) -> Span {
+    fn collect(&mut self, index: u32, sectors: u32, manner: WriteManner) -> Span {
         let Some(map) = &mut self.page_map else {
             let collected = |collection: &mut Collection| collection.programmed(index as usize, sectors, manner);
             return self.collection.as_mut().map_or(Span::ZERO, collected);
@@ -386,11 +386,11 @@ impl Ssd {
             let admitted = buffer.admit(sectors);
             self.waiting.pop_front();
             let on_way = self.get(op);
-            if let Work::Cached { epoch, .. } = &mut on_way.work {
+            if let SsdWork::Cached { epoch, .. } = &mut on_way.work {
                 *epoch = admitted;
             }
             on_way.foreign += at.since(ready);
-            self.events.add(at.max(ready), Event::Carry { op });
+            self.events.add(at.max(ready), SsdEvent::Carry { op });
         }
     }
 
@@ -407,13 +407,13 @@ impl Ssd {
     /// A write's data, or a hit's, begins to cross the interface.
     fn carry(&mut self, at: Instant, op: u32) {
         let &mut OnWay { command, work, foreign, .. } = self.get(op);
-        let dir = if matches!(work, Work::Hit) { Dir::Read } else { Dir::Write };
+        let dir = if matches!(work, SsdWork::Hit) { Dir::Read } else { Dir::Write };
         let (end, path) = self.wire.carry(dir, at, command.sectors, Path { op, foreign });
         match work {
-            Work::Hit => self.end_part(op, at, end, path.foreign),
+            SsdWork::Hit => self.end_part(op, at, end, path.foreign),
             _ => {
                 self.get(op).foreign = path.foreign;
-                self.events.add(end, Event::Arrived { op });
+                self.events.add(end, SsdEvent::Arrived { op });
             }
         }
     }
@@ -422,14 +422,14 @@ impl Ssd {
     fn arrived(&mut self, at: Instant, op: u32) {
         let &mut OnWay { command, work, foreign, .. } = self.get(op);
         let (to, manner) = match work {
-            Work::Cached { epoch, manner } => (For::Buffer { epoch }, manner),
-            Work::Through { manner } => (For::Command { op }, manner),
-            Work::Read | Work::Hit | Work::Flush => return,
+            SsdWork::Cached { epoch, manner } => (For::Buffer { epoch }, manner),
+            SsdWork::Through { manner } => (For::Command { op }, manner),
+            SsdWork::Read | SsdWork::Hit | SsdWork::Flush => return,
         };
         let mut parts = 0;
         for part in self.layout.parts(command.start.0, command.sectors) {
             let (start, sectors, submitter) = (part.start, part.sectors, command.submitter);
-            self.dies[part.die as usize].push(Piece { start, sectors, manner, submitter, queued: at, to });
+            self.dies[part.die as usize].push(ProgramPiece { start, sectors, manner, submitter, queued: at, to });
             if let (Some(buffer), For::Buffer { .. }) = (&mut self.buffer, to) {
                 buffer.arrived(start, sectors);
             }
@@ -449,7 +449,7 @@ impl Ssd {
         let on_way = self.get(op);
         if end >= on_way.end {
             (on_way.end, on_way.media) = (end, media);
-            if !matches!(on_way.work, Work::Through { .. }) || on_way.left == 1 {
+            if !matches!(on_way.work, SsdWork::Through { .. }) || on_way.left == 1 {
                 on_way.foreign = foreign;
             }
         }
@@ -469,20 +469,20 @@ impl Ssd {
         let overhead = own.min(ready.since(arrived)).min(self.spec.overhead.command);
         let rest = own.saturating_sub(overhead);
         let crossing = match on_way.work {
-            Work::Read => end.since(media).min(self.wire.time_of(Dir::Read, command.sectors)),
-            Work::Flush => Span::ZERO,
-            Work::Hit => self.wire.time_of(Dir::Read, command.sectors),
-            Work::Cached { .. } | Work::Through { .. } => self.wire.time_of(Dir::Write, command.sectors),
+            SsdWork::Read => end.since(media).min(self.wire.time_of(Dir::Read, command.sectors)),
+            SsdWork::Flush => Span::ZERO,
+            SsdWork::Hit => self.wire.time_of(Dir::Read, command.sectors),
+            SsdWork::Cached { .. } | SsdWork::Through { .. } => self.wire.time_of(Dir::Write, command.sectors),
         };
         let interface = crossing.min(rest);
         let service = Activity { overhead, interface, transfer: rest.saturating_sub(interface), ..Activity::default() };
         self.ledger.charge(command.submitter, &service);
-        self.endings.add(Finished { rq: command.rq, at: end, outcome: Outcome::Ok, service }, ());
+        self.endings.add(Finished { rq: command.rq, at: end, outcome: CommandOutcome::Ok, service }, ());
     }
 
-    fn end_early(&mut self, at: Instant, command: &Command, overhead: Span, outcome: Outcome) {
+    fn end_early(&mut self, at: Instant, command: &Command, overhead: Span, outcome: CommandOutcome) {
         let service = Activity { overhead, ..Activity::default() };
-        if outcome == Outcome::Ok {
+        if outcome == CommandOutcome::Ok {
             self.ledger.charge(command.submitter, &service);
         }
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
@@ -500,9 +500,9 @@ impl Ssd {
             return visit.map_or((), |(at, die)| self.visit(at, die));
         }
         match self.events.take() {
-            Some((at, Event::Sensed { path, die, sectors })) => self.sensed(at, path, die, sectors),
-            Some((at, Event::Carry { op })) => self.carry(at, op),
-            Some((at, Event::Arrived { op })) => self.arrived(at, op),
+            Some((at, SsdEvent::Sensed { path, die, sectors })) => self.sensed(at, path, die, sectors),
+            Some((at, SsdEvent::Carry { op })) => self.carry(at, op),
+            Some((at, SsdEvent::Arrived { op })) => self.arrived(at, op),
             None => {}
         }
     }
@@ -521,7 +521,7 @@ impl Disk for Ssd {
         self.in_flight += 1;
         let path = Path { op: BACKGROUND, foreign: Span::ZERO };
         let (ready, foreign) = self.controller.take(now, &command, path);
-        if outcome != Outcome::Ok {
+        if outcome != CommandOutcome::Ok {
             return self.end_early(ready, &command, self.spec.overhead.command, outcome);
         }
         match command.op {
@@ -531,7 +531,7 @@ impl Disk for Ssd {
             // What is zeroed is unmapped.
             Op::Discard | Op::WriteZeroes => {
                 self.discard(&command);
-                self.end_early(ready, &command, self.spec.overhead.command, Outcome::Ok);
+                self.end_early(ready, &command, self.spec.overhead.command, CommandOutcome::Ok);
             }
         }
     }

@@ -8,20 +8,20 @@
 
 use blksched::{Dir, Instant, Span};
 
-use super::lane::{Lane, Path};
+use super::lane::{Path, SerialLane};
 use crate::{Duplex, Rate, SsdInterfaceSpec};
 
 /// Time per sector.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct WirePace {
     /// \[ns / 2^32\].
     sector: u64,
 }
 
-impl Pace {
-    pub(super) fn new(rate: Rate) -> Pace {
+impl WirePace {
+    pub(super) fn new(rate: Rate) -> WirePace {
         let sector = ((512u128 * 1_000_000_000) << 32) / u128::from(rate.bytes_per_s());
-        Pace { sector: u64::try_from(sector).expect("a rate below 1 byte/s is refused when it is read") }
+        WirePace { sector: u64::try_from(sector).expect("a rate below 1 byte/s is refused when it is read") }
     }
 
     #[inline]
@@ -34,17 +34,17 @@ impl Pace {
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     duplex: Duplex,
-    pace: Pace,
-    write_pace: Pace,
+    pace: WirePace,
+    write_pace: WirePace,
     /// What reads take, and, half duplex, writes too.
-    to_host: Lane,
-    to_drive: Lane,
+    to_host: SerialLane,
+    to_drive: SerialLane,
 }
 
 impl Wire {
     pub(super) fn new(spec: SsdInterfaceSpec) -> Wire {
-        let (to_host, to_drive) = (Lane::default(), Lane::default());
-        let (pace, write_pace) = (Pace::new(spec.rate), Pace::new(spec.write_rate.unwrap_or(spec.rate)));
+        let (to_host, to_drive) = (SerialLane::default(), SerialLane::default());
+        let (pace, write_pace) = (WirePace::new(spec.rate), WirePace::new(spec.write_rate.unwrap_or(spec.rate)));
         Wire { duplex: spec.duplex, pace, write_pace, to_host, to_drive }
     }
 

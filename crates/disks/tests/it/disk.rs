@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
-use blksched_disks::{DiskSpec, IoError, Outcome, load, parse, presets};
+use blksched_disks::{CommandOutcome, DiskSpec, IoError, load, parse, presets};
 
 /// A mixture of everything.
 fn mixture(capacity: u64, seed: u64, count: u64) -> impl Iterator<Item = Command> {
@@ -97,14 +97,19 @@ fn a_command_behind_the_last_sector_fails_and_changes_nothing() {
         let sectors = disk.facts().sectors;
         for start in [sectors - 4, u64::MAX - 4] {
             disk.start(Instant::ZERO, read(start, 8));
-            assert_eq!(next_completion(&mut *disk).outcome, Outcome::Failed(IoError::OutOfRange), "{}", spec.name);
+            assert_eq!(
+                next_completion(&mut *disk).outcome,
+                CommandOutcome::Failed(IoError::OutOfRange),
+                "{}",
+                spec.name
+            );
         }
         assert_eq!(disk.in_flight(), 0);
     }
     let mut disk = load("hdd-7200").unwrap().build(1);
     let last = disk.facts().sectors - 8;
     disk.start(Instant::ZERO, Command { start: Sector(last), ..read(0, 8) });
-    assert_eq!(next_completion(&mut *disk).outcome, Outcome::Ok);
+    assert_eq!(next_completion(&mut *disk).outcome, CommandOutcome::Ok);
     settle(&mut *disk);
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use blksched_disks::disksim::demerit::{Demerit, Measured, demerit, parse, replay};
+use blksched_disks::disksim::demerit::{Demerit, MeasuredRequest, demerit, parse, replay};
 use blksched_disks::disksim::import;
 use blksched_disks::{DiskSpec, HeadOrder, Model};
 use flate2::read::GzDecoder;
@@ -19,7 +19,7 @@ fn imported(drive: &str) -> DiskSpec {
     blksched_disks::parse(&format!("{drive}.toml"), &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn trace(drive: &str) -> Vec<Measured> {
+fn trace(drive: &str) -> Vec<MeasuredRequest> {
     let mut text = String::new();
     let file = fs::File::open(data(&format!("{drive}.trace.gz"))).unwrap();
     GzDecoder::new(file).read_to_string(&mut text).unwrap();

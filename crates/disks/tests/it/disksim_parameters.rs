@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use blksched::author::RequestId;
 use blksched::{Command, Op, Sector, Span, SubmitterId};
-use blksched_disks::disksim::demerit::{Measured, replay};
+use blksched_disks::disksim::demerit::{MeasuredRequest, replay};
 use blksched_disks::disksim::import;
 use blksched_disks::{DiskSpec, parse};
 
@@ -133,7 +133,7 @@ type Asked = (char, u64, u32, f64);
 
 /// What each took [ms].
 fn times(spec: &DiskSpec, asked: &[Asked]) -> Vec<f64> {
-    let measured = |&(op, start, sectors, pause): &Asked| Measured {
+    let measured = |&(op, start, sectors, pause): &Asked| MeasuredRequest {
         command: Command {
             rq: RequestId::from_index(0),
             op: if op == 'r' { Op::Read } else { Op::Write },
@@ -145,7 +145,7 @@ fn times(spec: &DiskSpec, asked: &[Asked]) -> Vec<f64> {
         response: Span::ZERO,
         think: Span::from_ns((pause * 1e6) as u64),
     };
-    let asked: Vec<Measured> = asked.iter().map(measured).collect();
+    let asked: Vec<MeasuredRequest> = asked.iter().map(measured).collect();
     replay(spec, &asked, 1).unwrap().iter().map(|time| time.as_ms_f64()).collect()
 }
 

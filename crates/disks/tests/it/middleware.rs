@@ -4,7 +4,8 @@ use crate::support::*;
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{
-    DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Outcome, Tracer, load, parse, presets,
+    CommandOutcome, DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Tracer, load, parse,
+    presets,
 };
 
 const FIXED: &str = include_str!("../../presets/fixed.toml");
@@ -20,7 +21,7 @@ fn faulty(fault: FaultSpec) -> DiskSpec {
 }
 
 /// One after the other; how each ended and how long it took.
-fn one_by_one(spec: &DiskSpec, starts: &[u64]) -> Vec<(Outcome, Span)> {
+fn one_by_one(spec: &DiskSpec, starts: &[u64]) -> Vec<(CommandOutcome, Span)> {
     let mut disk = spec.build(1);
     let mut now = Instant::ZERO;
     let mut all = Vec::new();
@@ -36,7 +37,7 @@ fn one_by_one(spec: &DiskSpec, starts: &[u64]) -> Vec<(Outcome, Span)> {
 #[test]
 fn a_transient_fault_fails_the_nth_command_and_a_persistent_one_all_from_there() {
     let ok = one_by_one(&load("fixed").unwrap(), &[0])[0];
-    let failed = (Outcome::Failed(IoError::Medium), Span::from_ms(30));
+    let failed = (CommandOutcome::Failed(IoError::Medium), Span::from_ms(30));
     let starts = [0, 8, 16, 24];
     let transient = faulty(FaultSpec { nth: 3, times: Some(1), ..FAIL });
     assert_eq!(one_by_one(&transient, &starts), [ok, ok, failed, ok]);
@@ -48,7 +49,7 @@ fn a_transient_fault_fails_the_nth_command_and_a_persistent_one_all_from_there()
 fn a_slow_command_works_and_takes_so_much_longer() {
     let ok = one_by_one(&load("fixed").unwrap(), &[0])[0];
     let slow = faulty(FaultSpec { action: FaultAction::Slow, nth: 2, times: Some(1), ..FAIL });
-    assert_eq!(one_by_one(&slow, &[0, 8, 16]), [ok, (Outcome::Ok, ok.1 + Span::from_ms(30)), ok]);
+    assert_eq!(one_by_one(&slow, &[0, 8, 16]), [ok, (CommandOutcome::Ok, ok.1 + Span::from_ms(30)), ok]);
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn commands_are_conserved_whatever_stands_around_whichever_disk() {
             let command = if random.below(2) == 0 { read(start, 8) } else { write(start, 8) };
             blksched::Command { submitter, ..command }
         });
-        let failed = done.iter().filter(|finished| finished.outcome != Outcome::Ok).count();
+        let failed = done.iter().filter(|finished| finished.outcome != CommandOutcome::Ok).count();
         assert_eq!(failed, 30, "{}", spec.name);
         assert_eq!(disk.trace().unwrap().seen(), 600);
     }

@@ -4,11 +4,11 @@ use core::ops::ControlFlow;
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
-use blksched_disks::probe::{Modelled, Outcome, ProbeAccess, ProbeError, Traced, fit_trace, measure};
+use blksched_disks::probe::{Modelled, ProbeAccess, ProbeError, ProbeOutcome, Traced, fit_trace, measure};
 use blksched_disks::sheet::{Figure, data_sheet};
 use blksched_disks::{DiskSpec, HddSpec, Model, SsdSpec, WriteCacheSpec, load, load_changed};
 
-pub(super) fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
+pub(super) fn probed(spec: &DiskSpec, access: ProbeAccess) -> ProbeOutcome {
     let mut target = Modelled::new(spec, 3, access);
     let outcome = measure(&mut target, Span::from_secs(300), 1, &mut |_| ControlFlow::Continue(()));
     let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", spec.name));
@@ -17,7 +17,7 @@ pub(super) fn probed(spec: &DiskSpec, access: ProbeAccess) -> Outcome {
 }
 
 /// Every value that the two lists have in common is within 5 %; the list names what differs.
-pub(super) fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &Outcome) {
+pub(super) fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &ProbeOutcome) {
     let off = |(_, ours, theirs): &&(&str, f64, f64)| (ours / theirs - 1.0).abs() > 0.05;
     let off: Vec<_> = pairs.iter().filter(off).collect();
     assert!(off.is_empty(), "{name}: {off:?}\n{}", outcome.toml);
@@ -310,7 +310,7 @@ fn a_volume_shows_its_delay_and_its_caps_or_how_many_commands_it_serves() {
 #[test]
 fn a_volume_whose_measuring_was_interrupted_says_so() {
     let mut target = Modelled::new(&load("cloud-gp3").unwrap(), 3, ProbeAccess::Destroy);
-    let mut stop = |progress: blksched_disks::probe::Progress| match progress.stage {
+    let mut stop = |progress: blksched_disks::probe::ProbeProgress| match progress.stage {
         "long writing" => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
@@ -341,7 +341,7 @@ fn a_disk_of_flash_as_its_preset_has_it() {
 #[test]
 fn what_is_interrupted_or_out_of_time_says_what_is_missing_and_is_a_disk_all_the_same() {
     let mut target = Modelled::new(&load("hdd-7200").unwrap(), 3, ProbeAccess::ReadOnly);
-    let mut stop = |progress: blksched_disks::probe::Progress| match progress.stage {
+    let mut stop = |progress: blksched_disks::probe::ProbeProgress| match progress.stage {
         "look-ahead" => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };

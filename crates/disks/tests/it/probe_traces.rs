@@ -1,7 +1,7 @@
 //! Models from traces of what had many commands at a time.
 
 use blksched::{Command, Instant};
-use blksched_disks::probe::{Fit, Traced, fit_trace};
+use blksched_disks::probe::{TraceFit, Traced, fit_trace};
 use blksched_disks::{DiskSpec, Model, load, load_changed};
 
 use crate::support::*;
@@ -37,7 +37,7 @@ fn deep(spec: &DiskSpec, depth: u32) -> Vec<Traced> {
     }
 }
 
-fn fitted(preset: &str, changes: &[(&str, &str)], depth: u32) -> Fit {
+fn fitted(preset: &str, changes: &[(&str, &str)], depth: u32) -> TraceFit {
     let changes: Vec<(String, String)> = changes.iter().map(|(key, to)| (key.to_string(), to.to_string())).collect();
     fit_trace("mine", deep(&load_changed(preset, &changes).unwrap(), depth)).unwrap()
 }

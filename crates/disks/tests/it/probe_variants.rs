@@ -3,7 +3,9 @@
 use core::ops::ControlFlow;
 
 use blksched::{Instant, Op, Span};
-use blksched_disks::probe::{Ended, Modelled, ProbeAccess, ProbeClock, ProbeError, Target, TargetFacts, measure};
+use blksched_disks::probe::{
+    CommandEnded, Modelled, ProbeAccess, ProbeClock, ProbeError, Target, TargetFacts, measure,
+};
 use blksched_disks::{DiskSpec, iocost_models, load, load_changed};
 
 use crate::probe::{compare, hdd, probed, read_parameters, ssd};
@@ -136,7 +138,7 @@ impl Target for OnTheWall {
         self.0.start(slot, op, start, sectors)
     }
 
-    fn wait(&mut self) -> Result<Ended, String> {
+    fn wait(&mut self) -> Result<CommandEnded, String> {
         self.0.wait()
     }
 
@@ -173,13 +175,13 @@ impl Target for Busy {
         self.of.start(slot, op, start, sectors)
     }
 
-    fn wait(&mut self) -> Result<Ended, String> {
+    fn wait(&mut self) -> Result<CommandEnded, String> {
         let ended = self.of.wait()?;
         self.under_way -= 1;
         // Mostly little, now and then a hundred times that.
         let late = self.usual * 10f64.powf(4.0 * self.late.unit() - 2.0);
         self.until = self.until.max(ended.at) + Span::from_ns(late.min(1e8) as u64);
-        Ok(Ended { at: self.until, ..ended })
+        Ok(CommandEnded { at: self.until, ..ended })
     }
 
     fn rest(&mut self, until: Instant) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::support::*;
 use blksched::{Command, Instant, Op, Span, SubmitterId};
-use blksched_disks::{Disk, DiskSpec, Stint, Work, load, presets};
+use blksched_disks::{Disk, DiskSpec, Stint, StintWork, load, presets};
 
 fn disks() -> Vec<DiskSpec> {
     let arrays =
@@ -56,9 +56,9 @@ fn hear(
     for stint in told.drain(..) {
         assert!(now <= stint.from && stint.from < stint.until && stint.part < disk.parts(), "{stint:?} at {now}");
         let who = match stint.work {
-            Work::Command(rq) => flights[rq.index()].expect("a command in flight"),
-            Work::Cached(submitter) => submitter,
-            Work::Upkeep => SubmitterId(u32::MAX),
+            StintWork::Command(rq) => flights[rq.index()].expect("a command in flight"),
+            StintWork::Cached(submitter) => submitter,
+            StintWork::Upkeep => SubmitterId(u32::MAX),
         };
         all.push((who, stint));
     }
@@ -129,7 +129,7 @@ fn cached_writes_are_destaged_for_who_wrote_them_whoever_flushes() {
         let writes = (0..40u64).map(|n| by(1, write(n * 7_919_000, 8)));
         let (stints, ..) = watched(&spec, 1, writes.chain([by(2, flush())]).collect());
         assert!(stints.iter().all(|(who, _)| *who == SubmitterId(1)), "{name}");
-        assert!(stints.iter().any(|(_, stint)| matches!(stint.work, Work::Cached(_))), "{name}");
+        assert!(stints.iter().any(|(_, stint)| matches!(stint.work, StintWork::Cached(_))), "{name}");
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::support::*;
 use blksched::{Command, Instant, Span};
 use blksched_disks::{
-    AfterHit, Begins, CacheOrder, Counts, Delivered, DestageSpec, FlushMode, HddSpec, LookAheadRules, LookAheadSpec,
-    NcqSpec, Overwritten, Passing, QueueOrder, Reach, Watermark, WriteCacheSpec, Written,
+    AfterHit, Begins, CacheOrder, CountsFrom, Delivered, DestageSpec, FlushMode, HddSpec, LookAheadRules,
+    LookAheadSpec, NcqSpec, Overwritten, Passing, QueueOrder, Reach, Watermark, WriteCacheSpec, WrittenData,
 };
 
 fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
@@ -17,9 +17,9 @@ fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
         reach: pick(random, &[Reach::Segment, Reach::Track, Reach::Cylinder]),
         begins: pick(random, &[Begins::Always, Begins::Sequential]),
         most_sectors: pick(random, &[0, 64, segment_sectors]),
-        counts: pick(random, &[Counts::Beyond, Counts::Whole]),
+        counts: pick(random, &[CountsFrom::Beyond, CountsFrom::Whole]),
         delivered: pick(random, &[Delivered::Kept, Delivered::Dropped]),
-        written: pick(random, &[Written::Forgotten, Written::Kept]),
+        written: pick(random, &[WrittenData::Forgotten, WrittenData::Kept]),
         hit: pick(random, &[AfterHit::Continues, AfterHit::Rests]),
         overwritten: pick(random, &[Overwritten::Trimmed, Overwritten::Dropped]),
         passing: pick(random, &[Passing::Hit, Passing::Miss]),

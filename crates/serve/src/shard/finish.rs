@@ -163,7 +163,7 @@ impl Shard {
     /// What the disk model has done by now.
     pub(super) fn finish_modelled(&mut self) {
         while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
-            if finished.outcome != blksched_disks::Outcome::Ok {
+            if finished.outcome != blksched_disks::CommandOutcome::Ok {
                 self.fail(finished.rq, Some(Errno::Io));
             }
             if let Some(flight) = &mut self.flights[finished.rq.index()] {

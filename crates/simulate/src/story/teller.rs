@@ -7,7 +7,7 @@ use blksched::author::RequestId;
 use blksched::reasons::Domain;
 use blksched::{Dir, Instant, Op, Reason, Span, SubmitterId};
 
-use blksched_disks::{Activity, Stint, Work};
+use blksched_disks::{Activity, Stint, StintWork};
 
 use super::blame::Blame;
 use super::calls::Transfers;
@@ -301,9 +301,9 @@ impl Storyteller {
         }
         let cached = |whose| DoneCommand { whose, dir: Dir::Write, issued_at: stint.from, nth: CACHED };
         let done = match stint.work {
-            Work::Command(rq) => self.track(rq).issued,
-            Work::Cached(submitter) => Some(cached(Whose::Process(submitter))),
-            Work::Upkeep => Some(cached(Whose::Nobody)),
+            StintWork::Command(rq) => self.track(rq).issued,
+            StintWork::Cached(submitter) => Some(cached(Whose::Process(submitter))),
+            StintWork::Upkeep => Some(cached(Whose::Nobody)),
         };
         if let Some(done) = done {
             self.timeline.works(stint.from, stint.until, done);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use blksched::{Instant, Op, Span};
-use blksched_disks::probe::{Ended, ProbeAccess, ProbeClock, Target, TargetFacts};
+use blksched_disks::probe::{CommandEnded, ProbeAccess, ProbeClock, Target, TargetFacts};
 
 use crate::failure::Failure;
 
@@ -29,7 +29,7 @@ struct PathCommand {
 }
 
 /// The end of one, or why it failed.
-type CommandEnd = Result<Ended, String>;
+type CommandEnd = Result<CommandEnded, String>;
 
 pub(super) struct RealPath {
     file: Arc<File>,
@@ -251,7 +251,7 @@ impl RealPath {
             while let Ok(job) = jobs.recv() {
                 let done = transfer(&file, job, &mut memory);
                 let at = RealPath::moment(began);
-                if report.send(done.map(|()| Ended { slot: job.slot, at })).is_err() {
+                if report.send(done.map(|()| CommandEnded { slot: job.slot, at })).is_err() {
                     return;
                 }
             }
@@ -292,10 +292,10 @@ impl Target for RealPath {
         }
     }
 
-    fn wait(&mut self) -> Result<Ended, String> {
+    fn wait(&mut self) -> Result<CommandEnded, String> {
         if let Some(job) = self.pending.take() {
             transfer(&self.file, job, &mut self.buffer)?;
-            return Ok(Ended { slot: job.slot, at: self.now() });
+            return Ok(CommandEnded { slot: job.slot, at: self.now() });
         }
         let done = self.done.recv().map_err(|_| "every thread has gone".to_owned())?;
         self.under_way -= 1;

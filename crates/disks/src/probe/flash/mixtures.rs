@@ -4,7 +4,7 @@ use blksched::{Op, Span};
 
 use super::super::ProbeError;
 use super::super::fit::{Mixture, Parameter, Took};
-use super::super::session::{Random, Session, Step, Timed};
+use super::super::session::{ProbeStep, Random, Session, Timed};
 
 /// A load whose outcome is compared with the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,21 +94,21 @@ impl Mixture for Mixed {
         let (sectors, most) = (session.facts().sectors, session.facts().max_sectors);
         let mut random = Random::new(79);
         let mut anywhere = move |size: u32| random.below((sectors - u64::from(size)) / 8) * 8;
-        let mut read = |size: u32| Step { op: Op::Read, start: anywhere(size), sectors: size };
+        let mut read = |size: u32| ProbeStep { op: Op::Read, start: anywhere(size), sectors: size };
         let latencies = |timed: Vec<Timed>| timed.iter().map(|timed| timed.latency()).collect::<Vec<f64>>();
         match self {
             Mixed::Deep => {
                 let mut took = Vec::new();
                 for depth in [4, 16, 64] {
-                    let steps: Vec<Step> = (0..700).map(|_| read(8)).collect();
+                    let steps: Vec<ProbeStep> = (0..700).map(|_| read(8)).collect();
                     took.push(latencies(session.closed_loop(depth, steps)?));
                 }
                 Ok(took)
             }
             Mixed::Large => {
-                let steps: Vec<Step> = (0..400).map(|_| read(128.min(most))).collect();
+                let steps: Vec<ProbeStep> = (0..400).map(|_| read(128.min(most))).collect();
                 let first = latencies(session.closed_loop(2, steps)?);
-                let steps: Vec<Step> = (0..400).map(|_| read(64.min(most))).collect();
+                let steps: Vec<ProbeStep> = (0..400).map(|_| read(64.min(most))).collect();
                 Ok(vec![first, latencies(session.closed_loop(8, steps)?)])
             }
             Mixed::BesideStream | Mixed::BesideRandom => {
@@ -120,7 +120,7 @@ impl Mixture for Mixed {
                 let mut writes = core::iter::from_fn(|| {
                     at += u64::from(size);
                     let start = if is_stream { at } else { random.below((sectors - 8) / 8) * 8 };
-                    Some(Step { op: Op::Write, start, sectors: size })
+                    Some(ProbeStep { op: Op::Write, start, sectors: size })
                 });
                 let depth = session.facts().depth.min(9);
                 let [reads, writes] = session.two_loops((1, &mut reads), (depth - 1, &mut writes))?;

@@ -17,12 +17,12 @@ mod writes;
 use mixtures::{Mixed, PARAMETERS};
 use pace::Pace;
 use reads::{Depths, Sizes};
-use volume::{Limit, Volume};
+use volume::{Volume, VolumeLimit};
 use writes::{Buffered, Sustained};
 
 /// All that is known; what is `None` was not reached, or not allowed.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct FlashFindings {
     /// `None`: a command right behind another takes no longer.
     pace: Option<Pace>,
     sizes: Sizes,
@@ -38,10 +38,10 @@ pub(super) struct Findings {
 }
 
 /// Measures it; what is known when something stops it is kept.
-pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {
+pub(super) fn probe(session: &mut Session<'_>) -> Result<(FlashFindings, Option<ProbeError>), ProbeError> {
     let pace = pace::pace(session)?;
     let sizes = reads::sizes(session, pace.as_ref())?;
-    let mut found = Findings {
+    let mut found = FlashFindings {
         pace,
         sizes,
         depths: None,
@@ -58,7 +58,7 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<Probe
     }
 }
 
-impl Findings {
+impl FlashFindings {
     fn rest(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         self.depths = Some(reads::depths(session)?);
         self.stream = Some(reads::stream(session)?);
@@ -89,7 +89,7 @@ impl Findings {
         let known: &[&str] = if self.program().is_some() { &["flash.program"] } else { &[] };
         self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, access, known);
         let flash = self.text(session, stopped);
-        let volumes = Limit::ALL.into_iter().filter_map(|limit| self.volume_text(session, limit, stopped));
+        let volumes = VolumeLimit::ALL.into_iter().filter_map(|limit| self.volume_text(session, limit, stopped));
         let all = core::iter::once(flash.clone()).chain(volumes);
         let known = all.filter_map(|text| Some((misses(&text, &self.mixtures, access)?, text)));
         known.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(flash, |(_, text)| text)

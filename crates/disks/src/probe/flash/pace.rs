@@ -7,7 +7,7 @@
 use blksched::{Op, Span};
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{ProbeStep, Session};
 use super::super::target::ProbeAccess;
 use super::super::value::Measured;
 
@@ -58,8 +58,8 @@ pub(super) fn pace(session: &mut Session<'_>) -> Result<Option<Pace>, ProbeError
 fn period(session: &mut Session<'_>, op: Op, random: bool) -> Result<Measured, ProbeError> {
     const COUNT: u64 = 120;
     let first = session.place(8 * COUNT as u32);
-    let steps: Vec<Step> = (0..COUNT)
-        .map(|nth| Step { op, start: if random { session.place(8) } else { first + 8 * nth }, sectors: 8 })
+    let steps: Vec<ProbeStep> = (0..COUNT)
+        .map(|nth| ProbeStep { op, start: if random { session.place(8) } else { first + 8 * nth }, sectors: 8 })
         .collect();
     let timed = session.closed_loop(1, steps)?;
     let mut took: Vec<f64> = timed.iter().skip(10).map(|timed| timed.latency()).collect();

@@ -6,7 +6,7 @@
 use blksched::Op;
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step, Timed};
+use super::super::session::{ProbeStep, Session, Timed};
 use super::super::value::Measured;
 use super::pace::Pace;
 
@@ -88,7 +88,8 @@ pub(super) fn depths(session: &mut Session<'_>) -> Result<Depths, ProbeError> {
     let most = session.facts().depth.min(512);
     loop {
         let count = 600 + 40 * depth as usize;
-        let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+        let steps: Vec<ProbeStep> =
+            (0..count).map(|_| ProbeStep { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
         let reads = session.closed_loop(depth, steps)?;
         at.push((depth, per_second(&reads, depth as usize)));
         if depth == most {
@@ -113,7 +114,7 @@ pub(super) fn stream(session: &mut Session<'_>) -> Result<Measured, ProbeError> 
     let mut rates = Vec::new();
     for _ in 0..3 {
         let start = session.place(700 * sectors) / u64::from(sectors) * u64::from(sectors);
-        let step = |nth: u64| Step { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
+        let step = |nth: u64| ProbeStep { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
         let reads = session.closed_loop(16, (0..600).map(step))?;
         rates.push(per_second(&reads, 16) * f64::from(sectors) * 512.0);
     }

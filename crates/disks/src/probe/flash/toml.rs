@@ -9,7 +9,7 @@ use super::super::fit::Fitted;
 use super::super::session::Session;
 use super::super::text::{NOT_SEEN, depth, head, rate, time};
 use super::super::value::Measured;
-use super::Findings;
+use super::FlashFindings;
 
 /// A page goes over a channel at this rate, unless sizes tell \[bytes/s\].
 const CHANNEL_RATE: f64 = 800e6;
@@ -18,7 +18,7 @@ const CHANNEL_RATE: f64 = 800e6;
 /// but not for so long.
 const USED: f64 = 0.7;
 
-impl Findings {
+impl FlashFindings {
     fn fitted(&self, key: &str, usual: &str) -> String {
         Fitted::said(&self.fitted, key, usual)
     }

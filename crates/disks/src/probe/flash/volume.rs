@@ -12,11 +12,11 @@ use std::fmt::Write;
 use blksched::{Op, Span};
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{ProbeStep, Session};
 use super::super::target::ProbeAccess;
 use super::super::text::{NOT_SEEN, rate, rates, time, times};
 use super::super::value::{Measured, median};
-use super::Findings;
+use super::FlashFindings;
 
 /// What counts as one command at most \[bytes\]; it does not show, since bytes are capped too.
 const UNIT: f64 = 262_144.0;
@@ -37,23 +37,23 @@ pub(super) struct Volume {
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     /// 4 KiB \[ns\].
-    small: Ends,
+    small: LatencyEnds,
     /// The same after a rest, of what is large \[ns\].
-    large: Ends,
+    large: LatencyEnds,
 }
 
 /// Where the quickest twentieth of some latencies ends, and the slowest begins \[ns\].
 #[derive(Clone, Copy, Debug)]
-struct Ends {
+struct LatencyEnds {
     quick: f64,
     slow: f64,
 }
 
-impl Ends {
-    fn of(latencies: &mut [f64]) -> Ends {
+impl LatencyEnds {
+    fn of(latencies: &mut [f64]) -> LatencyEnds {
         latencies.sort_by(f64::total_cmp);
         let at = |share: f64| latencies[((latencies.len() - 1) as f64 * share).round() as usize];
-        Ends { quick: at(0.05), slow: at(0.95) }
+        LatencyEnds { quick: at(0.05), slow: at(0.95) }
     }
 
     /// The mean of a delay that is evenly drawn, better known than by a median.
@@ -64,7 +64,7 @@ impl Ends {
 
 /// How a volume is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum VolumeLimit {
     /// This many commands at a time.
     Channels,
     /// This many commands, and bytes, per second, ten times as fast while there are credits.
@@ -73,15 +73,15 @@ pub(super) enum Limit {
     Paced,
 }
 
-impl Limit {
-    pub(super) const ALL: [Limit; 3] = [Limit::Channels, Limit::Caps, Limit::Paced];
+impl VolumeLimit {
+    pub(super) const ALL: [VolumeLimit; 3] = [VolumeLimit::Channels, VolumeLimit::Caps, VolumeLimit::Paced];
 
     /// The rate at which credits are spent, as part of that at which they come; `None`: there are none.
     fn burst(self) -> Option<f64> {
         match self {
-            Limit::Channels => None,
-            Limit::Caps => Some(10.0),
-            Limit::Paced => Some(1.0),
+            VolumeLimit::Channels => None,
+            VolumeLimit::Caps => Some(10.0),
+            VolumeLimit::Paced => Some(1.0),
         }
     }
 }
@@ -111,7 +111,7 @@ fn alone(session: &mut Session<'_>, op: Op, sectors: u32) -> Result<Alone, Probe
             session.rest(Span::from_ms(20));
         }
     }
-    Ok(Alone { small: Ends::of(&mut small), large: Ends::of(&mut large) })
+    Ok(Alone { small: LatencyEnds::of(&mut small), large: LatencyEnds::of(&mut large) })
 }
 
 /// How many commands more than `most` per second allow have ended in the second half of a burst, each `alone` late.
@@ -120,7 +120,8 @@ fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, 
     for _ in 0..3 {
         session.rest(Span::from_secs(3));
         let count = 4 * session.facts().depth.clamp(64, 512);
-        let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+        let steps: Vec<ProbeStep> =
+            (0..count).map(|_| ProbeStep { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
         let reads = session.closed_loop(session.facts().depth, steps)?;
         let mut ends: Vec<f64> = reads.iter().map(|read| read.ended.since(reads[0].begun).as_ns() as f64).collect();
         ends.sort_by(f64::total_cmp);
@@ -131,12 +132,12 @@ fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, 
     Ok(Measured::median_of(&mut bursts).unwrap_or(Measured::new(0.0, 0.0)))
 }
 
-impl Findings {
+impl FlashFindings {
     /// As a volume's file; `None` before everything for it was measured.
     pub(super) fn volume_text(
         &self,
         session: &Session<'_>,
-        limit: Limit,
+        limit: VolumeLimit,
         stopped: Option<&ProbeError>,
     ) -> Option<String> {
         let (volume, facts) = (self.volume?, session.facts());
@@ -162,13 +163,15 @@ impl Findings {
         let (service, read_rate, way) = line(&volume.read);
         let (write_service, write_rate, _) = volume.write.as_ref().map_or((service, read_rate, way), line);
         let channels = match limit {
-            Limit::Channels => (most.value * (service.value + way) / 1e9).round().clamp(1.0, f64::from(facts.depth)),
-            Limit::Caps | Limit::Paced => facts.depth.into(),
+            VolumeLimit::Channels => {
+                (most.value * (service.value + way) / 1e9).round().clamp(1.0, f64::from(facts.depth))
+            }
+            VolumeLimit::Caps | VolumeLimit::Paced => facts.depth.into(),
         };
         let figures = format!("{:.0} MB/s, {:.0}us", stream.value / 1e6, self.sizes.page().value / 1e3);
         let mut out = self.head("fixed", &figures, session, stopped);
         let _ = writeln!(out, "# What was measured is nearer to this than to a disk of flash.");
-        let said = if limit == Limit::Channels { "MEASURED" } else { "FIT: its caps bind first" };
+        let said = if limit == VolumeLimit::Channels { "MEASURED" } else { "FIT: its caps bind first" };
         let _ = writeln!(out, "channels = {channels}   # {said}");
         let _ = writeln!(out, "service = {}", times([service, write_service]));
         let _ = writeln!(out, "rate = {}", rates([read_rate, write_rate]));
@@ -179,7 +182,8 @@ impl Findings {
             let _ = writeln!(out, "unit = \"{}KiB\"   # {NOT_SEEN}", UNIT / 1024.0);
             let _ = writeln!(out, "bytes = {}", rate(stream));
             let _ = writeln!(out, "credits = {}   # MEASURED ±{:.0}", credits.value, credits.spread.ceil());
-            let said = if limit == Limit::Paced { "MEASURED: nearest; or credits that outlast this" } else { NOT_SEEN };
+            let said =
+                if limit == VolumeLimit::Paced { "MEASURED: nearest; or credits that outlast this" } else { NOT_SEEN };
             let _ = writeln!(out, "burst = \"{:.0}/s\"   # {said}", burst * operations);
         }
         if jitter > 0.0 {

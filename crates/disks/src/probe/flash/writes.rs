@@ -8,7 +8,7 @@
 use blksched::{Op, Span};
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{ProbeStep, Session};
 use super::super::value::Measured;
 use super::pace::Pace;
 use super::reads::per_second;
@@ -53,12 +53,13 @@ pub(super) fn buffered(session: &mut Session<'_>, pace: Option<&Pace>) -> Result
     let flush = Measured::median_of(&mut times).unwrap_or(alone);
     let depth = session.facts().depth.min(256);
     let count = if pace.is_some() { 500 } else { 8_000 };
-    let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Write, start: session.place(8), sectors: 8 }).collect();
+    let steps: Vec<ProbeStep> =
+        (0..count).map(|_| ProbeStep { op: Op::Write, start: session.place(8), sectors: 8 }).collect();
     let deep = per_second(&session.closed_loop(depth, steps)?, count / 4);
     session.rest(Span::from_secs(1));
     let sectors = 256.min(session.facts().max_sectors);
     let start = session.place(2_000 * sectors);
-    let step = |nth: u64| Step { op: Op::Write, start: start + nth * u64::from(sectors), sectors };
+    let step = |nth: u64| ProbeStep { op: Op::Write, start: start + nth * u64::from(sectors), sectors };
     let writes = session.closed_loop(4, (0..2_000).map(step))?;
     let bytes = f64::from(sectors) * 512.0;
     let ends: Vec<f64> = writes.iter().map(|write| write.ended.as_secs_f64()).collect();
@@ -95,7 +96,8 @@ pub(super) fn sustained(session: &mut Session<'_>) -> Result<Sustained, ProbeErr
     const ROUND: usize = 500;
     loop {
         let place = |session: &mut Session<'_>| session.place(sectors) / u64::from(sectors) * u64::from(sectors);
-        let steps: Vec<Step> = (0..ROUND).map(|_| Step { op: Op::Write, start: place(session), sectors }).collect();
+        let steps: Vec<ProbeStep> =
+            (0..ROUND).map(|_| ProbeStep { op: Op::Write, start: place(session), sectors }).collect();
         let writes = session.closed_loop(32, steps)?;
         written += ROUND as f64 * bytes;
         rates.push((written, per_second(&writes, 64) * bytes));

@@ -16,7 +16,7 @@ use blksched::{Instant, Op};
 
 use super::super::text::{NOT_SEEN, rates, time, times};
 use super::super::value::Measured;
-use super::{Seen, Traced, heading, quantile};
+use super::{TraceSeen, Traced, heading, quantile};
 
 /// Fewer commands of a kind tell nothing of it.
 const ENOUGH: usize = 30;
@@ -41,14 +41,14 @@ const HANDICAP: f64 = 1.25;
 
 /// As files, each with what its distance counts, the first as deep as the trace; that only if times differ by no more
 /// than such a thing's.
-pub(super) fn constants(name: &str, seen: &Seen, commands: &[Traced]) -> Vec<(String, f64)> {
+pub(super) fn constants(name: &str, seen: &TraceSeen, commands: &[Traced]) -> Vec<(String, f64)> {
     let deepest = seen.deepest.min(MOST_CHANNELS);
     let powers = (4..).map(|power| 1 << power).take_while(|channels| *channels < deepest);
     let fewer = (1..=ONE_BY_ONE).filter(|channels| *channels < deepest).chain(powers);
     let all: Vec<(u32, Vec<Served<'_>>)> =
         std::iter::once(deepest).chain(fewer).map(|channels| (channels, served(commands, channels))).collect();
     let alike = all.iter().filter_map(|(channels, served)| {
-        let cost = Cost::of(served);
+        let cost = CommandCost::of(served);
         constant((name, seen, *channels), served, [cost, cost])
     });
     // What lets nothing wait inside and writes faster than it reads is flash rather than this. Waiting hides which of
@@ -64,7 +64,7 @@ pub(super) fn constants(name: &str, seen: &Seen, commands: &[Traced]) -> Vec<(St
 }
 
 /// What this command costs.
-fn of<'c>([read, write]: &'c [Cost; 2], command: &Traced) -> &'c Cost {
+fn of<'c>([read, write]: &'c [CommandCost; 2], command: &Traced) -> &'c CommandCost {
     if command.op == Op::Write { write } else { read }
 }
 
@@ -73,7 +73,7 @@ type Served<'a> = (&'a Traced, f64);
 
 /// What commands cost.
 #[derive(Clone, Copy)]
-struct Cost {
+struct CommandCost {
     /// Beyond their data: the usual time \[ns\].
     usual: Measured,
     /// The mean of it \[ns\].
@@ -82,8 +82,8 @@ struct Cost {
     per_byte: Option<f64>,
 }
 
-impl Cost {
-    fn of(served: &[Served<'_>]) -> Cost {
+impl CommandCost {
+    fn of(served: &[Served<'_>]) -> CommandCost {
         let pick = |sizes: core::ops::RangeInclusive<u32>| -> Vec<(f64, f64)> {
             let some = served.iter().filter(|(command, _)| sizes.contains(&command.sectors));
             some.map(|(command, took)| (bytes(command), *took)).collect()
@@ -95,7 +95,7 @@ impl Cost {
         let per_byte = (small.len() >= ENOUGH && large.len() >= ENOUGH)
             .then(|| (middle(&large) - middle(&small)) / (size(&large) - size(&small)))
             .filter(|per_byte| *per_byte > 1e9 / FAST);
-        let mut cost = Cost { usual: Measured::new(0.0, 0.0), mean: 0.0, per_byte };
+        let mut cost = CommandCost { usual: Measured::new(0.0, 0.0), mean: 0.0, per_byte };
         let mut bare: Vec<f64> = served.iter().map(|served| cost.bare(served)).collect();
         cost.mean = mean(bare.iter().copied());
         cost.usual = quantile(&mut bare, 0.5);
@@ -109,18 +109,18 @@ impl Cost {
 }
 
 /// What reads and writes cost, each for itself; only if there are enough of both, and they differ.
-fn apart(served: &[Served<'_>]) -> Option<[Cost; 2]> {
+fn apart(served: &[Served<'_>]) -> Option<[CommandCost; 2]> {
     let of = |op| served.iter().filter(|(command, _)| command.op == op).copied().collect::<Vec<_>>();
     let kinds = [of(Op::Read), of(Op::Write)];
-    let costs = kinds.iter().all(|kind| kind.len() >= ENOUGH).then(|| kinds.map(|kind| Cost::of(&kind)));
+    let costs = kinds.iter().all(|kind| kind.len() >= ENOUGH).then(|| kinds.map(|kind| CommandCost::of(&kind)));
     costs.filter(|[read, write]| (read.mean - write.mean).abs() > SAME * read.mean.max(write.mean))
 }
 
 /// Reads cost the first of `costs`, writes the second.
 fn constant(
-    (name, seen, channels): (&str, &Seen, u32),
+    (name, seen, channels): (&str, &TraceSeen, u32),
     served: &[Served<'_>],
-    costs: [Cost; 2],
+    costs: [CommandCost; 2],
 ) -> Option<(String, f64)> {
     let cost = |command: &Traced| of(&costs, command);
     let (services, drawn) = if channels < seen.deepest {
@@ -184,7 +184,7 @@ fn served(commands: &[Traced], channels: u32) -> Vec<Served<'_>> {
 
 /// Does what lies near the command before it take as long as what lies far from it, reads and writes each for itself?
 /// Only if the trace has enough of both.
-fn even<'c>(served: &[Served<'_>], cost: impl Fn(&Traced) -> &'c Cost) -> bool {
+fn even<'c>(served: &[Served<'_>], cost: impl Fn(&Traced) -> &'c CommandCost) -> bool {
     let reach = served.iter().map(|(command, _)| command.end()).max().unwrap_or(0) / 50;
     let mut told = false;
     for op in [Op::Read, Op::Write] {

@@ -17,26 +17,26 @@ use super::Traced;
 use crate::DiskSpec;
 
 /// The command to be issued: the moment, and which.
-type Due = Reverse<(Instant, usize)>;
+type DueCommand = Reverse<(Instant, usize)>;
 
 /// The commands of a trace, in the order of their issues, from `first` on; those before are warm-up.
-struct Plan<'a> {
+struct ReplayPlan<'a> {
     commands: Vec<&'a Traced>,
     first: usize,
     /// Those that wait for this one's end, and how long after it they come.
     behind: Vec<Vec<(usize, Span)>>,
-    due: BinaryHeap<Due>,
+    due: BinaryHeap<DueCommand>,
 }
 
-impl<'a> Plan<'a> {
-    fn new(all: &'a [Traced], counted: usize) -> Plan<'a> {
+impl<'a> ReplayPlan<'a> {
+    fn new(all: &'a [Traced], counted: usize) -> ReplayPlan<'a> {
         let begin = all.get(counted).map_or(Instant::ZERO, |first| first.issued);
         let mut commands: Vec<&Traced> = all[..counted].iter().filter(|before| before.completed > begin).collect();
         let first = commands.len();
         commands.extend(&all[counted..]);
         let mut ends: Vec<usize> = (0..commands.len()).collect();
         ends.sort_by_key(|&nth| (commands[nth].completed, nth));
-        let mut plan = Plan { first, behind: vec![Vec::new(); commands.len()], due: BinaryHeap::new(), commands };
+        let mut plan = ReplayPlan { first, behind: vec![Vec::new(); commands.len()], due: BinaryHeap::new(), commands };
         let mut ended = 0;
         for nth in 0..plan.commands.len() {
             let issued = plan.commands[nth].issued;
@@ -55,7 +55,7 @@ impl<'a> Plan<'a> {
 
 /// What the counted commands took in the trace and on the model.
 pub(super) fn replay(spec: &DiskSpec, all: &[Traced], counted: usize) -> HeldBack {
-    let mut plan = Plan::new(all, counted);
+    let mut plan = ReplayPlan::new(all, counted);
     let mut disk = spec.build(1);
     let mut free: Vec<u32> = (0..disk.facts().depth).rev().collect();
     let mut under_way = vec![(0, Instant::ZERO); free.len()];

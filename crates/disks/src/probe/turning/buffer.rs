@@ -7,7 +7,7 @@
 use blksched::{Op, Span};
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{ProbeStep, Session};
 use super::super::value::{Measured, median};
 
 /// Commands and interface.
@@ -64,7 +64,7 @@ fn queued(session: &mut Session<'_>, per_sector: f64) -> Result<Option<Measured>
         session.read(place, LARGE)?;
         session.rest(Span::from_ms(20));
         let hits =
-            session.closed_loop(depth, (0..depth).map(|_| Step { op: Op::Read, start: place, sectors: block }))?;
+            session.closed_loop(depth, (0..depth).map(|_| ProbeStep { op: Op::Read, start: place, sectors: block }))?;
         let mut ends: Vec<u64> = hits.iter().map(|hit| hit.ended.as_ns()).collect();
         ends.sort_unstable();
         apart.extend(ends.windows(2).map(|pair| (pair[1] - pair[0]) as f64));
@@ -75,7 +75,7 @@ fn queued(session: &mut Session<'_>, per_sector: f64) -> Result<Option<Measured>
 
 /// Reading ahead.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ahead {
+pub(super) struct ReadingAhead {
     /// How far \[sectors\].
     pub(super) segment: Measured,
     /// How many streams are remembered.
@@ -87,7 +87,7 @@ pub(super) fn ahead(
     hit_ns: f64,
     rate: f64,
     period: f64,
-) -> Result<Option<Ahead>, ProbeError> {
+) -> Result<Option<ReadingAhead>, ProbeError> {
     session.stage("look-ahead")?;
     const FIRST: u64 = 64;
     if !reaches(session, FIRST, hit_ns, rate, period)? {
@@ -102,7 +102,7 @@ pub(super) fn ahead(
         if reaches(session, middle, hit_ns, rate, period)? { low = middle } else { high = middle }
     }
     let segment = Measured::new(low.midpoint(high) as f64 + 8.0, (high - low) as f64 / 2.0);
-    Ok(Some(Ahead { segment, segments: segments(session, hit_ns)? }))
+    Ok(Some(ReadingAhead { segment, segments: segments(session, hit_ns)? }))
 }
 
 /// Is what lies `distance` behind a read in the buffer after a rest? Four times of five: a read that misses is as quick

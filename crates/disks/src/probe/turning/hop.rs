@@ -85,7 +85,7 @@ fn aimed(
     let block = session.block();
     let length = f64::from(block) / spot.per_track;
     let part = session.unit() * 0.9;
-    let mut walk = Walk {
+    let mut walk = TrackWalk {
         spot,
         length,
         from: *track,
@@ -109,7 +109,7 @@ fn aimed(
 }
 
 /// Down from track to track.
-struct Walk<'w> {
+struct TrackWalk<'w> {
     spot: &'w Spot,
     platters: Platters,
     /// The smallest command \[revolutions\].
@@ -119,7 +119,7 @@ struct Walk<'w> {
     part: f64,
 }
 
-impl Walk<'_> {
+impl TrackWalk<'_> {
     /// Reads where it stands.
     fn start(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         let block = session.block();

@@ -7,7 +7,7 @@ use core::fmt::Write;
 
 use super::super::text::rate;
 use super::super::value::Measured;
-use super::Findings;
+use super::TurningFindings;
 use super::zones::Rates;
 
 /// By this much of it a rate may miss the straight line, beyond its own spread.
@@ -61,7 +61,7 @@ impl Rates {
     }
 }
 
-impl Findings {
+impl TurningFindings {
     /// `[zones]`, or nothing if zone by zone says more.
     pub(super) fn zones(&self, out: &mut String) {
         if !self.rates.are_straight() {

@@ -19,16 +19,16 @@ mod toml;
 mod writes;
 mod zones;
 
-use buffer::{Ahead, Electronics};
+use buffer::{Electronics, ReadingAhead};
 use hop::Neighbours;
-use queue::Queue;
+use queue::DriveQueue;
 use spot::Spot;
 use writes::{Mixed, PARAMETERS, Writes};
 use zones::Rates;
 
 /// All that is known; what is `None` was not seen, or not reached.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct TurningFindings {
     period: Measured,
     rates: Rates,
     spot: Option<Spot>,
@@ -36,8 +36,8 @@ pub(super) struct Findings {
     neighbours: Option<Neighbours>,
     /// Parts of the stroke, and what they take with a command's overhead \[ns\].
     seeks: Vec<(f64, Measured)>,
-    ahead: Option<Ahead>,
-    queue: Option<Queue>,
+    ahead: Option<ReadingAhead>,
+    queue: Option<DriveQueue>,
     writes: Option<Writes>,
     mixtures: Vec<(Mixed, Took)>,
     fitted: Vec<Fitted>,
@@ -53,11 +53,11 @@ const FEW: [f64; 3] = [0.01, 1.0 / 3.0, 0.98];
 const ENOUGH: Span = Span::from_secs(200);
 
 /// Measures it; what is known when something stops it is kept.
-pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<ProbeError>), ProbeError> {
+pub(super) fn probe(session: &mut Session<'_>) -> Result<(TurningFindings, Option<ProbeError>), ProbeError> {
     let period = rotation::period(session)?;
     let rates = zones::rates(session, 21, 64)?;
     spot::has_tracks(session, period.value, rates.rate_at(spot::top(session)))?;
-    let mut found = Findings {
+    let mut found = TurningFindings {
         period,
         rates,
         spot: None,
@@ -77,7 +77,7 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(Findings, Option<Probe
     }
 }
 
-impl Findings {
+impl TurningFindings {
     fn rest(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         self.electronics = buffer::electronics(session)?;
         // What a model without it is furthest off in comes first, and what one knows of the class anyway last.

@@ -9,13 +9,13 @@
 use blksched::Op;
 
 use super::super::ProbeError;
-use super::super::session::{Random, Session, Step};
+use super::super::session::{ProbeStep, Random, Session};
 use super::super::value::{Measured, median};
 use super::hop::shortest;
 
 /// The drive's queue, as it showed itself.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Queue {
+pub(super) struct DriveQueue {
     /// Reads per second, one by one and as many as it takes.
     pub(super) alone: f64,
     pub(super) deep: f64,
@@ -26,7 +26,7 @@ pub(super) struct Queue {
     pub(super) behind: Measured,
 }
 
-impl Queue {
+impl DriveQueue {
     /// Does it choose?
     pub(super) fn reorders(&self) -> bool {
         self.deep > 1.15 * self.alone
@@ -41,7 +41,7 @@ pub(super) fn queue(
     session: &mut Session<'_>,
     far_reads: usize,
     (command, period): (f64, f64),
-) -> Result<Option<Queue>, ProbeError> {
+) -> Result<Option<DriveQueue>, ProbeError> {
     session.stage("command queue")?;
     let depth = session.facts().depth.min(64);
     if depth < 2 {
@@ -55,7 +55,7 @@ pub(super) fn queue(
     // Without a wait nothing is decoded meanwhile.
     let meanwhile = if behind.value > period * NO_WAIT { command } else { 0.0 };
     let behind = Measured::new(behind.value + meanwhile, behind.spread);
-    Ok(Some(Queue { alone, deep, near, stream, behind }))
+    Ok(Some(DriveQueue { alone, deep, near, stream, behind }))
 }
 
 /// How much longer a far read takes right behind a stream than behind a single read of the same place.
@@ -84,7 +84,8 @@ fn behind(session: &mut Session<'_>, period: f64) -> Result<Measured, ProbeError
 
 /// Random 4 KiB reads per second.
 fn per_second(session: &mut Session<'_>, depth: u32, count: usize) -> Result<f64, ProbeError> {
-    let steps: Vec<Step> = (0..count).map(|_| Step { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
+    let steps: Vec<ProbeStep> =
+        (0..count).map(|_| ProbeStep { op: Op::Read, start: session.place(8), sectors: 8 }).collect();
     let reads = session.closed_loop(depth, steps)?;
     let last = reads.iter().map(|read| read.ended).max().unwrap_or(reads[0].begun);
     Ok(count as f64 / last.since(reads[0].begun).as_secs_f64())
@@ -101,8 +102,8 @@ fn wait(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Re
 pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Vec<f64>, ProbeError> {
     let sectors = session.facts().sectors;
     let near = sectors / 10 / 8 * 8;
-    let far: Vec<Step> = (0..count)
-        .map(|_| Step { op: Op::Read, start: sectors / 2 + session.below(sectors / 3), sectors: 8 })
+    let far: Vec<ProbeStep> = (0..count)
+        .map(|_| ProbeStep { op: Op::Read, start: sectors / 2 + session.below(sectors / 3), sectors: 8 })
         .collect();
     // A host keeps three reads of a stream in their order, thirty it does not.
     let depth = if stream { depth.min(4) } else { depth };
@@ -110,8 +111,8 @@ pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream:
     let mut random = Random::new(7);
     let mut others = core::iter::from_fn(|| {
         let step = match stream {
-            true => Step { op: Op::Read, start: at, sectors: 128 },
-            false => Step { op: Op::Read, start: near + random.below(width.max(1)) * 8, sectors: 8 },
+            true => ProbeStep { op: Op::Read, start: at, sectors: 128 },
+            false => ProbeStep { op: Op::Read, start: near + random.below(width.max(1)) * 8, sectors: 8 },
         };
         at += 128;
         Some(step)

@@ -7,7 +7,7 @@ use super::super::fit::Fitted;
 use super::super::session::Session;
 use super::super::text::{NOT_SEEN, head, rate, time};
 use super::super::value::Measured;
-use super::Findings;
+use super::TurningFindings;
 use super::layout::Tracks;
 use super::queue::NO_WAIT;
 
@@ -18,7 +18,7 @@ const ROUGH: f64 = 0.03;
 /// Of a class of such disks \[revolutions\].
 const USUAL_SKEW: f64 = 0.12;
 
-impl Findings {
+impl TurningFindings {
     pub(super) fn text(&self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         let facts = session.facts();
         let rpm = (60e9 / self.period.value).round();

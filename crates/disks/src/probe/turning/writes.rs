@@ -8,7 +8,7 @@ use blksched::{Op, Span};
 
 use super::super::ProbeError;
 use super::super::fit::{Mixture, Parameter, Took};
-use super::super::session::{Random, Session, Step, Timed};
+use super::super::session::{ProbeStep, Random, Session, Timed};
 use super::super::value::{Measured, median};
 use super::queue::waits;
 use crate::spec::{DiskSpec, Model};
@@ -130,27 +130,27 @@ impl Mixture for Mixed {
         let latencies = |timed: Vec<Timed>| timed.iter().map(|timed| timed.latency()).collect::<Vec<f64>>();
         match self {
             Mixed::Overflow | Mixed::NearOverflow => {
-                let write = |start| Step { op: Op::Write, start, sectors: SMALL };
+                let write = |start| ProbeStep { op: Op::Write, start, sectors: SMALL };
                 let near = |start: u64| sectors / 3 / 8 * 8 + start % NEAR.min(sectors / 3);
                 let place = |start| if self == Mixed::NearOverflow { near(start) } else { start };
                 // What is chosen from shows less than settling does.
                 let count = if self == Mixed::NearOverflow { 9_000 } else { 3_000 };
-                let steps: Vec<Step> = (0..count).map(|_| write(place(anywhere()))).collect();
+                let steps: Vec<ProbeStep> = (0..count).map(|_| write(place(anywhere()))).collect();
                 let mut took = latencies(session.closed_loop(4, steps)?);
                 let (first, rest) = took.split_at_mut(2_000);
                 Ok(vec![first.to_vec(), rest.to_vec()])
             }
             Mixed::ReaderBesideStream | Mixed::ReaderBesideRandom => {
                 let is_stream = self == Mixed::ReaderBesideStream;
-                let mut reads = (0..220).map(|_| Step { op: Op::Read, start: anywhere(), sectors: SMALL });
+                let mut reads = (0..220).map(|_| ProbeStep { op: Op::Read, start: anywhere(), sectors: SMALL });
                 let mut random = Random::new(78);
                 let mut at = sectors / 3 / 8 * 8;
                 let mut writes = core::iter::from_fn(|| {
                     at += 256;
                     let start = random.below((sectors - 8) / 8) * 8;
                     Some(match is_stream {
-                        true => Step { op: Op::Write, start: at, sectors: 256 },
-                        false => Step { op: Op::Write, start, sectors: SMALL },
+                        true => ProbeStep { op: Op::Write, start: at, sectors: 256 },
+                        false => ProbeStep { op: Op::Write, start, sectors: SMALL },
                     })
                 });
                 let [reads, writes] = session.two_loops((1, &mut reads), (depth.max(2) - 1, &mut writes))?;

@@ -7,7 +7,7 @@
 use blksched::Op;
 
 use super::super::ProbeError;
-use super::super::session::{Session, Step};
+use super::super::session::{ProbeStep, Session};
 use super::super::target::ProbeClock;
 use super::super::value::Measured;
 
@@ -79,7 +79,7 @@ fn rate(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> Res
 
 fn stretch(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> Result<Measured, ProbeError> {
     let sectors = COMMAND.min(session.facts().max_sectors);
-    let step = |nth: u64| Step { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
+    let step = |nth: u64| ProbeStep { op: Op::Read, start: start + nth * u64::from(sectors), sectors };
     let reads = session.closed_loop(depth, (0..commands).map(step))?;
     let ends: Vec<f64> = reads.iter().map(|read| read.ended.as_secs_f64()).collect();
     let rate = |ends: &[f64]| f64::from(sectors) * 512.0 / pace(ends);

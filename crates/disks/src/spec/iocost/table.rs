@@ -74,7 +74,7 @@ pub(super) fn expected(figure: usize) -> String {
 
 /// One measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct IocostRow {
     model: String,
     size_bytes: Option<u64>,
     figures: SixFigures,
@@ -106,9 +106,9 @@ impl IocostModel {
 }
 
 /// The rows by model, models by name.
-pub(super) fn models(rows: &[Row]) -> Vec<IocostModel> {
+pub(super) fn models(rows: &[IocostRow]) -> Vec<IocostModel> {
     let mut models: Vec<IocostModel> = Vec::new();
-    for Row { model, size_bytes, figures } in rows {
+    for IocostRow { model, size_bytes, figures } in rows {
         match models.binary_search_by(|known| known.name.as_str().cmp(model)) {
             Ok(at) => models[at].rows.push(*figures),
             Err(at) => {
@@ -121,7 +121,7 @@ pub(super) fn models(rows: &[Row]) -> Vec<IocostModel> {
 }
 
 /// Where the columns that matter are.
-struct Columns {
+struct IocostColumns {
     model: usize,
     size: Option<usize>,
     figures: [usize; 6],
@@ -129,7 +129,7 @@ struct Columns {
 }
 
 /// All rows of a table.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Row>, Complaint> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<IocostRow>, Complaint> {
     let source = Source { file, text };
     let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     let place = |part: &str| {
@@ -151,16 +151,16 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Row>, Complaint> {
         *column = find(name)?;
     }
     let size = names.iter().position(|known| *known == "size_bytes");
-    let columns = Columns { model: find("model")?, size, figures, count: names.len() };
+    let columns = IocostColumns { model: find("model")?, size, figures, count: names.len() };
     lines.map(|line| read_row(source, &columns, line, &place)).collect()
 }
 
 fn read_row(
     source: Source<'_>,
-    columns: &Columns,
+    columns: &IocostColumns,
     line: &str,
     place: &impl Fn(&str) -> core::ops::Range<usize>,
-) -> Result<Row, Complaint> {
+) -> Result<IocostRow, Complaint> {
     let cells: Vec<&str> = line.split(',').collect();
     if cells.len() != columns.count {
         let problem = format!("{} cells, but the table has {} columns", cells.len(), columns.count);
@@ -183,16 +183,16 @@ fn read_row(
     };
     let size_bytes = columns.size.map(size).transpose()?;
     let model = cells[columns.model].trim().to_owned();
-    Ok(Row { model, size_bytes, figures: SixFigures::from_array(values) })
+    Ok(IocostRow { model, size_bytes, figures: SixFigures::from_array(values) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(model: &str, rbps: u64) -> Row {
+    fn row(model: &str, rbps: u64) -> IocostRow {
         let figures = SixFigures::from_array([rbps, 1, 1, 100_000, 2, 3]);
-        Row { model: model.to_owned(), size_bytes: None, figures }
+        IocostRow { model: model.to_owned(), size_bytes: None, figures }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
-use blksched_disks::{Activity, Disk, DiskSpec, Finished, HddSpec, Model, Outcome, SsdSpec, load};
+use blksched_disks::{Activity, CommandOutcome, Disk, DiskSpec, Finished, HddSpec, Model, SsdSpec, load};
 
 /// A preset with everything optional turned off: arm, platters and zones only, no overhead.
 pub fn bare(preset: &str) -> DiskSpec {
@@ -143,7 +143,7 @@ pub fn run_on(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item 
         }
         run.ended = disk.next().expect("commands are in flight");
         while let Some(finished) = disk.finish(run.ended) {
-            assert_eq!(finished.outcome, Outcome::Ok);
+            assert_eq!(finished.outcome, CommandOutcome::Ok);
             run.done.push((started[finished.rq.index()], finished));
             free.push(finished.rq.index() as u32);
         }
