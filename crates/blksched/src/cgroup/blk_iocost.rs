@@ -45,13 +45,13 @@ mod usage;
 mod vrate;
 mod weights;
 
-pub use model::{Class, Figures, Model};
+pub use model::{Class, CostFigures, Figures};
 pub use qos::Qos;
-pub use state::{Config, Era, IoCost, Overflows, Task, Verdict, Woken};
+pub use state::{Config, CostTask, Era, IoCost, Overflows, Verdict, Woken};
 pub use units::{VTIME_PER_S, VTIME_PER_US, WHOLE};
 
 use model::Coefficients;
-use state::{Account, Forgiveness, Now, Pace, Save};
+use state::{Account, Forgiveness, Now, Save, VrateClock};
 use weights::Tree;
 
 /// A request that has ended.
@@ -80,7 +80,7 @@ impl IoCost {
             tree: Tree::default(),
             accounts: vec![Account::default()],
             active: Vec::new(),
-            pace: Pace::default(),
+            pace: VrateClock::default(),
             latencies: PerDir::default(),
             forgiveness: Forgiveness::default(),
             period_ends: None,
@@ -120,7 +120,7 @@ impl IoCost {
     }
 
     /// `io.cost.model` is written; none: the kernel's own.
-    pub fn set_model(&mut self, model: Option<Model>) {
+    pub fn set_model(&mut self, model: Option<CostFigures>) {
         self.config.model = model;
         self.refresh_parameters();
     }
@@ -268,7 +268,7 @@ pub struct Standing {
 
 /// The device's clock as recordings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock {
+pub struct DeviceClock {
     /// The lasting rate: virtual time per microsecond.
     pub base_vrate: u64,
     /// The rate of this period.
@@ -302,10 +302,10 @@ impl IoCost {
     }
 
     /// How the device's clock stands.
-    pub fn clock(&self) -> Clock {
-        let Pace { base, rate, busy, err, .. } = self.pace;
+    pub fn clock(&self) -> DeviceClock {
+        let VrateClock { base, rate, busy, err, .. } = self.pace;
         let (running, class) = (self.period_ends.is_some(), self.class);
-        Clock { base_vrate: base, vrate: rate, busy, err, running, class, period_us: self.period_us }
+        DeviceClock { base_vrate: base, vrate: rate, busy, err, running, class, period_us: self.period_us }
     }
 
     /// The groups that are active, in the order of their numbers.

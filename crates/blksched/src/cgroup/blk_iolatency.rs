@@ -24,7 +24,7 @@ mod cookie;
 mod window;
 
 use cookie::Cookie;
-use window::{Kind, Stat};
+use window::{JudgedBy, Stat};
 
 /// Cookies are looked at again after this, by a timer that sending arms.
 const TIMER: Span = Span::from_secs(1);
@@ -60,7 +60,7 @@ pub enum Issuer {
 
 /// One group.
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct LatencyGroup {
     parent: GroupId,
     target: Option<Span>,
     /// How many bios may be on their way; `None`: any number.
@@ -84,23 +84,23 @@ struct Level {
 /// io.latency on one device.
 #[derive(Clone, Debug)]
 pub struct IoLatency {
-    kind: Kind,
+    kind: JudgedBy,
     nr_requests: u32,
-    levels: Vec<Level>,
+    levels: Vec<LatencyGroup>,
     timer: Option<Instant>,
 }
 
 impl IoLatency {
     /// No group has a target yet.
     pub fn new(rotational: bool, nr_requests: u32) -> IoLatency {
-        let kind = if rotational { Kind::Mean } else { Kind::Missed };
-        IoLatency { kind, nr_requests: nr_requests.max(1), levels: vec![Level::default()], timer: None }
+        let kind = if rotational { JudgedBy::Mean } else { JudgedBy::Missed };
+        IoLatency { kind, nr_requests: nr_requests.max(1), levels: vec![LatencyGroup::default()], timer: None }
     }
 
     /// A group is made.
     pub fn set_group(&mut self, id: GroupId, parent: GroupId) {
         if self.levels.len() <= id.0 as usize {
-            self.levels.resize(id.0 as usize + 1, Level::default());
+            self.levels.resize(id.0 as usize + 1, LatencyGroup::default());
         }
         let seen = self.levels[parent.0 as usize].children.value;
         let level = &mut self.levels[id.0 as usize];
@@ -110,7 +110,7 @@ impl IoLatency {
     /// A group is gone: all that wait in it go on.
     pub fn remove_group(&mut self, id: GroupId, woken: &mut Vec<Task>) {
         let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
-        let Level { parent, samples, waiting, .. } = core::mem::take(level);
+        let LatencyGroup { parent, samples, waiting, .. } = core::mem::take(level);
         woken.extend(waiting);
         self.levels[id.0 as usize].parent = parent;
         let cookie = &mut self.levels[parent.0 as usize].children;

@@ -25,7 +25,7 @@ mod slice;
 
 pub use slice::{Era, Limit};
 
-use slice::{Size, Slice, Verdict};
+use slice::{Size, SliceVerdict, ThrottleSlice};
 
 /// Reads and writes that a group sends on when its time has come.
 const READS_AT_ONCE: u32 = 6;
@@ -53,21 +53,21 @@ struct Held {
 
 /// Bios of one child, or a group's own.
 #[derive(Clone, Debug)]
-struct Source {
+struct BioSource {
     from: GroupId,
     bios: VecDeque<Held>,
 }
 
 /// One direction at one group.
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct ThrottleLane {
     limit: Limit,
-    slice: Slice,
+    slice: ThrottleSlice,
     /// The first in line gives the next bio, then goes behind the others.
-    sources: VecDeque<Source>,
+    sources: VecDeque<BioSource>,
 }
 
-impl Lane {
+impl ThrottleLane {
     fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
@@ -75,7 +75,7 @@ impl Lane {
     fn push(&mut self, from: GroupId, held: Held) {
         match self.sources.iter_mut().find(|source| source.from == from) {
             Some(source) => source.bios.push_back(held),
-            None => self.sources.push_back(Source { from, bios: VecDeque::from([held]) }),
+            None => self.sources.push_back(BioSource { from, bios: VecDeque::from([held]) }),
         }
     }
 
@@ -95,9 +95,9 @@ impl Lane {
 
 /// One group.
 #[derive(Clone, Debug, Default)]
-struct Level {
+struct ThrottleGroup {
     parent: GroupId,
-    lanes: PerDir<Lane>,
+    lanes: PerDir<ThrottleLane>,
     /// When it is looked at next, if it has anything queued.
     wakes: Option<Tick>,
 }
@@ -107,19 +107,19 @@ struct Level {
 pub struct Throttle {
     jiffies: Jiffies,
     era: Era,
-    levels: Vec<Level>,
+    levels: Vec<ThrottleGroup>,
 }
 
 impl Throttle {
     /// No group has a limit yet.
     pub fn new(jiffies: Jiffies, era: Era) -> Throttle {
-        Throttle { jiffies, era, levels: vec![Level::default()] }
+        Throttle { jiffies, era, levels: vec![ThrottleGroup::default()] }
     }
 
     /// A group is made.
     pub fn set_group(&mut self, id: GroupId, parent: GroupId) {
         if self.levels.len() <= id.0 as usize {
-            self.levels.resize(id.0 as usize + 1, Level::default());
+            self.levels.resize(id.0 as usize + 1, ThrottleGroup::default());
         }
         self.levels[id.0 as usize].parent = parent;
     }
@@ -186,7 +186,8 @@ impl Throttle {
     fn passes(&mut self, tick: Tick, at: GroupId, dir: Dir, size: &mut Size) -> bool {
         let (jiffies, era) = (self.jiffies, self.era);
         let lane = &mut self.levels[at.0 as usize].lanes[dir];
-        lane.is_empty() && lane.slice.test(tick, size, &lane.limit, slice::Queued::No, jiffies, era) == Verdict::Pass
+        lane.is_empty()
+            && lane.slice.test(tick, size, &lane.limit, slice::Queued::No, jiffies, era) == SliceVerdict::Pass
     }
 
     fn charge(&mut self, tick: Tick, at: GroupId, dir: Dir, size: Size) {
@@ -202,11 +203,11 @@ impl Throttle {
         let level = &mut self.levels[at.0 as usize];
         let mut soonest = None;
         for dir in Dir::BOTH {
-            let Lane { limit, slice, sources } = &mut level.lanes[dir];
+            let ThrottleLane { limit, slice, sources } = &mut level.lanes[dir];
             let Some(head) = sources.front_mut().and_then(|source| source.bios.front_mut()) else { continue };
             let wait = match slice.test(tick, &mut head.size, limit, slice::Queued::Yes, jiffies, era) {
-                Verdict::Pass => 0,
-                Verdict::Wait(ticks) => ticks,
+                SliceVerdict::Pass => 0,
+                SliceVerdict::Wait(ticks) => ticks,
             };
             soonest = Some(soonest.map_or(wait, |before: Tick| before.min(wait)));
         }
@@ -247,7 +248,7 @@ impl Throttle {
                     head.map(|head| slice.test(tick, &mut head.size, &limit, slice::Queued::Yes, jiffies, era));
                 let lane = &mut self.levels[at.0 as usize].lanes[dir];
                 lane.slice = slice;
-                if verdict != Some(Verdict::Pass) {
+                if verdict != Some(SliceVerdict::Pass) {
                     break;
                 }
                 let Some(held) = lane.pop() else { break };

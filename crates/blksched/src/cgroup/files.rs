@@ -17,7 +17,7 @@ use core::fmt;
 use core::ops::RangeInclusive;
 
 use super::blk_iocost::qos::{MILLION, Qos};
-use super::blk_iocost::{Figures, Model};
+use super::blk_iocost::{CostFigures, Figures};
 use super::blk_ioprio::PrioClass;
 use super::blk_throttle::Limit;
 use crate::group::WEIGHTS;
@@ -41,7 +41,7 @@ pub enum Written {
     /// `io.cost.qos`, of the root.
     CostQos(CostQos),
     /// `io.cost.model`, of the root; none: the kernel's own.
-    CostModel(Option<Model>),
+    CostModel(Option<CostFigures>),
 }
 
 /// One key of `io.max`; none: `max`.
@@ -159,13 +159,13 @@ impl core::error::Error for FileError {}
 
 /// A word of the text and its column.
 #[derive(Clone, Copy)]
-struct Word<'t> {
+struct FileWord<'t> {
     file: &'t str,
     text: &'t str,
     column: usize,
 }
 
-impl<'t> Word<'t> {
+impl<'t> FileWord<'t> {
     fn refused(self, expected: impl Into<String>, known: &[&'static str]) -> FileError {
         FileError {
             file: self.file.to_owned(),
@@ -204,19 +204,19 @@ impl<'t> Word<'t> {
             .ok_or_else(|| self.refused(format!("a percentage from 0 to {most}, with two decimals at most"), &[]))
     }
 
-    fn pair(self) -> Result<(&'t str, Word<'t>), FileError> {
+    fn pair(self) -> Result<(&'t str, FileWord<'t>), FileError> {
         let (key, value) = self.text.split_once('=').ok_or_else(|| self.refused("KEY=VALUE", &[]))?;
-        Ok((key, Word { text: value, column: self.column + key.len() + 1, ..self }))
+        Ok((key, FileWord { text: value, column: self.column + key.len() + 1, ..self }))
     }
 }
 
 /// The words of a text, without a device's number in front.
-fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Word<'t>> {
+fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = FileWord<'t>> {
     let is_device = |word: &str| {
         word.split_once(':').is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
     };
     let place =
-        move |word: &'t str| Word { file, text: word, column: word.as_ptr() as usize - text.as_ptr() as usize + 1 };
+        move |word: &'t str| FileWord { file, text: word, column: word.as_ptr() as usize - text.as_ptr() as usize + 1 };
     text.split_ascii_whitespace()
         .enumerate()
         .filter(move |(nth, word)| *nth > 0 || !is_device(word))
@@ -228,7 +228,7 @@ fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = Word<'t>> {
 /// # Errors
 /// If there is no such file, or it does not take that: the error names the word and what was expected.
 pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
-    let end = Word { file, text: "", column: text.len() + 1 };
+    let end = FileWord { file, text: "", column: text.len() + 1 };
     let mut all = words(file, text);
     match file {
         "io.weight" | "io.bfq.weight" => {
@@ -244,7 +244,7 @@ pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
         "io.latency" => {
             let (key, value) = all.next().unwrap_or(end).pair()?;
             if key != "target" {
-                return Err(Word { text: key, ..value }.refused("target=MICROSECONDS", &["target"]));
+                return Err(FileWord { text: key, ..value }.refused("target=MICROSECONDS", &["target"]));
             }
             let target = if value.text == "max" { 0 } else { value.number(0..=10_000_000_000)? };
             Ok(Written::Latency((target > 0).then(|| Span::from_us(target))))
@@ -259,13 +259,13 @@ pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
         "io.cost.qos" => cost_qos(all).map(Written::CostQos),
         "io.cost.model" => cost_model(all).map(Written::CostModel),
         other => {
-            let word = Word { file: "cgroup", text: other, column: 1 };
+            let word = FileWord { file: "cgroup", text: other, column: 1 };
             Err(word.refused(format!("one of {}", FILES.join(", ")), &FILES))
         }
     }
 }
 
-fn max_key(word: Word<'_>) -> Result<MaxKey, FileError> {
+fn max_key(word: FileWord<'_>) -> Result<MaxKey, FileError> {
     const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
     let (key, value) = word.pair()?;
     match key {
@@ -273,12 +273,12 @@ fn max_key(word: Word<'_>) -> Result<MaxKey, FileError> {
         "wbps" => value.limit().map(MaxKey::Wbps),
         "riops" => value.limit().map(MaxKey::Riops),
         "wiops" => value.limit().map(MaxKey::Wiops),
-        _ => Err(Word { text: key, ..word }.refused("rbps, wbps, riops or wiops", &KEYS)),
+        _ => Err(FileWord { text: key, ..word }.refused("rbps, wbps, riops or wiops", &KEYS)),
     }
 }
 
 /// `enable=1 ctrl=user rpct=95.00 rlat=10000 wpct=95.00 wlat=20000 min=50.00 max=150.00`.
-fn cost_qos<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<CostQos, FileError> {
+fn cost_qos<'t>(words: impl Iterator<Item = FileWord<'t>>) -> Result<CostQos, FileError> {
     const KEYS: [&str; 8] = ["enable", "ctrl", "rpct", "rlat", "wpct", "wlat", "min", "max"];
     let mut found = CostQos::default();
     let mut keys = Vec::new();
@@ -304,7 +304,7 @@ fn cost_qos<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<CostQos, FileEr
             "wlat" => QosKey::Latency(Dir::Write, value.number(1..=60_000_000)?),
             "min" => QosKey::Min(value.percent(10_000)?.max(1)),
             "max" => QosKey::Max(value.percent(10_000)?.max(1)),
-            _ => return Err(Word { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
+            _ => return Err(FileWord { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
         };
         is_user = Some(true);
         keys.push(named);
@@ -314,7 +314,7 @@ fn cost_qos<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<CostQos, FileEr
 }
 
 /// `ctrl=user model=linear rbps=… rseqiops=… rrandiops=… wbps=… wseqiops=… wrandiops=…`.
-fn cost_model<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<Option<Model>, FileError> {
+fn cost_model<'t>(words: impl Iterator<Item = FileWord<'t>>) -> Result<Option<CostFigures>, FileError> {
     const KEYS: [&str; 8] = ["ctrl", "model", "rbps", "rseqiops", "rrandiops", "wbps", "wseqiops", "wrandiops"];
     let mut model = PerDir::<Figures>::default();
     let mut is_user = false;
@@ -334,7 +334,7 @@ fn cost_model<'t>(words: impl Iterator<Item = Word<'t>>) -> Result<Option<Model>
             "wbps" => &mut model.write.bps,
             "wseqiops" => &mut model.write.seqiops,
             "wrandiops" => &mut model.write.randiops,
-            _ => return Err(Word { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
+            _ => return Err(FileWord { text: key, ..word }.refused(format!("one of {}", KEYS.join(", ")), &KEYS)),
         };
         *field = value.number(1..=1 << 40)?;
     }

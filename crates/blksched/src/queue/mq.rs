@@ -18,8 +18,8 @@ pub mod tag_map;
 pub mod tag_set;
 pub mod wait_queues;
 
-pub use tag_map::{Search, TagMap};
-pub use tag_set::{Asked, Patience, TagSet};
+pub use tag_map::{SearchDepth, TagMap};
+pub use tag_set::{Patience, TagAsked, TagSet};
 pub use wait_queues::{Task, WaitQueues};
 
 use crate::kernel::Kernel;

@@ -6,7 +6,7 @@
 #![doc(alias = "blk_mq_sched_insert_requests")]
 
 use super::merge::Attempt;
-use super::split::Piece;
+use super::split::SplitPiece;
 use super::{BlockQueue, Listener, Submitted};
 use crate::elevator::Insert;
 use crate::explain::{End, Reason};
@@ -14,7 +14,7 @@ use crate::request::{Bio, RequestId};
 use crate::time::Instant;
 
 /// A whole bio.
-const WHOLE: Piece = Piece { of: None, last: true };
+const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
 
 /// What became of a bio that is held in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

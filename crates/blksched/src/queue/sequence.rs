@@ -20,14 +20,14 @@ use crate::time::Instant;
 
 /// Where a request is in its sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SequenceStep {
     /// In none.
     #[default]
     None,
     /// It waits for the flush before its data.
     Before,
     /// Its data is under way. `Counted` data keeps flushes from being sent.
-    Data(Counted, Way),
+    Data(Counted, SequenceWay),
     /// It waits for the flush after its data.
     After,
 }
@@ -40,7 +40,7 @@ pub(super) enum Counted {
 
 /// Does a sequence's data meet the elevator?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SequenceWay {
     Elevator,
     Bypass,
 }
@@ -48,7 +48,7 @@ pub(super) enum Way {
 /// The sequences of a queue.
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
-    pub(super) steps: Table<Step>,
+    pub(super) steps: Table<SequenceStep>,
     /// The requests that wait for the next flush, and since when.
     pub(super) pending: Vec<(Instant, RequestId)>,
     /// The flush on its way, and the requests that it serves.
@@ -68,6 +68,6 @@ impl Sequences {
 
     /// Did `rq` go to the device without the elevator?
     pub(super) fn passed_by(&self, rq: RequestId) -> bool {
-        matches!(self.steps.get(rq), Some(Step::Data(_, Way::Bypass)))
+        matches!(self.steps.get(rq), Some(SequenceStep::Data(_, SequenceWay::Bypass)))
     }
 }

@@ -13,7 +13,7 @@ use crate::request::{Bio, SplitId};
 
 /// Which part of a split bio something is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct SplitPiece {
     /// The bio it belongs to, if that was split.
     pub(super) of: Option<SplitId>,
     /// Is it the last?

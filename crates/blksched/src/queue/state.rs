@@ -6,7 +6,7 @@ use super::answers::Delivery;
 use super::calm::Calm;
 use super::config::QueueConfig;
 use super::merge::MergeIndex;
-use super::mq::Search;
+use super::mq::SearchDepth;
 use super::slot_pools::SlotPools;
 use crate::answer::{Dispatch, Hooks, Insert, Run};
 use crate::explain::End;
@@ -50,7 +50,7 @@ pub(crate) enum Rest {
     /// No slot is simply free; the bio's request would be inserted here.
     NoSlot(Insert),
     /// No tag is free, by this search.
-    NoTag(Search),
+    NoTag(SearchDepth),
     /// This new request may continue another; it would be inserted here.
     MayContinue(RequestId, Insert),
     /// The elevator did not answer with a request.

@@ -16,7 +16,7 @@ use super::merge::{Attempt, Gate, Merging, OnInsert};
 use super::plug::{Handover, Plugging};
 use super::pools::Pools;
 use super::slot_pools::SlotPools;
-use super::split::{self, Piece};
+use super::split::{self, SplitPiece};
 use super::waiters::Sleeper;
 use super::{BlockQueue, Delivery, Listener, Submitted};
 use crate::elevator::{Admission, Hook, Insert, Run};
@@ -63,7 +63,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece();
         if bio.sectors <= max_sectors {
-            return self.submit_piece(now, bio, Piece { of: None, last: true });
+            return self.submit_piece(now, bio, SplitPiece { of: None, last: true });
         }
         self.submit_split(now, bio)
     }
@@ -84,7 +84,7 @@ impl<L: Listener> BlockQueue<L> {
         let of = Some(self.core.state.bios.split(count));
         let mut became = Submitted::Held;
         for (nth, part) in (1..).zip(split::pieces(*bio, max_sectors)) {
-            let piece = Piece { of, last: nth == count };
+            let piece = SplitPiece { of, last: nth == count };
             let sleeper = Sleeper { bio: part, piece };
             // Once one piece sleeps, the rest sleep behind it.
             match (became, &self.core.state.slots) {
@@ -117,7 +117,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         if let SlotPools::Tags(_) = self.core.state.slots {
             if bio.is_mergeable()
                 && let Some(merged) = self.try_merge(now, bio, piece)
@@ -135,7 +135,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// What became of a bio that joined a request; `None` if it needs one of its own.
     #[inline(always)]
-    pub(super) fn try_merge(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Submitted> {
+    pub(super) fn try_merge(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Submitted> {
         match self.merge_bio(now, bio, piece) {
             Attempt::Joined { into, end } => {
                 self.tell_policies(now, |policy, cx| policy.merged(cx, into, bio));
@@ -147,7 +147,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Until blk-mq: asleep if there is no slot.
     #[inline(always)]
-    pub(super) fn submit_pooled(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+    pub(super) fn submit_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         let at = match self.merge_bio(now, bio, piece) {
             Attempt::Joined { into, end } => return Submitted::Merged { into, end },
             Attempt::Insert(at) => at,
@@ -157,7 +157,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A bio that did not merge: asleep if there is no slot.
     #[inline]
-    pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: Piece, at: Insert) -> Submitted {
+    pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece, at: Insert) -> Submitted {
         // Recordings without a pool tell what was asked for.
         if self.core.state.hooks.has(Hook::Admit)
             && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
@@ -278,7 +278,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[inline(always)]
-    pub(super) fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
+    pub(super) fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Attempt {
         if self.plug.collects()
             && let Some(joined) = self.merge_in_plug(now, bio, piece)
         {
@@ -289,7 +289,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The elevator is asked, and may change its mind.
     #[inline(always)]
-    pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Attempt {
+    pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Attempt {
         self.changed();
         let (attempt, freed) = self.core.cx(now).try_merge(&mut *self.elevator, bio, piece.of);
         if let Some(victim) = freed {
@@ -304,7 +304,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A submitter's plug is looked through before the elevator, newest first.
     #[inline(never)]
-    fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Option<Attempt> {
+    fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Attempt> {
         let Merging { gate, kin, .. } = self.core.state.merges.rules();
         if gate == Gate::Never || !bio.is_mergeable() {
             return None;

@@ -12,7 +12,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::mq::{Search, TagSet, Task};
+use super::mq::{SearchDepth, TagSet, Task};
 use super::waiters::Sleeper;
 
 /// When a woken task runs.
@@ -33,7 +33,7 @@ pub(super) enum Gate {
     /// For this policy.
     Policy(usize),
     /// For a tag, of those that this search finds.
-    Tag(Search),
+    Tag(SearchDepth),
 }
 
 /// A task that sleeps or was woken.
@@ -87,7 +87,7 @@ impl Tasks {
         self.set.announce(shallowest);
         for sleeping in self.sleeping.iter_mut().flatten() {
             if let Gate::Tag(search) = &mut sleeping.gate {
-                *search = Search::All;
+                *search = SearchDepth::All;
             }
         }
         while self.set.waits().asleep().next().is_some() {

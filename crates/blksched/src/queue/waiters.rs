@@ -12,7 +12,7 @@
 #![doc(alias = "blkdev_release_request")]
 
 use super::mq::Task;
-use super::split::Piece;
+use super::split::SplitPiece;
 use crate::request::{Bio, Dir};
 use alloc::collections::VecDeque;
 
@@ -20,7 +20,7 @@ use alloc::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sleeper {
     pub(super) bio: Bio,
-    pub(super) piece: Piece,
+    pub(super) piece: SplitPiece,
 }
 
 /// One of them.

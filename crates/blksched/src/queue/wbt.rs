@@ -29,7 +29,7 @@ mod window;
 
 pub use kind::{Counter, Kind};
 pub use limits::WriteLimits;
-pub use window::Verdict;
+pub use window::WindowVerdict;
 
 use window::Window;
 
@@ -80,7 +80,7 @@ struct Tracked {
 
 /// One counter and the tasks that wait for it.
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct WaitLine {
     inflight: u32,
     sleepers: VecDeque<(Task, Kind)>,
 }
@@ -94,7 +94,7 @@ pub struct Throttle {
     step: i32,
     at_max: bool,
     limits: WriteLimits,
-    lines: [Line; Counter::ALL.len()],
+    lines: [WaitLine; Counter::ALL.len()],
     window: Window,
     /// Windows in a row that told nothing.
     unknown: u32,
@@ -209,15 +209,15 @@ impl Throttle {
     }
 
     /// The window has ended: the limits follow, and perhaps another begins.
-    pub fn elapse(&mut self, now: Instant, woke: &mut Vec<Task>) -> Verdict {
+    pub fn elapse(&mut self, now: Instant, woke: &mut Vec<Task>) -> WindowVerdict {
         let total: u32 = self.inflight().iter().sum();
         let age = self.sync_issue.map_or(Span::ZERO, |(_, since)| now.since(since));
         let busy = total > 0 || self.waited_for_memory(now);
         let verdict = self.window.judge(age, self.target(), busy);
         match verdict {
-            Verdict::Exceeded => self.down(Hard::Yes),
-            Verdict::Ok | Verdict::OnlyWrites => self.up(now, woke),
-            Verdict::Unknown => self.drift_back(now, woke),
+            WindowVerdict::Exceeded => self.down(Hard::Yes),
+            WindowVerdict::Ok | WindowVerdict::OnlyWrites => self.up(now, woke),
+            WindowVerdict::Unknown => self.drift_back(now, woke),
         }
         if self.step != 0 || total > 0 {
             self.arm(now);

@@ -431,7 +431,7 @@ impl Carried {
 
 /// One bio, or one piece of a bio that was split, waiting for its request.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct BioPiece {
     tag: Tag,
     /// The split bio it belongs to, or `WHOLE`.
     whole: u32,
@@ -450,7 +450,7 @@ struct Split {
 /// The bios behind the live requests.
 #[derive(Debug, Default)]
 pub(crate) struct Bios {
-    pieces: Vec<Piece>,
+    pieces: Vec<BioPiece>,
     free: Vec<u32>,
     splits: Vec<Split>,
     free_splits: Vec<u32>,
@@ -485,7 +485,7 @@ impl Bios {
     }
 
     pub(crate) fn add(&mut self, tag: Tag, split: Option<SplitId>) -> Fragment {
-        let piece = Piece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
+        let piece = BioPiece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
         Fragment(put(&mut self.pieces, &mut self.free, piece))
     }
 

@@ -27,7 +27,7 @@ pub struct Figures {
 }
 
 /// `io.cost.model`'s six figures.
-pub type Model = PerDir<Figures>;
+pub type CostFigures = PerDir<Figures>;
 
 /// What each part of an I/O costs \[virtual time\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Prices {
 pub(super) struct Coefficients(PerDir<Prices>);
 
 impl Coefficients {
-    pub(super) fn of_model(model: &Model) -> Coefficients {
+    pub(super) fn of_model(model: &CostFigures) -> Coefficients {
         Coefficients(PerDir::from_fn(|dir| Prices::of(&model[dir])))
     }
 
@@ -76,7 +76,7 @@ pub enum Class {
 /// A class's own parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defaults {
-    pub(super) model: Model,
+    pub(super) model: CostFigures,
     pub(super) qos: Qos,
 }
 
@@ -95,14 +95,14 @@ impl Class {
     }
 
     /// The six figures that a kernel has for this class.
-    pub fn model(self) -> Model {
+    pub fn model(self) -> CostFigures {
         let (read, write) = match self {
             Class::Hdd => (figures(174_019_176, 41_708, 370), figures(178_075_866, 42_705, 378)),
             Class::SsdDepth1 => (figures(245_855_193, 61_575, 6_946), figures(141_365_009, 33_716, 26_796)),
             Class::Ssd => (figures(488_636_629, 8_932, 8_518), figures(427_891_549, 28_755, 21_940)),
             Class::SsdFast => (figures(3_102_524_156, 724_816, 778_122), figures(1_742_780_862, 425_702, 443_193)),
         };
-        Model { read, write }
+        CostFigures { read, write }
     }
 
     pub(super) fn defaults(self) -> Defaults {

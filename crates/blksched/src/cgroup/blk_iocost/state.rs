@@ -11,7 +11,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::model::{Class, Coefficients, Model};
+use super::model::{Class, Coefficients, CostFigures};
 use super::qos::{Margins, Qos};
 use super::units::VTIME_PER_US;
 use super::weights::Tree;
@@ -47,7 +47,7 @@ pub struct Config {
     /// What the device is taken for, unless a user says otherwise.
     pub class: Class,
     /// What a user wrote to `io.cost.model`.
-    pub model: Option<Model>,
+    pub model: Option<CostFigures>,
     /// What a user wrote to `io.cost.qos`.
     pub qos: Option<Qos>,
     /// As in kernels, or as meant.
@@ -57,7 +57,7 @@ pub struct Config {
 }
 
 /// A task's number; the caller numbers them.
-pub type Task = u32;
+pub type CostTask = u32;
 
 /// What becomes of a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
     /// Which.
-    pub task: Task,
+    pub task: CostTask,
     /// Virtual time.
     pub cost: u64,
 }
@@ -94,7 +94,7 @@ pub(super) struct Account {
     /// Where its last bio ended \[sectors\].
     pub(super) cursor: u64,
     /// Tasks that wait, with the full price of their bios.
-    pub(super) waiting: VecDeque<(Task, u64)>,
+    pub(super) waiting: VecDeque<(CostTask, u64)>,
     /// What it owes, at its full price.
     pub(super) debt: u64,
     /// How long its tasks are delayed \[us\], and when that was said \[us\].
@@ -118,7 +118,7 @@ impl Account {
 
 /// What completed requests say about the device, in one period.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Latencies {
+pub(super) struct PeriodLatencies {
     pub(super) requests: u64,
     pub(super) missed: u64,
     /// Their wait for slots \[ns\].
@@ -127,7 +127,7 @@ pub(super) struct Latencies {
 
 /// The clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct VrateClock {
     /// The lasting rate.
     pub(super) base: u64,
     /// The rate of this period, which makes up for `err`.
@@ -141,9 +141,9 @@ pub(super) struct Pace {
     pub(super) too_slow_since: Option<u64>,
 }
 
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace {
+impl Default for VrateClock {
+    fn default() -> VrateClock {
+        VrateClock {
             base: VTIME_PER_US,
             rate: VTIME_PER_US,
             busy: 0,
@@ -156,7 +156,7 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl VrateClock {
     pub(super) fn vnow(&self, us: u64) -> u64 {
         self.period_vtime.wrapping_add(us.wrapping_sub(self.period_us).wrapping_mul(self.rate))
     }
@@ -190,8 +190,8 @@ pub struct IoCost {
     pub(super) accounts: Vec<Account>,
     /// Active groups, the one activated last first.
     pub(super) active: Vec<GroupId>,
-    pub(super) pace: Pace,
-    pub(super) latencies: PerDir<Latencies>,
+    pub(super) pace: VrateClock,
+    pub(super) latencies: PerDir<PeriodLatencies>,
     pub(super) forgiveness: Forgiveness,
     /// When the period ends, if one runs.
     pub(super) period_ends: Option<Tick>,

@@ -15,13 +15,13 @@ use alloc::vec::Vec;
 use super::price::Priced;
 use super::state::Forgiveness;
 use super::weights::ratio_up;
-use super::{IoCost, Now, Overflows, Save, Task, Verdict, WHOLE, Woken};
+use super::{CostTask, IoCost, Now, Overflows, Save, Verdict, WHOLE, Woken};
 use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl IoCost {
     /// A bio of `task` wants to go; it did not merge. Others may be woken by it, and it may itself, at once.
-    pub fn throttle(&mut self, now: Instant, task: Task, bio: &Bio, woken: &mut Vec<Woken>) -> Verdict {
+    pub fn throttle(&mut self, now: Instant, task: CostTask, bio: &Bio, woken: &mut Vec<Woken>) -> Verdict {
         let id = bio.group;
         let price = self.price(bio, Priced::Whole);
         if id == GroupId::ROOT || price == 0 || !self.activate(now, id) {

@@ -17,7 +17,7 @@ use crate::request::GroupId;
 
 /// What a look at all groups found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct UsageFound {
     /// Groups whose I/O is stuck in the device.
     pub(super) lagging: u32,
     /// Groups that want more than they have.
@@ -39,8 +39,8 @@ pub(super) struct Donor {
 
 impl IoCost {
     /// Look at every active group.
-    pub(super) fn look_at_usage(&mut self, now: Now) -> Found {
-        let mut found = Found::default();
+    pub(super) fn look_at_usage(&mut self, now: Now) -> UsageFound {
+        let mut found = UsageFound::default();
         let period = now.vnow.wrapping_sub(self.pace.period_vtime) as i64;
         let ids = self.active.clone();
         let mut usages = Vec::with_capacity(ids.len());
@@ -68,7 +68,7 @@ impl IoCost {
             && behind(account.done) > period
     }
 
-    fn judge(&mut self, now: Now, id: GroupId, used: u64, found: &mut Found) {
+    fn judge(&mut self, now: Now, id: GroupId, used: u64, found: &mut UsageFound) {
         let (hwa, hwi) = (self.tree.hwa(id), self.tree.hwi(id));
         let account = &self.accounts[id.0 as usize];
         let margin = now.vnow.wrapping_sub(account.vtime) as i64;

@@ -12,7 +12,7 @@
 
 use super::model::Class;
 use super::qos::MILLION;
-use super::state::Latencies;
+use super::state::PeriodLatencies;
 use super::{Era, IoCost, Now, VTIME_PER_US};
 use crate::request::{Dir, PerDir};
 use crate::time::Instant;
@@ -43,7 +43,7 @@ impl IoCost {
     pub(super) fn observe(&mut self) -> Observed {
         let latencies = core::mem::take(&mut self.latencies);
         let missed = |dir: Dir| {
-            let Latencies { requests, missed, .. } = latencies[dir];
+            let PeriodLatencies { requests, missed, .. } = latencies[dir];
             if requests == 0 { 0 } else { (missed * MILLION).div_ceil(requests) }
         };
         let waited = latencies.read.waited + latencies.write.waited;

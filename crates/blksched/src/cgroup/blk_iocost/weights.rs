@@ -19,7 +19,7 @@ use crate::request::GroupId;
 
 /// One group.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct WeightNode {
     exists: bool,
     parent: GroupId,
     weight: u64,
@@ -39,12 +39,20 @@ struct Node {
 /// All of them.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<WeightNode>,
 }
 
 impl Default for Tree {
     fn default() -> Tree {
-        Tree { nodes: vec![Node { exists: true, weight: 100 * WHOLE, hwa: WHOLE, hwi: WHOLE, ..Node::default() }] }
+        Tree {
+            nodes: vec![WeightNode {
+                exists: true,
+                weight: 100 * WHOLE,
+                hwa: WHOLE,
+                hwi: WHOLE,
+                ..WeightNode::default()
+            }],
+        }
     }
 }
 
@@ -59,22 +67,22 @@ pub(super) fn ratio(a: u64, b: u64, c: u64) -> u64 {
 }
 
 impl Tree {
-    fn node(&self, id: GroupId) -> &Node {
+    fn node(&self, id: GroupId) -> &WeightNode {
         &self.nodes[id.0 as usize]
     }
 
-    fn node_mut(&mut self, id: GroupId) -> &mut Node {
+    fn node_mut(&mut self, id: GroupId) -> &mut WeightNode {
         &mut self.nodes[id.0 as usize]
     }
 
     /// True if it is new.
     pub(super) fn make(&mut self, id: GroupId, parent: GroupId, weight: u64) -> bool {
         if self.nodes.len() <= id.0 as usize {
-            self.nodes.resize(id.0 as usize + 1, Node::default());
+            self.nodes.resize(id.0 as usize + 1, WeightNode::default());
         }
         let is_new = !self.node(id).exists;
         if is_new {
-            *self.node_mut(id) = Node { exists: true, parent, weight, hwa: 1, hwi: 1, ..Node::default() };
+            *self.node_mut(id) = WeightNode { exists: true, parent, weight, hwa: 1, hwi: 1, ..WeightNode::default() };
         }
         is_new
     }
@@ -82,11 +90,11 @@ impl Tree {
     pub(super) fn remove(&mut self, id: GroupId) {
         if id != GroupId::ROOT && (id.0 as usize) < self.nodes.len() {
             // What it left in its parent's sum goes with it.
-            let Node { parent, inuse, active, .. } = *self.node(id);
+            let WeightNode { parent, inuse, active, .. } = *self.node(id);
             let above = self.node_mut(parent);
             above.suma -= active.min(above.suma);
             above.sumu -= inuse.min(above.sumu);
-            *self.node_mut(id) = Node::default();
+            *self.node_mut(id) = WeightNode::default();
         }
     }
 
@@ -149,7 +157,7 @@ impl Tree {
 
     /// A group's weight becomes `active`, of which it claims `inuse`; its ancestors follow.
     pub(super) fn set(&mut self, id: GroupId, active: u64, inuse: u64) {
-        let Node { suma, sumu, itself, .. } = *self.node(id);
+        let WeightNode { suma, sumu, itself, .. } = *self.node(id);
         let (mut active, mut inuse) = match !itself && suma > 0 {
             true => (active, ratio_up(active, sumu, suma)),
             false => (active, inuse.min(active).max(1)),
@@ -158,7 +166,7 @@ impl Tree {
         node.last_inuse = node.inuse;
         let mut id = id;
         while id != GroupId::ROOT && (active, inuse) != (self.node(id).active, self.node(id).inuse) {
-            let Node { parent, active: old_active, inuse: old_inuse, .. } = *self.node(id);
+            let WeightNode { parent, active: old_active, inuse: old_inuse, .. } = *self.node(id);
             let node = self.node_mut(id);
             (node.active, node.inuse) = (active, inuse);
             let above = self.node_mut(parent);
@@ -183,7 +191,7 @@ impl Tree {
         if id == GroupId::ROOT {
             return (WHOLE, WHOLE);
         }
-        let Node { parent, active, inuse, .. } = *self.node(id);
+        let WeightNode { parent, active, inuse, .. } = *self.node(id);
         let (hwa, hwi) = self.share(parent);
         let (suma, sumu) = self.sums(parent);
         if suma == 0 || sumu == 0 {

@@ -14,7 +14,7 @@ const LENGTHS: core::ops::RangeInclusive<Span> = Span::from_ms(100)..=Span::from
 
 /// What is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum JudgedBy {
     /// The mean.
     Mean,
     /// How many missed.
@@ -46,10 +46,10 @@ impl Stat {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
     }
 
-    pub(super) fn is_ok(self, kind: Kind, target: Span) -> bool {
+    pub(super) fn is_ok(self, kind: JudgedBy, target: Span) -> bool {
         match kind {
-            Kind::Mean => self.sum_ns / self.total.max(1) <= target.as_ns(),
-            Kind::Missed => self.missed < (self.total / 10).max(1),
+            JudgedBy::Mean => self.sum_ns / self.total.max(1) <= target.as_ns(),
+            JudgedBy::Missed => self.missed < (self.total / 10).max(1),
         }
     }
 }
@@ -64,9 +64,9 @@ mod tests {
         let mut stat = Stat::default();
         (0..19).for_each(|_| stat.add(Span::from_ms(1), target));
         stat.add(Span::from_ms(90), target);
-        assert!(stat.is_ok(Kind::Missed, target) && stat.is_ok(Kind::Mean, target));
+        assert!(stat.is_ok(JudgedBy::Missed, target) && stat.is_ok(JudgedBy::Mean, target));
         stat.add(Span::from_ms(10), target);
-        assert!(!stat.is_ok(Kind::Missed, target) && stat.is_ok(Kind::Mean, target));
+        assert!(!stat.is_ok(JudgedBy::Missed, target) && stat.is_ok(JudgedBy::Mean, target));
         assert_eq!([1, 10, 900].map(|ms| length(Span::from_ms(ms)).as_ns() / 1_000_000), [100, 160, 1000]);
     }
 }

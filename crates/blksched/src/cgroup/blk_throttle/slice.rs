@@ -43,7 +43,7 @@ pub(super) struct Size {
 
 /// May it pass now?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SliceVerdict {
     Pass,
     /// Not before this many ticks.
     Wait(Tick),
@@ -58,7 +58,7 @@ pub(super) enum Queued {
 
 /// What is used since it began. Negative: carried over.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slice {
+pub(super) struct ThrottleSlice {
     start: Tick,
     end: Tick,
     bytes: i64,
@@ -78,7 +78,7 @@ fn allowed(rate: u64, ticks: Tick, jiffies: Jiffies) -> i64 {
     i64::try_from(allowed).unwrap_or(i64::MAX)
 }
 
-impl Slice {
+impl ThrottleSlice {
     pub(super) fn test(
         &mut self,
         now: Tick,
@@ -87,9 +87,9 @@ impl Slice {
         queued: Queued,
         jiffies: Jiffies,
         era: Era,
-    ) -> Verdict {
+    ) -> SliceVerdict {
         if limit.bps.is_none() && limit.iops.is_none() {
-            return Verdict::Pass;
+            return SliceVerdict::Pass;
         }
         self.renew(now, queued, jiffies);
         let bytes = if size.charged { 0 } else { self.wait_for_bytes(now, size.bytes, limit, jiffies) };
@@ -103,17 +103,17 @@ impl Slice {
         };
         let wait = bytes.max(ios);
         if wait == 0 {
-            return Verdict::Pass;
+            return SliceVerdict::Pass;
         }
         self.end = self.end.max((now + wait).next_multiple_of(length(jiffies)));
-        Verdict::Wait(wait)
+        SliceVerdict::Wait(wait)
     }
 
     /// A new slice if the old one is over and no bio waits; else the old one goes on.
     fn renew(&mut self, now: Tick, queued: Queued, jiffies: Jiffies) {
         let slice = length(jiffies);
         if !(self.start..=self.end).contains(&now) && queued == Queued::No {
-            *self = Slice { start: now, end: now + slice, ..Slice::default() };
+            *self = ThrottleSlice { start: now, end: now + slice, ..ThrottleSlice::default() };
         } else if self.end < now + slice {
             self.end = (now + slice).next_multiple_of(slice);
         }
@@ -189,7 +189,7 @@ impl Slice {
             };
             carried = (of(limit.bps, self.bytes, self.carried_bytes), of(limit.iops, self.ios, self.carried_ios));
         }
-        *self = Slice { start: now, end: now + length(jiffies), ..Slice::default() };
+        *self = ThrottleSlice { start: now, end: now + length(jiffies), ..ThrottleSlice::default() };
         match era {
             Era::V6_12 => (self.carried_bytes, self.carried_ios) = carried,
             Era::V6_18 => (self.bytes, self.ios) = (-carried.0, -carried.1),

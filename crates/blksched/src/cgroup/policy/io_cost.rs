@@ -48,12 +48,12 @@ pub struct IoCostPolicy {
     granted: BTreeMap<Task, u64>,
     charged: Table<Charged>,
     woken: Vec<Woken>,
-    state: State,
+    state: QosSwitch,
 }
 
 /// `enable=` of `io.cost.qos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum QosSwitch {
     On,
     Off,
 }
@@ -69,7 +69,7 @@ impl IoCostPolicy {
             granted: BTreeMap::new(),
             charged: Table::new(),
             woken: Vec::new(),
-            state: State::On,
+            state: QosSwitch::On,
         }
     }
 
@@ -94,7 +94,7 @@ impl RqQos for IoCostPolicy {
     }
 
     fn throttle(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) -> Throttled {
-        if self.state == State::Off {
+        if self.state == QosSwitch::Off {
             return Throttled::Go;
         }
         let verdict = self.cost.throttle(cx.now, task.0, bio, &mut self.woken);
@@ -119,7 +119,7 @@ impl RqQos for IoCostPolicy {
     }
 
     fn merged(&mut self, cx: &mut QosCx<'_>, into: RequestId, bio: &Bio) {
-        if self.state == State::Off {
+        if self.state == QosSwitch::Off {
             return;
         }
         let is_back = cx.rq(into).end() == bio.end();
@@ -176,9 +176,9 @@ impl RqQos for IoCostPolicy {
             Written::CostQos(change) => {
                 self.cost.change_qos(change);
                 match change.enable {
-                    Some(true) => self.state = State::On,
+                    Some(true) => self.state = QosSwitch::On,
                     Some(false) => {
-                        self.state = State::Off;
+                        self.state = QosSwitch::Off;
                         self.cost.release_all(&mut self.woken);
                         self.wake(cx);
                     }

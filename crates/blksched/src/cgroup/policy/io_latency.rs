@@ -22,7 +22,7 @@ use crate::time::Instant;
 
 /// A bio on its way.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct LatencyBio {
     group: GroupId,
     submitted: Instant,
     issuer: Issuer,
@@ -35,8 +35,8 @@ pub struct IoLatencyPolicy {
     /// At which group each task sleeps.
     sleeping: BTreeMap<Task, (GroupId, Issuer)>,
     /// Bios that have no request yet.
-    coming: BTreeMap<Key, Way>,
-    ways: Table<Option<Way>>,
+    coming: BTreeMap<Key, LatencyBio>,
+    ways: Table<Option<LatencyBio>>,
 }
 
 impl IoLatencyPolicy {
@@ -71,7 +71,7 @@ impl RqQos for IoLatencyPolicy {
 
     fn throttle(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) -> Throttled {
         let issuer = if bio.is_as_root() { Issuer::AsRoot } else { Issuer::Own };
-        self.coming.insert(key(bio), Way { group: bio.group, submitted: cx.now, issuer });
+        self.coming.insert(key(bio), LatencyBio { group: bio.group, submitted: cx.now, issuer });
         let mut woken = Vec::new();
         let held = self.latency.throttle(cx.now, task.0, bio.group, issuer, &mut woken);
         if held.verdict == Verdict::Sleep {
@@ -89,7 +89,7 @@ impl RqQos for IoLatencyPolicy {
     }
 
     fn done(&mut self, cx: &mut QosCx<'_>, rq: RequestId) {
-        let Some(Way { group, submitted, issuer }) = self.ways.row(rq).take() else { return };
+        let Some(LatencyBio { group, submitted, issuer }) = self.ways.row(rq).take() else { return };
         let mut woken = Vec::new();
         self.latency.done(cx.now, group, submitted, issuer, &mut woken);
         self.go_on(cx, woken);

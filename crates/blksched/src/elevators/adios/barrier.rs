@@ -12,11 +12,11 @@ use crate::request::{Op, RequestId};
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
     list: List,
-    state: State,
+    state: BarrierState,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum BarrierState {
     /// Nothing holds requests back.
     #[default]
     Open,
@@ -33,23 +33,23 @@ pub(super) fn is_barrier(op: Op) -> bool {
 
 impl Barrier {
     pub(super) fn is_pending(&self) -> bool {
-        self.state == State::Pending
+        self.state == BarrierState::Pending
     }
 
     /// A request of the list is being inserted again.
     pub(super) fn is_releasing(&self) -> bool {
-        self.state == State::Releasing
+        self.state == BarrierState::Releasing
     }
 
     pub(super) fn hold(&mut self, rq: RequestId) {
         self.list.push_back(rq);
-        self.state = State::Pending;
+        self.state = BarrierState::Pending;
     }
 
     /// Everything before it has gone: the barrier itself may.
     pub(super) fn release(&mut self) -> Option<RequestId> {
         let barrier = self.list.pop_front()?;
-        self.state = State::Releasing;
+        self.state = BarrierState::Releasing;
         Some(barrier)
     }
 
@@ -58,13 +58,13 @@ impl Barrier {
         let next = self.list.head().filter(|&rq| !is_barrier(rq));
         match next {
             Some(rq) => self.list.remove(rq),
-            None => self.state = if self.list.is_empty() { State::Open } else { State::Pending },
+            None => self.state = if self.list.is_empty() { BarrierState::Open } else { BarrierState::Pending },
         }
         next
     }
 
     pub(super) fn check(&self, requests: &crate::request::Requests) {
         self.list.check(requests);
-        assert!(self.list.is_empty() || self.state != State::Open, "requests wait behind no barrier");
+        assert!(self.list.is_empty() || self.state != BarrierState::Open, "requests wait behind no barrier");
     }
 }

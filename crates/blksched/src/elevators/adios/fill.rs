@@ -13,7 +13,7 @@ use crate::request::RequestId;
 
 /// A request that could go into the batch, and whether that is out of turn.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct FillCandidate {
     rq: RequestId,
     side: Side,
     out_of_turn: bool,
@@ -48,16 +48,16 @@ impl Adios {
         cx.explain(Reason::BatchFilled { requests: taken as u32, predicted: crate::Span::from_ns(added) });
     }
 
-    fn candidate(&self) -> Option<Candidate> {
+    fn candidate(&self) -> Option<FillCandidate> {
         let favoured = self.bias.favoured();
         let (first, other) = (self.order.first(favoured), self.order.first(favoured.other()));
         match (first, other) {
             (Some(rq), Some(other)) => {
                 let out_of_turn = self.rows[rq].deadline > self.rows[other].deadline;
-                Some(Candidate { rq, side: favoured, out_of_turn })
+                Some(FillCandidate { rq, side: favoured, out_of_turn })
             }
-            (Some(rq), None) => Some(Candidate { rq, side: favoured, out_of_turn: true }),
-            (None, Some(rq)) => Some(Candidate { rq, side: favoured.other(), out_of_turn: false }),
+            (Some(rq), None) => Some(FillCandidate { rq, side: favoured, out_of_turn: true }),
+            (None, Some(rq)) => Some(FillCandidate { rq, side: favoured.other(), out_of_turn: false }),
             (None, None) => None,
         }
     }

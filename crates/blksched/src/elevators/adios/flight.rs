@@ -6,11 +6,11 @@
 
 /// Count and predicted cost of what is under way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flight(u64);
+pub(super) struct FlightCost(u64);
 
 const COUNT_BITS: u32 = 16;
 
-impl Flight {
+impl FlightCost {
     pub(super) fn begin(&mut self, requests: u64, predicted: u64) {
         self.0 = self.0.wrapping_add((predicted << COUNT_BITS).wrapping_add(requests));
     }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn load_and_count_come_and_go_together() {
-        let mut flight = Flight::default();
+        let mut flight = FlightCost::default();
         flight.begin(3, 700);
         flight.end(200);
         assert_eq!((flight.count(), flight.load()), (2, 500));

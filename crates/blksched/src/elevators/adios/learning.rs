@@ -31,7 +31,7 @@ pub(super) struct Learning {
 
 /// A completion that teaches something.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
+pub(super) struct CostSample {
     latency: u64,
     weight: u64,
 }
@@ -45,7 +45,7 @@ impl Learning {
         start: Sector,
         under_way: u64,
         limit: Span,
-    ) -> Option<Sample> {
+    ) -> Option<CostSample> {
         let rotational = cx.device().rotational;
         if row.kind == Kind::Other {
             if rotational {
@@ -67,7 +67,7 @@ impl Learning {
             }
             self.last_pos = start.0;
         }
-        Some(Sample { latency, weight })
+        Some(CostSample { latency, weight })
     }
 
     /// Put a sample into its kind's model.
@@ -75,7 +75,7 @@ impl Learning {
         &mut self,
         cx: &mut Cx<'_>,
         row: &Row,
-        sample: Sample,
+        sample: CostSample,
         (models, shared): (&mut PerKind<Model>, &mut Samples),
         (jiffies, tunables): (Jiffies, &AdiosTunables),
     ) {

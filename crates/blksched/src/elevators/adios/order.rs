@@ -26,7 +26,7 @@ pub(super) struct Row {
 
 /// The two orders.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct TwoOrders {
     reads: Tree<u64>,
     others: Tree<u64>,
 }
@@ -56,7 +56,7 @@ pub(super) fn deadline(request: &Request, row: &Row, tunables: &AdiosTunables) -
     start.wrapping_add(targets(tunables)[row.kind]).wrapping_add(predicted)
 }
 
-impl Order {
+impl TwoOrders {
     fn tree(&self, side: Side) -> &Tree<u64> {
         match side {
             Side::Reads => &self.reads,
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn deadlines_of_one_group_are_first_come_first_served() {
-        let mut order = Order::default();
+        let mut order = TwoOrders::default();
         let row = |deadline| Row { deadline, ..Row::default() };
         order.put(RequestId::from_index(1), &row((1 << 20) + 900));
         order.put(RequestId::from_index(2), &row((1 << 20) + 5));

@@ -29,7 +29,7 @@ pub(super) enum Direction {
 
 /// A request on a page.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct PagedRequest {
     start: Sector,
     nth: u32,
     rq: RequestId,
@@ -41,7 +41,7 @@ const SORTED: usize = 1;
 /// One of the two.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    lists: [VecDeque<Place>; 4],
+    lists: [VecDeque<PagedRequest>; 4],
     order: BatchOrder,
     /// How many of each kind were put in when it was filled.
     pub(super) filled: PerKind<u32>,
@@ -63,7 +63,7 @@ impl Page {
             (BatchOrder::BySector, _) => SORTED,
         };
         let list = &mut self.lists[list];
-        list.push_back(Place { start, nth: list.len() as u32, rq });
+        list.push_back(PagedRequest { start, nth: list.len() as u32, rq });
         self.filled[kind] += 1;
     }
 

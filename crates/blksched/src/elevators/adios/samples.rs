@@ -13,7 +13,7 @@ const BUCKETS: usize = 64;
 
 /// One bucket.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
+struct SampleBucket {
     /// Weighted sum \[ns\].
     latency: u64,
     weight: u64,
@@ -23,11 +23,11 @@ struct Bucket {
 
 /// A distribution of latencies.
 #[derive(Clone, Debug)]
-pub(super) struct Buckets([Bucket; BUCKETS]);
+pub(super) struct Buckets([SampleBucket; BUCKETS]);
 
 impl Default for Buckets {
     fn default() -> Buckets {
-        Buckets([Bucket::default(); BUCKETS])
+        Buckets([SampleBucket::default(); BUCKETS])
     }
 }
 
@@ -51,7 +51,7 @@ impl Buckets {
     /// Take all of `other`, which is empty then.
     pub(super) fn take(&mut self, other: &mut Buckets) {
         for (here, there) in self.0.iter_mut().zip(&mut other.0) {
-            let Bucket { latency, weight, bytes } = core::mem::take(there);
+            let SampleBucket { latency, weight, bytes } = core::mem::take(there);
             here.latency = here.latency.wrapping_add(latency);
             here.weight = here.weight.wrapping_add(weight);
             here.bytes = here.bytes.wrapping_add(bytes);

@@ -6,11 +6,11 @@
 
 use super::barrier::{self, Barrier};
 use super::bias::Bias;
-use super::flight::Flight;
+use super::flight::FlightCost;
 use super::kind::{Kind, PerKind};
 use super::learning::Learning;
 use super::model::{Model, Samples};
-use super::order::{self, Order, Row};
+use super::order::{self, Row, TwoOrders};
 use super::page::{Direction, Page};
 use super::tunables::AdiosTunables;
 use crate::elevator::{Admission, Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned};
@@ -90,7 +90,7 @@ pub struct Adios {
     pub(super) jiffies: Jiffies,
     pub(super) rows: Table<Row>,
     fifos: Fifos,
-    pub(super) order: Order,
+    pub(super) order: TwoOrders,
     pub(super) pages: Pages,
     /// The one being served.
     pub(super) page: Which,
@@ -98,7 +98,7 @@ pub struct Adios {
     head_pos: Sector,
     barrier: Barrier,
     pub(super) bias: Bias,
-    pub(super) flight: Flight,
+    pub(super) flight: FlightCost,
     /// Enough is known to order requests; never forgotten again.
     stable: bool,
     pub(super) models: PerKind<Model>,
@@ -115,14 +115,14 @@ impl Adios {
             jiffies: Jiffies::new(hz),
             rows: Table::new(),
             fifos: Fifos::default(),
-            order: Order::default(),
+            order: TwoOrders::default(),
             pages: Pages::default(),
             page: Which::default(),
             direction: Direction::default(),
             head_pos: Sector(0),
             barrier: Barrier::default(),
             bias: Bias::default(),
-            flight: Flight::default(),
+            flight: FlightCost::default(),
             stable: false,
             models: PerKind::from_fn(|_| Model::new(0)),
             shared: Samples::default(),

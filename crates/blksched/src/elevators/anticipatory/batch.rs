@@ -19,7 +19,7 @@ use crate::time::Tick;
 
 /// Where a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum BatchStage {
     /// It is to begin when the device has returned everything.
     Draining,
     /// A batch of reads whose first has not completed: its time does not count yet.
@@ -31,7 +31,7 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub(super) class: Waiter,
-    pub(super) stage: Stage,
+    pub(super) stage: BatchStage,
     /// The tick after which it is over, if the other class waits.
     pub(super) expires: Tick,
     pub(super) writes: WriteBatch,
@@ -47,7 +47,7 @@ impl Batch {
     pub(super) fn first(now: Tick, lengths: Lengths) -> Batch {
         Batch {
             class: Waiter::Async,
-            stage: Stage::Running,
+            stage: BatchStage::Running,
             expires: now + lengths.sync,
             writes: WriteBatch::new(lengths.async_),
             taken: 0,
@@ -61,7 +61,7 @@ impl Batch {
 
     fn is_over(&self, now: Tick) -> bool {
         let is_spent = self.class == Waiter::Async && self.writes.left == 0;
-        self.stage == Stage::Running && (now > self.expires || is_spent)
+        self.stage == BatchStage::Running && (now > self.expires || is_spent)
     }
 
     /// A batch of writes that no read disturbs, or that has run dry, does not tell how long one takes.
@@ -75,14 +75,14 @@ impl Batch {
     /// Another batch begins, of this class; the device has `in_flight` requests.
     pub(super) fn begin(&mut self, class: Waiter, now: Tick, in_flight: u32, lengths: Lengths) {
         if class != self.class {
-            self.stage = Stage::Draining;
+            self.stage = BatchStage::Draining;
         }
         if class == Waiter::Async {
             self.writes.begin();
         }
         self.class = class;
         self.taken = 0;
-        if self.stage == Stage::Draining && in_flight == 0 {
+        if self.stage == BatchStage::Draining && in_flight == 0 {
             self.open();
             if class == Waiter::Async {
                 self.expires = now + lengths.async_;
@@ -98,20 +98,20 @@ impl Batch {
 
     fn open(&mut self) {
         self.stage = match self.class {
-            Waiter::Sync => Stage::Opening,
-            Waiter::Async => Stage::Running,
+            Waiter::Sync => BatchStage::Opening,
+            Waiter::Async => BatchStage::Running,
         };
     }
 
     /// A request of this class completed. Says whether it was the first read of the batch, which shows how long the
     /// batch of writes before it took.
     pub(super) fn completed(&mut self, class: Waiter, now: Tick, lengths: Lengths) -> bool {
-        let is_first_read = self.stage == Stage::Opening && class == self.class;
+        let is_first_read = self.stage == BatchStage::Opening && class == self.class;
         if is_first_read {
             let took = (now + lengths.async_).saturating_sub(self.expires);
             self.writes.fit(took, lengths.async_);
             self.expires = now + lengths.sync;
-            self.stage = Stage::Running;
+            self.stage = BatchStage::Running;
         }
         is_first_read
     }
@@ -166,12 +166,12 @@ mod tests {
     fn a_change_waits_for_the_device_and_a_batch_of_reads_for_its_first_completion() {
         let mut batch = Batch::first(0, LENGTHS);
         batch.begin(Waiter::Sync, 0, 3, LENGTHS);
-        assert_eq!(batch.stage, Stage::Draining);
+        assert_eq!(batch.stage, BatchStage::Draining);
         batch.drained(40, LENGTHS);
-        assert_eq!((batch.stage, batch.expires), (Stage::Opening, 540));
+        assert_eq!((batch.stage, batch.expires), (BatchStage::Opening, 540));
         assert!(batch.goes_on(10_000, BOTH), "its time does not count yet");
         assert!(!batch.completed(Waiter::Async, 50, LENGTHS));
         assert!(batch.completed(Waiter::Sync, 60, LENGTHS));
-        assert_eq!((batch.stage, batch.expires), (Stage::Running, 560));
+        assert_eq!((batch.stage, batch.expires), (BatchStage::Running, 560));
     }
 }

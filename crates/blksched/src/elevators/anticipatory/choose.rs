@@ -12,7 +12,7 @@
 #![doc(alias = "as_move_to_dispatch")]
 
 use super::anticipate::Awaited;
-use super::batch::{self, Stage};
+use super::batch::{self, BatchStage};
 use super::scheduler::Anticipatory;
 use crate::elevator::{Cx, Run};
 use crate::elevators::nearer::TurningBack;
@@ -23,7 +23,7 @@ use crate::request::{PerWaiter, RequestId, Waiter};
 const TURNING_BACK: TurningBack = TurningBack { reach_sectors: 1024 * 1024, penalty: 2 };
 
 /// What a batch that goes on does.
-enum Step {
+enum BatchStep {
     Take(RequestId),
     /// Leave the disk idle: a process's next read is waited for.
     Wait,
@@ -36,40 +36,40 @@ impl Anticipatory {
         let waiting = self.waiting();
         self.batch.look(waiting);
         let nobody = !waiting.sync && !waiting.async_;
-        if nobody || self.anticipation.is_waiting() || self.batch.stage == Stage::Draining {
+        if nobody || self.anticipation.is_waiting() || self.batch.stage == BatchStage::Draining {
             return None;
         }
         if self.batch.goes_on(self.tick(cx), waiting) {
             match self.go_on(cx, waiting) {
-                Step::Take(rq) => return Some(rq),
-                Step::Wait => return None,
-                Step::Nothing => {}
+                BatchStep::Take(rq) => return Some(rq),
+                BatchStep::Wait => return None,
+                BatchStep::Nothing => {}
             }
         }
         self.begin_batch(cx, waiting)
     }
 
-    fn go_on(&mut self, cx: &mut Cx<'_>, waiting: PerWaiter<bool>) -> Step {
+    fn go_on(&mut self, cx: &mut Cx<'_>, waiting: PerWaiter<bool>) -> BatchStep {
         let (class, candidate) = (self.batch.class, self.next[self.batch.class]);
         let antic_expire = self.antic_expire();
         if class == Waiter::Sync && antic_expire > 0 {
             if let Some(late) = self.late(cx, class) {
-                return Step::Take(late);
+                return BatchStep::Take(late);
             }
             if self.should_wait(cx, candidate) {
                 self.anticipation.wait(cx, self.jiffies, antic_expire);
-                return Step::Wait;
+                return BatchStep::Wait;
             }
         }
-        let Some(next) = candidate else { return Step::Nothing };
+        let Some(next) = candidate else { return BatchStep::Nothing };
         if waiting.sync && !waiting.async_ {
             self.batch.expires = self.tick(cx) + self.lengths().sync;
         }
         if let Some(late) = self.late(cx, class) {
-            return Step::Take(late);
+            return BatchStep::Take(late);
         }
         cx.explain(Reason::BatchContinued { rq: next, nth: self.batch.taken + 1 });
-        Step::Take(next)
+        BatchStep::Take(next)
     }
 
     /// The oldest request of the class, if its time is up.
@@ -86,7 +86,7 @@ impl Anticipatory {
         let class = batch::next_class(self.batch.class, waiting);
         self.batch.begin(class, now, self.in_flight, lengths);
         let rq = self.aged[class].begin_with_oldest(now)?;
-        if self.batch.stage == Stage::Draining {
+        if self.batch.stage == BatchStage::Draining {
             cx.explain(Reason::BatchDrains { to: class, in_flight: self.in_flight });
             return None;
         }

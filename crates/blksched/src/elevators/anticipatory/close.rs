@@ -16,7 +16,7 @@ const NEAR: u64 = 8192;
 
 /// What closeness is judged by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct ClosenessInputs {
     /// Where the last request of the batch's class ended.
     pub(super) arm: Sector,
     /// How long the disk has been left idle; 0 if it is not.
@@ -27,8 +27,8 @@ pub(super) struct Place {
     pub(super) seek_mean: u64,
 }
 
-pub(super) fn is_close(place: Place, start: Sector, jiffies: Jiffies) -> bool {
-    let Place { arm, waited, antic_expire, seek_mean } = place;
+pub(super) fn is_close(place: ClosenessInputs, start: Sector, jiffies: Jiffies) -> bool {
+    let ClosenessInputs { arm, waited, antic_expire, seek_mean } = place;
     let longest = (20 * u64::from(jiffies.hz()) / 1000).min(antic_expire);
     if waited > 0 && waited > longest {
         return true;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     fn close(waited: Tick, offset: i64) -> bool {
-        let place = Place { arm: Sector(1 << 20), waited, antic_expire: 6, seek_mean: 0 };
+        let place = ClosenessInputs { arm: Sector(1 << 20), waited, antic_expire: 6, seek_mean: 0 };
         is_close(place, Sector((1u64 << 20).checked_add_signed(offset).unwrap()), Jiffies::new(1000))
     }
 
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn after_20_ms_anything_is_close_however_long_the_wait_may_be() {
         let far = |waited, hz| {
-            let place = Place { arm: Sector(0), waited, antic_expire: 100, seek_mean: 0 };
+            let place = ClosenessInputs { arm: Sector(0), waited, antic_expire: 100, seek_mean: 0 };
             is_close(place, Sector(1 << 50), Jiffies::new(hz))
         };
         assert!(!far(20, 1000) && far(21, 1000) && !far(2, 100) && far(3, 100));
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_process_that_seeks_far_is_not_preferred_to_one_that_is_nearer() {
-        let place = Place { arm: Sector(0), waited: 0, antic_expire: 6, seek_mean: 100_000 };
+        let place = ClosenessInputs { arm: Sector(0), waited: 0, antic_expire: 6, seek_mean: 100_000 };
         let close = |start| is_close(place, Sector(start), Jiffies::new(1000));
         assert!(close(99_999) && !close(100_000));
     }

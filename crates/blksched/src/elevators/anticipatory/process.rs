@@ -28,7 +28,7 @@ pub(super) enum Life {
 
 /// One process.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Process {
+pub(super) struct AnticipatedProcess {
     pub(super) life: Life,
     pub(super) history: History,
     /// Its requests queued.
@@ -41,9 +41,15 @@ pub(super) struct Process {
     references: u32,
 }
 
-impl Process {
-    const NEW: Process =
-        Process { life: Life::Running, history: History::NEW, queued: 0, chosen: 0, completed_at: None, references: 0 };
+impl AnticipatedProcess {
+    const NEW: AnticipatedProcess = AnticipatedProcess {
+        life: Life::Running,
+        history: History::NEW,
+        queued: 0,
+        chosen: 0,
+        completed_at: None,
+        references: 0,
+    };
 
     pub(super) fn on_their_way(&self) -> u32 {
         self.queued + self.chosen
@@ -73,7 +79,7 @@ impl Process {
 /// Every process that is referred to or still runs.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    slots: Vec<Process>,
+    slots: Vec<AnticipatedProcess>,
     free: Vec<ProcessId>,
     running: BTreeMap<SubmitterId, ProcessId>,
 }
@@ -86,8 +92,8 @@ impl Processes {
         }
         let id = self.free.pop().unwrap_or(ProcessId(self.slots.len() as u32));
         match self.slots.get_mut(id.0 as usize) {
-            Some(slot) => *slot = Process::NEW,
-            None => self.slots.push(Process::NEW),
+            Some(slot) => *slot = AnticipatedProcess::NEW,
+            None => self.slots.push(AnticipatedProcess::NEW),
         }
         self.running.insert(submitter, id);
         id
@@ -122,14 +128,14 @@ impl Processes {
 }
 
 impl core::ops::Index<ProcessId> for Processes {
-    type Output = Process;
-    fn index(&self, id: ProcessId) -> &Process {
+    type Output = AnticipatedProcess;
+    fn index(&self, id: ProcessId) -> &AnticipatedProcess {
         &self.slots[id.0 as usize]
     }
 }
 
 impl core::ops::IndexMut<ProcessId> for Processes {
-    fn index_mut(&mut self, id: ProcessId) -> &mut Process {
+    fn index_mut(&mut self, id: ProcessId) -> &mut AnticipatedProcess {
         &mut self.slots[id.0 as usize]
     }
 }
@@ -141,10 +147,10 @@ mod tests {
     #[test]
     fn think_time_counts_only_with_nothing_on_its_way_and_stops_short_of_20_ms() {
         let jiffies = Jiffies::new(1000);
-        let idle = Process { completed_at: Some(100), ..Process::NEW };
+        let idle = AnticipatedProcess { completed_at: Some(100), ..AnticipatedProcess::NEW };
         assert_eq!((idle.thought_for(103, jiffies), idle.thought_for(500, jiffies)), (3, 19));
-        assert_eq!(Process { queued: 1, ..idle }.thought_for(103, jiffies), 0);
-        assert_eq!(Process::NEW.thought_for(103, jiffies), 0);
+        assert_eq!(AnticipatedProcess { queued: 1, ..idle }.thought_for(103, jiffies), 0);
+        assert_eq!(AnticipatedProcess::NEW.thought_for(103, jiffies), 0);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 #![doc(alias = "as_merged_request")]
 
 use super::anticipate::{Anticipation, Awaited, Phase};
-use super::batch::{Batch, Lengths, Stage};
+use super::batch::{Batch, BatchStage, Lengths};
 use super::exits::Exits;
 use super::fifo::Aged;
 use super::history::Newcomers;
@@ -162,7 +162,7 @@ impl Elevator for Anticipatory {
         let class = cx.rq(rq).waiter;
         let mut run = Run::No;
         self.in_flight -= 1;
-        if self.batch.stage == Stage::Draining && self.in_flight == 0 {
+        if self.batch.stage == BatchStage::Draining && self.in_flight == 0 {
             self.batch.drained(now, lengths);
             run = Run::Soon;
         }

@@ -10,7 +10,7 @@
 
 use super::anticipate::{Awaited, Phase};
 use super::breaking::{self, AtHand, Expectation, Sight};
-use super::close::{self, Place};
+use super::close::{self, ClosenessInputs};
 use super::history::HistoryUpdate;
 use super::process::{Life, ProcessId};
 use super::scheduler::Anticipatory;
@@ -71,7 +71,7 @@ impl Anticipatory {
     }
 
     fn is_close(&self, cx: &Cx<'_>, process: ProcessId, rq: RequestId) -> bool {
-        let place = Place {
+        let place = ClosenessInputs {
             arm: self.arm[self.batch.class],
             waited: self.anticipation.waited(self.tick(cx)),
             antic_expire: self.antic_expire(),

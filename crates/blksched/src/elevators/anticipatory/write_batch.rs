@@ -15,7 +15,7 @@ use crate::time::Tick;
 
 /// Did the batch always have something to write?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum WriteBatchPace {
     Busy,
     /// It ran dry, or ran on with no read waiting, so its time says nothing.
     Idled,
@@ -28,18 +28,18 @@ pub(super) struct WriteBatch {
     pub(super) requests: u32,
     /// Requests that this batch may still have.
     pub(super) left: u32,
-    pace: Pace,
+    pace: WriteBatchPace,
 }
 
 impl WriteBatch {
     /// The first size is a tenth of `write_batch_expire`'s default, in ticks; no batch has begun.
     pub(super) fn new(write_batch: Tick) -> WriteBatch {
-        WriteBatch { requests: (write_batch / 10).max(2) as u32, left: 0, pace: Pace::Busy }
+        WriteBatch { requests: (write_batch / 10).max(2) as u32, left: 0, pace: WriteBatchPace::Busy }
     }
 
     pub(super) fn begin(&mut self) {
         self.left = self.requests;
-        self.pace = Pace::Busy;
+        self.pace = WriteBatchPace::Busy;
     }
 
     pub(super) fn count(&mut self) {
@@ -47,7 +47,7 @@ impl WriteBatch {
     }
 
     pub(super) fn idle(&mut self) {
-        self.pace = Pace::Idled;
+        self.pace = WriteBatchPace::Idled;
     }
 
     /// The batch took `took` ticks of the `allowed`.
@@ -58,7 +58,7 @@ impl WriteBatch {
 
 fn fitted(batch: WriteBatch, took: Tick, allowed: Tick) -> u32 {
     let WriteBatch { requests, left, pace } = batch;
-    let fitted = if took > allowed && pace == Pace::Busy {
+    let fitted = if took > allowed && pace == WriteBatchPace::Busy {
         if took > 3 * allowed { requests / 2 } else { requests - 1 }
     } else if took < allowed && left == 0 {
         if allowed > 3 * took { requests.saturating_mul(2) } else { requests.saturating_add(1) }
@@ -72,27 +72,41 @@ fn fitted(batch: WriteBatch, took: Tick, allowed: Tick) -> u32 {
 mod tests {
     use super::*;
 
-    fn after(took: Tick, left: u32, pace: Pace) -> u32 {
+    fn after(took: Tick, left: u32, pace: WriteBatchPace) -> u32 {
         fitted(WriteBatch { requests: 12, left, pace }, took, 125)
     }
 
     #[test]
     fn a_batch_far_too_long_is_halved_and_one_too_long_loses_a_request() {
-        assert_eq!((after(376, 0, Pace::Busy), after(375, 0, Pace::Busy), after(126, 0, Pace::Busy)), (6, 11, 11));
+        assert_eq!(
+            (
+                after(376, 0, WriteBatchPace::Busy),
+                after(375, 0, WriteBatchPace::Busy),
+                after(126, 0, WriteBatchPace::Busy)
+            ),
+            (6, 11, 11)
+        );
     }
 
     #[test]
     fn a_batch_far_too_short_is_doubled_and_one_too_short_gains_a_request() {
-        assert_eq!((after(41, 0, Pace::Busy), after(42, 0, Pace::Busy), after(125, 0, Pace::Busy)), (24, 13, 12));
+        assert_eq!(
+            (
+                after(41, 0, WriteBatchPace::Busy),
+                after(42, 0, WriteBatchPace::Busy),
+                after(125, 0, WriteBatchPace::Busy)
+            ),
+            (24, 13, 12)
+        );
     }
 
     #[test]
     fn a_batch_that_ran_dry_does_not_shrink_and_one_not_used_up_does_not_grow() {
-        assert_eq!((after(400, 0, Pace::Idled), after(10, 1, Pace::Busy)), (12, 12));
+        assert_eq!((after(400, 0, WriteBatchPace::Idled), after(10, 1, WriteBatchPace::Busy)), (12, 12));
     }
 
     #[test]
     fn a_batch_has_at_least_one_request() {
-        assert_eq!(fitted(WriteBatch { requests: 1, left: 0, pace: Pace::Busy }, 1000, 125), 1);
+        assert_eq!(fitted(WriteBatch { requests: 1, left: 0, pace: WriteBatchPace::Busy }, 1000, 125), 1);
     }
 }

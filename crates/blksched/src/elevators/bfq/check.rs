@@ -6,7 +6,7 @@
 #![doc(alias = "bfq_data")]
 
 use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::hierarchy::entity::Place;
+use crate::elevators::bfq::hierarchy::entity::EntityPlace;
 use crate::request::Requests;
 
 impl Bfq {
@@ -22,7 +22,7 @@ impl Bfq {
             assert_eq!(queue.next.is_some(), !queue.is_empty(), "queue {q}: a next request exactly if there are any");
             assert!(queue.is_empty() || queue.busy, "queue {q} has requests and is not busy");
             let served = self.hierarchy.in_service == Some(q);
-            let waits = entity.place == Place::Active;
+            let waits = entity.place == EntityPlace::Active;
             assert_eq!(queue.busy, waits || served, "queue {q} is busy exactly if it waits for service or is served");
             assert_eq!(
                 waits,

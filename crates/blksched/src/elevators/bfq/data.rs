@@ -17,7 +17,7 @@ use crate::elevators::bfq::state::idling::Idling;
 use crate::elevators::bfq::state::injection::Sample;
 use crate::elevators::bfq::state::positions::Positions;
 use crate::elevators::bfq::state::queue::Queues;
-use crate::elevators::bfq::terms::{Call, Clock, Jiffy, Terms};
+use crate::elevators::bfq::terms::{Call, Jiffy, Terms, TickCache};
 use crate::elevators::bfq::tunables::BfqTunables;
 use crate::index::{Forest, List, Lists};
 use crate::request::Sector;
@@ -25,7 +25,7 @@ use alloc::collections::BTreeMap;
 
 /// What is kept of each request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct RequestData {
     pub(super) queue: Qid,
     pub(super) context: Cid,
     /// When it may go out of turn \[ns\].
@@ -38,14 +38,14 @@ pub struct Bfq {
     pub(super) knobs: BfqTunables,
     pub(super) rules: Rules,
     pub(super) terms: Terms,
-    pub(super) clock: Clock,
+    pub(super) clock: TickCache,
 
     pub(super) contexts: Contexts,
     pub(super) queues: Queues,
     /// The write-back queue of each group, class and level.
     pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
     /// By request, and each queue's requests by age.
-    pub(super) rows: Lists<Row>,
+    pub(super) rows: Lists<RequestData>,
     /// Each queue's requests by sector.
     pub(super) sorted: Forest<Sector>,
     /// What the device handed back.
@@ -81,7 +81,7 @@ impl Bfq {
             knobs,
             rules,
             terms: Terms::new(hz),
-            clock: Clock::new(hz),
+            clock: TickCache::new(hz),
             contexts: Contexts::default(),
             queues: Queues::default(),
             write_back: BTreeMap::new(),

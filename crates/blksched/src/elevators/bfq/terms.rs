@@ -40,16 +40,16 @@ impl Call<'_, '_> {
 
 /// The tick, remembered: most calls fall into the one of the call before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct TickCache {
     jiffies: Jiffies,
     tick: Jiffy,
     from: Instant,
     until: Instant,
 }
 
-impl Clock {
-    pub(crate) fn new(hz: u32) -> Clock {
-        Clock { jiffies: Jiffies::new(hz), tick: 0, from: Instant::ZERO, until: Instant::ZERO }
+impl TickCache {
+    pub(crate) fn new(hz: u32) -> TickCache {
+        TickCache { jiffies: Jiffies::new(hz), tick: 0, from: Instant::ZERO, until: Instant::ZERO }
     }
 
     #[inline(always)]
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_the_same_whether_remembered_or_not() {
-        let mut clock = Clock::new(300);
+        let mut clock = TickCache::new(300);
         for ns in [0, 1, 3_333_333, 3_333_334, 10_000_000, 9_999_999] {
             assert_eq!(clock.tick(Instant::from_ns(ns)), Jiffies::new(300).tick(Instant::from_ns(ns)) as Jiffy);
         }

@@ -23,7 +23,7 @@ use crate::time::{Jiffies, Span, Tick};
 
 /// What is kept of each request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct RequestData {
     pub(super) queue: Qid,
     /// Whose it is.
     pub(super) process: Pid,
@@ -53,7 +53,7 @@ pub struct Cfq {
     pub(super) queues: Queues,
     pub(super) groups: Groups,
     /// By request, and each queue's requests by age.
-    pub(super) rows: Lists<Row>,
+    pub(super) rows: Lists<RequestData>,
     /// Each queue's requests by sector.
     pub(super) sorted: Forest<Sector>,
     pub(super) service: ServiceTrees,

@@ -85,7 +85,7 @@ pub(super) struct DomainQueue {
 
 /// What a domain answers when it is asked for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum DomainAnswer {
     /// This one, with this token.
     Goes(RequestId, u32),
     /// It has some, and no token.
@@ -104,16 +104,16 @@ impl DomainQueue {
     }
 
     #[inline(always)]
-    pub(super) fn take(&mut self) -> Answer {
+    pub(super) fn take(&mut self) -> DomainAnswer {
         if !self.has_any() {
-            return Answer::NothingQueued;
+            return DomainAnswer::NothingQueued;
         }
-        let Some(token) = self.tokens.get() else { return Answer::Throttled };
+        let Some(token) = self.tokens.get() else { return DomainAnswer::Throttled };
         if self.flushed.is_empty() {
             core::mem::swap(&mut self.staged, &mut self.flushed);
         }
         let rq = self.flushed.pop_front().expect("one of the two lists has a request");
-        Answer::Goes(rq, token)
+        DomainAnswer::Goes(rq, token)
     }
 
     pub(super) fn check(&self, requests: &Requests) {
@@ -134,16 +134,16 @@ mod tests {
             queue.staged.push_back_with(RequestId::from_index(index), Extent::default());
         }
         for index in 0..16 {
-            assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(index), index));
+            assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(index), index));
         }
         // The rest came with the others, and waits where nothing joins.
-        assert_eq!((queue.take(), queue.flushed.len()), (Answer::Throttled, 2));
+        assert_eq!((queue.take(), queue.flushed.len()), (DomainAnswer::Throttled, 2));
         queue.flushed.remove(RequestId::from_index(16));
         queue.flushed.remove(RequestId::from_index(17));
         queue.staged.push_back_with(RequestId::from_index(20), Extent::default());
-        assert_eq!((queue.take(), queue.staged.len()), (Answer::Throttled, 1));
+        assert_eq!((queue.take(), queue.staged.len()), (DomainAnswer::Throttled, 1));
         queue.tokens.put_back(3);
-        assert_eq!(queue.take(), Answer::Goes(RequestId::from_index(20), 3));
-        assert_eq!(queue.take(), Answer::NothingQueued);
+        assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(20), 3));
+        assert_eq!(queue.take(), DomainAnswer::NothingQueued);
     }
 }

@@ -25,17 +25,17 @@ pub(super) struct Tokens {
     /// Bits per word, as a power of two.
     shift: u32,
     hint: u32,
-    words: Vec<Word>,
+    words: Vec<TokenWord>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Word {
+struct TokenWord {
     taken: u64,
     /// Of those taken: given back, and not yet reclaimed.
     given_back: u64,
 }
 
-impl Word {
+impl TokenWord {
     /// True if there was anything to reclaim.
     fn reclaim(&mut self) -> bool {
         let any = self.given_back != 0;
@@ -66,7 +66,7 @@ impl Tokens {
         while shift > 0 && 4 << shift > depth {
             shift -= 1;
         }
-        Tokens { depth, shift, hint: 0, words: vec![Word::default(); depth.div_ceil(1 << shift) as usize] }
+        Tokens { depth, shift, hint: 0, words: vec![TokenWord::default(); depth.div_ceil(1 << shift) as usize] }
     }
 
     /// How many there are.

@@ -10,7 +10,7 @@
 #![doc(alias = "batching")]
 #![doc(alias = "kyber_batch_size")]
 
-use super::domain::{Answer, DOMAINS, DomainQueue, PerDomain, batch};
+use super::domain::{DOMAINS, DomainAnswer, DomainQueue, PerDomain, batch};
 use crate::elevator::Cx;
 use crate::explain::{Domain, DomainTurn, Reason};
 use crate::request::RequestId;
@@ -68,14 +68,14 @@ impl Turn {
 #[inline(always)]
 fn ask(cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, domain: Domain) -> Option<(RequestId, u32)> {
     match queues[domain].take() {
-        Answer::Goes(rq, token) => {
+        DomainAnswer::Goes(rq, token) => {
             cx.explain(Reason::TokenTaken { domain, token });
             Some((rq, token))
         }
-        Answer::Throttled => {
+        DomainAnswer::Throttled => {
             cx.explain(Reason::Throttled { domain });
             None
         }
-        Answer::NothingQueued => None,
+        DomainAnswer::NothingQueued => None,
     }
 }

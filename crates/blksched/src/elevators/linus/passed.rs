@@ -9,7 +9,7 @@
 
 #![doc(alias = "elevator_linus_merge")]
 
-use super::search::{Found, Place, View, Wanted};
+use super::search::{Found, InsertAt, View, Wanted};
 
 /// What a request pays for one put before it; a buffer that joins one there costs 1.
 pub(super) const SEEK: i32 = 16;
@@ -21,8 +21,8 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
         if view.counters.is_wall(rq) {
             break;
         }
-        if found.place == Place::Last && view.is_place(rq, wanted) {
-            found.place = Place::Behind(rq);
+        if found.place == InsertAt::Last && view.is_place(rq, wanted) {
+            found.place = InsertAt::Behind(rq);
         }
         found.partner = view.partner(rq, wanted);
         if found.partner.is_some() {

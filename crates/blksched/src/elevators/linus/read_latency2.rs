@@ -10,7 +10,7 @@
 #![doc(alias = "elevator_linus_merge")]
 #![doc(alias = "max_bomb_segments")]
 
-use super::search::{Found, Place, View, Wanted};
+use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 
 /// Sectors of a write that cost it one more.
@@ -31,8 +31,8 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
     for rq in view.backwards() {
         found.reached = Some(rq);
         beyond_a_wall |= view.counters.is_wall(rq);
-        if !beyond_a_wall && found.place == Place::Last && view.is_place(rq, wanted) {
-            found.place = Place::Behind(rq);
+        if !beyond_a_wall && found.place == InsertAt::Last && view.is_place(rq, wanted) {
+            found.place = InsertAt::Behind(rq);
         }
         if view.requests[rq].dir() == Dir::Read {
             met = Met::ARead;
@@ -46,17 +46,17 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
 }
 
 /// Where a read goes that may jump.
-pub(super) fn jump(view: &View<'_>, place: Place, max_bomb_segments: i32) -> Place {
+pub(super) fn jump(view: &View<'_>, place: InsertAt, max_bomb_segments: i32) -> InsertAt {
     let mut cost = 0;
     for rq in view.list.iter() {
-        if place == Place::Behind(rq) {
+        if place == InsertAt::Behind(rq) {
             return place;
         }
         if view.requests[rq].dir() == Dir::Write {
             cost += 1 + i64::from(view.requests[rq].sectors / SEGMENT);
         }
         if cost >= i64::from(max_bomb_segments) {
-            return Place::Behind(rq);
+            return InsertAt::Behind(rq);
         }
     }
     place

@@ -8,7 +8,7 @@
 
 #![doc(alias = "elevator_linus_merge")]
 
-use super::search::{Found, Place, View, Wanted};
+use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 
 /// Looks as far as the new request may go.
@@ -36,10 +36,10 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
 
 /// Right before `rq`: behind what stands there. Before the first there is nothing to stand behind, which is taken for
 /// "no place" and leads to the end, unless the disk's own request stands there.
-fn before(view: &View<'_>, rq: crate::request::RequestId) -> Place {
+fn before(view: &View<'_>, rq: crate::request::RequestId) -> InsertAt {
     match (view.list.before(rq), view.head_is_served) {
-        (Some(before), _) => Place::Behind(before),
-        (None, true) => Place::First,
-        (None, false) => Place::Last,
+        (Some(before), _) => InsertAt::Behind(before),
+        (None, true) => InsertAt::First,
+        (None, false) => InsertAt::Last,
     }
 }

@@ -9,7 +9,7 @@
 #![doc(alias = "elevator_linus_merge")]
 #![doc(alias = "elevator_linus_merge_cleanup")]
 
-use super::search::{Found, Place, View, Wanted};
+use super::search::{Found, InsertAt, View, Wanted};
 
 /// When a counter that is too short ends the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted, short: Short) -> Found {
         if view.counters.is_wall(rq) || short == Short::BeforeThePlace && is_short {
             break;
         }
-        if found.place == Place::Last && view.is_place(rq, wanted) {
-            found.place = Place::Behind(rq);
+        if found.place == InsertAt::Last && view.is_place(rq, wanted) {
+            found.place = InsertAt::Behind(rq);
         }
         found.partner = match short {
             Short::BehindThePlace => {

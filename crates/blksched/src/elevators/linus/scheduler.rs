@@ -12,7 +12,7 @@
 
 use super::counters::Counters;
 use super::scanned::Short;
-use super::search::{Found, Place, View, Wanted};
+use super::search::{Found, InsertAt, View, Wanted};
 use super::tunables::LinusTunables;
 use super::{arrival, passed, read_latency2, rework, scanned};
 use crate::elevator::{
@@ -151,8 +151,8 @@ impl Linus {
                     self.counters.lower(rq, 1);
                 }
             }
-            (None, Place::Behind(rq)) => self.counters.lower_behind(&self.list, rq, passed::SEEK),
-            (None, Place::Last | Place::First) => {}
+            (None, InsertAt::Behind(rq)) => self.counters.lower_behind(&self.list, rq, passed::SEEK),
+            (None, InsertAt::Last | InsertAt::First) => {}
         }
     }
 
@@ -177,7 +177,7 @@ impl Linus {
     }
 
     /// The jump is free: what counts is the place that it would have had.
-    fn charge_jumped(&mut self, found: &Found, sorted: Place) {
+    fn charge_jumped(&mut self, found: &Found, sorted: InsertAt) {
         if let Some(reached) = found.reached {
             self.counters.lower_from_tail(&self.list, reached, 1);
         }
@@ -204,11 +204,11 @@ impl Linus {
         Lookup::Place(if end == End::Back { Insert::After(rq) } else { Insert::Before(rq) })
     }
 
-    fn at(&self, place: Place) -> Insert {
+    fn at(&self, place: InsertAt) -> Insert {
         match (place, self.list.head()) {
-            (Place::Behind(rq), _) => Insert::After(rq),
-            (Place::First, Some(head)) => Insert::Before(head),
-            (Place::First, None) | (Place::Last, _) => Insert::Last,
+            (InsertAt::Behind(rq), _) => Insert::After(rq),
+            (InsertAt::First, Some(head)) => Insert::Before(head),
+            (InsertAt::First, None) | (InsertAt::Last, _) => Insert::Last,
         }
     }
 

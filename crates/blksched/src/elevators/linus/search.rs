@@ -33,7 +33,7 @@ impl Wanted {
 
 /// Where a new request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum InsertAt {
     /// To the end of the list.
     Last,
     /// Right behind this one.
@@ -48,14 +48,14 @@ pub(super) struct Found {
     /// A request that it adjoins, and at which end.
     pub(super) partner: Option<(RequestId, End)>,
     /// Where it goes if there is none.
-    pub(super) place: Place,
+    pub(super) place: InsertAt,
     /// The last request that was looked at.
     pub(super) reached: Option<RequestId>,
 }
 
 impl Found {
     /// Before anything is looked at.
-    pub(super) const NOTHING: Found = Found { partner: None, place: Place::Last, reached: None };
+    pub(super) const NOTHING: Found = Found { partner: None, place: InsertAt::Last, reached: None };
 }
 
 /// What a search looks at.

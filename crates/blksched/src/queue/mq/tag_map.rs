@@ -19,7 +19,7 @@ use super::TagOrder;
 
 /// How deep a search may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Search {
+pub enum SearchDepth {
     /// Every bit.
     All,
     /// This many of each word (6.1).
@@ -29,7 +29,7 @@ pub enum Search {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Word {
+struct TagWord {
     taken: u64,
     /// Of those taken: given back, not yet cleared.
     freed: u64,
@@ -45,7 +45,7 @@ pub struct TagMap {
     /// Bits of a word, as a power of two; fixed when the map is made.
     shift: u32,
     /// Those in use come first; a map that shrank keeps the others as they were.
-    words: Vec<Word>,
+    words: Vec<TagWord>,
     hint: u32,
 }
 
@@ -57,7 +57,7 @@ impl TagMap {
     pub fn new(order: TagOrder, depth: u32) -> TagMap {
         assert!(depth > 0, "a map of no tags");
         let mut map = TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0 };
-        map.words.resize(map.word_count(), Word::default());
+        map.words.resize(map.word_count(), TagWord::default());
         map.know_usable();
         map
     }
@@ -88,25 +88,25 @@ impl TagMap {
     }
 
     fn used_bits(&self, w: usize) -> u32 {
-        let Word { taken, freed, .. } = self.words[w];
+        let TagWord { taken, freed, .. } = self.words[w];
         (taken & !freed & mask(self.bits(w))).count_ones()
     }
 
     /// Take one, if the search finds it.
     #[inline]
-    pub fn take(&mut self, search: Search) -> Option<u32> {
+    pub fn take(&mut self, search: SearchDepth) -> Option<u32> {
         self.take_near_hint(search).or_else(|| self.take_anywhere(search))
     }
 
     /// The usual case of [`TagMap::take`]: any tag will do, and the word where the search begins has one.
     #[inline(always)]
-    pub(super) fn take_near_hint(&mut self, search: Search) -> Option<u32> {
+    pub(super) fn take_near_hint(&mut self, search: SearchDepth) -> Option<u32> {
         match search {
             // A search without a limit takes the word's lowest.
-            Search::All => self.take_of_hints_word(|free, _| free),
-            Search::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(ahead_of),
-            Search::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(ahead_of),
-            Search::PerWord(_) | Search::OfAll(_) => None,
+            SearchDepth::All => self.take_of_hints_word(|free, _| free),
+            SearchDepth::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(ahead_of),
+            SearchDepth::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(ahead_of),
+            SearchDepth::PerWord(_) | SearchDepth::OfAll(_) => None,
         }
     }
 
@@ -136,11 +136,11 @@ impl TagMap {
     }
 
     #[inline(never)]
-    fn take_anywhere(&mut self, search: Search) -> Option<u32> {
+    fn take_anywhere(&mut self, search: SearchDepth) -> Option<u32> {
         let hint = self.valid_hint();
         let mut w = (hint >> self.shift) as usize;
         let count = self.word_count();
-        let wraps = search != Search::All;
+        let wraps = search != SearchDepth::All;
         let mut from = if wraps || self.order == TagOrder::RoundRobin { hint & (self.bits_per_word() - 1) } else { 0 };
         let of_full = self.of_full_words(search);
         for _ in 0..count {
@@ -159,13 +159,13 @@ impl TagMap {
     }
 
     /// What [`TagMap::usable`] says of words with all their bits, divided once and not for each.
-    fn of_full_words(&self, search: Search) -> OfFullWords {
+    fn of_full_words(&self, search: SearchDepth) -> OfFullWords {
         let bits = self.bits_per_word();
         let (whole, rest) = match search {
-            Search::All => (bits, 0),
-            Search::PerWord(limit) => (bits.min(limit), 0),
-            Search::OfAll(limit) if limit >= self.depth => (bits, 0),
-            Search::OfAll(limit) => {
+            SearchDepth::All => (bits, 0),
+            SearchDepth::PerWord(limit) => (bits.min(limit), 0),
+            SearchDepth::OfAll(limit) if limit >= self.depth => (bits, 0),
+            SearchDepth::OfAll(limit) => {
                 let share = u64::from(bits) * u64::from(limit);
                 ((share / u64::from(self.depth)) as u32, share % u64::from(self.depth))
             }
@@ -238,7 +238,7 @@ impl TagMap {
         }
         self.depth = depth;
         let count = self.word_count().max(self.words.len());
-        self.words.resize(count, Word::default());
+        self.words.resize(count, TagWord::default());
         self.know_usable();
     }
 
@@ -305,13 +305,13 @@ impl TagMap {
     }
 
     /// Bits of word `w` that this search may use.
-    fn usable(&self, w: usize, search: Search) -> u32 {
+    fn usable(&self, w: usize, search: SearchDepth) -> u32 {
         let bits = self.bits(w);
         match search {
-            Search::All => bits,
-            Search::PerWord(limit) => bits.min(limit),
-            Search::OfAll(limit) if limit >= self.depth => bits,
-            Search::OfAll(limit) => {
+            SearchDepth::All => bits,
+            SearchDepth::PerWord(limit) => bits.min(limit),
+            SearchDepth::OfAll(limit) if limit >= self.depth => bits,
+            SearchDepth::OfAll(limit) => {
                 let share = u64::from(bits) * u64::from(limit);
                 let (whole, rest) = (share / u64::from(self.depth), share % u64::from(self.depth));
                 (whole as u32 + u32::from(rest >= (w as u64 + 1) * u64::from(bits))).min(bits)
@@ -378,7 +378,7 @@ mod tests {
             for depth in [1, 2, 3, 4, 31, 32, 256] {
                 let mut map = map(order, depth);
                 // A round-robin search that began behind the first free bit of its word begins again at the hint 0.
-                let mut tags: Vec<_> = (0..2 * depth).filter_map(|_| map.take(Search::All)).collect();
+                let mut tags: Vec<_> = (0..2 * depth).filter_map(|_| map.take(SearchDepth::All)).collect();
                 tags.sort_unstable();
                 assert_eq!(tags, (0..depth).collect::<Vec<_>>(), "{order:?}");
                 assert_eq!(map.in_use(), depth);
@@ -390,7 +390,7 @@ mod tests {
     fn sata_hands_its_tags_out_in_turn() {
         let mut map = map(TagOrder::RoundRobin, 32);
         for expected in 0..5 {
-            assert_eq!(map.take(Search::All), Some(expected));
+            assert_eq!(map.take(SearchDepth::All), Some(expected));
             map.give_back(expected);
             map.hint_at(expected);
         }

@@ -22,13 +22,13 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::tag_map::{Search, TagMap};
+use super::tag_map::{SearchDepth, TagMap};
 use super::wait_queues::{Task, WAIT_QUEUES, WaitQueues};
 use super::{MqEra, TagOrder};
 
 /// What became of a wish for a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum TagAsked {
     /// Here it is.
     Tag(u32),
     /// The task sleeps in this wait queue.
@@ -109,19 +109,19 @@ impl TagSet {
     }
 
     /// `task` wants a tag for this hardware queue.
-    pub fn ask(&mut self, queue: usize, task: Task, search: Search, patience: Patience) -> Asked {
+    pub fn ask(&mut self, queue: usize, task: Task, search: SearchDepth, patience: Patience) -> TagAsked {
         if let Some(tag) = self.try_take(queue, search) {
-            return Asked::Tag(tag);
+            return TagAsked::Tag(tag);
         }
         match patience {
-            Patience::Fails => Asked::Fail,
+            Patience::Fails => TagAsked::Fail,
             Patience::Waits => self.wait(queue, task, search),
         }
     }
 
     /// A tag, if one is free: [`TagSet::ask`], for a caller that has not decided whether to wait.
     #[inline(always)]
-    pub(in crate::queue) fn take(&mut self, queue: usize, search: Search) -> Option<u32> {
+    pub(in crate::queue) fn take(&mut self, queue: usize, search: SearchDepth) -> Option<u32> {
         if self.sharing.is_none()
             && let Some(tag) = self.map.take_near_hint(search)
         {
@@ -131,7 +131,7 @@ impl TagSet {
     }
 
     /// A woken task runs, and wants its tag still.
-    pub fn run(&mut self, queue: usize, task: Task, search: Search) -> Asked {
+    pub fn run(&mut self, queue: usize, task: Task, search: SearchDepth) -> TagAsked {
         self.waits.runs();
         self.wait(queue, task, search)
     }
@@ -222,24 +222,24 @@ impl TagSet {
     }
 
     /// What [`TagSet::ask`] does when no tag was free.
-    pub(in crate::queue) fn wait(&mut self, queue: usize, task: Task, search: Search) -> Asked {
+    pub(in crate::queue) fn wait(&mut self, queue: usize, task: Task, search: SearchDepth) -> TagAsked {
         let wait_queue = self.cursors[queue];
         self.cursors[queue] = (wait_queue + 1) % WAIT_QUEUES;
         if let Some(tag) = self.try_take(queue, search) {
-            return Asked::Tag(tag);
+            return TagAsked::Tag(tag);
         }
         self.waits.enter(wait_queue, task);
         match self.try_take(queue, search) {
             Some(tag) => {
                 self.waits.leave(wait_queue, task);
-                Asked::Tag(tag)
+                TagAsked::Tag(tag)
             }
-            None => Asked::Sleep(wait_queue),
+            None => TagAsked::Sleep(wait_queue),
         }
     }
 
     #[inline(never)]
-    fn try_take(&mut self, queue: usize, search: Search) -> Option<u32> {
+    fn try_take(&mut self, queue: usize, search: SearchDepth) -> Option<u32> {
         if self.has_its_share(queue) {
             return None;
         }
@@ -310,14 +310,14 @@ mod tests {
     fn whoever_was_woken_and_loses_goes_to_a_tail() {
         let mut set = TagSet::new(MqEra::Linux6_12, TagOrder::Lowest, 1, None);
         let [owner, a, b] = [0, 1, 2].map(Task);
-        let ask = |set: &mut TagSet, task| set.ask(0, task, Search::All, Patience::Waits);
-        assert_eq!(ask(&mut set, owner), Asked::Tag(0));
-        assert_eq!((ask(&mut set, a), ask(&mut set, b)), (Asked::Sleep(0), Asked::Sleep(1)));
+        let ask = |set: &mut TagSet, task| set.ask(0, task, SearchDepth::All, Patience::Waits);
+        assert_eq!(ask(&mut set, owner), TagAsked::Tag(0));
+        assert_eq!((ask(&mut set, a), ask(&mut set, b)), (TagAsked::Sleep(0), TagAsked::Sleep(1)));
         let mut woke = Vec::new();
         set.free(0, &mut woke);
         assert_eq!(woke, [a]);
-        assert_eq!(ask(&mut set, owner), Asked::Tag(0), "the owner was faster");
-        assert_eq!(set.run(0, a, Search::All), Asked::Sleep(2), "behind the task that came after it");
+        assert_eq!(ask(&mut set, owner), TagAsked::Tag(0), "the owner was faster");
+        assert_eq!(set.run(0, a, SearchDepth::All), TagAsked::Sleep(2), "behind the task that came after it");
         woke.clear();
         set.free(0, &mut woke);
         assert_eq!(woke, [b]);

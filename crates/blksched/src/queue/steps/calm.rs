@@ -10,9 +10,9 @@
 use crate::elevator::{Cx, Dispatch, Insert, Run};
 use crate::explain::End;
 use crate::queue::calm::Calm;
-use crate::queue::mq::Search;
+use crate::queue::mq::SearchDepth;
 use crate::queue::slot_pools::SlotPools;
-use crate::queue::split::Piece;
+use crate::queue::split::SplitPiece;
 use crate::queue::state::{QueueState, Rest};
 use crate::queue::steps::calls::CalmEnd;
 use crate::queue::waiters::Sleeper;
@@ -133,9 +133,9 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[cold]
-    fn sleep_for_tag(&mut self, now: Instant, bio: &Bio, search: Search) -> Submitted {
+    fn sleep_for_tag(&mut self, now: Instant, bio: &Bio, search: SearchDepth) -> Submitted {
         self.core.state.calm = Calm::UNKNOWN;
-        self.wait_for_tag(now, Sleeper { bio: *bio, piece: Piece { of: None, last: true } }, search)
+        self.wait_for_tag(now, Sleeper { bio: *bio, piece: SplitPiece { of: None, last: true } }, search)
     }
 
     /// It may continue another request; else it is inserted.
@@ -156,9 +156,9 @@ impl<L: Listener> BlockQueue<L> {
     #[cold]
     fn take_pooled(&mut self, now: Instant, bio: &Bio, at: Insert) -> Submitted {
         self.core.state.calm = Calm::UNKNOWN;
-        let became = self.enter_pooled(now, bio, Piece { of: None, last: true }, at);
+        let became = self.enter_pooled(now, bio, SplitPiece { of: None, last: true }, at);
         if became == Submitted::Asleep {
-            self.sleep(now, Sleeper { bio: *bio, piece: Piece { of: None, last: true } });
+            self.sleep(now, Sleeper { bio: *bio, piece: SplitPiece { of: None, last: true } });
         }
         became
     }

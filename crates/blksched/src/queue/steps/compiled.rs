@@ -14,7 +14,7 @@
 use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::explain::{Listener, Reason};
 use crate::queue::merge::{Attempt, Hit, Known, OnInsert};
-use crate::queue::mq::Search;
+use crate::queue::mq::SearchDepth;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::state::Rest;
 use crate::queue::steps::calls::CalmEnd;
@@ -105,7 +105,7 @@ fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) 
                 let admission = elevator.admit(cx, bio);
                 cx.search_of(admission)
             } else {
-                Search::All
+                SearchDepth::All
             };
             let SlotPools::Tags(tasks) = &mut cx.state.slots else { unreachable!("there were tags") };
             match tasks.set.take(0, search) {

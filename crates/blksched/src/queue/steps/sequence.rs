@@ -10,7 +10,7 @@ use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
 use crate::queue::dispatch_list::From;
 use crate::queue::mq::MqEra;
-use crate::queue::sequence::{Counted, Step, Way};
+use crate::queue::sequence::{Counted, SequenceStep, SequenceWay};
 use crate::queue::tasks::Wakes;
 use crate::queue::{BlockQueue, Listener, Outcome, Submitted};
 use crate::request::{Bio, Carried, Op, RequestId, Stage, SubmitterId};
@@ -29,14 +29,14 @@ impl<L: Listener> BlockQueue<L> {
         let era = self.core.state.config.slots.era();
         let flush_after = durability.fua && !self.core.state.config.limits.fua;
         match (op == Op::Flush || durability.preflush, flush_after, era) {
-            (true, _, _) => self.wait_for_flush(now, rq, Step::Before),
+            (true, _, _) => self.wait_for_flush(now, rq, SequenceStep::Before),
             (false, true, Some(MqEra::Linux6_1)) => {
                 self.data_begins(rq, Counted::Yes);
-                self.list_data(now, rq, Place::Head);
+                self.list_data(now, rq, ListEnd::Head);
             }
             (false, false, Some(MqEra::Linux6_1)) => {
                 self.data_begins(rq, Counted::No);
-                self.list_data(now, rq, Place::Tail);
+                self.list_data(now, rq, ListEnd::Tail);
             }
             (false, true, _) => {
                 self.data_begins(rq, Counted::Yes);
@@ -49,12 +49,12 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Did `rq`'s data end a step of a sequence, which goes on? Then nothing more is to be done with it.
     pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
-        let Step::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
+        let SequenceStep::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
         self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
         let flush_after = self.core.state.requests[rq].durability.fua && !self.core.state.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
-            self.wait_for_flush(now, rq, Step::After);
+            self.wait_for_flush(now, rq, SequenceStep::After);
         } else {
             self.kick_flush(now);
         }
@@ -75,7 +75,7 @@ impl<L: Listener> BlockQueue<L> {
         for rq in served.drain(..) {
             let step = core::mem::take(self.sequences.steps.row(rq));
             let has_data = self.core.state.requests[rq].sectors > 0;
-            if step == Step::Before && has_data && outcome == Outcome::Ok {
+            if step == SequenceStep::Before && has_data && outcome == Outcome::Ok {
                 self.data_begins(rq, Counted::Yes);
                 self.send_flushed_data(now, rq);
             } else {
@@ -111,13 +111,13 @@ impl<L: Listener> BlockQueue<L> {
     fn data_begins(&mut self, rq: RequestId, counted: Counted) {
         self.sequences.data_under_way += u32::from(counted == Counted::Yes);
         let way = match self.core.state.config.slots.era() {
-            Some(MqEra::Linux6_1) => Way::Bypass,
-            _ => Way::Elevator,
+            Some(MqEra::Linux6_1) => SequenceWay::Bypass,
+            _ => SequenceWay::Elevator,
         };
-        *self.sequences.steps.row(rq) = Step::Data(counted, way);
+        *self.sequences.steps.row(rq) = SequenceStep::Data(counted, way);
     }
 
-    fn wait_for_flush(&mut self, now: Instant, rq: RequestId, step: Step) {
+    fn wait_for_flush(&mut self, now: Instant, rq: RequestId, step: SequenceStep) {
         self.core.state.requests.get_mut(rq).stage = Stage::Held;
         *self.sequences.steps.row(rq) = step;
         self.sequences.pending.push((now, rq));
@@ -146,7 +146,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Data whose flush is done goes ahead of everything: in 6.1 of the elevator, too.
     fn send_flushed_data(&mut self, now: Instant, rq: RequestId) {
         if self.core.state.config.slots.era() == Some(MqEra::Linux6_1) {
-            return self.list_data(now, rq, Place::Head);
+            return self.list_data(now, rq, ListEnd::Head);
         }
         self.elevator.prepare(&mut self.core.cx(now), rq);
         self.hand_over(now, rq, Insert::First);
@@ -154,13 +154,13 @@ impl<L: Listener> BlockQueue<L> {
         self.open_plug(now, Unplug::Waiting);
     }
 
-    fn list_data(&mut self, now: Instant, rq: RequestId, place: Place) {
+    fn list_data(&mut self, now: Instant, rq: RequestId, place: ListEnd) {
         self.enlist(now, rq);
         self.core.seal(rq);
         self.core.state.requests.get_mut(rq).stage = Stage::Held;
         match place {
-            Place::Head => self.list.push_front(rq, From::Bypass),
-            Place::Tail => self.list.push_back(rq, From::Bypass),
+            ListEnd::Head => self.list.push_front(rq, From::Bypass),
+            ListEnd::Tail => self.list.push_back(rq, From::Bypass),
         }
     }
 }
@@ -170,7 +170,7 @@ const PATIENCE: Span = Span::from_secs(5);
 
 /// Where on the dispatch list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ListEnd {
     Head,
     Tail,
 }

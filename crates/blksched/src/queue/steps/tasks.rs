@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 
 use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
-use crate::queue::mq::{Asked, Patience, Search, Task};
+use crate::queue::mq::{Patience, SearchDepth, TagAsked, Task};
 use crate::queue::plug::Handover;
 use crate::queue::slot_pools::SlotPools;
-use crate::queue::split::Piece;
+use crate::queue::split::SplitPiece;
 use crate::queue::tasks::{Gate, Sleeping, Tasks, Wakes};
 use crate::queue::waiters::Sleeper;
 use crate::queue::{BlockQueue, Delivery, Listener, Submitted};
@@ -50,7 +50,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A bio that did not merge wants to become a request.
     #[inline(always)]
-    pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: Piece) -> Submitted {
+    pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         if self.policies.is_empty() {
             let search = self.search_for(now, bio);
             return match self.core.take_tag(search) {
@@ -65,7 +65,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// No tag was free.
     #[cold]
-    pub(in crate::queue) fn wait_for_tag(&mut self, now: Instant, sleeper: Sleeper, search: Search) -> Submitted {
+    pub(in crate::queue) fn wait_for_tag(&mut self, now: Instant, sleeper: Sleeper, search: SearchDepth) -> Submitted {
         let tasks = self.core.tasks();
         let task = tasks.next();
         let climbed = climbed(tasks.set.wait(0, task, search), search);
@@ -116,9 +116,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
     #[inline]
-    pub(in crate::queue) fn search_for(&mut self, now: Instant, bio: &Bio) -> Search {
+    pub(in crate::queue) fn search_for(&mut self, now: Instant, bio: &Bio) -> SearchDepth {
         if !self.core.state.hooks.has(Hook::Admit) || (!bio.is_volatile_data() && self.passes_elevator_by(bio)) {
-            return Search::All;
+            return SearchDepth::All;
         }
         let mut cx = self.core.cx(now);
         let admission = self.elevator.admit(&mut cx, bio);
@@ -126,7 +126,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[inline(always)]
-    fn enter_with(&mut self, now: Instant, bio: &Bio, piece: Piece, tag: u32) -> Submitted {
+    fn enter_with(&mut self, now: Instant, bio: &Bio, piece: SplitPiece, tag: u32) -> Submitted {
         let carried = self.core.state.bios.carry(bio.tag, piece.of);
         let rq = self.core.state.requests.make(now, bio, carried, tag);
         self.tell_policies(now, |policy, cx| policy.track(cx, rq, bio));
@@ -234,7 +234,7 @@ impl<L: Listener> BlockQueue<L> {
 impl<L> crate::queue::Core<L> {
     /// A tag, if one is free.
     #[inline(always)]
-    fn take_tag(&mut self, search: Search) -> Option<u32> {
+    fn take_tag(&mut self, search: SearchDepth) -> Option<u32> {
         self.tasks().set.take(0, search)
     }
 
@@ -251,26 +251,26 @@ impl<L> crate::queue::Core<L> {
 impl Cx<'_> {
     /// What this answer means for the search for a tag.
     #[inline(always)]
-    pub(in crate::queue) fn search_of(&mut self, admission: Admission) -> Search {
+    pub(in crate::queue) fn search_of(&mut self, admission: Admission) -> SearchDepth {
         match admission {
-            Admission::Unlimited => Search::All,
+            Admission::Unlimited => SearchDepth::All,
             Admission::Shallow(shallow) => {
                 self.tell(|_| Reason::Limited { shallow });
-                Search::PerWord(shallow)
+                SearchDepth::PerWord(shallow)
             }
             Admission::AtMost(shallow) => {
                 self.tell(|_| Reason::Limited { shallow });
-                Search::OfAll(shallow)
+                SearchDepth::OfAll(shallow)
             }
         }
     }
 }
 
-fn climbed(asked: Asked, search: Search) -> Climbed {
+fn climbed(asked: TagAsked, search: SearchDepth) -> Climbed {
     match asked {
-        Asked::Tag(tag) => Climbed::Tag(tag),
-        Asked::Sleep(_) => Climbed::Asleep(Gate::Tag(search)),
-        Asked::Fail => unreachable!("it waits"),
+        TagAsked::Tag(tag) => Climbed::Tag(tag),
+        TagAsked::Sleep(_) => Climbed::Asleep(Gate::Tag(search)),
+        TagAsked::Fail => unreachable!("it waits"),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::time::{Instant, Jiffies, Span, Tick};
 
 /// What a window told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WindowVerdict {
     /// Reads were fast enough.
     Ok,
     /// Nothing.
@@ -73,17 +73,17 @@ impl Window {
 
     /// It has ended. `age`: of the read that the driver has; `busy`: are writes under way, or waited a submitter for
     /// memory?
-    pub(super) fn judge(&mut self, age: Span, target: Span, busy: bool) -> Verdict {
+    pub(super) fn judge(&mut self, age: Span, target: Span, busy: bool) -> WindowVerdict {
         let Window { length, reads, fastest_read, writes, .. } = *self;
         *self = Window { length, ..Window::default() };
         if age > length || (age > target && reads == 0) {
-            Verdict::Exceeded
+            WindowVerdict::Exceeded
         } else if reads < 1 || writes < FEWEST_WRITES {
-            if writes > 0 || busy { Verdict::OnlyWrites } else { Verdict::Unknown }
+            if writes > 0 || busy { WindowVerdict::OnlyWrites } else { WindowVerdict::Unknown }
         } else if fastest_read > target {
-            Verdict::Exceeded
+            WindowVerdict::Exceeded
         } else {
-            Verdict::Ok
+            WindowVerdict::Ok
         }
     }
 }

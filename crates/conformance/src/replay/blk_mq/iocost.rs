@@ -2,7 +2,9 @@
 
 use blksched::author::Jiffies;
 use blksched::cgroup::blk_iocost::qos::{Qos, Target};
-use blksched::cgroup::blk_iocost::{Class, Config, Ended, Era, Figures, IoCost, Model, Overflows, Verdict, Woken};
+use blksched::cgroup::blk_iocost::{
+    Class, Config, CostFigures, Ended, Era, Figures, IoCost, Overflows, Verdict, Woken,
+};
 use blksched::{Bio, Dir, GroupId, Hints, Instant, Op, Sector, SubmitterId};
 use blksched_traces::blk_mq_transcript::iocost::{
     self as file, BioFate, Coefficients, IocostCase, IocostEvent, IocostHappening, IocostHeader, Period,
@@ -24,7 +26,7 @@ impl ReplayedIocost {
         let config = Config {
             jiffies: Jiffies::new((*hz).max(1)),
             class: class(*auto),
-            model: model.map(|m| Model {
+            model: model.map(|m| CostFigures {
                 read: Figures { bps: m.rbps, seqiops: m.rseqiops, randiops: m.rrandiops },
                 write: Figures { bps: m.wbps, seqiops: m.wseqiops, randiops: m.wrandiops },
             }),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blksched::surroundings::mq::{Asked, MqEra, Patience, Search, TagOrder, TagSet, Task};
+use blksched::surroundings::mq::{MqEra, Patience, SearchDepth, TagAsked, TagOrder, TagSet, Task};
 use blksched_traces::blk_mq_transcript::tags::{
     Result as Found, TagFate, TagSetState, TagsCase, TagsEvent, TagsHappening, TagsHeader,
 };
@@ -13,7 +13,7 @@ pub(super) struct ReplayedTags {
     era: MqEra,
     set: TagSet,
     /// What each task asked for last: a woken one asks for that again.
-    asked: BTreeMap<u32, (usize, Search)>,
+    asked: BTreeMap<u32, (usize, SearchDepth)>,
 }
 
 impl ReplayedTags {
@@ -35,9 +35,9 @@ impl ReplayedTags {
         match &event.what {
             TagsHappening::Ask { task, queue, shallow, manner, result } => {
                 let search = match (*shallow, self.era) {
-                    (0, _) => Search::All,
-                    (shallow, MqEra::Linux6_1) => Search::PerWord(shallow),
-                    (shallow, MqEra::Linux6_12) => Search::OfAll(shallow),
+                    (0, _) => SearchDepth::All,
+                    (shallow, MqEra::Linux6_1) => SearchDepth::PerWord(shallow),
+                    (shallow, MqEra::Linux6_12) => SearchDepth::OfAll(shallow),
                 };
                 let patience = match manner.as_deref() {
                     None => Patience::Waits,
@@ -118,11 +118,11 @@ impl ReplayedTags {
     }
 }
 
-fn compare(recorded: &Found, here: Asked) -> Result<(), String> {
+fn compare(recorded: &Found, here: TagAsked) -> Result<(), String> {
     let expected = match *recorded {
-        Found { result: TagFate::Tag, tag: Some(tag), .. } => Asked::Tag(tag),
-        Found { result: TagFate::Sleep, ws: Some(queue), .. } => Asked::Sleep(queue),
-        Found { result: TagFate::Fail, .. } => Asked::Fail,
+        Found { result: TagFate::Tag, tag: Some(tag), .. } => TagAsked::Tag(tag),
+        Found { result: TagFate::Sleep, ws: Some(queue), .. } => TagAsked::Sleep(queue),
+        Found { result: TagFate::Fail, .. } => TagAsked::Fail,
         Found { .. } => return Err("a result without its `tag` or `ws`".to_owned()),
     };
     same("result", &expected, &here)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::author::{Jiffies, RequestId};
 use blksched::surroundings::mq::{MqEra, Task};
-use blksched::surroundings::wbt::{Config, Kind, Throttle, Throttled, Verdict};
+use blksched::surroundings::wbt::{Config, Kind, Throttle, Throttled, WindowVerdict};
 use blksched::{Instant, Op, Span};
 use blksched_traces::blk_mq_transcript::wbt::{
     BioWord, Status, WbtCase, WbtEvent, WbtFate, WbtHappening, WbtHeader, WbtLimits,
@@ -137,11 +137,11 @@ fn kind(op: OpLetter, words: &[BioWord]) -> Kind {
     }
 }
 
-fn status_of(verdict: Verdict) -> Status {
+fn status_of(verdict: WindowVerdict) -> Status {
     match verdict {
-        Verdict::Ok => Status::Ok,
-        Verdict::Unknown => Status::Unknown,
-        Verdict::OnlyWrites => Status::OnlyWrites,
-        Verdict::Exceeded => Status::Exceeded,
+        WindowVerdict::Ok => Status::Ok,
+        WindowVerdict::Unknown => Status::Unknown,
+        WindowVerdict::OnlyWrites => Status::OnlyWrites,
+        WindowVerdict::Exceeded => Status::Exceeded,
     }
 }

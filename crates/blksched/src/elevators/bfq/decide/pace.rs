@@ -18,17 +18,17 @@ pub(crate) const LONG_US: i64 = 20_000;
 
 /// How a slice went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
+pub(crate) struct SlicePace {
     pub(crate) is_slow: bool,
     pub(crate) ms: i64,
 }
 
-pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> Pace {
+pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> SlicePace {
     // A single seek lasts longer than such a slice: how far it came says nothing, and a fixed time stands for its own.
     if us < SHORTEST_US {
-        return Pace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
+        return SlicePace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
     }
-    Pace { is_slow: if us > LONG_US { below_half } else { seeks }, ms: us / 1000 }
+    SlicePace { is_slow: if us > LONG_US { below_half } else { seeks }, ms: us / 1000 }
 }
 
 #[cfg(test)]
@@ -37,10 +37,10 @@ mod tests {
 
     #[test]
     fn a_short_turn_is_slow_if_it_seeks_and_a_long_one_if_it_moved_little() {
-        assert_eq!(pace(999, true, false, true), Pace { is_slow: true, ms: 8 });
-        assert_eq!(pace(999, true, false, false), Pace { is_slow: true, ms: 2 });
-        assert_eq!(pace(20_000, false, true, true), Pace { is_slow: false, ms: 20 });
-        assert_eq!(pace(20_001, false, true, true), Pace { is_slow: true, ms: 20 });
-        assert_eq!(pace(-5, false, true, true), Pace { is_slow: false, ms: 8 });
+        assert_eq!(pace(999, true, false, true), SlicePace { is_slow: true, ms: 8 });
+        assert_eq!(pace(999, true, false, false), SlicePace { is_slow: true, ms: 2 });
+        assert_eq!(pace(20_000, false, true, true), SlicePace { is_slow: false, ms: 20 });
+        assert_eq!(pace(20_001, false, true, true), SlicePace { is_slow: true, ms: 20 });
+        assert_eq!(pace(-5, false, true, true), SlicePace { is_slow: false, ms: 8 });
     }
 }

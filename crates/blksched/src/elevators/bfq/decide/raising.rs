@@ -8,7 +8,7 @@
 #![doc(alias = "bfq_wr_duration")]
 
 use crate::elevators::bfq::device::peak_rate::PeakRate;
-use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::{Jiffy, LONG_AGO, Terms};
 
 /// What is known of a queue that becomes busy.
@@ -28,7 +28,7 @@ pub(crate) struct Awakening {
 /// What becomes of its raising.
 pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Raising {
     let mut new = raising;
-    let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (Kind::SoftRealTime, terms.soft_real_time);
+    let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (RaisingKind::SoftRealTime, terms.soft_real_time);
     if !raising.is_raised() {
         // What it was served in an earlier raising does not count against `ENOUGH` in this one.
         if at.deserves && at.interactive {
@@ -46,7 +46,7 @@ pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Ra
     } else if at.in_large_burst {
         // Many queues that begin together are one service's workers: raised, each would only be in the others' way, at
         // the price of idling for all of them.
-        new.kind = Kind::None;
+        new.kind = RaisingKind::None;
     } else if at.soft_real_time {
         // What is left of its interactive raising is not lost: it goes back to that when it is soft real-time no more.
         if !raising.is_soft_real_time() {
@@ -79,7 +79,7 @@ mod tests {
         deserves: false,
     };
 
-    fn kind(from: Kind, at: Awakening) -> Kind {
+    fn kind(from: RaisingKind, at: Awakening) -> RaisingKind {
         let raising = Raising { kind: from, ..Raising::new(0) };
         on_awakening(raising, at, &Terms::new(250)).kind
     }
@@ -88,18 +88,18 @@ mod tests {
     fn who_starts_is_interactive_and_who_comes_in_time_soft_real_time() {
         let starts = Awakening { interactive: true, deserves: true, ..QUIET };
         let in_time = Awakening { soft_real_time: true, deserves: true, ..QUIET };
-        assert_eq!(kind(Kind::None, starts), Kind::Interactive);
-        assert_eq!(kind(Kind::None, in_time), Kind::SoftRealTime);
-        assert_eq!(kind(Kind::Interactive, in_time), Kind::SoftRealTime);
-        assert_eq!(kind(Kind::SoftRealTime, starts), Kind::Interactive);
-        assert_eq!(kind(Kind::None, QUIET), Kind::None);
+        assert_eq!(kind(RaisingKind::None, starts), RaisingKind::Interactive);
+        assert_eq!(kind(RaisingKind::None, in_time), RaisingKind::SoftRealTime);
+        assert_eq!(kind(RaisingKind::Interactive, in_time), RaisingKind::SoftRealTime);
+        assert_eq!(kind(RaisingKind::SoftRealTime, starts), RaisingKind::Interactive);
+        assert_eq!(kind(RaisingKind::None, QUIET), RaisingKind::None);
     }
 
     #[test]
     fn a_large_burst_ends_it_unless_something_new_begins() {
         let burst = Awakening { in_large_burst: true, ..QUIET };
-        assert_eq!(kind(Kind::Interactive, burst), Kind::None);
-        assert_eq!(kind(Kind::Interactive, Awakening { interactive: true, ..burst }), Kind::Interactive);
+        assert_eq!(kind(RaisingKind::Interactive, burst), RaisingKind::None);
+        assert_eq!(kind(RaisingKind::Interactive, Awakening { interactive: true, ..burst }), RaisingKind::Interactive);
     }
 
     #[test]

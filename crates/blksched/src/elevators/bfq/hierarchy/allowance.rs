@@ -9,7 +9,7 @@
 #![doc(alias = "allocated")]
 
 use crate::elevators::bfq::hierarchy::Hierarchy;
-use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::ids::Qid;
 
 /// `a / b` to the nearest whole number, half up.
@@ -23,7 +23,7 @@ impl Hierarchy {
     pub(crate) fn has_its_share(&self, q: Qid, limit: i64) -> bool {
         let entity = self.entity(q);
         match self.group_above(entity.level) {
-            None => entity.place != Place::Out && self.part_of(Node::queue(q), limit).is_none(),
+            None => entity.place != EntityPlace::Out && self.part_of(Node::queue(q), limit).is_none(),
             Some(_) => self.has_its_share_below(q, limit),
         }
     }
@@ -31,7 +31,7 @@ impl Hierarchy {
     /// The same of a queue in a group.
     #[inline(never)]
     fn has_its_share_below(&self, q: Qid, limit: i64) -> bool {
-        if self.path(q).any(|n| self.entities[n].place == Place::Out) {
+        if self.path(q).any(|n| self.entities[n].place == EntityPlace::Out) {
             return false;
         }
         self.left_for(Node::queue(q), limit).is_none()

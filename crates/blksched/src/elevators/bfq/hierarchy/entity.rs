@@ -83,7 +83,7 @@ impl Node {
 
 /// Where an entity is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EntityPlace {
     /// On no tree, and its weight counts nowhere.
     #[default]
     Out,
@@ -100,7 +100,7 @@ pub(crate) enum Place {
 pub(crate) struct Entity {
     /// The group that it is in: an index of levels.
     pub(crate) level: usize,
-    pub(crate) place: Place,
+    pub(crate) place: EntityPlace,
     pub(crate) start: Virtual,
     pub(crate) finish: Virtual,
     /// How much it may be served before others are asked again \[sectors\].
@@ -130,7 +130,7 @@ impl Entity {
     pub(crate) fn new(level: usize, class: IoprioClass, weight: i64) -> Entity {
         Entity {
             level,
-            place: Place::Out,
+            place: EntityPlace::Out,
             start: Virtual(0),
             finish: Virtual(0),
             budget: 0,

@@ -19,7 +19,7 @@
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::hierarchy::Hierarchy;
-use crate::elevators::bfq::hierarchy::entity::{Entity, Node, Place};
+use crate::elevators::bfq::hierarchy::entity::{Entity, EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{Level, Life};
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::terms::LONG_AGO;
@@ -97,8 +97,8 @@ impl Hierarchy {
             let served = self.levels[entity.level].in_service == Some(above);
             match (at.in_service, waits) {
                 (Some(_), _) => assert!(served, "level {level} serves, but is not served"),
-                (None, 1..) => assert_eq!(entity.place, Place::Active, "level {level}"),
-                (None, 0) => assert!(matches!(entity.place, Place::Idle | Place::Out), "level {level}"),
+                (None, 1..) => assert_eq!(entity.place, EntityPlace::Active, "level {level}"),
+                (None, 0) => assert!(matches!(entity.place, EntityPlace::Idle | EntityPlace::Out), "level {level}"),
             }
         }
     }

@@ -25,7 +25,7 @@
 #![doc(alias = "bfq_update_fin_time_enqueue")]
 
 use crate::elevators::bfq::hierarchy::Hierarchy;
-use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{ServiceTree, earliest, first_started};
 use crate::elevators::bfq::terms::Jiffy;
 use crate::elevators::ioprio::IoprioClass;
@@ -109,7 +109,7 @@ impl Hierarchy {
             let lag = now.part_since(entity.finish, times);
             (entity.start, entity.finish) = (entity.start.later_by(lag), entity.finish.later_by(lag));
         }
-        entity.place = Place::Active;
+        entity.place = EntityPlace::Active;
         let stamps = entity.stamps();
         let tree = &mut self.levels[entity.level].classes[entity.class as usize];
         self.trees.insert(&mut tree.active, n.id(), stamps);
@@ -121,7 +121,7 @@ impl Hierarchy {
     /// Out of the tree of those that wait.
     pub(crate) fn extract(&mut self, n: Node) {
         let entity = &mut self.entities[n];
-        entity.place = Place::Served;
+        entity.place = EntityPlace::Served;
         let tree = &mut self.levels[entity.level].classes[entity.class as usize];
         self.trees.remove(&mut tree.active, n.id());
         if let Some(q) = n.as_queue() {
@@ -135,7 +135,7 @@ impl Hierarchy {
         let finish = self.entities[n].finish;
         let back_shifted = how == Return::WaitedFor && now > finish;
         let earliest = if back_shifted { finish } else { now };
-        if self.entities[n].place == Place::Idle {
+        if self.entities[n].place == EntityPlace::Idle {
             self.leave_idle_tree(n);
             self.entities[n].start = earliest.max(finish);
         } else {
@@ -143,7 +143,7 @@ impl Hierarchy {
             let weight = self.entities[n].weight;
             self.tree_of(n).weight += weight;
         }
-        self.entities[n].place = Place::Served;
+        self.entities[n].place = EntityPlace::Served;
         self.wake_group(n);
         self.enqueue(n, back_shifted);
     }
@@ -151,7 +151,7 @@ impl Hierarchy {
     /// It wants service, or its budget is another one now.
     pub(crate) fn activate(&mut self, n: Node, how: Return) {
         let entity = &self.entities[n];
-        if self.levels[entity.level].in_service == Some(n) || entity.place == Place::Active {
+        if self.levels[entity.level].in_service == Some(n) || entity.place == EntityPlace::Active {
             self.requeue(n);
         } else {
             self.activate_anew(n, how);
@@ -162,7 +162,7 @@ impl Hierarchy {
     /// others in it. What it has had stays on its account until the slice is over, amendment A1.)
     pub(crate) fn requeue(&mut self, n: Node) {
         let level = self.entities[n].level;
-        if self.entities[n].place == Place::Active {
+        if self.entities[n].place == EntityPlace::Active {
             self.extract(n);
         }
         if self.levels[level].in_service == Some(n) {
@@ -178,7 +178,7 @@ impl Hierarchy {
         let entity = &mut self.entities[n];
         let level = entity.level;
         let served = self.levels[level].in_service == Some(n);
-        if entity.place == Place::Out && !served {
+        if entity.place == EntityPlace::Out && !served {
             return false;
         }
         entity.finish = entity.start.after(entity.service, entity.weight);
@@ -188,9 +188,9 @@ impl Hierarchy {
             entity.service = 0;
         }
         match entity.place {
-            Place::Active => self.extract(n),
-            Place::Idle => self.leave_idle_tree(n),
-            Place::Out | Place::Served => {}
+            EntityPlace::Active => self.extract(n),
+            EntityPlace::Idle => self.leave_idle_tree(n),
+            EntityPlace::Out | EntityPlace::Served => {}
         }
         let now = self.tree_of(n).time;
         if afterwards == Afterwards::Remembered && self.entities[n].finish > now {
@@ -203,7 +203,7 @@ impl Hierarchy {
 
     pub(crate) fn enter_idle_tree(&mut self, n: Node) {
         let entity = &mut self.entities[n];
-        entity.place = Place::Idle;
+        entity.place = EntityPlace::Idle;
         let (stamps, tree) = (entity.stamps(), &mut self.levels[entity.level].classes[entity.class as usize]);
         let later = |last: u32| stamps.finish > self.trees.key(last).finish;
         if tree.last_idle.is_none_or(later) {
@@ -231,7 +231,7 @@ impl Hierarchy {
     pub(crate) fn forget_entity(&mut self, n: Node) {
         let weight = self.entities[n].weight;
         self.tree_of(n).weight -= weight;
-        self.entities[n].place = Place::Out;
+        self.entities[n].place = EntityPlace::Out;
         if let Some(q) = n.as_queue() {
             self.left.push(q);
         }

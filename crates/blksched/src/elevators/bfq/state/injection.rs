@@ -45,7 +45,7 @@ pub(crate) struct Sample {
 
 /// What a measurement says.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
+pub(crate) struct InjectionMeasured {
     pub(crate) took_ns: u64,
     pub(crate) injected: bool,
     /// The device had nothing else.
@@ -61,7 +61,7 @@ impl Injection {
     }
 
     /// True if the limit went down.
-    pub(crate) fn learn(&mut self, at: Measured) -> bool {
+    pub(crate) fn learn(&mut self, at: InjectionMeasured) -> bool {
         let old = self.limit;
         let tolerable = (self.alone_ns * 3) >> 1;
         let knows = self.alone_ns > 0;
@@ -89,7 +89,7 @@ mod tests {
 
     fn limit_after(alone_ns: u64, took_ns: u64, injected: bool) -> u32 {
         let mut injection = Injection { limit: 2, alone_ns, ..Injection::default() };
-        injection.learn(Measured { took_ns, injected, was_alone: false, most_in_device: 4 });
+        injection.learn(InjectionMeasured { took_ns, injected, was_alone: false, most_in_device: 4 });
         injection.limit
     }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn the_first_measurement_alone_allows_one_request() {
         let mut injection = Injection::default();
-        injection.learn(Measured { took_ns: 700, injected: false, was_alone: true, most_in_device: 1 });
+        injection.learn(InjectionMeasured { took_ns: 700, injected: false, was_alone: true, most_in_device: 1 });
         assert_eq!((injection.limit, injection.alone_ns), (1, 700));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const SOFT_REAL_TIME: i64 = 30 * 100;
 
 /// As what a queue is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RaisingKind {
     None,
     Interactive,
     SoftRealTime,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 /// A queue's raising.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raising {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RaisingKind,
     /// How long at most.
     pub(crate) lasts: Jiffy,
     /// Since when.
@@ -47,7 +47,7 @@ pub(crate) struct Raising {
 impl Raising {
     pub(crate) fn new(now: Jiffy) -> Raising {
         Raising {
-            kind: Kind::None,
+            kind: RaisingKind::None,
             lasts: 0,
             since: now,
             interactive_since: LONG_AGO,
@@ -58,24 +58,24 @@ impl Raising {
     }
 
     pub(crate) fn is_raised(&self) -> bool {
-        self.kind != Kind::None
+        self.kind != RaisingKind::None
     }
 
     pub(crate) fn is_soft_real_time(&self) -> bool {
-        self.kind == Kind::SoftRealTime
+        self.kind == RaisingKind::SoftRealTime
     }
 
     /// How many times its weight it has.
     pub(crate) fn times(&self) -> i64 {
         match self.kind {
-            Kind::None => 1,
-            Kind::Interactive => INTERACTIVE,
-            Kind::SoftRealTime => SOFT_REAL_TIME,
+            RaisingKind::None => 1,
+            RaisingKind::Interactive => INTERACTIVE,
+            RaisingKind::SoftRealTime => SOFT_REAL_TIME,
         }
     }
 
     pub(crate) fn make_interactive(&mut self, lasts: Jiffy) {
-        (self.kind, self.lasts) = (Kind::Interactive, lasts);
+        (self.kind, self.lasts) = (RaisingKind::Interactive, lasts);
     }
 
     /// It was interactive before it became soft real-time, and goes on so.

@@ -10,7 +10,7 @@
 #![doc(alias = "bfq_rq_enqueued")]
 #![doc(alias = "bfq_update_io_seektime")]
 
-use crate::elevators::bfq::data::{Bfq, Row};
+use crate::elevators::bfq::data::{Bfq, RequestData};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::arrival::{Arrival, News};
 use crate::elevators::bfq::state::context::Context;
@@ -26,7 +26,7 @@ impl Bfq {
     /// A prepared request is inserted.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        let Row { context, queue: mut q, .. } = self.rows[rq];
+        let RequestData { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = **call.rq(rq);
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
         if let Some(into) = self.cooperator(call, context, q, start) {

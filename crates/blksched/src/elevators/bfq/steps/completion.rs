@@ -9,7 +9,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::ncq::{Load, Ncq};
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::state::raising::Kind;
+use crate::elevators::bfq::state::raising::RaisingKind;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::Reason;
@@ -40,7 +40,7 @@ impl Bfq {
         let is_quiet = queue.in_device == 0 && queue.is_empty();
         // When its slice ended the device had requests of it, so how fast it is could not be told yet. An interactive
         // queue is left out: while it starts, its rate says nothing about what comes after.
-        if queue.raising.soft_is_open && is_quiet && queue.raising.kind != Kind::Interactive {
+        if queue.raising.soft_is_open && is_quiet && queue.raising.kind != RaisingKind::Interactive {
             self.note_soft_real_time(call.now, q);
         }
         if self.hierarchy.in_service == Some(q) {

@@ -14,7 +14,7 @@
 #![doc(alias = "bfq_bfqq_charge_time")]
 
 use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::decide::pace::{Pace, pace};
+use crate::elevators::bfq::decide::pace::{SlicePace, pace};
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
@@ -22,11 +22,11 @@ use crate::elevators::bfq::terms::Call;
 use crate::explain::{NotIdled, Reason};
 
 impl Bfq {
-    fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> Pace {
+    fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> SlicePace {
         let queue = &self.queues[q];
         // The pace of write-back is not judged: it costs three times as much instead (`cost`).
         if !queue.is_sync() {
-            return Pace { is_slow: false, ms: 0 };
+            return SlicePace { is_slow: false, ms: 0 };
         }
         let end = if until == Until::IdlingBegan { self.idling.since_ns } else { call.ns };
         let us = end.wrapping_sub(self.slice_began_ns) as i64 / 1000;

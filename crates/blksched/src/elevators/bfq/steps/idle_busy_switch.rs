@@ -20,7 +20,7 @@ use crate::elevators::bfq::decide::raising::{Awakening, on_awakening};
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::priority::USUAL_WEIGHT;
-use crate::elevators::bfq::state::raising::Kind;
+use crate::elevators::bfq::state::raising::RaisingKind;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Preempt, Raised};
@@ -120,9 +120,9 @@ impl Bfq {
         }
         self.entity_mut(q).is_changing = true;
         match new.kind {
-            Kind::Interactive => self.say_raised(call, q, Raised::Interactive),
-            Kind::SoftRealTime => self.say_raised(call, q, Raised::SoftRealTime),
-            Kind::None => {
+            RaisingKind::Interactive => self.say_raised(call, q, Raised::Interactive),
+            RaisingKind::SoftRealTime => self.say_raised(call, q, Raised::SoftRealTime),
+            RaisingKind::None => {
                 let owner = self.queues[q].owner;
                 call.explain(crate::Reason::RaisingEnded { owner, why: crate::explain::RaisingEnd::LargeBurst });
             }

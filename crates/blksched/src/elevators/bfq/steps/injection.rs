@@ -19,7 +19,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::habits::LARGE;
-use crate::elevators::bfq::state::injection::{Injection, Measured};
+use crate::elevators::bfq::state::injection::{Injection, InjectionMeasured};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
@@ -121,7 +121,7 @@ impl Bfq {
     /// The request of `q` that is measured has come back; the device still counts it.
     #[inline(never)]
     pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        let at = Measured {
+        let at = InjectionMeasured {
             took_ns: call.ns - self.sample.from_ns,
             injected: self.sample.injected,
             // Not counted off yet (`completed`), so 1 is this very request.

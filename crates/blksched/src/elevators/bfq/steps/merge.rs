@@ -19,7 +19,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::context::Saved;
-use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::{Call, LONG_AGO};
 use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
@@ -69,7 +69,7 @@ impl Bfq {
             self.entity_mut(into).is_changing = true;
             self.say_raised(call, into, Raised::ByMerging);
         }
-        self.set_raising(q, Raising { kind: Kind::None, ..raising });
+        self.set_raising(q, Raising { kind: RaisingKind::None, ..raising });
         self.entity_mut(q).is_changing = true;
     }
 

@@ -14,7 +14,7 @@
 
 use crate::elevator::Run;
 use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::hierarchy::entity::{Node, Place};
+use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::Life;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::{Cid, Qid, ROOT};
@@ -82,7 +82,7 @@ impl Bfq {
         }
         if self.queues[q].busy {
             self.deactivate_queue(call, q, Afterwards::Forgotten, Service::GoesOn);
-        } else if self.entity(q).place == Place::Idle {
+        } else if self.entity(q).place == EntityPlace::Idle {
             self.hierarchy.forget_idle_entity(Node::queue(q));
             self.release_left();
         }

@@ -26,7 +26,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::raising::interactive_lasts;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::{Call, Jiffy};
 use crate::explain::{Raised, RaisingEnd, Reason};
 
@@ -55,7 +55,7 @@ impl Bfq {
         if !raising.is_soft_real_time() {
             raising.soft_from = now;
         }
-        (raising.kind, raising.lasts, raising.since) = (Kind::None, 0, now);
+        (raising.kind, raising.lasts, raising.since) = (RaisingKind::None, 0, now);
         self.set_raising(q, raising);
         self.entity_mut(q).is_changing = true;
     }
@@ -85,7 +85,7 @@ impl Bfq {
         let raising = &queue.raising;
         let lasts = !queue.birth.in_large_burst
             && !raising.is_over(call.now)
-            && (raising.kind != Kind::Interactive || raising.served <= ENOUGH);
+            && (raising.kind != RaisingKind::Interactive || raising.served <= ENOUGH);
         if raising.is_raised() && !lasts {
             self.end_what_is_over(call, q);
             queue = &self.queues[q];
@@ -112,7 +112,7 @@ impl Bfq {
         }
         let raising = self.queues[q].raising;
         // Without this a backup that begins after a pause has the disk for as long as the longest start may last.
-        if raising.kind == Kind::Interactive && raising.served > ENOUGH {
+        if raising.kind == RaisingKind::Interactive && raising.served > ENOUGH {
             self.end_raising(call, q, RaisingEnd::ServedEnough);
         }
     }

@@ -11,8 +11,8 @@
 #![doc(alias = "bfq_put_cooperator")]
 
 use crate::elevator::Run;
-use crate::elevators::bfq::data::{Bfq, Row};
-use crate::elevators::bfq::hierarchy::entity::Place;
+use crate::elevators::bfq::data::{Bfq, RequestData};
+use crate::elevators::bfq::hierarchy::entity::EntityPlace;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::queue::References;
@@ -38,7 +38,7 @@ impl Bfq {
     /// The last step in a request's life: its process and its queue have one less.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
-        let Row { context, queue, .. } = self.rows[rq];
+        let RequestData { context, queue, .. } = self.rows[rq];
         self.contexts[context].requests -= 1;
         self.contexts.forget_if_unused(context);
         self.drop_request(queue);
@@ -79,7 +79,7 @@ impl Bfq {
     #[inline(never)]
     fn release(&mut self, q: Qid) {
         let held = self.entity(q).counted.is_some();
-        let placed = self.entity(q).place != Place::Out || self.hierarchy.in_service == Some(q);
+        let placed = self.entity(q).place != EntityPlace::Out || self.hierarchy.in_service == Some(q);
         if held || placed || !self.queues.is_live(q) {
             return;
         }

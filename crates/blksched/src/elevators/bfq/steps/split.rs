@@ -13,7 +13,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::context::Saved;
-use crate::elevators::bfq::state::raising::{Kind, Raising};
+use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, Reason};
 
@@ -87,7 +87,7 @@ impl Bfq {
             if raising.is_soft_real_time() && !in_large_burst && was_interactive {
                 raising.go_back_to_interactive(interactive_lasts);
             } else {
-                raising.kind = Kind::None;
+                raising.kind = RaisingKind::None;
             }
         }
         self.set_raising(q, raising);

@@ -10,7 +10,7 @@
 #![doc(alias = "cfq_cfqq_idle_window")]
 
 use crate::elevators::cfq::rules::Idling;
-use crate::elevators::cfq::state::idle_window::{QueueDepth, Window};
+use crate::elevators::cfq::state::idle_window::{QueueDepth, WindowState};
 use crate::elevators::cfq::state::seeks::Seekiness;
 use crate::time::Tick;
 
@@ -29,11 +29,11 @@ pub(crate) struct Habits {
     pub(crate) ncq: bool,
     pub(crate) fairness: bool,
     pub(crate) low_latency: bool,
-    pub(crate) window: Window,
+    pub(crate) window: WindowState,
 }
 
 /// Is it worth idling for this queue?
-pub(crate) fn window(rule: Idling, habits: Habits) -> Window {
+pub(crate) fn window(rule: Idling, habits: Habits) -> WindowState {
     let Habits { gone, idle, seeky_idle, think, seeks, ends, depth, ncq, fairness, low_latency, window } = habits;
     let too_seeky = match rule {
         // A disk with NCQ orders the seeks of several queues by itself; idling for one of them leaves it one request.
@@ -49,8 +49,8 @@ pub(crate) fn window(rule: Idling, habits: Habits) -> Window {
     // 4.20: a writer said that nothing follows (`Hints::no_idle`), so nothing will come while the disk idles.
     let ends = ends && rule == Idling::TreeThinks;
     // Too few pauses to judge by: the window stays as it is.
-    let prompt = think.map_or(window == Window::Open, |think| think <= longest);
-    if !gone && !ends && idle > 0 && !too_seeky && prompt { Window::Open } else { Window::Closed }
+    let prompt = think.map_or(window == WindowState::Open, |think| think <= longest);
+    if !gone && !ends && idle > 0 && !too_seeky && prompt { WindowState::Open } else { WindowState::Closed }
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn open(rule: Idling, habits: Habits) -> bool {
-        window(rule, habits) == Window::Open
+        window(rule, habits) == WindowState::Open
     }
 
     fn habits(is_seeky: bool, think: Tick) -> Habits {
@@ -73,7 +73,7 @@ mod tests {
             ncq: true,
             fairness: false,
             low_latency: true,
-            window: Window::Open,
+            window: WindowState::Open,
         }
     }
 
@@ -116,6 +116,6 @@ mod tests {
     fn as_long_as_nothing_is_known_the_window_stays_as_it_is() {
         let unknown = Habits { think: None, ..habits(IN_ORDER, 0) };
         assert!(open(Idling::SeekyShortly, unknown));
-        assert!(!open(Idling::SeekyShortly, Habits { window: Window::Closed, ..unknown }));
+        assert!(!open(Idling::SeekyShortly, Habits { window: WindowState::Closed, ..unknown }));
     }
 }

@@ -12,7 +12,7 @@ use crate::request::Waiter;
 
 /// Is the disk left idle for a queue?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Window {
+pub(crate) enum WindowState {
     Open,
     Closed,
 }
@@ -28,21 +28,21 @@ pub(crate) enum QueueDepth {
 /// A queue's window, and what speaks for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleWindow {
-    pub(crate) window: Window,
+    pub(crate) window: WindowState,
     pub(crate) depth: QueueDepth,
 }
 
 impl IdleWindow {
     pub(crate) fn new(waiter: Waiter) -> IdleWindow {
-        let window = if waiter == Waiter::Sync { Window::Open } else { Window::Closed };
+        let window = if waiter == Waiter::Sync { WindowState::Open } else { WindowState::Closed };
         IdleWindow { window, depth: QueueDepth::Shallow }
     }
 
     pub(crate) fn is_open(self) -> bool {
-        self.window == Window::Open
+        self.window == WindowState::Open
     }
 
     pub(crate) fn close(&mut self) {
-        self.window = Window::Closed;
+        self.window = WindowState::Closed;
     }
 }

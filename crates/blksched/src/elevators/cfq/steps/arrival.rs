@@ -14,7 +14,7 @@
 #![doc(alias = "cfq_reposition_rq_rb")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::{Cfq, Row};
+use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Alias, NextRequest, WhileIdling};
 use crate::elevators::cfq::state::queue::Reading;
@@ -32,7 +32,7 @@ impl Cfq {
     /// A request enters its queue.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let Row { queue: q, process: pid, .. } = self.rows[rq];
+        let RequestData { queue: q, process: pid, .. } = self.rows[rq];
         let Bio { start, waiter, priority, hints, .. } = **cx.rq(rq);
         if self.queues[q].reading == Reading::Stale {
             self.queues[q].take(Ioprio::of(priority));

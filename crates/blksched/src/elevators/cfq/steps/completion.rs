@@ -8,12 +8,12 @@
 #![doc(alias = "cfq_schedule_dispatch")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::{Cfq, Row};
+use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Idling, Think, Trees};
 use crate::elevators::cfq::state::ncq::Moment;
 use crate::elevators::cfq::state::slice::{Progress, Rest};
-use crate::elevators::cfq::steps::cooperator::Search;
+use crate::elevators::cfq::steps::cooperator::CooperatorSearch;
 use crate::explain::{ServiceType, SliceEnd};
 use crate::request::{Bio, RequestId, Waiter};
 use crate::time::Instant;
@@ -21,7 +21,7 @@ use crate::time::Instant;
 impl Cfq {
     #[inline(always)]
     pub(in crate::elevators::cfq) fn completed(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let Row { queue: q, process: pid, .. } = self.rows[rq];
+        let RequestData { queue: q, process: pid, .. } = self.rows[rq];
         let queued_at = cx.rq(rq).queued_at;
         let Bio { waiter, hints, .. } = **cx.rq(rq);
         // Counts this request still: the watch asks how many the disk had at once.
@@ -107,7 +107,7 @@ impl Cfq {
         // A close cooperator goes on at this very place, which is worth more than an idle disk.
         } else if waiter == Waiter::Sync
             && empty
-            && self.cooperator(cx, q, Search::Probe).is_none()
+            && self.cooperator(cx, q, CooperatorSearch::Probe).is_none()
             && self.is_served_alone(no_idle)
         {
             self.try_to_idle(cx, q);

@@ -30,7 +30,7 @@ use crate::request::{RequestId, Sector};
 
 /// What a search for a cooperator is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Search {
+pub(crate) enum CooperatorSearch {
     /// To know whether there is one.
     Probe,
     /// To serve it.
@@ -105,13 +105,13 @@ impl Cfq {
     }
 
     /// A queue that goes on close to where the queue being served, `q`, stopped.
-    pub(super) fn cooperator(&mut self, cx: &mut Cx<'_>, q: Qid, search: Search) -> Option<Qid> {
+    pub(super) fn cooperator(&mut self, cx: &mut Cx<'_>, q: Qid, search: CooperatorSearch) -> Option<Qid> {
         let found = match self.rules.cooperation {
             CooperationRule::None => return None,
             CooperationRule::Jump => self.may_jump(cx, q),
             CooperationRule::MergeSplit => self.may_join(cx, q),
         }?;
-        if search == Search::Serve {
+        if search == CooperatorSearch::Serve {
             if self.rules.cooperation == CooperationRule::Jump {
                 self.queues[found].cooperation.jump();
             }

@@ -21,7 +21,7 @@ use crate::elevator::{Cx, IdleFor};
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Idling, Trees};
-use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth, Window};
+use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth, WindowState};
 use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::state::slice::Idle;
 use crate::explain::{NotIdled, Reason};
@@ -118,7 +118,7 @@ impl Cfq {
         // Called when it ran empty without a timer: it is not deep after all. Why only in the first half of its slice,
         // no source says.
         if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {
-            self.queues[q].window = IdleWindow { window: Window::Closed, depth: QueueDepth::Shallow };
+            self.queues[q].window = IdleWindow { window: WindowState::Closed, depth: QueueDepth::Shallow };
         }
     }
 }

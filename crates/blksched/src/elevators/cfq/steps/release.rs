@@ -11,7 +11,7 @@
 #![doc(alias = "cfq_exit_cfqq")]
 
 use crate::elevator::{Cx, Run};
-use crate::elevators::cfq::data::{Cfq, Row};
+use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::{Pid, Qid};
 use crate::elevators::cfq::state::slice::Rest;
 use crate::explain::SliceEnd;
@@ -21,7 +21,7 @@ impl Cfq {
     /// The last step in the life of a request that never was inserted, or is part of another one now: its queue and its
     /// process have one less.
     pub(in crate::elevators::cfq) fn drop_unserved(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let Row { queue, process, .. } = self.rows[rq];
+        let RequestData { queue, process, .. } = self.rows[rq];
         self.queues[queue].held_by.requests -= 1;
         self.processes[process].requests -= 1;
         if self.queues[queue].held_by.is_none() {

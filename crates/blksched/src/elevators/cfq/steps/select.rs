@@ -16,7 +16,7 @@ use crate::elevators::cfq::decide::select::{Decision, DecisionInputs};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Preemption, Trees};
 use crate::elevators::cfq::state::slice::{Duty, Rest};
-use crate::elevators::cfq::steps::cooperator::Search;
+use crate::elevators::cfq::steps::cooperator::CooperatorSearch;
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::{Reason, SliceEnd, SliceStart};
 
@@ -67,7 +67,7 @@ impl Cfq {
     }
 
     fn cooperate(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
-        if let Some(found) = self.cooperator(cx, a, Search::Serve) {
+        if let Some(found) = self.cooperator(cx, a, CooperatorSearch::Serve) {
             self.plan_merge(cx, a, found);
             self.expire(cx, Rest::Dropped, SliceEnd::Cooperator);
             // Directly, past trees, kinds of load and groups: the place on the disk is what the two share, and the
