@@ -62,7 +62,7 @@ fn raise<T>(result: PyResult<T>) -> T {
 
 /// A request, as a class sees it.
 #[pyclass(frozen, get_all, module = "blksched")]
-pub(crate) struct Request {
+pub(crate) struct PyRequest {
     /// Never used again.
     id: u64,
     /// `read`, `write`, `discard`, `flush`, `writezeroes`
@@ -80,9 +80,9 @@ pub(crate) struct Request {
 }
 
 #[pymethods]
-impl Request {
+impl PyRequest {
     fn __repr__(&self) -> String {
-        let Request { id, op, sector, sectors, process, .. } = self;
+        let PyRequest { id, op, sector, sectors, process, .. } = self;
         format!("Request(id={id}, op='{op}', sector={sector}, sectors={sectors}, process={process})")
     }
 }
@@ -108,7 +108,7 @@ enum Chosen {
 impl PyElevator {
     fn told(&self, cx: &Cx<'_>, method: &str, rq: RequestId) {
         let request = cx.rq(rq);
-        let told = Request {
+        let told = PyRequest {
             id: request.serial,
             op: format!("{:?}", request.op).to_lowercase(),
             sector: request.start.0,

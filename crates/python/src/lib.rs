@@ -14,7 +14,7 @@ use blksched_cli::library::{self, LibraryJob, Simulation, Spec};
 use pyo3::prelude::*;
 
 use errors::raised;
-use table::Table;
+use table::PyTable;
 
 /// What is to be run, as Python has it: words, and the name and text of a job file.
 type Said = (Vec<String>, Option<(String, String)>);
@@ -35,15 +35,15 @@ impl PySimulation {
     }
 
     /// A row per request: times and place.
-    fn requests(&self, py: Python<'_>) -> PyResult<Table> {
+    fn requests(&self, py: Python<'_>) -> PyResult<PyTable> {
         let simulation = self.0.clone();
-        run::detached(py, move |_| simulation.requests()).map(Table)
+        run::detached(py, move |_| simulation.requests()).map(PyTable)
     }
 
     /// A row per request: why then.
-    fn decisions(&self, py: Python<'_>) -> PyResult<Table> {
+    fn decisions(&self, py: Python<'_>) -> PyResult<PyTable> {
         let simulation = self.0.clone();
-        run::detached(py, move |_| simulation.decisions()).map(Table)
+        run::detached(py, move |_| simulation.decisions()).map(PyTable)
     }
 }
 
@@ -65,10 +65,10 @@ fn answer(py: Python<'_>, verb: String, said: Said, options: Vec<String>) -> PyR
 
 /// One load under many schedulers, knobs and seeds.
 #[pyfunction]
-fn many(py: Python<'_>, said: Said, options: Vec<String>, specs: Vec<(String, u64)>) -> PyResult<Table> {
+fn many(py: Python<'_>, said: Said, options: Vec<String>, specs: Vec<(String, u64)>) -> PyResult<PyTable> {
     let (job, own) = (job(said), elevator::entries());
     let specs: Vec<Spec> = specs.into_iter().map(|(elevator, seed)| Spec { elevator, seed }).collect();
-    run::detached(py, move |stop| library::many(&job, &options, &specs, &own, stop)).map(Table)
+    run::detached(py, move |stop| library::many(&job, &options, &specs, &own, stop)).map(PyTable)
 }
 
 /// How many runs a plan is, and how many of them one load is.
@@ -79,8 +79,8 @@ fn plan_size(py: Python<'_>, file: String, text: String) -> PyResult<(u64, u64)>
 
 /// The runs of a plan from the one to before the other.
 #[pyfunction]
-fn plan_rows(py: Python<'_>, file: String, text: String, from: u64, end: u64, threads: usize) -> PyResult<Table> {
-    run::detached(py, move |stop| library::plan_rows(&file, &text, (from, end), threads, stop)).map(Table)
+fn plan_rows(py: Python<'_>, file: String, text: String, from: u64, end: u64, threads: usize) -> PyResult<PyTable> {
+    run::detached(py, move |stop| library::plan_rows(&file, &text, (from, end), threads, stop)).map(PyTable)
 }
 
 /// The command line; the code to exit with.
@@ -111,9 +111,9 @@ fn laws(py: Python<'_>, name: String) -> PyResult<()> {
 fn _blksched(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PySimulation>()?;
-    module.add_class::<Table>()?;
+    module.add_class::<PyTable>()?;
     module.add_class::<tuning::Search>()?;
-    module.add_class::<elevator::Request>()?;
+    module.add_class::<elevator::PyRequest>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(answer, module)?)?;
     module.add_function(wrap_pyfunction!(many, module)?)?;

@@ -15,10 +15,10 @@ use crate::errors;
 
 /// Rows and columns. `pyarrow.table(t)`, `polars.DataFrame(t)`, `duckdb.sql("FROM t")` take it as it is.
 #[pyclass(frozen, module = "blksched")]
-pub(crate) struct Table(pub(crate) RecordBatch);
+pub(crate) struct PyTable(pub(crate) RecordBatch);
 
 #[pymethods]
-impl Table {
+impl PyTable {
     /// Arrow's PyCapsule interface: a stream of one batch.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
