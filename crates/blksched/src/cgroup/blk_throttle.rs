@@ -13,6 +13,10 @@
 #![doc(alias = "throtl_grp")]
 #![doc(alias = "throtl_pending_timer_fn")]
 #![doc(alias = "tg_dispatch_time")]
+#![doc(alias = "throtl_select_dispatch")]
+#![doc(alias = "tg_dispatch_one_bio")]
+#![doc(alias = "throtl_qnode")]
+#![doc(alias = "blk_throtl_dispatch_work_fn")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -11,6 +11,7 @@
 #![doc(alias = "freed_request")]
 #![doc(alias = "ioc_batching")]
 #![doc(alias = "blk_set_queue_full")]
+#![doc(alias = "nr_batch_requests")]
 
 use alloc::collections::VecDeque;
 

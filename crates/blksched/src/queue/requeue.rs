@@ -6,6 +6,7 @@
 
 #![doc(alias = "elv_requeue_request")]
 #![doc(alias = "blk_mq_requeue_request")]
+#![doc(alias = "blk_mq_requeue_work")]
 
 use super::dispatch_list::From;
 use super::{BlockQueue, Listener};

@@ -13,6 +13,7 @@
 #![doc(alias = "wb_timer_fn")]
 #![doc(alias = "rq_wb")]
 #![doc(alias = "wbt_lat_usec")]
+#![doc(alias = "rq_wait_inc_below")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -12,6 +12,7 @@
 #![doc(alias = "throtl_trim_slice")]
 #![doc(alias = "throtl_charge_bio")]
 #![doc(alias = "throtl_start_new_slice")]
+#![doc(alias = "calculate_bytes_allowed")]
 
 use crate::time::{Jiffies, Tick};
 

@@ -14,6 +14,7 @@
 #![doc(alias = "as_antic_stop")]
 #![doc(alias = "antic_status")]
 #![doc(alias = "as_antic_expired")]
+#![doc(alias = "as_antic_timeout")]
 
 use super::process::ProcessId;
 use crate::elevator::{Cx, IdleFor, Run};

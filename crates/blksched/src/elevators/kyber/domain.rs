@@ -13,6 +13,7 @@
 #![doc(alias = "kyber_ctx_queue")]
 #![doc(alias = "kyber_sched_domain")]
 #![doc(alias = "kcq")]
+#![doc(alias = "rqs")]
 
 use core::ops::{Index, IndexMut};
 

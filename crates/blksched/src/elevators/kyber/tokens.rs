@@ -14,6 +14,7 @@
 #![doc(alias = "kyber_get_domain_token")]
 #![doc(alias = "sbitmap_queue")]
 #![doc(alias = "kyber_domain_wake")]
+#![doc(alias = "domain_wait")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -9,6 +9,7 @@
 #![doc(alias = "cur_domain")]
 #![doc(alias = "batching")]
 #![doc(alias = "kyber_batch_size")]
+#![doc(alias = "flush_busy_kcq")]
 
 use super::domain::{DOMAINS, DomainAnswer, DomainQueue, PerDomain, batch};
 use crate::elevator::Cx;

@@ -18,6 +18,8 @@
 #![doc(alias = "blk_mq_tag_idle")]
 #![doc(alias = "blk_mq_mark_tag_wait")]
 #![doc(alias = "blk_mq_get_driver_tag")]
+#![doc(alias = "__sbitmap_queue_get_shallow")]
+#![doc(alias = "blk_mq_alloc_request")]
 
 use alloc::vec;
 use alloc::vec::Vec;

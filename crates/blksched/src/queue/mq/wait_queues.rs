@@ -10,6 +10,7 @@
 #![doc(alias = "sbitmap_queue_wake_up")]
 #![doc(alias = "bt_wait_ptr")]
 #![doc(alias = "sbq_wake_ptr")]
+#![doc(alias = "wake_batch")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -4,6 +4,7 @@
 
 #![doc(alias = "wbt_rqos_ops")]
 #![doc(alias = "wbt_init")]
+#![doc(alias = "wbt_issue")]
 
 use super::super::mq::Task;
 use super::super::rq_qos::{OwnThrottling, QosCx, RqQos, Throttled};

@@ -5,6 +5,7 @@
 #![doc(alias = "wb_timer_fn")]
 #![doc(alias = "latency_exceeded")]
 #![doc(alias = "rwb_arm_timer")]
+#![doc(alias = "unknown_cnt")]
 
 use crate::time::{Instant, Jiffies, Span, Tick};
 

@@ -1,10 +1,11 @@
 //! The hierarchy's state.
 //!
-//! **Rule** A queue that is on no tree any more is told ([`Hierarchy::left`]) instead of being let go here: who holds
-//! it otherwise is not known here.
+//! **Rule** A queue that is on no tree any more is told ([`Hierarchy::left`]) instead of being let go here: whether
+//! something else holds it is not known here.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`.
 
 #![doc(alias = "bfq_sched_data")]
+#![doc(alias = "in_service_entity")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -17,6 +17,7 @@
 #![doc(alias = "rq_pos_tree")]
 #![doc(alias = "bfq_pos_tree_add_move")]
 #![doc(alias = "bfq_may_be_close_cooperator")]
+#![doc(alias = "bfq_setup_stable_merge")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::{Cid, Qid};

@@ -8,6 +8,7 @@
 #![doc(alias = "bfq_split_bfqq")]
 #![doc(alias = "bfq_mark_bfqq_split_coop")]
 #![doc(alias = "bfq_bfqq_resume_state")]
+#![doc(alias = "split_coop")]
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;

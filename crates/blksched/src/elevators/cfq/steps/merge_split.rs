@@ -14,6 +14,8 @@
 #![doc(alias = "should_split_cfqq")]
 #![doc(alias = "cfq_mark_cfqq_coop")]
 #![doc(alias = "cfq_put_cooperator")]
+#![doc(alias = "split_coop")]
+#![doc(alias = "new_cfqq")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
