@@ -1,8 +1,7 @@
 //! `--report FILE.html` and `--plot KIND --out FILE.svg`: what a run was like, as pictures.
 //!
 //! The pictures are of one seed, the first: a run of its own for each scheduler, before an onlooker that keeps
-//! everything
-//! (`collect.rs`, `decisions.rs`). The figures of the answer are those of all seeds.
+//! everything (`collect.rs`, `decisions.rs`). The figures of the answer are those of all seeds.
 
 mod answer;
 mod collect;

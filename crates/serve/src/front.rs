@@ -408,7 +408,8 @@ fn told(question: &Question, done: Result<String, String>) {
     }
 }
 
-/// There is room for one more: of too many, who has said nothing goes first, and of those who has been here longest.
+/// Makes room for one more: of too many, a client that has said nothing goes first, and of those the one that has been
+/// here longest.
 fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     if guests.len() < most {
         return;

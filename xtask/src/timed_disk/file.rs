@@ -57,7 +57,7 @@ impl DiskFile {
     }
 }
 
-/// Of a folder with one file of so many bytes.
+/// Of a folder with one file of this many bytes.
 pub fn attributes(ino: INodeNo, bytes: u64) -> FileAttr {
     let (kind, size, perm) =
         if ino == FILE { (FileType::RegularFile, bytes, 0o600) } else { (FileType::Directory, 0, 0o700) };

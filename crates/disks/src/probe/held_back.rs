@@ -50,8 +50,8 @@ const NEARBY: u64 = 65_536;
 
 /// At most this part of all the time is kept for the loads.
 const SHARE: f64 = 0.3;
-/// So many random reads' time the loads take one by one (near each other half of it, in a stream a tenth), and so many
-/// at a time; writes take half of it, as far as a cache sorts them.
+/// How long the loads take one command at a time, in the time of one random read (near each other half of it, in a
+/// stream a tenth), and how long several at a time; writes take half of it, as far as a cache sorts them.
 const ALONE: f64 = 800.0 + 1000.0 / 2.0 + 2400.0 / 8.0 + 2400.0 / 10.0;
 const AT_ONCE: f64 = 3200.0;
 const WRITES: f64 = 3000.0 / 2.0;

@@ -133,7 +133,7 @@ impl Front {
         hand_over::end(heir).is_ok()
     }
 
-    /// Who was to have our files lets go of them when it ends, or hears that it was too late.
+    /// The server that was to have our files lets go of them when it ends, or hears that it was too late.
     fn take_files_back(&self) -> Result<(), ServeError> {
         let until = Instant::now() + BEGINS;
         loop {

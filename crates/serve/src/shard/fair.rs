@@ -79,8 +79,8 @@ impl Shard {
         true
     }
 
-    /// Who pays for a flush that begins now: whose writes the device has not made stable, by bytes, and who asks at
-    /// least as for a block. Through the page cache only the asker's own data are written.
+    /// Which tenants pay for a flush that begins now: those whose writes the device has not made stable, by bytes, and
+    /// the one that asks, at least as for a block. Through the page cache only the asker's own data are written.
     pub(super) fn flush_payers(&mut self, flushes: &[u32]) -> Vec<Payer> {
         let mut payers: Vec<Payer> = Vec::new();
         for (tenant, one) in self.tenants.iter_mut().enumerate() {

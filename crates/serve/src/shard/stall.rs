@@ -56,7 +56,7 @@ impl Shard {
         }
     }
 
-    /// Who has taken something since the last look? And who has sent some of what is received as a whole?
+    /// Which clients have taken something since the last look, and which have sent some of what is received as a whole?
     fn see_progress(&mut self) {
         for (at, connection) in &mut self.connections {
             if connection.tx.is_none() {

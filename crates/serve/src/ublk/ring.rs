@@ -106,7 +106,7 @@ pub struct QueueRing {
 }
 
 impl QueueRing {
-    /// A ring for a queue of so many tags. It belongs to the thread that makes it.
+    /// A ring for a queue of this many tags. It belongs to the thread that makes it.
     ///
     /// # Errors
     /// If there can be none.

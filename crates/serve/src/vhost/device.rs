@@ -63,7 +63,7 @@ impl VhostDevice {
         if let Some(lane) = place.as_ref().filter(|lane| !lane.is_over()) {
             return Some(lane.clone());
         }
-        // Of an export that is no more, the old lane says that everything fails.
+        // The old lane of an export that is gone answers that everything fails.
         let Some(target) = lock(&self.shown).clone() else { return place.clone() };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let who =

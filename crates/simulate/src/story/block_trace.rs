@@ -102,7 +102,7 @@ impl BlockTrace {
         });
     }
 
-    /// About this I/O of this submitter's, who is named when it first comes by.
+    /// About this I/O of this submitter, which is named at its first.
     fn about(&mut self, at: Instant, by: SubmitterId, kind: u16, place: (Sector, u32)) -> About {
         if self.named.insert(by, ()).is_none() {
             let name = (self.names)(by);

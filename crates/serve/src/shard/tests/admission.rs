@@ -1,5 +1,5 @@
-//! Memory in the order in which it was asked for; who takes nothing makes room for who waits; who takes its replies
-//! slowly stays.
+//! Memory is given in the order in which it was asked for; a client that takes nothing makes room for those that wait;
+//! one that takes its replies slowly stays.
 
 use std::os::fd::AsRawFd;
 use std::time::Duration;
