@@ -12,6 +12,7 @@
 //! | options | `options.rs` | every fio option has a test that flips it |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
+//! | names | `names.rs` | few types share their name with two others |
 //! | circles | `circles.rs` | no file of the library needs one that needs it |
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
@@ -25,6 +26,7 @@ mod layers;
 mod links;
 mod maps;
 mod markdown;
+mod names;
 mod options;
 mod size;
 mod tokens;
@@ -63,7 +65,7 @@ impl fmt::Display for Finding {
 pub struct Outcome {
     /// Broken rules, by file and line.
     pub findings: Vec<Finding>,
-    /// How long files and functions are, for information.
+    /// How long files and functions are, and how many types share their names, for information.
     pub figures: String,
 }
 
@@ -74,7 +76,10 @@ pub struct Outcome {
 pub fn check() -> Result<Outcome> {
     let tree = Tree::read(&shell::root())?;
     let supported: Vec<_> = supported_options().iter().map(|option| option.name).collect();
-    Ok(Outcome { findings: findings(&tree, &supported), figures: size::figures(&tree) })
+    Ok(Outcome {
+        findings: findings(&tree, &supported),
+        figures: format!("{}\n{}", size::figures(&tree), names::figures(&tree)),
+    })
 }
 
 /// True if a Rust file of the crates has one of these words.
@@ -113,6 +118,7 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     findings.extend(head::check(tree));
     findings.extend(size::check(tree));
     findings.extend(words::check(tree));
+    findings.extend(names::check(tree));
     findings.extend(options::check(tree, supported));
     findings.extend(markdown::check(tree));
     findings.extend(layers::check(tree));

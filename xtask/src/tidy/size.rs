@@ -30,7 +30,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 format!("fn {name} has {lines} lines, and {FUNCTION_LINES} are the limit: give its parts names");
             found.push(file.finding(*function.at.start(), "size", message));
         }
-        let wide = file.text.lines().enumerate().filter(|(_, line)| line.chars().count() > COLUMNS);
+        let is_wide = |line: &str| line.len() > COLUMNS && line.chars().count() > COLUMNS;
+        let wide = file.text.lines().enumerate().filter(|(_, line)| is_wide(line));
         found.extend(wide.map(|(at, _)| file.finding(at + 1, "size", format!("more than {COLUMNS} columns"))));
     }
     found
@@ -130,7 +131,8 @@ impl<'ast> Visit<'ast> for Walk {
     }
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+/// Does it stand only where tests are built?
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.parse_args::<syn::Ident>();
         attribute.path().is_ident("cfg") && condition.is_ok_and(|condition| condition == "test")
