@@ -61,7 +61,7 @@ fn raise<T>(result: PyResult<T>) -> T {
 }
 
 /// A request, as a class sees it.
-#[pyclass(frozen, get_all, module = "blksched")]
+#[pyclass(name = "Request", frozen, get_all, module = "blksched")]
 pub(crate) struct PyRequest {
     /// Never used again.
     id: u64,

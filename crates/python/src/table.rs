@@ -14,7 +14,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use crate::errors;
 
 /// Rows and columns. `pyarrow.table(t)`, `polars.DataFrame(t)`, `duckdb.sql("FROM t")` take it as it is.
-#[pyclass(frozen, module = "blksched")]
+#[pyclass(name = "Table", frozen, module = "blksched")]
 pub(crate) struct PyTable(pub(crate) RecordBatch);
 
 #[pymethods]
