@@ -132,7 +132,9 @@ impl EventOrder {
                 file.front().map(WaitingEvent::key)
             }
             None => {
-                (0..run).for_each(|_| drop(self.strays.pop()));
+                for _ in 0..run {
+                    self.strays.pop();
+                }
                 self.strays.peek().map(|Reverse(waiting)| waiting.key())
             }
         };
