@@ -42,8 +42,8 @@ impl DiskClaim {
 ///
 /// ```
 /// use blksched::{Class, Priority};
-/// use blksched_measure::{Claim, due};
-/// let claim = |class, asked| Claim::new(Priority { class, level: 4 }, asked);
+/// use blksched_measure::{DiskClaim, due};
+/// let claim = |class, asked| DiskClaim::new(Priority { class, level: 4 }, asked);
 /// let claims = [claim(Class::Idle, 1.0), claim(Class::RealTime, 0.25), claim(Class::BestEffort, 1.0)];
 /// assert_eq!(due(&claims, 1.0), [0.0, 0.25, 0.75]);
 /// ```

@@ -6,10 +6,10 @@
 //! [`Request::encode`] and [`ReplyReader`].
 //!
 //! ```
-//! use blksched_nbd::{ClientHandshake, ClientStep, Export, Handshake, Step, Wish};
+//! use blksched_nbd::{ClientHandshake, ClientStep, ClientWish, Export, Handshake, HandshakeStep};
 //!
 //! let exports = [Export::of("disk", 1 << 20)];
-//! let (mut server, mut client) = (Handshake::new(), ClientHandshake::new(Wish::open("disk")));
+//! let (mut server, mut client) = (Handshake::new(), ClientHandshake::new(ClientWish::open("disk")));
 //! let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
 //! server.greet(&mut to_client);
 //! let opened = loop {
@@ -23,7 +23,7 @@
 //!     }
 //!     let (used, step) = server.receive(&to_server, &exports, &|_| true, &mut to_client);
 //!     to_server.drain(..used);
-//!     assert_ne!(step, Step::Close);
+//!     assert_ne!(step, HandshakeStep::Close);
 //! };
 //! assert_eq!(opened.export.size, 1 << 20);
 //! ```
