@@ -191,10 +191,15 @@ impl<L: Listener> BlockQueue<L> {
         Next::Full
     }
 
-    /// Anything but a request.
+    /// Anything but a request. That nothing is queued is common where the device takes all there is, and ends no calm:
+    /// while it lasts nothing stands in a plug or a list, and nobody sleeps who could be let in.
     #[inline(never)]
     fn tell(&mut self, now: Instant) -> Next {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
+            Rest::Answered(Dispatch::Empty) => {
+                self.answer = Some(Dispatch::Empty);
+                return Next::Empty;
+            }
             Rest::Answered(Dispatch::Reinsert(rq)) => self.reinsert(now, rq),
             Rest::Answered(answer) => self.answer = Some(answer),
             rest => unreachable!("an answer does not leave {rest:?}"),
