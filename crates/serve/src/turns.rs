@@ -17,13 +17,10 @@
 //!
 //! **Costs when wrong**: a light tenant waits for a heavy one's whole backlog.
 
-mod least;
-
 use std::collections::VecDeque;
 
+use blksched::author::index::Tournament;
 use blksched::{Instant, Span};
-
-use least::Least;
 
 /// How far ahead of the others a tenant may get that asks for neighbouring sectors, on a disk that seeks.
 const TURN: Span = Span::from_ms(8);
@@ -121,9 +118,9 @@ impl Entity {
 pub struct Turns {
     entities: Vec<Entity>,
     /// How far ahead those are of whom something waits here …
-    waiting: Least,
+    waiting: Tournament<u128>,
     /// … and those who have something waiting or under way.
-    active: Least,
+    active: Tournament<u128>,
     /// How many these are.
     active_ones: usize,
     current: Option<usize>,
@@ -137,7 +134,7 @@ pub struct Turns {
 impl Turns {
     /// For tenants that will be added, on a disk that seeks or does not.
     pub fn new(seeks: bool) -> Turns {
-        let (waiting, active) = (Least::default(), Least::default());
+        let (waiting, active) = (Tournament::default(), Tournament::default());
         let entities = Vec::new();
         Turns { entities, waiting, active, active_ones: 0, current: None, reached: 0, seeks, waits_since: None }
     }

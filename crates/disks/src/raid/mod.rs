@@ -2,9 +2,8 @@
 //!
 //! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
 //! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
-//! and the commands that wait for it, [`earliest`] says which of them goes on first. This file cuts commands, sends the
-//! pieces and puts the ends together;
-//! [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
+//! and the commands that wait for it. This file cuts commands, sends the pieces, lets the member go on that is first to,
+//! and puts the ends together; [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
 //!
 //! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
 //! A discard goes to members without parity, and is ignored with it. Members that have failed get nothing: mirrors are
@@ -16,6 +15,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use blksched::author::index::Tournament;
 use blksched::{Command, Instant, Op, Sector};
 
 use crate::disk::admit;
@@ -23,7 +23,6 @@ use crate::endings::Endings;
 use crate::{Activity, CommandOutcome, Disk, Facts, Finished, Ledger, MirrorReads, RaidSpec, Stint};
 
 mod batch;
-mod earliest;
 mod layout;
 mod member;
 mod parity;
@@ -31,7 +30,6 @@ mod rebuild;
 mod stripes;
 
 use batch::PageBatch;
-use earliest::Earliest;
 use layout::Layout;
 use member::{Member, Owner};
 use parity::MemberPiece;
@@ -57,8 +55,8 @@ pub(crate) struct Raid {
     layout: Layout,
     reads: MirrorReads,
     members: Vec<Member>,
-    /// When each member goes on.
-    earliest: Earliest,
+    /// When each member goes on by itself.
+    upcoming: Tournament<Instant>,
     /// Members that have worked since somebody asked who did, each once.
     worked: Vec<u32>,
     /// How many parts stand before those of each member.
@@ -93,8 +91,8 @@ impl Raid {
         let speeds = spec.rebuild.map_or((1, 1), |rebuild| (rebuild.sync_speed_min, rebuild.sync_speed_max));
         let rebuild =
             layout.rebuilding.map(|(member, done)| Rebuild::new(member, done, layout.member_sectors(), speeds));
-        let mut earliest = Earliest::of(members.len());
-        (0..).zip(&members).for_each(|(index, member)| _ = earliest.set(index, member.disk.next()));
+        let mut upcoming = Tournament::default();
+        (0..).zip(&members).for_each(|(index, member)| _ = upcoming.set(index, member.disk.next()));
         let parts_before = members.iter().scan(0, |parts, member| {
             let before = *parts;
             *parts += member.disk.parts();
@@ -102,7 +100,7 @@ impl Raid {
         });
         let parts_before = parts_before.collect();
         Raid {
-            earliest,
+            upcoming,
             worked: Vec::new(),
             parts_before,
             facts: Facts {
@@ -230,7 +228,7 @@ impl Raid {
     /// A member has been given something, or has gone on.
     fn look_at(&mut self, index: u32) {
         let member = &mut self.members[index as usize];
-        self.earliest.set(index, member.disk.next());
+        self.upcoming.set(index as usize, member.disk.next());
         if member.has_news() {
             self.worked.push(index);
         }
@@ -268,7 +266,7 @@ impl Raid {
 
     /// When the next thing happens inside, and what.
     fn upcoming(&self) -> Option<(Instant, RaidEvent)> {
-        let member = self.earliest.first().map(|(at, index)| (at, RaidEvent::Member(index)));
+        let member = self.upcoming.first().map(|(at, index)| (at, RaidEvent::Member(index as u32)));
         let busy = self.in_flight > 0;
         let rebuild = self.rebuild.as_ref().and_then(|rebuild| Some((rebuild.next(busy)?, RaidEvent::Rebuild)));
         member.into_iter().chain(rebuild).min()
