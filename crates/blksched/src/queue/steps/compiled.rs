@@ -78,9 +78,9 @@ fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> 
     }
 }
 
-/// May it wish in a call that a bio which joins nothing makes?
+/// May it wish in one of the calls that are made while a bio looks for a request to join?
 const fn wishes(hooks: Hooks) -> bool {
-    hooks.has(Hook::Meet) || hooks.has(Hook::MayMerge)
+    hooks.has(Hook::Meet) || hooks.has(Hook::MayMerge) || hooks.has(Hook::LookUp)
 }
 
 /// It has found nothing to join.
