@@ -47,6 +47,20 @@ pub struct TagMap {
     /// Those in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
     hint: u32,
+    full: FullWords,
+}
+
+/// Words that the last search found without a tag for it. They stay so until one is given back, and the same search
+/// from the same place goes on behind them: a map of many words would be looked through for each tag that is taken.
+#[derive(Clone, Copy, Debug)]
+struct FullWords {
+    hint: u32,
+    search: SearchDepth,
+    count: u32,
+}
+
+impl FullWords {
+    const NONE: FullWords = FullWords { hint: 0, search: SearchDepth::All, count: 0 };
 }
 
 impl TagMap {
@@ -56,7 +70,8 @@ impl TagMap {
     /// If that is none.
     pub fn new(order: TagOrder, depth: u32) -> TagMap {
         assert!(depth > 0, "a map of no tags");
-        let mut map = TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0 };
+        let mut map =
+            TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0, full: FullWords::NONE };
         map.words.resize(map.word_count(), TagWord::default());
         map.know_usable();
         map
@@ -137,25 +152,36 @@ impl TagMap {
 
     #[inline(never)]
     fn take_anywhere(&mut self, search: SearchDepth) -> Option<u32> {
+        self.scan(search).0
+    }
+
+    /// The first tag behind the hint, and how many words were looked at.
+    #[inline(always)]
+    fn scan(&mut self, search: SearchDepth) -> (Option<u32>, u32) {
         let hint = self.valid_hint();
-        let mut w = (hint >> self.shift) as usize;
-        let count = self.word_count();
+        let count = self.word_count() as u32;
+        let is_known = self.full.hint == hint && self.full.search == search;
+        let skipped = if is_known { self.full.count } else { 0 };
+        let mut w = (hint >> self.shift) + skipped;
         let wraps = search != SearchDepth::All;
-        let mut from = if wraps || self.order == TagOrder::RoundRobin { hint & (self.bits_per_word() - 1) } else { 0 };
+        let at_bit = skipped == 0 && (wraps || self.order == TagOrder::RoundRobin);
+        let mut from = if at_bit { hint & (self.bits_per_word() - 1) } else { 0 };
         let of_full = self.of_full_words(search);
-        for _ in 0..count {
-            let is_full = (w as u32 + 1) << self.shift <= self.depth;
-            let usable = if is_full { of_full.usable(w) } else { self.usable(w, search) };
-            if let Some(bit) = self.take_of_word(w, usable, from, wraps) {
-                let tag = ((w as u32) << self.shift) + bit;
+        for full in skipped..count {
+            w = if w >= count { w - count } else { w };
+            let is_whole = (w + 1) << self.shift <= self.depth;
+            let usable = if is_whole { of_full.usable(w as usize) } else { self.usable(w as usize, search) };
+            if let Some(bit) = self.take_of_word(w as usize, usable, from, wraps) {
+                let tag = (w << self.shift) + bit;
+                self.full = FullWords { hint, search, count: full };
                 self.move_hint(tag);
-                return Some(tag);
+                return (Some(tag), full - skipped + 1);
             }
             from = 0;
-            w = if w + 1 == count { 0 } else { w + 1 };
+            w += 1;
         }
         self.hint = 0;
-        None
+        (None, count - skipped)
     }
 
     /// What [`TagMap::usable`] says of words with all their bits, divided once and not for each.
@@ -206,6 +232,7 @@ impl TagMap {
         let word = &mut self.words[w];
         assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
         word.freed |= bit;
+        self.full.count = 0;
     }
 
     /// One of several given back at a time: it is free at once.
@@ -217,6 +244,7 @@ impl TagMap {
         let word = &mut self.words[w];
         assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
         word.taken &= !bit;
+        self.full.count = 0;
     }
 
     /// The tag just given back is where the next search begins, unless tags go round or it is beyond the depth.
@@ -236,7 +264,7 @@ impl TagMap {
         for w in 0..self.word_count() {
             self.clear_freed(w);
         }
-        self.depth = depth;
+        (self.depth, self.full) = (depth, FullWords::NONE);
         let count = self.word_count().max(self.words.len());
         self.words.resize(count, TagWord::default());
         self.know_usable();
@@ -402,5 +430,75 @@ mod tests {
         assert_eq!(map.take_many(3), [0, 1, 2]);
         assert_eq!(map.take_many(3), [4, 5, 6], "the first word has one free bit left");
         assert!(map.take_many(5).is_empty(), "no word has this many");
+    }
+
+    /// The same tags as by a search that knows nothing of the ones before.
+    #[test]
+    fn what_is_remembered_of_full_words_changes_no_tag() {
+        let mut state = 1_u64;
+        let mut below = |limit: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as u32 % limit
+        };
+        for (order, depth) in [(TagOrder::Lowest, 700), (TagOrder::RoundRobin, 700), (TagOrder::Lowest, 31)] {
+            let mut known = map(order, depth);
+            let mut anew = known.clone();
+            let mut taken = Vec::new();
+            for _ in 0..40_000 {
+                let search = match below(4) {
+                    0 => SearchDepth::All,
+                    1 => SearchDepth::PerWord(1 + below(3)),
+                    _ => SearchDepth::OfAll(depth / 8),
+                };
+                match below(20) {
+                    0 => {
+                        let depth = depth - depth / 3 * below(2);
+                        known.resize(depth);
+                        anew.resize(depth);
+                    }
+                    1..9 if !taken.is_empty() => {
+                        let tag = taken.swap_remove(below(taken.len() as u32) as usize);
+                        let (cleared, hinted) = (below(2) == 0, below(2) == 0);
+                        for map in [&mut known, &mut anew] {
+                            if cleared {
+                                map.give_back_cleared(tag)
+                            } else {
+                                map.give_back(tag)
+                            }
+                            if hinted {
+                                map.hint_at(tag);
+                            }
+                        }
+                    }
+                    9 => {
+                        let (many, same) = (known.take_many(3), anew.take_many(3));
+                        assert_eq!(many, same);
+                        taken.extend(many);
+                    }
+                    _ => {
+                        anew.full = FullWords::NONE;
+                        let tag = known.take(search);
+                        assert_eq!(tag, anew.take(search), "{order:?} {search:?}");
+                        taken.extend(tag);
+                    }
+                };
+                assert_eq!(known.hint(), anew.hint());
+            }
+        }
+    }
+
+    /// BFQ's share of a large map is shallow, and its first words are full soon.
+    #[test]
+    fn a_map_that_fills_is_looked_through_once() {
+        let mut map = map(TagOrder::Lowest, 1 << 16);
+        let (mut tags, mut looked_at) = (0, 0);
+        loop {
+            let (tag, words) = map.scan(SearchDepth::OfAll(1 << 15));
+            looked_at += words;
+            let Some(_) = tag else { break };
+            tags += 1;
+        }
+        assert_eq!(tags, 1 << 15);
+        assert!(looked_at <= tags + 2 * map.word_count() as u32, "{looked_at} words for {tags} tags");
     }
 }
