@@ -166,6 +166,10 @@ impl<S: Source> Source for Buffered<S> {
         self.process.is_finished()
     }
 
+    fn awaits_exits(&self) -> bool {
+        self.process.awaits_exits()
+    }
+
     fn takes_completions(&self) -> bool {
         self.process.takes_completions()
     }

@@ -553,6 +553,10 @@ impl Source for Process {
         self.phase == Phase::Finished
     }
 
+    fn awaits_exits(&self) -> bool {
+        matches!(self.phase, Phase::Behind(_))
+    }
+
     fn submitter(&self) -> SubmitterId {
         self.script.submitter
     }

@@ -137,6 +137,10 @@ impl Source for Replayer {
         self.finished
     }
 
+    fn awaits_exits(&self) -> bool {
+        false
+    }
+
     fn submitter(&self) -> SubmitterId {
         self.submitter
     }

@@ -114,12 +114,14 @@ fn a_stonewall_needs_every_job_above_and_no_other() {
     let text = "[global]\ndirect=1\nsize=4k\n[a]\n[b]\n[c]\nstonewall\n[d]\n";
     let mut sources = plan(text).sources(1);
     let (a, b, d) = (sources[0].submitter(), sources[1].submitter(), sources[3].submitter());
+    assert_eq!(sources.iter().map(|source| source.awaits_exits()).collect::<Vec<_>>(), [false, false, true, true]);
     let c = &mut sources[2];
     c.delivered(at_ms(1), Delivered::Exited(a));
     c.delivered(at_ms(2), Delivered::Exited(d));
     assert_eq!(c.next(), None);
     c.delivered(at_ms(3), Delivered::Exited(b));
     assert_eq!(c.next(), Some(at_ms(3)));
+    assert!(!c.awaits_exits(), "it begins, whoever exits now");
 }
 
 #[test]
