@@ -47,20 +47,24 @@ pub struct TagMap {
     /// Those in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
     hint: u32,
-    full: FullWords,
+    /// Of each kind of search that was made lately: BFQ has one for reads, one for writes, and others while it raises.
+    full: [FullWords; 4],
+    /// How often tags were given back, or their number changed.
+    changes: u64,
 }
 
-/// Words that the last search found without a tag for it. They stay so until one is given back, and the same search
-/// from the same place goes on behind them: a map of many words would be looked through for each tag that is taken.
+/// Words that a search found without a tag for it. They stay so until one is given back, and the same search from the
+/// same place goes on behind them: a map of many words would be looked through for each tag that is taken.
 #[derive(Clone, Copy, Debug)]
 struct FullWords {
+    changes: u64,
     hint: u32,
     search: SearchDepth,
     count: u32,
 }
 
 impl FullWords {
-    const NONE: FullWords = FullWords { hint: 0, search: SearchDepth::All, count: 0 };
+    const NONE: FullWords = FullWords { changes: u64::MAX, hint: 0, search: SearchDepth::All, count: 0 };
 }
 
 impl TagMap {
@@ -70,8 +74,15 @@ impl TagMap {
     /// If that is none.
     pub fn new(order: TagOrder, depth: u32) -> TagMap {
         assert!(depth > 0, "a map of no tags");
-        let mut map =
-            TagMap { order, depth, shift: word_shift(depth), words: Vec::new(), hint: 0, full: FullWords::NONE };
+        let mut map = TagMap {
+            order,
+            depth,
+            shift: word_shift(depth),
+            words: Vec::new(),
+            hint: 0,
+            full: [FullWords::NONE; 4],
+            changes: 0,
+        };
         map.words.resize(map.word_count(), TagWord::default());
         map.know_usable();
         map
@@ -160,8 +171,11 @@ impl TagMap {
     fn scan(&mut self, search: SearchDepth) -> (Option<u32>, u32) {
         let hint = self.valid_hint();
         let count = self.word_count() as u32;
-        let is_known = self.full.hint == hint && self.full.search == search;
-        let skipped = if is_known { self.full.count } else { 0 };
+        let changes = self.changes;
+        let place = self.place_of(search);
+        let known = self.full[place];
+        let is_known = known.changes == changes && known.hint == hint && known.search == search;
+        let skipped = if is_known { known.count } else { 0 };
         let mut w = (hint >> self.shift) + skipped;
         let wraps = search != SearchDepth::All;
         let at_bit = skipped == 0 && (wraps || self.order == TagOrder::RoundRobin);
@@ -173,7 +187,7 @@ impl TagMap {
             let usable = if is_whole { of_full.usable(w as usize) } else { self.usable(w as usize, search) };
             if let Some(bit) = self.take_of_word(w as usize, usable, from, wraps) {
                 let tag = (w << self.shift) + bit;
-                self.full = FullWords { hint, search, count: full };
+                self.full[place] = FullWords { changes, hint, search, count: full };
                 self.move_hint(tag);
                 return (Some(tag), full - skipped + 1);
             }
@@ -182,6 +196,13 @@ impl TagMap {
         }
         self.hint = 0;
         (None, count - skipped)
+    }
+
+    /// Where it is remembered what this kind of search found full, or where that may be.
+    fn place_of(&self, search: SearchDepth) -> usize {
+        let same = self.full.iter().position(|full| full.search == search);
+        let stale = || self.full.iter().position(|full| full.changes != self.changes);
+        same.or_else(stale).unwrap_or(0)
     }
 
     /// What [`TagMap::usable`] says of words with all their bits, divided once and not for each.
@@ -232,7 +253,7 @@ impl TagMap {
         let word = &mut self.words[w];
         assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
         word.freed |= bit;
-        self.full.count = 0;
+        self.changes += 1;
     }
 
     /// One of several given back at a time: it is free at once.
@@ -244,7 +265,7 @@ impl TagMap {
         let word = &mut self.words[w];
         assert!(word.taken & !word.freed & bit != 0, "tag {tag} is given back but was not taken");
         word.taken &= !bit;
-        self.full.count = 0;
+        self.changes += 1;
     }
 
     /// The tag just given back is where the next search begins, unless tags go round or it is beyond the depth.
@@ -264,7 +285,7 @@ impl TagMap {
         for w in 0..self.word_count() {
             self.clear_freed(w);
         }
-        (self.depth, self.full) = (depth, FullWords::NONE);
+        (self.depth, self.changes) = (depth, self.changes + 1);
         let count = self.word_count().max(self.words.len());
         self.words.resize(count, TagWord::default());
         self.know_usable();
@@ -476,7 +497,7 @@ mod tests {
                         taken.extend(many);
                     }
                     _ => {
-                        anew.full = FullWords::NONE;
+                        anew.changes += 1;
                         let tag = known.take(search);
                         assert_eq!(tag, anew.take(search), "{order:?} {search:?}");
                         taken.extend(tag);
@@ -493,12 +514,14 @@ mod tests {
         let mut map = map(TagOrder::Lowest, 1 << 16);
         let (mut tags, mut looked_at) = (0, 0);
         loop {
-            let (tag, words) = map.scan(SearchDepth::OfAll(1 << 15));
+            // Two kinds of search in turn, until one finds no more.
+            let limit = if tags < 1 << 14 && tags % 2 == 0 { 1 << 14 } else { 1 << 15 };
+            let (tag, words) = map.scan(SearchDepth::OfAll(limit));
             looked_at += words;
             let Some(_) = tag else { break };
             tags += 1;
         }
         assert_eq!(tags, 1 << 15);
-        assert!(looked_at <= tags + 2 * map.word_count() as u32, "{looked_at} words for {tags} tags");
+        assert!(looked_at <= tags + 4 * map.word_count() as u32, "{looked_at} words for {tags} tags");
     }
 }
