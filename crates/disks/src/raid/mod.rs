@@ -2,8 +2,9 @@
 //!
 //! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
 //! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
-//! and the commands that wait for it. This file cuts commands, sends the pieces, lets the member go on that is first to,
-//! and puts the ends together; [`batch`] does that for pages of the stripe cache and for windows of the rebuild.
+//! and the commands that wait for it. This file cuts commands, sends the pieces, lets the member go on that is the
+//! first to, and puts the ends together; [`batch`] does that for pages of the stripe cache and for windows of the
+//! rebuild.
 //!
 //! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
 //! A discard goes to members without parity, and is ignored with it. Members that have failed get nothing: mirrors are
