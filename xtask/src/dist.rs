@@ -10,11 +10,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::test::packages;
 use crate::{Verdict, shell};
 
 /// Where Rust's standard library for it is linked statically.
 const TRIPLE: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
+/// Compiles the libraries written in C, with the headers that fit: of Debian's musl-tools.
+const C_COMPILER: &str = "musl-gcc";
 /// The profile in the workspace's manifest.
 const PROFILE: &str = "dist";
 /// Shells, and the file name under which each looks for a program's completions.
@@ -70,10 +73,7 @@ pub fn run(missing: Missing) -> Result<Verdict> {
 pub fn make(missing: Missing) -> Result<Made> {
     prepared(missing)?;
     let mut build = shell::cargo(&["build", "--profile", PROFILE, "--target", TRIPLE, "--package", "blksched-cli"]);
-    if shell::find_program("musl-gcc").is_some() {
-        // For the libraries written in C: the headers that fit.
-        build.env(format!("CC_{}", TRIPLE.replace('-', "_")), "musl-gcc");
-    }
+    build.env(format!("CC_{}", TRIPLE.replace('-', "_")), C_COMPILER);
     shell::attached(build)?;
     let program = shell::target().join(TRIPLE).join(PROFILE).join("blksched");
     is_static(&program)?;
@@ -84,7 +84,7 @@ pub fn make(missing: Missing) -> Result<Made> {
     Ok(Made { staged, archive, package })
 }
 
-/// The standard library for the target, and `cargo deb`.
+/// Rust's standard library for the target, a C compiler for it, and `cargo deb`, of which only the last may be missing.
 fn prepared(missing: Missing) -> Result<()> {
     let sysroot = shell::capture(shell::command("rustc", &["--print", "sysroot"]))?;
     let library = Path::new(sysroot.output.trim()).join("lib/rustlib").join(TRIPLE);
@@ -93,6 +93,12 @@ fn prepared(missing: Missing) -> Result<()> {
             bail!("Rust's library for {TRIPLE} is not installed: `rustup target add {TRIPLE}`, or --install");
         }
         shell::attached(shell::command("rustup", &["target", "add", TRIPLE]))?;
+    }
+    if shell::find_program(C_COMPILER).is_none() {
+        if missing == Missing::Say {
+            bail!("no {C_COMPILER} here, which the libraries in C need: `apt-get install musl-tools`, or --install");
+        }
+        packages::get(&["musl-tools"])?;
     }
     if missing == Missing::Install && !has_cargo_deb() {
         shell::attached(shell::cargo(&["install", "cargo-deb", "--locked"]))?;

@@ -152,7 +152,7 @@ enum Verb {
     },
     /// Build what a person downloads: a static program with man pages and completions, as an archive and as a .deb
     Dist {
-        /// First get what is missing: Rust's library for musl, and cargo-deb
+        /// First get what is missing: Rust's library for musl, musl-tools (Debian), and cargo-deb
         #[arg(long)]
         install: bool,
     },

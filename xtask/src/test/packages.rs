@@ -296,12 +296,20 @@ fn install_components() -> Result<Vec<&'static str>> {
     Ok(missing)
 }
 
-fn install_packages(missing: &[&str]) -> Result<()> {
+/// Install these Debian packages.
+///
+/// # Errors
+/// If we may not, or apt-get fails; its output is in the error.
+pub fn get(names: &[&str]) -> Result<()> {
     succeed(as_root(&["apt-get", "update"])?)?;
     // Small images leave documentation out, and fio's examples are some; a package may be there without its files.
     let examples = "Dpkg::Options::=--path-include=/usr/share/doc/*/examples/*";
     let get = ["apt-get", "install", "--yes", "--no-install-recommends", "--reinstall", "--option", examples];
-    succeed(as_root(&[&get[..], missing].concat())?)?;
+    succeed(as_root(&[&get[..], names].concat())?)
+}
+
+fn install_packages(missing: &[&str]) -> Result<()> {
+    get(missing)?;
     let still = PACKAGES.iter().find(|package| missing.contains(&package.name) && !package.is_here());
     still.map_or(Ok(()), |package| Err(anyhow!("{} is installed, yet {:?} is not there", package.name, package.shows)))
 }

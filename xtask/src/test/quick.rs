@@ -1,5 +1,5 @@
 //! `test --quick`: a look while one works. Format, style, and the unit tests of the crates that the uncommitted change
-//! touches; all crates' if nothing is changed, or more than crates.
+//! touches, or the last commit where nothing is changed; of all crates where the workspace's own manifest is.
 
 use std::collections::BTreeSet;
 
@@ -27,26 +27,36 @@ pub fn run() -> Result<Verdict> {
     report.step("tidy", || super::safely(super::tidied));
     let crates = touched();
     let mut ran = libtest::Run::default();
-    report.step("unit tests", || match (super::tests(&selection(&crates), &mut ran), &crates) {
-        (Outcome::Passed(note), Crates::These(names)) => {
-            Outcome::Passed(format!("{note}; of {}", names.iter().cloned().collect::<Vec<_>>().join(", ")))
-        }
-        (outcome, _) => outcome,
-    });
+    report.step("unit tests", || tests(&crates, &mut ran));
     report.skipped_tests(ran.skipped);
     println!("\n{}", report.summary());
     Ok(Verdict::when(report.is_good()))
 }
 
-/// What git says of the working tree; all crates where it says nothing.
+fn tests(crates: &Crates, ran: &mut libtest::Run) -> Outcome {
+    if *crates == Crates::These(BTreeSet::new()) {
+        return Outcome::Passed("no crate is touched, so none is tested".to_owned());
+    }
+    match (super::tests(&selection(crates), ran), crates) {
+        (Outcome::Passed(note), Crates::These(names)) => {
+            Outcome::Passed(format!("{note}; of {}", names.iter().cloned().collect::<Vec<_>>().join(", ")))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+/// What git says of the working tree, or of the last commit if nothing is changed; all crates where it says nothing.
 fn touched() -> Crates {
     let ask = |arguments: &[&str]| shell::capture(shell::command("git", arguments)).ok().filter(|said| said.good);
     let changed = ask(&["diff", "--name-only", "HEAD"]);
     let added = ask(&["ls-files", "--others", "--exclude-standard"]);
-    match changed.zip(added) {
-        Some((changed, added)) => of_paths(changed.output.lines().chain(added.output.lines())),
-        None => Crates::All,
+    let Some((changed, added)) = changed.zip(added) else { return Crates::All };
+    let uncommitted = changed.output + &added.output;
+    if !uncommitted.trim().is_empty() {
+        return of_paths(uncommitted.lines());
     }
+    // The first commit of all has no parent, and a shallow clone may not have it.
+    ask(&["diff", "--name-only", "HEAD^", "HEAD"]).map_or(Crates::All, |last| of_paths(last.output.lines()))
 }
 
 /// The packages that these files belong to. Documents, experiments and recordings have no unit tests.
@@ -63,7 +73,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
             _ => {}
         }
     }
-    if names.is_empty() { Crates::All } else { Crates::These(names) }
+    Crates::These(names)
 }
 
 /// As cargo wants it said. `xtask` is a program, and has no library to test.
@@ -92,9 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_tested_if_it_is_unclear_where_a_change_is() {
-        assert_eq!(said(&[]), "--workspace --lib");
-        assert_eq!(said(&["README.md"]), "--workspace --lib");
+    fn everything_is_tested_if_what_all_are_built_with_changes() {
         assert_eq!(said(&["crates/disks/src/lib.rs", "Cargo.lock"]), "--workspace --lib");
+    }
+
+    #[test]
+    fn a_change_of_documents_alone_tests_no_crate() {
+        let none = of_paths(["README.md", "docs/disks.md"].into_iter());
+        let outcome = tests(&none, &mut libtest::Run::default());
+        assert!(matches!(&outcome, Outcome::Passed(note) if note.contains("none is tested")));
     }
 }
