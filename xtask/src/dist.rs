@@ -4,6 +4,9 @@
 //! Everything is staged in `target/dist/NAME` first, and both are made from there: the archive by tar, the package by
 //! `cargo deb`, whose list of files stands in `crates/cli/Cargo.toml`. Times and owners in the archive are fixed, so
 //! that the same commit gives the same bytes.
+//!
+//! With a profile (`--pgo`) the program is built twice: the first build counts what it does in [`TRAINING`], and the
+//! second is laid out by these counts. Counts differ a little from run to run, and so does the program then.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +36,28 @@ const BESIDE: &[&str] = &[
     "docs/grafana.json",
 ];
 
+/// What the counting program is run with for a profile: what people ask of it most, on a disk that turns and on flash,
+/// each scheduler once.
+const TRAINING: &[&[&str]] = &[
+    &["list"],
+    &["compare", "--seeds", "2"],
+    &["compare", "mixed-nvme", "--disk", "nvme-ssd", "--seeds", "1"],
+    &["compare", "pg-oltp", "--disk", "sata-ssd", "--seeds", "1"],
+    &["compare", "backup", "--disk", "raid5:4xhdd-7200", "--seeds", "1"],
+    &["explain", "fairness", "--elevator", "cfq"],
+    &["experiment", "horror"],
+    &["trace", "info", "testdata/traces/mq-deadline.blktrace.0", "testdata/traces/mq-deadline.blktrace.1"],
+];
+
+/// By what the compiler decides what is often done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guide {
+    /// By its own estimates.
+    Estimates,
+    /// By what was counted in [`TRAINING`].
+    Profile,
+}
+
 /// What to do about parts of the toolchain that are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
@@ -56,8 +81,8 @@ pub struct Made {
 ///
 /// # Errors
 /// If the toolchain lacks a part, or a step fails.
-pub fn run(missing: Missing) -> Result<Verdict> {
-    let made = make(missing)?;
+pub fn run(missing: Missing, guide: Guide) -> Result<Verdict> {
+    let made = make(missing, guide)?;
     println!("{} (packed: {})", made.staged.display(), made.archive.display());
     match made.package {
         Some(package) => println!("{}", package.display()),
@@ -70,18 +95,65 @@ pub fn run(missing: Missing) -> Result<Verdict> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn make(missing: Missing) -> Result<Made> {
+pub fn make(missing: Missing, guide: Guide) -> Result<Made> {
     prepared(missing)?;
-    let mut build = shell::cargo(&["build", "--profile", PROFILE, "--target", TRIPLE, "--package", "blksched-cli"]);
-    build.env(format!("CC_{}", TRIPLE.replace('-', "_")), C_COMPILER);
-    shell::attached(build)?;
-    let program = shell::target().join(TRIPLE).join(PROFILE).join("blksched");
+    let program = match guide {
+        Guide::Estimates => built("")?,
+        Guide::Profile => built(&format!("-Cprofile-use={}", profile(missing)?.display()))?,
+    };
     is_static(&program)?;
     let name = format!("blksched-{}-{TRIPLE}", env!("CARGO_PKG_VERSION"));
     let staged = stage(&program, &name)?;
     let archive = archived(&staged, &name)?;
     let package = packaged(&staged)?;
     Ok(Made { staged, archive, package })
+}
+
+/// The program, compiled with these flags of rustc's.
+fn built(flags: &str) -> Result<PathBuf> {
+    let mut build = shell::cargo(&["build", "--profile", PROFILE, "--target", TRIPLE, "--package", "blksched-cli"]);
+    build.env(format!("CC_{}", TRIPLE.replace('-', "_")), C_COMPILER);
+    if !flags.is_empty() {
+        build.env("RUSTFLAGS", flags);
+    }
+    shell::attached(build)?;
+    Ok(shell::target().join(TRIPLE).join(PROFILE).join("blksched"))
+}
+
+/// What a program that counts did in [`TRAINING`].
+fn profile(missing: Missing) -> Result<PathBuf> {
+    let merger = merger(missing)?;
+    let folder = shell::target().join("dist/profile");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    let program = built(&format!("-Cprofile-generate={}", folder.display()))?;
+    for words in TRAINING {
+        println!("counting what `blksched {}` does", words.join(" "));
+        let mut counted = shell::command(&program, words);
+        // Threads would count over each other, and wait for each other's counters.
+        counted.env("RAYON_NUM_THREADS", "1");
+        succeeded(shell::capture(counted)?, &words.join(" "))?;
+    }
+    let profile = folder.join("merged.profdata");
+    let mut merge = shell::command(merger, &["merge", "--output"]);
+    merge.arg(&profile).arg(&folder);
+    succeeded(shell::capture(merge)?, "merging the counts")?;
+    Ok(profile)
+}
+
+/// `llvm-profdata` of rustup's component `llvm-tools`, which fits the compiler.
+fn merger(missing: Missing) -> Result<PathBuf> {
+    let folder = shell::capture(shell::command("rustc", &["--print", "target-libdir"]))?.output;
+    let program = Path::new(folder.trim()).with_file_name("bin").join("llvm-profdata");
+    if !program.is_file() {
+        if missing == Missing::Say {
+            bail!("no llvm-profdata here, which --pgo needs: `rustup component add llvm-tools`, or --install");
+        }
+        shell::attached(shell::command("rustup", &["component", "add", "llvm-tools"]))?;
+    }
+    Ok(program)
 }
 
 /// Rust's standard library for the target, a C compiler for it, and `cargo deb`, of which only the last may be missing.
@@ -229,7 +301,7 @@ mod tests {
     #[test]
     #[ignore = "slow: builds the program with whole-program optimisation, twice its usual time"]
     fn what_is_handed_out_runs_by_itself() {
-        let made = make(Missing::Say).expect("an archive");
+        let made = make(Missing::Say, Guide::Estimates).expect("an archive");
         let outside = std::env::temp_dir().join(format!("blksched-dist-{}", std::process::id()));
         fs::create_dir_all(&outside).unwrap();
         let mut tar = shell::command("tar", &["--extract", "--gzip", "--file"]);

@@ -152,9 +152,12 @@ enum Verb {
     },
     /// Build what a person downloads: a static program with man pages and completions, as an archive and as a .deb
     Dist {
-        /// First get what is missing: Rust's library for musl, musl-tools (Debian), and cargo-deb
+        /// First get what is missing: Rust's library for musl, musl-tools (Debian), cargo-deb, and llvm-tools (--pgo)
         #[arg(long)]
         install: bool,
+        /// Build twice: lay the program out by what a first build counted in runs of the usual commands
+        #[arg(long)]
+        pgo: bool,
     },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
@@ -200,7 +203,10 @@ fn main() -> ExitCode {
             let what = if everywhere { python::Wheel::Everywhere } else { python::Wheel::Here };
             python::wheel(what).map(|()| Verdict::Good)
         }
-        Verb::Dist { install } => dist::run(if install { dist::Missing::Install } else { dist::Missing::Say }),
+        Verb::Dist { install, pgo } => dist::run(
+            if install { dist::Missing::Install } else { dist::Missing::Say },
+            if pgo { dist::Guide::Profile } else { dist::Guide::Estimates },
+        ),
         Verb::Audit => audit::run(),
         Verb::Interface { revision } => interface::run(revision.as_deref()),
     };

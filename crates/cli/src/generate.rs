@@ -66,23 +66,26 @@ fn with_names(command: Command) -> Command {
     })
 }
 
-/// One page for the command and one per verb. Each is written beside its place and moved there when it is whole.
+/// One page for the command and one per verb, and per verb of a verb. Each is written beside its place and moved there
+/// when it is whole.
 pub(crate) fn man_pages(directory: &Path) -> Result<(), Failure> {
     let at = |error: std::io::Error| Failure::Outside(format!("{}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(at)?;
     let mut command = Arguments::command();
     command.build();
-    let verbs: Vec<_> = command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect();
-    for page in std::iter::once(command).chain(verbs) {
-        let name = match page.get_display_name() {
-            Some(name) => name.to_owned(),
-            None => page.get_name().to_owned(),
-        };
+    for page in with_verbs(&command) {
+        let name = page.get_display_name().unwrap_or_else(|| page.get_name()).to_owned();
         let mut text = Vec::new();
-        clap_mangen::Man::new(page).render(&mut text).map_err(at)?;
+        clap_mangen::Man::new(page.clone()).render(&mut text).map_err(at)?;
         let path = directory.join(format!("{name}.1"));
         let partial = directory.join(format!(".{name}.1.partial"));
         fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path)).map_err(at)?;
     }
     Ok(())
+}
+
+/// That command, its verbs, theirs, and so on.
+fn with_verbs(command: &Command) -> Vec<&Command> {
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+    std::iter::once(command).chain(verbs.flat_map(with_verbs)).collect()
 }

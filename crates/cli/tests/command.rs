@@ -757,7 +757,11 @@ fn completions_and_man_pages_are_generated() {
     done(&["man", directory.to_str().expect("UTF-8")]);
     let pages: Vec<String> =
         std::fs::read_dir(&directory).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(pages.contains(&"blksched.1".to_owned()) && pages.iter().any(|page| page.contains("compare")), "{pages:?}");
+    for page in ["blksched.1", "blksched-compare.1", "blksched-disk-measure.1", "blksched-trace-info.1"] {
+        assert!(pages.iter().any(|name| name == page), "{page} is not among {pages:?}");
+    }
+    let measure = std::fs::read_to_string(directory.join("blksched-disk-measure.1")).unwrap();
+    assert!(measure.contains("blksched disk measure"), "{measure}");
     std::fs::remove_dir_all(directory).unwrap();
 }
 
