@@ -30,6 +30,8 @@ pub(super) struct WriteCache {
     serial: u64,
     /// Nothing has been dirty since before that.
     clean_before: Instant,
+    /// Something has been dirty since just then.
+    oldest_is_known: bool,
     /// Scratch.
     targets: Targets,
     /// Scratch.
@@ -49,6 +51,7 @@ impl WriteCache {
             promised: 0,
             serial: 0,
             clean_before: Instant::ZERO,
+            oldest_is_known: false,
             targets,
             costs,
         }
@@ -121,6 +124,7 @@ impl WriteCache {
         let mut index = self.extents.first_beyond(start);
         while index < self.extents.len() && self.extents.get(index).start < end {
             let old = self.extents.remove(index);
+            self.is_gone(&old);
             self.used_sectors -= old.end().min(end) - old.start.max(start);
             if old.start < start {
                 self.extents.insert(Extent { sectors: start - old.start, ..old });
@@ -133,14 +137,23 @@ impl WriteCache {
         }
     }
 
-    /// Has something been dirty for `limit`? Looks only when that can be.
+    /// Has something been dirty for `limit`? Looks through all only when that can be and it is not known what is oldest:
+    /// a drive that is asked for every command may be overdue for long.
     pub(super) fn is_overdue(&mut self, at: Instant, limit: Span) -> bool {
         if at.since(self.clean_before) < limit {
             return false;
         }
-        let oldest = self.extents.range(0..self.extents.len()).map(|extent| extent.since).min();
-        self.clean_before = oldest.unwrap_or(at);
+        if !self.oldest_is_known {
+            let oldest = self.extents.range(0..self.extents.len()).map(|extent| extent.since).min();
+            self.clean_before = oldest.unwrap_or(at);
+            self.oldest_is_known = oldest.is_some();
+        }
         at.since(self.clean_before) >= limit
+    }
+
+    /// An extent, or a part of one, is not dirty any more.
+    fn is_gone(&mut self, old: &Extent) {
+        self.oldest_is_known &= old.since > self.clean_before;
     }
 
     /// Which extent to drain next at `at`.
@@ -174,6 +187,7 @@ impl WriteCache {
     /// Takes the next piece of an extent out, to be written.
     pub(super) fn take(&mut self, at: Instant, index: usize, mechanism: &Mechanism) -> Extent {
         let extent = *self.extents.get(index);
+        self.is_gone(&extent);
         if extent.sectors <= self.spec.chunk_sectors {
             return self.extents.remove(index);
         }

@@ -4,6 +4,11 @@
 //! of none: pages being read, dirty or being written stay, and readahead and the dirty limits bound them.
 //! **Origin** Linux keeps two lists, so that one pass over a large file does not push out what is used often. One list
 //! is enough for what is asked here: does the job fit into memory?
+//!
+//! As in the kernel's XArray, neighbouring pages lie in one node: whoever goes through a file looks one node up for
+//! several pages, and finds them side by side. In the kernel: `address_space`, `i_pages`, `xa_node`.
+
+use core::cell::Cell;
 
 use rustc_hash::FxHashMap; // tidy: never iterated
 
@@ -27,58 +32,117 @@ pub(super) enum PageState {
     Redirtied(TransferId),
 }
 
+/// Why a process that wants to read a page does not have it at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotRead {
+    /// It is not in memory.
+    Missing,
+    /// Readahead's marker was on it, and is taken from it: to be looked at again.
+    Marker,
+    /// It is on its way.
+    UnderWay(TransferId),
+}
+
+/// Pages of a node. More of them cost a job that reads at random memory, fewer cost one that reads in order look-ups.
+const NODE: u64 = 8;
+
+/// A page's place: its node's, times [`NODE`], plus which of the node's it is.
+type Place = u32;
+
+/// No page: an end of the list.
+const NOWHERE: Place = Place::MAX;
+
 #[derive(Clone, Copy, Debug)]
 struct CachedPage {
-    page: u64,
-    state: PageState,
+    /// None: it is not in memory.
+    state: Option<PageState>,
     /// Readahead's marker.
     marked: bool,
     /// Neighbours in the list of clean pages: used later, used earlier.
-    later: Option<u32>,
-    earlier: Option<u32>,
+    later: Place,
+    earlier: Place,
+}
+
+const ABSENT: CachedPage = CachedPage { state: None, marked: false, later: NOWHERE, earlier: NOWHERE };
+
+/// [`NODE`] neighbouring pages, of which at least one is in memory while the node is in use.
+#[derive(Clone, Copy, Debug)]
+struct CacheNode {
+    /// Which pages: the first one's number, divided by [`NODE`].
+    number: u64,
+    /// How many of them are in memory.
+    held: u32,
+    pages: [CachedPage; NODE as usize],
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
+    /// A node's place in `nodes` by its number.
     places: FxHashMap<u64, u32>,
-    entries: Vec<CachedPage>,
+    nodes: Vec<CacheNode>,
     free: Vec<u32>,
+    /// The node looked up last, and its place.
+    last: Cell<Option<(u64, u32)>>,
+    held: usize,
     most: usize,
-    newest: Option<u32>,
-    oldest: Option<u32>,
+    newest: Place,
+    oldest: Place,
 }
 
 impl Cache {
     pub fn new(most: u64) -> Cache {
-        let most = most as usize;
-        Cache { places: FxHashMap::default(), entries: Vec::new(), free: Vec::new(), most, newest: None, oldest: None }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    pub fn get(&self, page: u64) -> Option<PageState> {
-        self.places.get(&page).map(|&at| self.entries[at as usize].state)
-    }
-
-    /// The page is used: of the clean ones it is now the newest.
-    pub fn touch(&mut self, page: u64) {
-        let Some(&at) = self.places.get(&page) else { return };
-        if self.entries[at as usize].state == PageState::Clean && self.newest != Some(at) {
-            self.unlink(at);
-            self.link(at);
+        Cache {
+            places: FxHashMap::default(),
+            nodes: Vec::new(),
+            free: Vec::new(),
+            last: Cell::new(None),
+            held: 0,
+            most: most as usize,
+            newest: NOWHERE,
+            oldest: NOWHERE,
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.held == 0
+    }
+
+    #[inline]
+    pub fn get(&self, page: u64) -> Option<PageState> {
+        self.place(page).and_then(|at| self.page(at).state)
+    }
+
+    /// A process wants to read it. A page that it gets is used: of the clean ones it is now the newest.
+    #[inline]
+    pub fn read(&mut self, page: u64) -> Result<(), NotRead> {
+        let at = self.place(page).ok_or(NotRead::Missing)?;
+        let CachedPage { state, marked, .. } = self.page_mut(at);
+        if core::mem::take(marked) {
+            return Err(NotRead::Marker);
+        }
+        match state.ok_or(NotRead::Missing)? {
+            PageState::Reading(transfer) => return Err(NotRead::UnderWay(transfer)),
+            PageState::Clean if self.newest != at => {
+                self.unlink(at);
+                self.link(at);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What is going on with all of these from now on, as by [`Cache::set`].
+    pub fn set_all(&mut self, pages: Pages, state: PageState) {
+        pages.for_each(|page| self.set(page, state));
+    }
+
     /// What is going on with it from now on. A page that was not in memory gets a place.
+    #[inline(always)]
     pub fn set(&mut self, page: u64, state: PageState) {
-        let at = match self.places.get(&page) {
-            Some(&at) => at,
-            None => self.make(page, state),
-        };
-        let was = core::mem::replace(&mut self.entries[at as usize].state, state);
-        match (was == PageState::Clean, state == PageState::Clean) {
+        let known = self.place(page).filter(|&at| self.page(at).state.is_some());
+        let at = known.unwrap_or_else(|| self.make(page));
+        let was = self.page_mut(at).state.replace(state);
+        match (was == Some(PageState::Clean), state == PageState::Clean) {
             (true, false) => self.unlink(at),
             (false, true) => self.link(at),
             _ => {}
@@ -87,35 +151,28 @@ impl Cache {
 
     /// A process that reads this page has the next window read.
     pub fn mark(&mut self, page: u64) {
-        if let Some(&at) = self.places.get(&page) {
-            self.entries[at as usize].marked = true;
+        if let Some(at) = self.place(page) {
+            let page = self.page_mut(at);
+            page.marked = page.state.is_some();
         }
-    }
-
-    /// Was it marked? Once.
-    pub fn take_mark(&mut self, page: u64) -> bool {
-        let place = self.places.get(&page).copied();
-        place.is_some_and(|at| core::mem::take(&mut self.entries[at as usize].marked))
     }
 
     /// It is not in memory any more.
     pub fn forget(&mut self, page: u64) {
-        let Some(at) = self.places.remove(&page) else { return };
-        if self.entries[at as usize].state == PageState::Clean {
-            self.unlink(at);
+        if let Some(at) = self.place(page) {
+            self.forget_at(at);
         }
-        self.free.push(at);
     }
 
     /// The clean ones of these leave memory.
     pub fn drop_clean(&mut self, pages: &Pages) {
         // Whichever is less: the pages that were named, or those that there are.
-        if pages.end.saturating_sub(pages.start) as usize <= self.entries.len() {
+        if pages.end.saturating_sub(pages.start) as usize <= self.nodes.len() * NODE as usize {
             pages.clone().for_each(|page| self.drop_if_clean(page));
             return;
         }
-        let there = |entry: &CachedPage| pages.contains(&entry.page).then_some(entry.page);
-        let named: Vec<u64> = self.entries.iter().filter_map(there).collect();
+        let there = (0..self.nodes.len() as Place * NODE as Place).filter(|&at| pages.contains(&self.number(at)));
+        let named: Vec<u64> = there.map(|at| self.number(at)).collect();
         named.into_iter().for_each(|page| self.drop_if_clean(page));
     }
 
@@ -125,55 +182,109 @@ impl Cache {
         }
     }
 
-    /// A place for it; in the list if it is clean.
-    fn make(&mut self, page: u64, state: PageState) -> u32 {
-        if self.places.len() >= self.most
-            && let Some(oldest) = self.oldest
-        {
-            self.forget(self.entries[oldest as usize].page);
-        }
-        let entry = CachedPage { page, state, marked: false, later: None, earlier: None };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.entries[at as usize] = entry;
-                at
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
+    /// Where the page has its place, if its node has one; it may not be in memory for all that.
+    #[inline]
+    fn place(&self, page: u64) -> Option<Place> {
+        let number = page / NODE;
+        let node = match self.last.get() {
+            Some((last, node)) if last == number => node,
+            _ => {
+                let node = *self.places.get(&number)?;
+                self.last.set(Some((number, node)));
+                node
             }
         };
-        self.places.insert(page, at);
+        Some(node * NODE as Place + (page % NODE) as Place)
+    }
+
+    #[inline]
+    fn page(&self, at: Place) -> &CachedPage {
+        &self.nodes[(at / NODE as Place) as usize].pages[(at % NODE as Place) as usize]
+    }
+
+    #[inline]
+    fn page_mut(&mut self, at: Place) -> &mut CachedPage {
+        &mut self.nodes[(at / NODE as Place) as usize].pages[(at % NODE as Place) as usize]
+    }
+
+    /// The number of the page that has this place.
+    fn number(&self, at: Place) -> u64 {
+        self.nodes[(at / NODE as Place) as usize].number * NODE + u64::from(at) % NODE
+    }
+
+    fn forget_at(&mut self, at: Place) {
+        let Some(state) = self.page(at).state else { return };
         if state == PageState::Clean {
-            self.link(at);
+            self.unlink(at);
         }
+        *self.page_mut(at) = ABSENT;
+        self.held -= 1;
+        let node = &mut self.nodes[(at / NODE as Place) as usize];
+        node.held -= 1;
+        if node.held == 0 {
+            self.places.remove(&node.number);
+            self.free.push(at / NODE as Place);
+            self.last.set(None);
+        }
+    }
+
+    /// A place for a page that is not in memory, whose state is the caller's to say.
+    #[inline(never)]
+    fn make(&mut self, page: u64) -> Place {
+        if self.held >= self.most && self.oldest != NOWHERE {
+            self.forget_at(self.oldest);
+        }
+        let at = self.place(page).unwrap_or_else(|| {
+            let number = page / NODE;
+            let node = self.node(CacheNode { number, held: 0, pages: [ABSENT; NODE as usize] });
+            self.places.insert(number, node);
+            self.last.set(Some((number, node)));
+            node * NODE as Place + (page % NODE) as Place
+        });
+        self.nodes[(at / NODE as Place) as usize].held += 1;
+        self.held += 1;
         at
     }
 
-    fn link(&mut self, at: u32) {
-        let entry = &mut self.entries[at as usize];
-        (entry.later, entry.earlier) = (None, self.newest);
-        match self.newest.replace(at) {
-            Some(newest) => self.entries[newest as usize].later = Some(at),
-            None => self.oldest = Some(at),
+    /// A place for the node.
+    fn node(&mut self, node: CacheNode) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.nodes[at as usize] = node;
+                at
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
         }
     }
 
-    fn unlink(&mut self, at: u32) {
-        let CachedPage { later, earlier, .. } = self.entries[at as usize];
+    fn link(&mut self, at: Place) {
+        let newest = core::mem::replace(&mut self.newest, at);
+        let page = self.page_mut(at);
+        (page.later, page.earlier) = (NOWHERE, newest);
+        match newest {
+            NOWHERE => self.oldest = at,
+            _ => self.page_mut(newest).later = at,
+        }
+    }
+
+    fn unlink(&mut self, at: Place) {
+        let CachedPage { later, earlier, .. } = *self.page(at);
         match later {
-            Some(later) => self.entries[later as usize].earlier = earlier,
-            None => self.newest = earlier,
+            NOWHERE => self.newest = earlier,
+            _ => self.page_mut(later).earlier = earlier,
         }
         match earlier {
-            Some(earlier) => self.entries[earlier as usize].later = later,
-            None => self.oldest = later,
+            NOWHERE => self.oldest = later,
+            _ => self.page_mut(earlier).later = later,
         }
     }
 
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.held
     }
 }
 
@@ -194,7 +305,7 @@ mod tests {
     #[test]
     fn the_clean_page_used_longest_ago_makes_room() {
         let mut cache = full_of_clean(4);
-        cache.touch(0);
+        assert_eq!(cache.read(0), Ok(()));
         cache.set(10, PageState::Reading(1));
         assert_eq!(held(&cache, 20), [0, 2, 3, 10]);
         cache.set(11, PageState::Clean);
@@ -230,11 +341,78 @@ mod tests {
         }
     }
 
+    /// The rule as it is said: a list of pages, the ones used longest ago first.
+    #[derive(Default)]
+    struct Said {
+        pages: Vec<(u64, PageState)>,
+    }
+
+    impl Said {
+        fn set(&mut self, page: u64, state: PageState, most: usize) {
+            let known = self.pages.iter().position(|&(known, _)| known == page);
+            let was = known.map(|at| self.pages[at].1);
+            if was == Some(PageState::Clean) && state == PageState::Clean {
+                return;
+            }
+            known.map(|at| self.pages.remove(at));
+            if known.is_none()
+                && self.pages.len() >= most
+                && let Some(oldest) = self.pages.iter().position(|&(_, state)| state == PageState::Clean)
+            {
+                self.pages.remove(oldest);
+            }
+            self.pages.push((page, state));
+        }
+
+        fn read(&mut self, page: u64) -> bool {
+            let Some(at) = self.pages.iter().position(|&(known, _)| known == page) else { return false };
+            let used = self.pages.remove(at);
+            self.pages.push(used);
+            true
+        }
+    }
+
+    #[test]
+    fn whatever_is_asked_in_whatever_order_the_pages_are_those_of_the_rule() {
+        for most in [1, 7, 8, 9, 40] {
+            let (mut cache, mut said, mut random) = (Cache::new(most as u64), Said::default(), most as u64);
+            for _ in 0..20_000 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let page = (random >> 40) % 70;
+                match (random >> 33) % 8 {
+                    0 => {
+                        cache.forget(page);
+                        said.pages.retain(|&(known, _)| known != page);
+                    }
+                    1 => {
+                        cache.drop_clean(&(page..page + 20));
+                        let goes = |known, state| (page..page + 20).contains(&known) && state == PageState::Clean;
+                        said.pages.retain(|&(known, state)| !goes(known, state));
+                    }
+                    2 | 3 => assert_eq!(cache.read(page).is_ok(), said.read(page)),
+                    4 => {
+                        cache.set(page, PageState::Dirty);
+                        said.set(page, PageState::Dirty, most);
+                    }
+                    _ => {
+                        cache.set_all(page..page + 3, PageState::Clean);
+                        (page..page + 3).for_each(|page| said.set(page, PageState::Clean, most));
+                    }
+                }
+                let mut there: Vec<u64> = said.pages.iter().map(|&(page, _)| page).collect();
+                there.sort_unstable();
+                assert_eq!(held(&cache, 100), there);
+                assert_eq!((cache.len(), cache.is_empty()), (there.len(), there.is_empty()));
+            }
+        }
+    }
+
     #[test]
     fn a_mark_is_taken_once() {
         let mut cache = full_of_clean(2);
         cache.mark(1);
         cache.mark(100);
-        assert!(cache.take_mark(1) && !cache.take_mark(1) && !cache.take_mark(100));
+        let read: Vec<_> = [1, 1, 100].into_iter().map(|page| cache.read(page)).collect();
+        assert_eq!(read, [Err(NotRead::Marker), Ok(()), Err(NotRead::Missing)]);
     }
 }

@@ -4,7 +4,7 @@
 use blksched::{Instant, SubmitterId};
 
 use super::Host;
-use super::cache::PageState;
+use super::cache::NotRead;
 use super::call::OpenFile;
 use super::op::OpId;
 use super::page::{Pages, common, count};
@@ -15,34 +15,37 @@ impl Host {
     pub(super) fn read_on(&mut self, now: Instant, id: OpId, file: &OpenFile) {
         loop {
             let op = &self.ops[id];
-            let (page, end, asked) = (op.at, op.end, op.asked);
-            if page >= end {
-                let first = file.first_page();
-                self.readahead(op.who().submitter, file).read_to(end - 1 - first);
+            let (at, end, asked) = (op.at, op.end, op.asked);
+            if op.failed && at < end {
                 return self.finish(now, id);
             }
-            if op.failed {
-                return self.finish(now, id);
-            }
-            if self.cache.take_mark(page) {
-                self.read_ahead(id, file, page);
-            }
-            match self.cache.get(page) {
-                None => self.read_missing(id, file, page),
-                Some(PageState::Reading(transfer)) => {
+            let (page, found) = self.read_from_memory(at..end);
+            self.report.hits += page.saturating_sub(at.max(asked));
+            self.ops[id].at = page;
+            match found {
+                None => {
+                    let (submitter, first) = (self.ops[id].who().submitter, file.first_page());
+                    self.readahead(submitter, file).read_to(end - 1 - first);
+                    return self.finish(now, id);
+                }
+                Some(NotRead::Marker) => self.read_ahead(id, file, page),
+                Some(NotRead::Missing) => self.read_missing(id, file, page),
+                Some(NotRead::UnderWay(transfer)) => {
                     if page >= asked {
                         self.report.under_way += 1;
                         self.ops[id].asked = page + 1;
                     }
                     return self.wait_for(now, id, transfer, WaitsFor::Pages);
                 }
-                Some(_) => {
-                    self.report.hits += u64::from(page >= asked);
-                    self.cache.touch(page);
-                    self.ops[id].at += 1;
-                }
             }
         }
+    }
+
+    /// Reads pages as far as they are in memory. Answers how far that is, and why it goes no further before the end.
+    fn read_from_memory(&mut self, pages: Pages) -> (u64, Option<NotRead>) {
+        let end = pages.end;
+        let found = pages.into_iter().find_map(|page| self.cache.read(page).err().map(|why| (page, Some(why))));
+        found.unwrap_or((end, None))
     }
 
     /// The page is not in memory: it is read, and what readahead thinks fit.

@@ -49,7 +49,7 @@ impl Host {
             started += count(&run);
             let transfer =
                 self.transfers.insert(Transfer { kind: TransferKind::Read, pages: run.clone(), waiters: Vec::new() });
-            run.clone().for_each(|page| self.cache.set(page, PageState::Reading(transfer)));
+            self.cache.set_all(run, PageState::Reading(transfer));
             self.submit(transfer, who, Waiter::Sync);
         }
         if started > 0 {
@@ -70,7 +70,7 @@ impl Host {
         };
         let kind = TransferKind::Write(writer, file);
         let transfer = self.transfers.insert(Transfer { kind, pages: pages.clone(), waiters: Vec::new() });
-        pages.for_each(|page| self.cache.set(page, PageState::Writing(transfer)));
+        self.cache.set_all(pages, PageState::Writing(transfer));
         self.submit(transfer, who, waiter);
         transfer
     }
@@ -137,11 +137,9 @@ impl Host {
     }
 
     fn pages_arrived(&mut self, pages: Pages, failed: bool) {
-        for page in pages {
-            match failed {
-                true => self.cache.forget(page),
-                false => self.cache.set(page, PageState::Clean),
-            }
+        match failed {
+            true => pages.for_each(|page| self.cache.forget(page)),
+            false => self.cache.set_all(pages, PageState::Clean),
         }
     }
 
