@@ -12,7 +12,7 @@ use core::cell::Cell;
 
 use rustc_hash::FxHashMap; // tidy: never iterated
 
-use super::page::Pages;
+use super::page::{Pages, count};
 
 /// A transfer between memory and disk, by its place in the host's table.
 pub(super) type TransferId = u32;
@@ -53,26 +53,37 @@ type Place = u32;
 const NOWHERE: Place = Place::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct CachedPage {
-    /// None: it is not in memory.
-    state: Option<PageState>,
-    /// Readahead's marker.
-    marked: bool,
-    /// Neighbours in the list of clean pages: used later, used earlier.
-    later: Place,
-    earlier: Place,
+enum CachedPage {
+    Absent,
+    /// With its neighbours in the list of clean pages: used later, used earlier.
+    Clean {
+        later: Place,
+        earlier: Place,
+    },
+    /// Anything but clean.
+    Kept(PageState),
 }
 
-const ABSENT: CachedPage = CachedPage { state: None, marked: false, later: NOWHERE, earlier: NOWHERE };
+impl CachedPage {
+    fn state(self) -> Option<PageState> {
+        match self {
+            CachedPage::Absent => None,
+            CachedPage::Clean { .. } => Some(PageState::Clean),
+            CachedPage::Kept(state) => Some(state),
+        }
+    }
+}
 
 /// [`NODE`] neighbouring pages, of which at least one is in memory while the node is in use.
 #[derive(Clone, Copy, Debug)]
 struct CacheNode {
     /// Which pages: the first one's number, divided by [`NODE`].
     number: u64,
-    /// How many of them are in memory.
-    held: u32,
     pages: [CachedPage; NODE as usize],
+    /// How many of them are in memory.
+    held: u8,
+    /// Which of them have readahead's marker, a bit each.
+    marked: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -109,58 +120,86 @@ impl Cache {
 
     #[inline]
     pub fn get(&self, page: u64) -> Option<PageState> {
-        self.place(page).and_then(|at| self.page(at).state)
+        self.page(place(self.node(page / NODE)?, page)).state()
     }
 
     /// A process wants to read it. A page that it gets is used: of the clean ones it is now the newest.
     #[inline]
     pub fn read(&mut self, page: u64) -> Result<(), NotRead> {
-        let at = self.place(page).ok_or(NotRead::Missing)?;
-        let CachedPage { state, marked, .. } = self.page_mut(at);
-        if core::mem::take(marked) {
+        let at = place(self.node(page / NODE).ok_or(NotRead::Missing)?, page);
+        let node = &mut self.nodes[node_of(at)];
+        let bit = 1 << slot_of(at);
+        if node.marked & bit != 0 {
+            node.marked &= !bit;
             return Err(NotRead::Marker);
         }
-        match state.ok_or(NotRead::Missing)? {
-            PageState::Reading(transfer) => return Err(NotRead::UnderWay(transfer)),
-            PageState::Clean if self.newest != at => {
-                self.unlink(at);
-                self.link(at);
+        match node.pages[slot_of(at)] {
+            CachedPage::Absent => Err(NotRead::Missing),
+            CachedPage::Kept(PageState::Reading(transfer)) => Err(NotRead::UnderWay(transfer)),
+            CachedPage::Kept(_) => Ok(()),
+            CachedPage::Clean { later, earlier } => {
+                if later != NOWHERE {
+                    self.unlink(later, earlier);
+                    self.link(at);
+                }
+                Ok(())
             }
-            _ => {}
         }
-        Ok(())
     }
 
-    /// What is going on with all of these from now on, as by [`Cache::set`].
+    /// What is going on with all of these from now on, as by [`Cache::set`], for all pages of a node at a time where
+    /// they are in one state.
     pub fn set_all(&mut self, pages: Pages, state: PageState) {
-        pages.for_each(|page| self.set(page, state));
+        let mut start = pages.start;
+        while start < pages.end {
+            let end = pages.end.min((start / NODE + 1) * NODE);
+            let is_new = state != PageState::Clean && (start..end).all(|page| self.get(page).is_none());
+            match is_new {
+                true => self.add(start..end, state),
+                false => (start..end).for_each(|page| self.set(page, state)),
+            }
+            start = end;
+        }
     }
 
     /// What is going on with it from now on. A page that was not in memory gets a place.
-    #[inline(always)]
+    #[inline]
     pub fn set(&mut self, page: u64, state: PageState) {
-        let known = self.place(page).filter(|&at| self.page(at).state.is_some());
-        let at = known.unwrap_or_else(|| self.make(page));
-        let was = self.page_mut(at).state.replace(state);
-        match (was == Some(PageState::Clean), state == PageState::Clean) {
-            (true, false) => self.unlink(at),
-            (false, true) => self.link(at),
-            _ => {}
+        let known = self.node(page / NODE).map(|node| place(node, page));
+        let at = match known.map(|at| (at, *self.page(at))) {
+            Some((at, CachedPage::Clean { later, earlier })) => {
+                if state == PageState::Clean {
+                    return;
+                }
+                self.unlink(later, earlier);
+                at
+            }
+            Some((at, CachedPage::Kept(_))) => at,
+            None | Some((_, CachedPage::Absent)) => {
+                self.make_room(1);
+                let node = self.node_for(page / NODE, 1);
+                place(node, page)
+            }
+        };
+        match state {
+            PageState::Clean => self.link(at),
+            _ => *self.page_mut(at) = CachedPage::Kept(state),
         }
     }
 
     /// A process that reads this page has the next window read.
     pub fn mark(&mut self, page: u64) {
-        if let Some(at) = self.place(page) {
-            let page = self.page_mut(at);
-            page.marked = page.state.is_some();
+        if self.get(page).is_some()
+            && let Some(node) = self.node(page / NODE)
+        {
+            self.nodes[node as usize].marked |= 1 << (page % NODE);
         }
     }
 
     /// It is not in memory any more.
     pub fn forget(&mut self, page: u64) {
-        if let Some(at) = self.place(page) {
-            self.forget_at(at);
+        if let Some(node) = self.node(page / NODE) {
+            self.forget_at(place(node, page));
         }
     }
 
@@ -171,8 +210,8 @@ impl Cache {
             pages.clone().for_each(|page| self.drop_if_clean(page));
             return;
         }
-        let there = (0..self.nodes.len() as Place * NODE as Place).filter(|&at| pages.contains(&self.number(at)));
-        let named: Vec<u64> = there.map(|at| self.number(at)).collect();
+        let there = self.nodes.iter().flat_map(|node| node.number * NODE..(node.number + 1) * NODE);
+        let named: Vec<u64> = there.filter(|page| pages.contains(page)).collect();
         named.into_iter().for_each(|page| self.drop_if_clean(page));
     }
 
@@ -182,103 +221,125 @@ impl Cache {
         }
     }
 
-    /// Where the page has its place, if its node has one; it may not be in memory for all that.
+    /// The place of the node of that number, if one of its pages is in memory.
     #[inline]
-    fn place(&self, page: u64) -> Option<Place> {
-        let number = page / NODE;
-        let node = match self.last.get() {
-            Some((last, node)) if last == number => node,
+    fn node(&self, number: u64) -> Option<u32> {
+        match self.last.get() {
+            Some((last, node)) if last == number => Some(node),
             _ => {
                 let node = *self.places.get(&number)?;
                 self.last.set(Some((number, node)));
-                node
+                Some(node)
             }
-        };
-        Some(node * NODE as Place + (page % NODE) as Place)
+        }
     }
 
     #[inline]
     fn page(&self, at: Place) -> &CachedPage {
-        &self.nodes[(at / NODE as Place) as usize].pages[(at % NODE as Place) as usize]
+        &self.nodes[node_of(at)].pages[slot_of(at)]
     }
 
     #[inline]
     fn page_mut(&mut self, at: Place) -> &mut CachedPage {
-        &mut self.nodes[(at / NODE as Place) as usize].pages[(at % NODE as Place) as usize]
+        &mut self.nodes[node_of(at)].pages[slot_of(at)]
     }
 
-    /// The number of the page that has this place.
-    fn number(&self, at: Place) -> u64 {
-        self.nodes[(at / NODE as Place) as usize].number * NODE + u64::from(at) % NODE
+    /// Puts pages of one node, none of which is in memory, there in a state that is not clean.
+    fn add(&mut self, pages: Pages, state: PageState) {
+        let count = count(&pages) as u8;
+        self.make_room(usize::from(count));
+        let node = self.node_for(pages.start / NODE, count);
+        let first = (pages.start % NODE) as usize;
+        self.nodes[node as usize].pages[first..first + usize::from(count)].fill(CachedPage::Kept(state));
     }
 
-    fn forget_at(&mut self, at: Place) {
-        let Some(state) = self.page(at).state else { return };
-        if state == PageState::Clean {
-            self.unlink(at);
+    /// This many pages are to come. For each that finds no room, the clean page used longest ago leaves: one, even if
+    /// more are in memory than may be.
+    fn make_room(&mut self, coming: usize) {
+        for before in 0..coming {
+            if self.held + before >= self.most && self.oldest != NOWHERE {
+                self.forget_at(self.oldest);
+            }
         }
-        *self.page_mut(at) = ABSENT;
+    }
+
+    #[inline]
+    fn forget_at(&mut self, at: Place) {
+        match *self.page(at) {
+            CachedPage::Absent => return,
+            CachedPage::Clean { later, earlier } => self.unlink(later, earlier),
+            CachedPage::Kept(_) => {}
+        }
         self.held -= 1;
-        let node = &mut self.nodes[(at / NODE as Place) as usize];
+        let node = &mut self.nodes[node_of(at)];
+        node.pages[slot_of(at)] = CachedPage::Absent;
+        node.marked &= !(1 << slot_of(at));
         node.held -= 1;
         if node.held == 0 {
             self.places.remove(&node.number);
-            self.free.push(at / NODE as Place);
+            self.free.push(node_of(at) as u32);
             self.last.set(None);
         }
     }
 
-    /// A place for a page that is not in memory, whose state is the caller's to say.
-    #[inline(never)]
-    fn make(&mut self, page: u64) -> Place {
-        if self.held >= self.most && self.oldest != NOWHERE {
-            self.forget_at(self.oldest);
-        }
-        let at = self.place(page).unwrap_or_else(|| {
-            let number = page / NODE;
-            let node = self.node(CacheNode { number, held: 0, pages: [ABSENT; NODE as usize] });
-            self.places.insert(number, node);
-            self.last.set(Some((number, node)));
-            node * NODE as Place + (page % NODE) as Place
+    /// The place of the node of that number, which gets so many pages more.
+    fn node_for(&mut self, number: u64, coming: u8) -> u32 {
+        let at = self.node(number).unwrap_or_else(|| {
+            let node = CacheNode { number, pages: [CachedPage::Absent; NODE as usize], held: 0, marked: 0 };
+            let at = match self.free.pop() {
+                Some(at) => {
+                    self.nodes[at as usize] = node;
+                    at
+                }
+                None => {
+                    self.nodes.push(node);
+                    self.nodes.len() as u32 - 1
+                }
+            };
+            self.places.insert(number, at);
+            self.last.set(Some((number, at)));
+            at
         });
-        self.nodes[(at / NODE as Place) as usize].held += 1;
-        self.held += 1;
+        self.nodes[at as usize].held += coming;
+        self.held += usize::from(coming);
         at
     }
 
-    /// A place for the node.
-    fn node(&mut self, node: CacheNode) -> u32 {
-        match self.free.pop() {
-            Some(at) => {
-                self.nodes[at as usize] = node;
-                at
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        }
-    }
-
+    /// This page is clean now, and the newest of those.
+    #[inline]
     fn link(&mut self, at: Place) {
         let newest = core::mem::replace(&mut self.newest, at);
-        let page = self.page_mut(at);
-        (page.later, page.earlier) = (NOWHERE, newest);
+        *self.page_mut(at) = CachedPage::Clean { later: NOWHERE, earlier: newest };
         match newest {
             NOWHERE => self.oldest = at,
-            _ => self.page_mut(newest).later = at,
+            _ => self.set_later(newest, at),
         }
     }
 
-    fn unlink(&mut self, at: Place) {
-        let CachedPage { later, earlier, .. } = *self.page(at);
+    /// Neighbours of a page that is not in the list any more.
+    #[inline]
+    fn unlink(&mut self, later: Place, earlier: Place) {
         match later {
             NOWHERE => self.newest = earlier,
-            _ => self.page_mut(later).earlier = earlier,
+            _ => self.set_earlier(later, earlier),
         }
         match earlier {
             NOWHERE => self.oldest = later,
-            _ => self.page_mut(earlier).later = later,
+            _ => self.set_later(earlier, later),
+        }
+    }
+
+    #[inline]
+    fn set_later(&mut self, at: Place, new: Place) {
+        if let CachedPage::Clean { later, .. } = self.page_mut(at) {
+            *later = new;
+        }
+    }
+
+    #[inline]
+    fn set_earlier(&mut self, at: Place, new: Place) {
+        if let CachedPage::Clean { earlier, .. } = self.page_mut(at) {
+            *earlier = new;
         }
     }
 
@@ -286,6 +347,19 @@ impl Cache {
     pub fn len(&self) -> usize {
         self.held
     }
+}
+
+/// The place of a page in the node that has this place.
+fn place(node: u32, page: u64) -> Place {
+    node * NODE as Place + (page % NODE) as Place
+}
+
+fn node_of(at: Place) -> usize {
+    (at / NODE as Place) as usize
+}
+
+fn slot_of(at: Place) -> usize {
+    (at % NODE as Place) as usize
 }
 
 #[cfg(test)]
@@ -394,9 +468,13 @@ mod tests {
                         cache.set(page, PageState::Dirty);
                         said.set(page, PageState::Dirty, most);
                     }
+                    5 => {
+                        cache.set_all(page..page + 11, PageState::Writing(1));
+                        (page..page + 11).for_each(|page| said.set(page, PageState::Writing(1), most));
+                    }
                     _ => {
-                        cache.set_all(page..page + 3, PageState::Clean);
-                        (page..page + 3).for_each(|page| said.set(page, PageState::Clean, most));
+                        cache.set_all(page..page + 11, PageState::Clean);
+                        (page..page + 11).for_each(|page| said.set(page, PageState::Clean, most));
                     }
                 }
                 let mut there: Vec<u64> = said.pages.iter().map(|&(page, _)| page).collect();
