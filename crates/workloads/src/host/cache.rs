@@ -44,7 +44,7 @@ pub(super) enum NotRead {
 }
 
 /// Pages of a node. More of them cost a job that reads at random memory, fewer cost one that reads in order look-ups.
-const NODE: u64 = 8;
+const NODE: u64 = 16;
 
 /// A page's place: its node's, times [`NODE`], plus which of the node's it is.
 type Place = u32;
@@ -83,7 +83,7 @@ struct CacheNode {
     /// How many of them are in memory.
     held: u8,
     /// Which of them have readahead's marker, a bit each.
-    marked: u8,
+    marked: u16,
 }
 
 #[derive(Clone, Debug)]
