@@ -12,7 +12,7 @@ use blksched::{GroupId, Instant, Priority, Sector, SubmitterId, Tag};
 use rand::RngExt;
 
 use super::parameter::{Parameter, ParameterKind};
-use super::tree::BLOCK;
+use super::tree::{AWAY, BLOCK, INODES, largest};
 use super::{Launch, Program, ProgramProcess};
 use crate::host::{Advice, CallWork, HostCall, OpenFile, Stable};
 use crate::{Delivered, Emission, Source};
@@ -32,24 +32,9 @@ pub(super) const PROGRAM: Program = Program {
         },
         Parameter { name: "files", kind: ParameterKind::Count, default: "1", doc: "how many" },
         Parameter { name: "smallest", kind: ParameterKind::Bytes, default: "100MiB", doc: "the smallest file" },
-        Parameter {
-            name: "largest",
-            kind: ParameterKind::Bytes,
-            default: "100MiB",
-            doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
-        },
-        Parameter {
-            name: "inodes",
-            kind: ParameterKind::Count,
-            default: "32",
-            doc: "inodes in a block: 128 bytes each",
-        },
-        Parameter {
-            name: "away",
-            kind: ParameterKind::Bytes,
-            default: "1MiB",
-            doc: "how far the data lies from the inodes",
-        },
+        largest("100MiB"),
+        INODES,
+        AWAY,
         Parameter {
             name: "block",
             kind: ParameterKind::Bytes,

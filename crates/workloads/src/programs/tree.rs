@@ -13,12 +13,34 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use super::Launch;
+use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Steps};
 
 /// A block of the file system \[512-byte sectors\].
 pub(super) const BLOCK: u64 = 8;
 /// Files of a directory: its reads are held in memory.
 const MOST_FILES: u32 = 1 << 20;
+
+/// How many files share a block of inodes.
+pub(super) const INODES: Parameter =
+    Parameter { name: "inodes", kind: ParameterKind::Count, default: "32", doc: "inodes in a block: 128 bytes each" };
+/// The gap between a directory's inodes and its files.
+pub(super) const AWAY: Parameter = Parameter {
+    name: "away",
+    kind: ParameterKind::Bytes,
+    default: "1MiB",
+    doc: "how far the data lies from the inodes",
+};
+
+/// The upper end of the files' sizes.
+pub(super) const fn largest(default: &'static str) -> Parameter {
+    Parameter {
+        name: "largest",
+        kind: ParameterKind::Bytes,
+        default,
+        doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
+    }
+}
 
 /// The parameters of every program that reads trees, but for those of its own.
 macro_rules! tree_parameters {
@@ -27,24 +49,9 @@ macro_rules! tree_parameters {
             $($own,)*
             Parameter { name: "files", kind: ParameterKind::Count, default: $files, doc: "files in a directory" },
             Parameter { name: "smallest", kind: ParameterKind::Bytes, default: $smallest, doc: "the smallest file" },
-            Parameter {
-                name: "largest",
-                kind: ParameterKind::Bytes,
-                default: $largest,
-                doc: "the largest file; sizes are spread evenly over the orders of magnitude between",
-            },
-            Parameter {
-                name: "inodes",
-                kind: ParameterKind::Count,
-                default: "32",
-                doc: "inodes in a block: 128 bytes each",
-            },
-            Parameter {
-                name: "away",
-                kind: ParameterKind::Bytes,
-                default: "1MiB",
-                doc: "how far the data lies from the inodes",
-            },
+            $crate::programs::tree::largest($largest),
+            $crate::programs::tree::INODES,
+            $crate::programs::tree::AWAY,
             Parameter {
                 name: "first",
                 kind: ParameterKind::Bytes,
