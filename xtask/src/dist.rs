@@ -109,12 +109,12 @@ pub fn make(missing: Missing, guide: Guide) -> Result<Made> {
     Ok(Made { staged, archive, package })
 }
 
-/// The program, compiled with these flags of rustc's.
-fn built(flags: &str) -> Result<PathBuf> {
+/// The program, compiled with this said to rustc.
+fn built(rustflags: &str) -> Result<PathBuf> {
     let mut build = shell::cargo(&["build", "--profile", PROFILE, "--target", TRIPLE, "--package", "blksched-cli"]);
     build.env(format!("CC_{}", TRIPLE.replace('-', "_")), C_COMPILER);
-    if !flags.is_empty() {
-        build.env("RUSTFLAGS", flags);
+    if !rustflags.is_empty() {
+        build.env("RUSTFLAGS", rustflags);
     }
     shell::attached(build)?;
     Ok(shell::target().join(TRIPLE).join(PROFILE).join("blksched"))

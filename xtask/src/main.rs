@@ -66,7 +66,7 @@ enum Verb {
         /// First install the Debian packages and the parts of the Rust toolchain that are missing
         #[arg(long)]
         install: bool,
-        /// Only a look: format, style and the unit tests of the crates that the uncommitted change touches, or the last commit
+        /// Only a look: format, style and the unit tests of the crates that the change touches, or the last commit
         #[arg(long, conflicts_with_all = ["install", "slow", "root"])]
         quick: bool,
         /// The tests that take minutes, too

@@ -137,8 +137,8 @@ impl WriteCache {
         }
     }
 
-    /// Has something been dirty for `limit`? Looks through all only when that can be and it is not known what is oldest:
-    /// a drive that is asked for every command may be overdue for long.
+    /// Has something been dirty for `limit`? Looks through all extents only when that can be and the oldest is not
+    /// known: a drive asks before every command, and may be overdue for long.
     pub(super) fn is_overdue(&mut self, at: Instant, limit: Span) -> bool {
         if at.since(self.clean_before) < limit {
             return false;

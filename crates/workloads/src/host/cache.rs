@@ -5,8 +5,8 @@
 //! **Origin** Linux keeps two lists, so that one pass over a large file does not push out what is used often. One list
 //! is enough for what is asked here: does the job fit into memory?
 //!
-//! As in the kernel's XArray, neighbouring pages lie in one node: whoever goes through a file looks one node up for
-//! several pages, and finds them side by side. In the kernel: `address_space`, `i_pages`, `xa_node`.
+//! As in the kernel's XArray, neighbouring pages lie in one node: a process that goes through a file looks one node
+//! up for several pages, and finds them side by side. In the kernel: `address_space`, `i_pages`, `xa_node`.
 
 use core::cell::Cell;
 
