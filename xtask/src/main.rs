@@ -1,24 +1,24 @@
 //! blksched's developer commands, `cargo xtask VERB`; one file per verb.
 //!
-//! * `test [--install]`: everything that must hold, in order, with one line per step; `--install` gets what is missing;
-//!   `--quick` is a look while one works, `--slow` and `--root` add the tests that take long or change the machine
+//! * `test [--install]`: all checks, in order, with one line per step; `--install` installs what is missing; `--quick`
+//!   is a short check during work, `--slow` and `--root` add the tests that take long or change the machine
 //! * `tidy`: the style rules that matter, checked ([`tidy`] has one file per rule)
 //! * `docs [--check]`: generates `docs/knobs.md`, `docs/programs.md`, `docs/which-kernel.md` from the library's tables
 //! * `matrix`: renews docs/matrix.md and docs/matrix.csv, in some minutes
 //! * `bless`: renews golden files and generated documents
-//! * `transcripts PATH…`: replays recorded decisions and reports where ours differ
-//! * `bench [--gate | --peers | --scale]`: times for people, instruction counts for the gate, other programs beside
-//!   ours, and what grows with the size of things
-//! * `demerit [FOLDER]`: our disk beside real drives, from DiskSim's files and measured response times
-//! * `live-kernel`: the running kernel's schedulers against ours, where the machine allows it
-//! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, held to the models
-//! * `reality`: what the running kernel and fio do on a simulated disk in real time, beside what is predicted
+//! * `transcripts PATH…`: replays recorded decisions and reports differences
+//! * `bench [--gate | --peers | --scale]`: times for people, instruction counts for the gate, a comparison with other
+//!   programs, and growth with size
+//! * `demerit [FOLDER]`: our disk compared with real drives, from DiskSim's files and measured response times
+//! * `live-kernel`: the running kernel's schedulers compared with ours, if the machine allows it
+//! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, compared with the models
+//! * `reality`: the running kernel and fio on a simulated disk in real time, compared with the prediction
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
-//! * `cpu-costs`: what an I/O costs this machine's processors under each scheduler, as a preset
-//! * `wheel [--everywhere]`: Python's package, for systems like this one, or for all of Linux
+//! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
+//! * `wheel [--everywhere]`: the Python package, for systems like this one, or for all of Linux
 //! * `dist [--install]`: the program for any Linux, with man pages and completions, as an archive and a Debian package
 //! * `audit`: licences and advisories of the dependencies
-//! * `interface [REV]`: what changed in the library's public interface since a commit
+//! * `interface [REV]`: changes of the library's public interface since a commit
 
 mod audit;
 mod bench;

@@ -2,20 +2,20 @@
 //!
 //! # The contract
 //!
-//! *Let what is due happen; change one thing; then, unless the queue is plugged or the device is full, call `dispatch`
-//! until it no longer says `Issue`.* Its last answer says why the disk is left alone; `deadline` says when the elevator
-//! next wants to be told the time. No clock, no I/O, no callback inside.
+//! *First let expired deadlines elapse; then make one change; then, unless the queue is plugged or the device is full,
+//! call `dispatch` until it no longer returns `Issue`.* Its last answer says why the disk is left idle; `deadline` says
+//! when the elevator next wants to be called. There is no clock, no I/O and no callback inside.
 //!
-//! Four rules, all kept by [`BlockQueue`], so that a driver cannot break them:
+//! There are four rules. [`BlockQueue`] keeps them all, so that a driver cannot break them:
 //!
-//! 1. Before every call, each deadline that has come elapses: earliest first, at its own time, ahead of anything else
-//!    of that instant.
-//! 2. `dispatch` is called only after a change or an elapsed deadline, never to poll. It must be right with *any*
+//! 1. Before every call, each expired deadline elapses: earliest first, at its own time, before any other event of that
+//!    instant.
+//! 2. `dispatch` is called only after a change or an elapsed deadline, never to poll. An elevator must handle *any*
 //!    number of changes between two dispatches.
-//! 3. `Dispatch::Empty` when nothing is queued; else `Dispatch::Idle` when a deadline can change the answer; else
-//!    `Dispatch::Wait`.
-//! 4. [`Reason`]s are complete: armed, re-armed (even to the same moment), cancelled, wished a run, and every decision.
-//!    The listener changes nothing.
+//! 3. The answer is `Dispatch::Empty` if nothing is queued; otherwise `Dispatch::Idle` if a deadline can change the
+//!    answer; otherwise `Dispatch::Wait`.
+//! 4. [`Reason`]s are complete: a deadline armed, re-armed (even to the same moment) or cancelled, a run requested, and
+//!    every decision. The listener changes nothing.
 //!
 //! # A driver's loop
 //!
@@ -32,23 +32,23 @@
 //! assert_eq!(queue.deliveries().count(), 1);
 //! ```
 //!
-//! What one would do wrong does not compile, panics with the reason, or shows: a command is a token that is used up
-//! ([`InFlight`]), a burst ends by itself ([`Burst`]), and what a plug holds is said with the moment by which it goes
-//! ([`Next::Plugged`]).
+//! Mistakes do not compile, panic with a reason, or become visible: a command is a token that completion consumes
+//! ([`InFlight`]), a burst ends by itself ([`Burst`]), and bios held by a plug are reported with the time of their
+//! release ([`Next::Plugged`]).
 //!
-//! An embedder needs the names at the root; a listener finds the words of reasons in [`reasons`], and what else can be
-//! said of a queue stands in [`surroundings`].
+//! An embedder needs the names at the root; the types of reasons for a listener are in [`reasons`], and further
+//! settings of a queue are in [`surroundings`].
 //!
 //! # Features
 //!
-//! * `elevator-author` (off): what it takes to write an elevator (`author`), the elevators' own modules, and structs
-//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without it they have builders). What it
-//!   shows follows the elevators' needs and may change with any release.
+//! * `elevator-author` (off): the items for writing an elevator (`author`), the elevators' own modules, and structs
+//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature they have builders).
+//!   These items follow the elevators' needs and may change with any release.
 //!
-//! The library needs an allocator and no `std`. A panic in it is a mistake of its driver that it names.
+//! The library needs an allocator but no `std`. A panic in it names a mistake of its driver.
 //!
-//! Whole embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
-//! `tokio_server.rs`. An elevator of your own: `your_own.rs` beside the command line.
+//! Complete embedders: `examples/embed.rs` (minimal), `threads.rs` (threads, weights, cancellation, errors) and
+//! `tokio_server.rs`. For an elevator of your own see `your_own.rs` in the examples of the command line.
 
 #![cfg_attr(not(test), no_std)]
 #![doc(test(attr(deny(warnings))))]

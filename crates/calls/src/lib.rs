@@ -1,7 +1,7 @@
-//! The call log: every call to a [`BlockQueue`](blksched::BlockQueue) written down with its answer.
+//! The call log: a record of every call to a [`BlockQueue`](blksched::BlockQueue) with its answer.
 //!
-//! The bridge between the two worlds: a server in real time records with [`LoggedQueue`]; [`play`] makes the same calls
-//! at the same moments in virtual time for an onlooker, and `blksched-conformance` makes them and compares every
+//! It is the bridge between real and virtual time: a server records with [`LoggedQueue`]; [`play`] repeats the same
+//! calls at the same times in virtual time for an onlooker, and `blksched-conformance` repeats them and compares every
 //! answer. The file format is [`blksched_traces::call_log`].
 
 #![forbid(unsafe_code)]

@@ -1,9 +1,10 @@
-//! The command line as a library: [`main_with`] gives an elevator of your own `compare`, `simulate` and `list`.
+//! The command line as a library: [`main_with`] runs `compare`, `simulate` and `list` with an elevator of your own.
 //!
-//! One file per verb. Each verb reads its `input`, has the simulator run it, and prints one value as text or JSON.
+//! There is one file per verb. Each verb reads its `input`, runs it in the simulator, and prints one value as text or
+//! JSON.
 //!
 //! Exit codes: 0 done; 1 something outside failed (a file could not be written, say), or an experiment's claim does not
-//! hold; 2 the input was not understood.
+//! hold; 2 the input is invalid.
 
 mod args;
 mod compare;

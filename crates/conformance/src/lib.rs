@@ -1,6 +1,6 @@
-//! What makes an elevator right: the recorded decisions of real kernels replay through it, and the laws hold.
+//! The definition of a correct elevator: the recorded decisions of real kernels replay through it, and the laws hold.
 //!
-//! Public, so that anyone's own elevator can be held to the same.
+//! The crate is public, so that other authors' elevators can be checked in the same way.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! Disk models: what happens to a command between `start` and `finish`, in virtual time.
+//! Disk models: the service of a command between `start` and `finish`, in virtual time.
 //!
-//! A [`Disk`] is a state machine without a clock, in the shape of the rest of blksched: the driver says what time it
-//! is, hands over commands with [`Disk::start`], asks [`Disk::next`] when to come back, and collects completions with
-//! [`Disk::finish`] until there are none. A disk is built from a [`DiskSpec`], which is a preset or the user's own TOML
-//! file, and a seed. The same specification, seed and calls give the same completions on every platform.
+//! A [`Disk`] is a state machine without a clock, like the rest of blksched: the driver passes in the time, hands over
+//! commands with [`Disk::start`], asks [`Disk::next`] when to come back, and collects completions with [`Disk::finish`]
+//! until there are none. A disk is built from a [`DiskSpec`], which is a preset or the user's own TOML file, and a
+//! seed. The same specification, seed and calls give the same completions on every platform.
 //!
 //! ```
 //! use blksched::author::RequestId;
@@ -27,8 +27,8 @@
 //! ```
 //!
 //! The models: `null` (ends at once), `fixed` (constant service time on parallel channels), `hdd` and `ssd` (see the
-//! module heads in `hdd/` and `ssd/`, one per mechanism), and `raid` over any of them. Around each of them may stand
-//! faults, a delay and a tracer (`middleware/`). The presets' comments say where each number comes from.
+//! module heads in `hdd/` and `ssd/`, one per mechanism), and `raid` over any of them. Faults, a delay and a tracer
+//! (`middleware/`) can be put around each of them. The presets' comments say where each number comes from.
 
 mod attached;
 mod disk;

@@ -1,12 +1,12 @@
-//! What a run amounts to: it takes what happened and gives numbers, tables and words.
+//! The results of a run: this crate turns events into numbers, tables and sentences.
 //!
-//! Everything here is a pure function of what it was fed: no clock, no I/O, the same bytes on every platform.
+//! Everything here is a pure function of its input: no clock, no I/O, the same bytes on every platform.
 //!
-//! * [`Recorder`] hears of every submission and completion and keeps, per job and direction, what fio would report.
+//! * [`Recorder`] is told of every submission and completion and keeps, per job and direction, what fio would report.
 //! * [`Reasons`] listens to the queue and splits every request's waiting over its causes.
-//! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic; [`Sample`], [`Paired`] and [`holm`] say
-//!   what differs from seed to seed and what does not.
-//! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] is how its numbers look.
+//! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic; [`Sample`], [`Paired`] and [`holm`] decide
+//!   which differences over the seeds are significant.
+//! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] formats its numbers.
 //! * [`fio_json`] prints a run as `fio --output-format=json` would.
 
 mod due;

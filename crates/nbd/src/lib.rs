@@ -1,8 +1,8 @@
 //! The NBD protocol, both sides, without I/O: bytes go in, values and bytes come out, and the socket's owner moves
 //! them. From the public protocol document (`doc/proto.md` of the NBD project) and its `EXTENDED_HEADERS` extension.
 //!
-//! A server feeds what it receives to a [`Handshake`] until that says [`HandshakeStep::Enter`], and from then on to a
-//! [`RequestReader`]; it answers with the functions of [`reply`]. A client uses [`ClientHandshake`],
+//! A server passes the received bytes to a [`Handshake`] until it returns [`HandshakeStep::Enter`], and from then on to
+//! a [`RequestReader`]; it answers with the functions of [`reply`]. A client uses [`ClientHandshake`],
 //! [`Request::encode`] and [`ReplyReader`].
 //!
 //! ```
@@ -28,8 +28,8 @@
 //! assert_eq!(opened.export.size, 1 << 20);
 //! ```
 //!
-//! Input is never trusted: whatever arrives, in whatever pieces, the answer is a value, a wish to close, or a request
-//! that must be refused; never a panic, and never more memory than one option ([`LONGEST_OPTION`]) takes.
+//! Input is never trusted: whatever arrives, in whatever pieces, the result is a value, a request to close, or a
+//! request that must be refused. It is never a panic, and never takes more memory than one option ([`LONGEST_OPTION`]).
 
 #![doc(test(attr(deny(warnings))))]
 

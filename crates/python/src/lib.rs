@@ -1,5 +1,5 @@
-//! The compiled half of Python's package `blksched`: jobs, disks and settings come as the words of the command line,
-//! tables go as Arrow, and Python's interpreter is let go of while something is simulated.
+//! The compiled half of the Python package `blksched`: jobs, disks and settings are passed as the words of the command
+//! line, tables are returned as Arrow, and the GIL is released during a simulation.
 
 mod elevator;
 mod errors;

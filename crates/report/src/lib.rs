@@ -1,11 +1,10 @@
-//! What a disk scheduler did, as pictures: one HTML file for people ([`html`]), and SVGs for documents ([`plot`]).
+//! Pictures of what a disk scheduler did: one HTML file for people ([`html`]), and SVGs for documents ([`plot`]).
 //!
-//! The file needs no network and no other file. What stands first, the answer, is plain HTML ([`ShownAnswer`]); below
-//! it the page draws what happened ([`RecordedRun`]) from packed columns ([`columns`]). Whatever a run's size, the file
-//! stays below
-//! [`MOST_BYTES`]: what does not fit in full is told by densities and by its slowest part ([`Detail`]).
+//! The file needs no network and no other file. The answer, which comes first, is plain HTML ([`ShownAnswer`]); below
+//! it the page draws the run ([`RecordedRun`]) from packed columns ([`columns`]). Whatever a run's size, the file stays
+//! below [`MOST_BYTES`]: if a run does not fit in full, densities and its slowest part are shown ([`Detail`]).
 //!
-//! Nothing here knows a scheduler or a simulator.
+//! Nothing here depends on a scheduler or a simulator.
 
 mod answer;
 pub mod columns;

@@ -2,10 +2,10 @@
 //!
 //! An export is a tenant; tenants on one disk share it by weight. Each disk has a *shard*: one thread that owns an
 //! io_uring, its clients' sockets and the block queue with its elevator ([`shard`](Shard)). The *front* thread accepts
-//! clients, leads their handshakes, answers `blksched ctl`, and hands each client to the shard of its export. On the
-//! data path there is no hop between threads.
+//! clients, performs their handshakes, answers `blksched ctl`, and hands each client to the shard of its export. The
+//! data path does not cross threads.
 //!
-//! On other systems than Linux this crate is empty.
+//! On systems other than Linux this crate is empty.
 
 #![cfg(target_os = "linux")]
 

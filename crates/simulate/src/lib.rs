@@ -1,15 +1,16 @@
-//! Virtual time: the world that moves values between workloads, the block queue and a disk, and the runs made of it.
+//! Simulation in virtual time: the world that moves values between workloads, the block queue and a disk, and the runs
+//! built from it.
 //!
 //! * [`World`] owns the parts and is the only place that knows the time.
-//! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and makes a [`Findings`].
-//! * [`Grid`] runs many of them on all cores, with the same results on any number of threads.
-//! * [`story`] tells where each I/O's time went.
+//! * [`Trial`] describes one simulation (elevator, knobs, disk, workload, seed) and produces [`Findings`].
+//! * [`Grid`] runs many trials on all cores, with the same results on any number of threads.
+//! * [`story`] explains where each I/O's time went.
 //! * [`recording`] makes a workload of a recorded trace.
-//! * [`tuned_qos`] searches what `io.cost.qos` should say of a disk.
-//! * [`reality`] puts predictions beside what a real kernel did.
-//! * [`experiment`] runs what an `experiment.toml` describes, and puts the result beside what was published.
+//! * [`tuned_qos`] searches for a disk's `io.cost.qos`.
+//! * [`reality`] compares predictions with recordings of a real kernel.
+//! * [`experiment`] runs the experiment of an `experiment.toml`, and shows the result beside the published one.
 //!
-//! Nothing here decides: elevators do, disks do, sources do.
+//! Nothing here makes decisions: elevators, disks and sources do.
 
 mod beside;
 pub mod cpu;

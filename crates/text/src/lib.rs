@@ -1,5 +1,5 @@
-//! Text that people write, read in one way everywhere: sizes with units ([`units`]), TOML whose errors know their place
-//! ([`document`]), bytes that should be UTF-8, names of files that are not, and the word that was probably meant.
+//! One way to read text that people write: sizes with units ([`units`]), TOML whose errors have positions
+//! ([`document`]), bytes that should be UTF-8, file names that are not, and suggestions for misspelt words.
 
 #![doc(test(attr(deny(warnings))))]
 

@@ -1,9 +1,9 @@
 //! Trace formats: one file per format, reader and writer together, each tested by a round trip.
 //!
-//! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of
-//! what stands around them, [`call_log`] every call to a queue of ours and its answer, [`blktrace`] what a kernel (or a
-//! server of ours) did with each I/O, [`blkparse`] the text that blkparse makes of it, [`tracefs`] a kernel's own text
-//! of the same; [`perfetto`] is written for its viewer.
+//! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of the
+//! layers around them, [`call_log`] every call to one of our queues and its answer, [`blktrace`] what a kernel (or our
+//! server) did with each I/O, [`blkparse`] blkparse's text of it, [`tracefs`] a kernel's own text of the same;
+//! [`perfetto`] is written for its viewer.
 
 pub mod blk_mq_transcript;
 pub mod blkparse;

@@ -1,11 +1,12 @@
 //! Workloads: which processes submit I/O, when, and where.
 //!
 //! A workload is a set of [`Source`]s, one per process. A source is a pure state machine: it is told the time, says
-//! when it wants to be called next, emits bios, and hears of their completion. It holds no reference to a queue, a
+//! when it wants to be called next, emits bios, and is told of their completion. It holds no reference to a queue, a
 //! disk or another source; the driver carries values between them.
 //!
 //! Sources come from fio job files ([`fio::JobFile`]), from the [built-in](builtin()) ones, which are job files too,
-//! from [`programs`], and from recorded traces ([`replay`]). A [`Plan`] is all of a run's, laid out on a disk.
+//! from [`programs`], and from recorded traces ([`replay`]). A [`Plan`] is the whole workload of a run, laid out on a
+//! disk.
 
 pub mod builtin;
 mod cpus;
