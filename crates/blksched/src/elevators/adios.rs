@@ -5,17 +5,17 @@
 //! | … | file |
 //! |---|---|
 //! | says which kinds of request there are, and which side each is on? | `kind` |
-//! | says what a request will cost, and learns it? | `model`, its samples in `samples` |
-//! | takes a completion for a sample, and says when models are renewed? | `learning` |
-//! | gives a request its deadline, and keeps requests in that order? | `order` |
+//! | predicts and learns a request's cost? | `model`, its samples in `samples` |
+//! | turns completions into samples, and says when models are updated? | `learning` |
+//! | assigns deadlines, and keeps requests in that order? | `order` |
 //! | chooses between reads and the rest? | `bias` |
 //! | fills a batch? | `fill` |
 //! | takes the next request of a batch, up or down? | `page` |
-//! | lets a discard hold everything behind it back? | `barrier` |
-//! | counts what is under way? | `flight` |
+//! | makes a discard hold back everything behind it? | `barrier` |
+//! | counts requests in flight? | `flight` |
 //! | puts it all together? | `scheduler` |
 //!
-//! `README.md` in this folder tells the story, and where it wins and loses.
+//! `README.md` in this folder gives the overview, and says where it wins and loses.
 
 mod barrier;
 mod bias;

@@ -7,11 +7,11 @@
 //! |---|---|
 //! | `ids`, `links`, `terms`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, eras, knobs |
 //! | `hierarchy/` | B-WF2Q+ with groups, by itself: entities, service trees, weights; it knows no elevator |
-//! | `device/` | what is known of the device: peak rate, NCQ, budgets |
-//! | `state/` | what is remembered of queues and processes |
+//! | `device/` | knowledge of the device: peak rate, NCQ, budgets |
+//! | `state/` | the state of queues and processes |
 //! | `decide/` | decisions: pure functions of small views |
-//! | `data` | BFQ whole: its state in one place (`bfq_data`) |
-//! | `steps/` | what a request's life does to it |
+//! | `data` | the whole state of BFQ in one place (`bfq_data`) |
+//! | `steps/` | the steps of a request's life |
 //! | `elevator` | the contract's calls, each a step or two |
 //!
 //! Where is the rule that…
@@ -23,20 +23,21 @@
 //! | orders classes and levels? | `elevators/ioprio`, `priority` |
 //! | orders queues, and lets virtual time pass? | `hierarchy/{entity,service_tree,wf2q}` |
 //! | lets groups share? | `hierarchy/{groups,path,pending}`, `steps/moving` |
-//! | says how much a turn may serve, and what that costs? | `device/budgets`, `decide/feedback`, `steps/budget` |
+//! | says how much a slice may serve, and what that costs? | `device/budgets`, `decide/feedback`, `steps/budget` |
 //! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/{select,expire}`, `decide/pace` |
 //! | idles? | `steps/{idling,symmetry}`, `hierarchy/weights` |
 //! | says how many tags a process may use? | `hierarchy/allowance`, `steps/limit` |
-//! | sends something else meanwhile? | `state/{injection,waking}`, `steps/{injection,waker}` |
-//! | raises weights, and whose not? | `decide/raising`, `steps/{raising,burst}` |
-//! | makes queues one, and parts them? | `state/positions`, `steps/{cooperator,merge,split}` |
+//! | injects other requests meanwhile? | `state/{injection,waking}`, `steps/{injection,waker}` |
+//! | raises weights, and excludes queues from raising? | `decide/raising`, `steps/{raising,burst}` |
+//! | merges and splits queues? | `state/positions`, `steps/{cooperator,merge,split}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
-//! | meets a new request, a waking queue, or a completion? | `steps/{arrival,idle_busy_switch,busy,completion}` |
+//! | handles a new request, a queue becoming busy, or a completion? |
+//! `steps/{arrival,idle_busy_switch,busy,completion}` |
 //! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
-//! | says how long is long? | `terms` |
+//! | defines the timeouts? | `terms` |
 //! | says which era has what? | [`rules`], `presets` |
 //!
-//! `README.md` in this folder tells the story and draws the states.
+//! `README.md` in this folder gives the overview and draws the states.
 
 mod check;
 mod data;

@@ -6,15 +6,15 @@
 //! |---|---|
 //! | ends a batch? | `batch` |
 //! | chooses between reads and writes? | `direction` |
-//! | says that a request's time is up? | `expiry` |
-//! | keeps requests in sector order, and finds the place of a new one? | `order` |
+//! | says that a request has expired? | `expiry` |
+//! | keeps requests in sector order, and finds the position of a new one? | `order` |
 //! | moves a whole batch at once (2.5)? | `moving` |
 //! | takes one request at a time (2.6 to 4.20)? | `stepping` |
 //! | says which era has what? | `presets` |
 //!
-//! The eras fall into two machines. Until 2.5 a batch is *moved* whole to a dispatch list, where they may
-//! still merge but where everything that arrives waits behind all of them; since 2.6 a batch is a *count* of requests
-//! taken one at a time. `README.md` in this folder tells the story.
+//! There are two implementations. Until 2.5 a batch is *moved* as a whole to a dispatch list, where its requests may
+//! still merge but where everything that arrives later waits behind all of them; since 2.6 a batch is a *count* of
+//! requests taken one at a time. `README.md` in this folder gives the overview.
 
 mod batch;
 mod direction;

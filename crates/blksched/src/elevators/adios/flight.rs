@@ -1,4 +1,4 @@
-//! How much is under way: counted from the moment a request is chosen for a batch or a FIFO until it completes.
+//! The load in flight: counted from the moment a request is put into a batch or a FIFO until it completes.
 //!
 //! **Origin** docs/behaviour/adios-3.1.md#a7: one word, the load in its upper 48 bits and the count in its lower 16, so
 //! that a count beyond 65,535 spills into the load. Requests that the device hands back are counted twice (#a12, read

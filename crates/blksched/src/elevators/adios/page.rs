@@ -1,4 +1,4 @@
-//! A batch: the requests chosen together, in four lists.
+//! A batch: the requests selected together, in four lists.
 //!
 //! **Rule** Two pages; one is served while the other is filled. Lists by kind (`batch_order` 0), or those due at once,
 //! then the others in sector order (`batch_order` 1), up or down from where the head is.

@@ -1,8 +1,8 @@
-//! What writing a knob does beside changing it, and the knobs that are no single number.
+//! The side effects of writing a knob, and the knobs that are not a single number.
 //!
-//! **Rule** `lat_target_*` forgets its model, `read_priority` settles the bias; `lat_model_read` and its like load a
-//! model, `reset_lat_model` all of them, and both throw away the samples that wait for any model.
-//! **Origin** docs/behaviour/adios-3.1.md#a11.
+//! **Rule** `lat_target_*` resets its model, `read_priority` resets the bias; `lat_model_read` and similar knobs load a
+//! model, `reset_lat_model` all of them, and both discard the samples that wait for any model. **Origin**
+//! docs/behaviour/adios-3.1.md#a11.
 
 use alloc::borrow::ToOwned;
 use alloc::string::ToString;

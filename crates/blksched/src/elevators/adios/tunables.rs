@@ -1,4 +1,4 @@
-//! ADIOS's knobs that are numbers, with sysfs's names and units. Those that are more are in `store`.
+//! ADIOS's knobs that are numbers, with sysfs's names and units. The others are in `store`.
 
 use crate::kernel::{Kernel, Kernels};
 use crate::time::Span;

@@ -1,11 +1,11 @@
-//! The rule that says waiting for a process is not worth while, before it begins or while it lasts.
+//! The rule that says that waiting for a process is not worthwhile, before it begins or while it lasts.
 //!
-//! **Rule** Do not wait, or no longer, if: the request at hand is the process's own; it was waited for long enough; it
-//! has requests on their way already; the request at hand is close ([`close`](super::close)); it has exited, and those
-//! those that exited before it left none to go on; it is new, and new ones think longer than `antic_expire`, or leave;
-//! it thinks longer than `antic_expire` itself.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
-//! **In the kernel** `as_can_break_anticipation`, `as_can_anticipate`.
+//! **Rule** Do not wait, or stop waiting, if: the request at hand is the process's own; the wait was long enough; the
+//! process already has requests in flight; the request at hand is close ([`close`](super::close)); the process has
+//! exited, and earlier processes that exited had no successor; the process is new, and new ones think longer than
+//! `antic_expire`, or exit; its own think time exceeds `antic_expire`. **Origin**
+//! docs/behaviour/elevators-2.5-2.6.md#a.8, in this order. **In the kernel** `as_can_break_anticipation`,
+//! `as_can_anticipate`.
 
 #![doc(alias = "as_can_break_anticipation")]
 #![doc(alias = "as_can_anticipate")]

@@ -1,11 +1,10 @@
-//! The rule that says the oldest request goes first.
+//! The rule that lets the oldest request go first.
 //!
-//! **Rule** A request expires this many ticks after it was queued. A batch looks at the oldest of its class, but not
-//! more often than once per expire time, and takes it if its time is up (strictly). When two requests become one, the
-//! survivor takes the place and the time of the one that expires earlier.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.5. **Costs when wrong** Looking each time would turn a long
-//! queue of late requests into first in, first out: one seek each.
-//! **In the kernel** `as_fifo_expired`.
+//! **Rule** A request expires a fixed number of ticks after it was queued. A batch checks the oldest of its class, at
+//! most once per expire time, and takes it if it has expired (strictly). When two requests are merged, the survivor
+//! takes the position and time of the one that expires earlier. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3,
+//! #a.5. **Costs when wrong** Checking each time would serve a long queue of late requests first in, first out: one
+//! seek each. **In the kernel** `as_fifo_expired`.
 
 #![doc(alias = "as_fifo_expired")]
 

@@ -1,12 +1,11 @@
-//! How long a process thinks between two reads, and how far it seeks; and what to expect of one that is new.
+//! A process's think time between two reads and its seek distance; and what to expect of a new process.
 //!
 //! **Rule** Moving averages in fixed point: each sample `x` moves `total` by an eighth towards 256·x, and `samples` by
-//! an eighth towards 256; the mean is their quotient, rounded. Think time counts from the last completion, if nothing
-//! is on its way, else it is 0; at most a tick less than 20 ms. A seek is cut to four times the mean plus 1 GiB (64 MiB
-//! once there are three samples). The first sample of each process also moves the averages over new processes.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5.
-//! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`,
-//! `as_update_iohist`.
+//! an eighth towards 256; the mean is their quotient, rounded. Think time counts from the last completion if nothing is
+//! in flight, otherwise it is 0; it is at most one tick less than 20 ms. A seek is capped at four times the mean plus 1
+//! GiB (64 MiB once there are three samples). The first sample of each process also moves the averages over new
+//! processes. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5. **In the kernel** `as_update_thinktime`,
+//! `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`, `as_update_iohist`.
 
 #![doc(alias = "as_update_thinktime")]
 #![doc(alias = "as_update_seekdist")]

@@ -1,12 +1,12 @@
-//! The rule that looks for a queued request that a bio ends at.
+//! The rule that looks for a queued request that starts where a bio ends.
 //!
-//! **Rule** An exact look-up by first sector, in the wrong tree: trees are kept for what is waited for and what is not,
-//! but the look-up counts reads and writes. A read is looked up among the asynchronous writes, which it may not join;
-//! any write among the synchronous requests. So only writes ever join in front this way, and only writes that are
-//! waited for. (A request merged last is found before, by the queue, whatever it is.)
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1: an old slip of the kernel's, kept because decisions hang on it.
-//! **Costs when wrong** A process reading backwards gets no front merges but those with its own last request.
-//! **In the kernel** `as_merge`.
+//! **Rule** An exact look-up by first sector, in the wrong tree: there is a tree for synchronous and one for
+//! asynchronous requests, but the look-up is indexed by read and write. A read is looked up among the asynchronous
+//! writes, which it may not join; any write among the synchronous requests. So only writes ever join in front this way,
+//! and only synchronous ones. (The queue finds the request merged last before, whatever it is.) **Origin**
+//! docs/behaviour/elevators-2.5-2.6.md#a.1: an old bug of the kernel's, kept because decisions depend on it. **Costs
+//! when wrong** A process that reads backwards gets front merges only with its own last request. **In the kernel**
+//! `as_merge`.
 
 #![doc(alias = "as_merge")]
 

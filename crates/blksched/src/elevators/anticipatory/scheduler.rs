@@ -1,11 +1,10 @@
-//! The anticipatory scheduler: the mechanisms of this folder, put together.
+//! The anticipatory scheduler: the mechanisms of this folder, combined.
 //!
-//! **Rule** What was forced out goes first. Nothing goes while a process is waited for or a batch drains. A batch that
-//! goes on takes its oldest request if that one is late, else, if it is one of reads, asks whether to wait for the
-//! process that read last, else goes on in sector order. A batch that is over gives way to the other class, which
-//! begins with its oldest request.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1 to #a.10, #e9, #e10.
-//! **In the kernel** `as_data`, `iosched_as`.
+//! **Rule** Requests that were forced out go first. Nothing is dispatched while a process is waited for or a batch
+//! drains. A batch that continues takes its oldest request if that one is late; otherwise, if it is a batch of reads,
+//! it asks whether to wait for the process that read last; otherwise it continues in sector order. A batch that is over
+//! yields to the other class, which begins with its oldest request. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1
+//! to #a.10, #e9, #e10. **In the kernel** `as_data`, `iosched_as`.
 
 #![doc(alias = "as_data")]
 #![doc(alias = "iosched_as")]

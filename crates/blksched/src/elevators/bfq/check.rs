@@ -1,7 +1,6 @@
 //! The invariants of the state.
 //!
-//! **Rule** What is kept as a count is counted again, after every call of a test.
-//! **In the kernel** `bfq_data`.
+//! **Rule** Every stored count is counted again after every call in a test. **In the kernel** `bfq_data`.
 
 #![doc(alias = "bfq_data")]
 

@@ -1,7 +1,7 @@
-//! What is known of the device: how fast it is, whether it queues by itself, what it has, and the greatest budget that
-//! follows.
+//! Knowledge of the device: its speed, whether it queues commands itself, the requests it has, and the resulting
+//! greatest budget.
 //!
-//! Nothing here knows queues or the elevator.
+//! Nothing here depends on queues or the elevator.
 
 pub(crate) mod budgets;
 pub(crate) mod ncq;

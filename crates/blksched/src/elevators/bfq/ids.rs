@@ -1,4 +1,4 @@
-//! The numbers by which BFQ knows queues, processes and groups (their levels); they are used again.
+//! The numbers by which BFQ identifies queues, processes and groups (their levels); they are reused.
 
 /// A queue's number.
 pub(crate) type Qid = u32;

@@ -1,4 +1,4 @@
-//! What differs between the eras of BFQ; each is described once, and can be switched by itself.
+//! The differences between the eras of BFQ; each is described once, and can be switched separately.
 //!
 //! The documentation of each is what `blksched list bfq` prints.
 

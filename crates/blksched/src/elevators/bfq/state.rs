@@ -1,4 +1,4 @@
-//! What BFQ remembers of queues and processes. Nothing here knows the elevator.
+//! BFQ's state of queues and processes. Nothing here knows the elevator.
 
 pub(crate) mod arrival;
 pub(crate) mod burst;

@@ -1,4 +1,4 @@
-//! What the life of a request does, in its order: prepare, arrival, dispatch, completion, timer; and what these have in
+//! The steps of a request's life, in order: prepare, arrival, dispatch, completion, timer; and what they have in
 //! common.
 
 mod arrival;

@@ -1,4 +1,4 @@
-//! The numbers by which CFQ knows queues, processes and groups; they are used again.
+//! The numbers by which CFQ identifies queues, processes and groups; they are reused.
 
 /// A queue's number.
 pub(crate) type Qid = u32;

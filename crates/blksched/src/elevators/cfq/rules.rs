@@ -1,8 +1,8 @@
-//! What differs between the eras of CFQ, each with the kernel or mail that each way comes from; each is described once,
-//! and can be switched by itself.
+//! The differences between the eras of CFQ, with the kernel or mail from which each variant comes; each is described
+//! once, and can be switched separately.
 //!
-//! The documentation of each is what `blksched list cfq` prints. What each way decides stands where it is decided:
-//! `decide/` and `steps/`.
+//! The documentation of each is what `blksched list cfq` prints. The effect of each variant is described where it is
+//! applied: `decide/` and `steps/`.
 
 use crate::elevators::hz::hz_without_300;
 use crate::entry::Mechanism;

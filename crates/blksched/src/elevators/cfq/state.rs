@@ -1,4 +1,4 @@
-//! What CFQ remembers: of queues, processes, groups and trees. Nothing here knows the elevator.
+//! CFQ's state of queues, processes, groups and trees. Nothing here knows the elevator.
 
 pub(crate) mod clock;
 pub(crate) mod cooperation;

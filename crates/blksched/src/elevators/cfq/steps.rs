@@ -1,5 +1,5 @@
-//! What the life of a request does, in its order: prepare, arrival, dispatch, completion, timer; and what these have in
-//! common. The README tells it as a story.
+//! The steps of a request's life, in order: prepare, arrival, dispatch, completion, timer; and what they have in
+//! common. The README describes the whole path.
 
 mod arrival;
 mod completion;

@@ -1,12 +1,12 @@
 //! Requests in sector order, as 2.5 kept them: a list that is scanned from its tail, or the tree that replaced it.
 //!
-//! **Rule, list** A new request goes behind the first request, looking from the tail, that lies before it and whose
-//! successor lies behind it. If there is none: in front, if it lies before the first request and ahead of the disk's
-//! arm; else behind the last. So the list need not be sorted: what lies behind the arm makes a second run.
-//! **Rule, tree** By sector. A second request with the same first sector has no place and is dispatched.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
-//! 4096 requests the second largest consumer of CPU in the kernel.
-//! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`.
+//! **Rule, list** Searching from the tail, a new request is inserted after the first request that lies before it and
+//! whose successor lies behind it. If there is none, it is inserted at the front if it lies before the first request
+//! and ahead of the disk's arm, otherwise at the end. So the list need not be sorted: requests behind the arm form a
+//! second run. **Rule, tree** By sector. A second request with the same first sector cannot be inserted and is
+//! dispatched. **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is
+//! linear, and at 4096 requests the second largest consumer of CPU in the kernel. **In the kernel** `sort_list`,
+//! `deadline_add_drq_rb`, `deadline_find_drq_rb`.
 
 #![doc(alias = "sort_list")]
 #![doc(alias = "deadline_add_drq_rb")]

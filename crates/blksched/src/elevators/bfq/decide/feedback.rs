@@ -1,9 +1,8 @@
-//! A queue's next budget, by how its slice ended.
+//! A queue's next budget, depending on how its slice ended.
 //!
-//! **Rule** Used up → four times as much; out of time → twice; idled in vain → less by four least budgets; nothing left
-//! → what it used. Never more than the greatest.
-//! **Origin** docs/behaviour/elevators-6.1.md#b3.
-//! **In the kernel** `__bfq_bfqq_recalc_budget`.
+//! **Rule** Used up → four times as much; out of time → twice; idled in vain → four minimum budgets less; no requests
+//! left → the amount used. Never more than the greatest budget. **Origin** docs/behaviour/elevators-6.1.md#b3. **In the
+//! kernel** `__bfq_bfqq_recalc_budget`.
 
 #![doc(alias = "__bfq_bfqq_recalc_budget")]
 

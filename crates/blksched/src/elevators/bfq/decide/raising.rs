@@ -1,8 +1,8 @@
-//! What becomes of a queue's raising when it becomes busy, and how long interactive raising lasts.
+//! A queue's weight raising when it becomes busy, and the duration of interactive raising.
 //!
-//! **Rule** [`on_awakening`]. The faster the disk, the shorter: as long as an application takes to start.
-//! **Origin** docs/behaviour/elevators-6.1.md#b6.
-//! **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`.
+//! **Rule** [`on_awakening`]. The faster the disk, the shorter the raising: it lasts as long as an application takes to
+//! start. **Origin** docs/behaviour/elevators-6.1.md#b6. **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`,
+//! `bfq_wr_duration`.
 
 #![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
 #![doc(alias = "bfq_wr_duration")]

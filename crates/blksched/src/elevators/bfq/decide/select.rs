@@ -1,4 +1,4 @@
-//! The ladder of the decision: does the queue in service keep the disk?
+//! The steps of the decision: does the in-service queue keep the disk?
 //!
 //! **Rule** see [`choose`] and the README's picture.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.

@@ -1,10 +1,9 @@
-//! Does the device queue by itself? Then the order in which requests go to it decides less.
+//! Does the device queue commands itself? Then the order in which requests go to it matters less.
 //!
-//! **Rule** After 33 completions with more than three requests queued or in flight it does if it has had more than
-//! three at once; until the answer is yes it is asked again. As long as that is not known, it counts as yes. A device
-//! without an arm that queues needs no merging of queues by position.
-//! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
-//! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
+//! **Rule** After 33 completions with more than three requests queued or in flight, it does if it has had more than
+//! three at once; the test is repeated until the answer is yes. While the answer is unknown, it counts as yes. A
+//! non-rotational device that queues needs no merging of queues by position. **Origin**
+//! docs/behaviour/elevators-6.1.md#b13; #b14 for the traps. **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
 
 #![doc(alias = "bfq_update_hw_tag")]
 #![doc(alias = "hw_tag")]

@@ -1,13 +1,12 @@
-//! The device's peak rate: how fast it is when it reads in order, estimated from what is dispatched and completed.
+//! The device's peak rate: its sequential rate, estimated from dispatches and completions.
 //!
 //! **What for** The greatest budget is what the disk can move within `timeout_sync`, and interactive raising lasts as
 //! long as an application's start takes on a disk of this speed.
 //! **Rule** Intervals of at least 300 ms and 32 requests, closed at the first dispatch after 1 s, by a silence of more
-//! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were in order or it is
-//! higher than the estimate, and if it is below 20 sectors/µs. It weighs more the more it was in order and the longer
-//! it was.
-//! **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶.
-//! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
+//! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were sequential or it
+//! is higher than the estimate, and if it is below 20 sectors/µs. Its weight grows with its sequential part and its
+//! length. **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶. **In the kernel**
+//! `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
 
 #![doc(alias = "bfq_update_peak_rate")]
 #![doc(alias = "bfq_update_rate_reset")]

@@ -1,14 +1,13 @@
-//! Groups: each is an entity among its siblings, and schedules what is in it by the same rules.
+//! Groups: each is an entity among its siblings, and schedules its members by the same rules.
 //!
-//! **What for** A tenant gets the share that its weight says, however many processes it has, and its processes share
-//! that among themselves.
-//! **Rule** A group stands on its parent's tree of best effort with its weight, as long as any queue in it wants
-//! service. Classes, raising and levels of ionice count inside a group only; so do positions, write-back and which
-//! queue was made last. The processes of a group compete with its child groups as equals.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
-//! ioprio and weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 count
-//! as they are (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is not looked at.
-//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
+//! **What for** A tenant gets the share given by its weight, however many processes it has, and its processes share it
+//! among themselves. **Rule** A group is on its parent's best-effort tree with its weight, as long as any queue in it
+//! is active. Classes, raising and ionice levels count only inside a group; so do positions, write-back and the queue
+//! created last. The processes of a group compete with its child groups as equals. **Origin**
+//! docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process ioprio and
+//! weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 are accepted (a kernel
+//! refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is ignored. **In the kernel** `bfq_group`,
+//! `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
 
 #![doc(alias = "bfq_group")]
 #![doc(alias = "bfq_bio_bfqg")]

@@ -1,16 +1,16 @@
-//! The way up and the way down: what a change at a queue means for the groups that it is in, and which queue goes next
-//! from the root.
+//! The paths up and down: the effect of a queue's change on its groups, and the selection of the next queue from the
+//! root.
 //!
-//! **Rule** *Up* A queue that wants service is put into its tree, and each group above it into that group's, as long as
-//! the level below has news: none was next before, or the next one's budget is smaller. A queue that wants none takes
-//! with it the groups in which none is left; those above are put in again. *Down* At each level the next one is served.
-//! A queue leaves its tree for that, and so does a group in which one entity waits; a group with more stays where it
-//! is, and may be next once more.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
-//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs when wrong** After the way down the search for
-//! which queue is next stops at the first level without news. A level may then name the very group that it serves as
-//! the next one, and nothing preempts it: a kernel does so, and so does this.
-//! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
+//! **Rule** *Up* An activated queue is inserted into its tree, and each group above it into its parent's, as long as
+//! the level below has changed: there was no next entity before, or the next one's budget is smaller. A deactivated
+//! queue also deactivates the groups that become empty; the groups above those are requeued. *Down* At each level the
+//! next entity is served. A queue leaves its tree for that, and so does a group with a single waiting entity; a group
+//! with more stays on its tree, and may be selected again. **Origin** docs/behaviour/elevators-6.12-6.18.md#g4,
+//! docs/behaviour/elevators-6.12-6.18.md#g5 and docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs
+//! when wrong** After the path down, the search for the next queue stops at the first level without a change. A level
+//! may then name the very group that it serves as the next one, and nothing preempts it: a kernel does so, and so does
+//! this. **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`,
+//! `bfq_get_next_queue`.
 
 #![doc(alias = "for_each_entity")]
 #![doc(alias = "bfq_update_next_in_service")]

@@ -1,9 +1,8 @@
-//! Which groups have something to do, by either of the two ways of counting them.
+//! Which groups have pending requests, by either of the two ways of counting them.
 //!
-//! **Rule** Until 6.1 a group counts from when it is woken until it has come to rest; since 6.6 while queues of it are
-//! busy or have requests in the device.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g9.
-//! **In the kernel** `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
+//! **Rule** Until 6.1 a group counts from its activation until it is idle; since 6.6 while its queues are busy or have
+//! requests in the device. **Origin** docs/behaviour/elevators-6.12-6.18.md#g9. **In the kernel**
+//! `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
 
 #![doc(alias = "num_groups_with_pending_reqs")]
 #![doc(alias = "bfq_add_bfqq_in_groups_with_pending_reqs")]

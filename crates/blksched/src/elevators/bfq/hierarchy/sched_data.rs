@@ -1,8 +1,7 @@
 //! The hierarchy's state.
 //!
-//! **Rule** A queue that is on no tree any more is told ([`Hierarchy::left`]) instead of being let go here: whether
-//! something else holds it is not known here.
-//! **In the kernel** `bfq_sched_data`, `bfq_group`.
+//! **Rule** A queue that has left all trees is reported ([`Hierarchy::left`]) instead of being released here, because
+//! other references to it are not known here. **In the kernel** `bfq_sched_data`, `bfq_group`.
 
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "in_service_entity")]

@@ -1,15 +1,14 @@
 //! B-WF2Q+: entities enter and leave service trees, virtual time passes as they are served.
 //!
-//! **Rule** An entity that comes to an idle tree starts now (`S = V`), unless it left with a finish still to come,
-//! which it then starts from; an entity that is served again starts where its last service ended. One that ran empty
-//! for a moment and was waited for may start in the past, by as much as its weight was raised. Virtual time passes by
-//! `2²²·sectors/weights`, and jumps to the earliest start when no other entity could go. When none is left, it falls
-//! back to the last finish of those that are remembered.
-//! **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the one remembered first
-//! counts as the last; when that one leaves, the one before it does, or none, though others are remembered still: then
-//! virtual time does not fall back (recording `bfq-6.1/h02-back-seek-0`).
-//! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
-//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
+//! **Rule** An activated entity starts now (`S = V`), unless it left with a finish in the future, at which it then
+//! starts; a requeued entity starts where its last service ended. An entity that ran empty for a moment while the disk
+//! waited for it may start in the past, depending on its weight raising. Virtual time passes by `2²²·sectors/weights`,
+//! and jumps to the earliest start when no other entity is eligible. When none is left, it takes the last finish of the
+//! entities on the idle tree. **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the
+//! one remembered first counts as the last; when that one leaves, the one before it does, or none, although others are
+//! still remembered: then virtual time does not change (recording `bfq-6.1/h02-back-seek-0`). **In the kernel**
+//! `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`, `bfq_activate_requeue_entity`,
+//! `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
 
 #![doc(alias = "bfq_activate_entity")]
 #![doc(alias = "bfq_requeue_entity")]

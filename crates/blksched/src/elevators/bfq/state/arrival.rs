@@ -1,4 +1,4 @@
-//! What a queue learns from an arrival: how long its process thinks, and whether it seeks.
+//! Updates of a queue from an arrival: its process's think time, and whether it seeks.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b7 and #b11.
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`.

@@ -1,4 +1,4 @@
-//! How much may be injected while a queue has the disk, and what measurements say of it.
+//! How much may be injected while a queue is in service, according to measurements.
 //!
 //! **Rule** One more if a measured request took less than half as long again as alone, one less if more.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.

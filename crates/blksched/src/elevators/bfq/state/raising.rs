@@ -1,4 +1,4 @@
-//! A queue's raising: as what, since when, and how much it has had so.
+//! A queue's weight raising: its kind, its start, and the service received during it.
 //!
 //! **Rule** Interactive counts 30 times, soft real-time 3000 times.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6.

@@ -1,4 +1,4 @@
-//! What a queue has to do with other queues, and which processes share it.
+//! A queue's relations to other queues, and the processes that share it.
 //!
 //! **In the kernel** `bfqq_data`, `bfq_put_cooperator`.
 

@@ -1,4 +1,4 @@
-//! Why a slice ends, and up to when a queue had the disk.
+//! Why a slice ends, and until when a queue was in service.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
 //! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`,

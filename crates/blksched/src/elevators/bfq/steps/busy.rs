@@ -1,4 +1,4 @@
-//! A queue wants service, and wants none any more.
+//! A queue becomes busy, and stops being busy.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with its trap: a class that changes in
 //! between makes the counts wrap.

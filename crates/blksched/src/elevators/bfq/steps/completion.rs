@@ -1,4 +1,4 @@
-//! A request comes back: what it says about the device and its queue, and whether the disk is left idle now.
+//! A request completes: it updates the statistics of the device and its queue, and the disk may be left idle.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
 //! **In the kernel** `bfq_completed_request`, `bfq_finish_requeue_request`.

@@ -1,4 +1,4 @@
-//! The device is watched: its peak rate, at dispatch and completion.
+//! Observation of the device: its peak rate, at dispatch and completion.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b12.
 //! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `last_position`, `in_serv_last_pos`.

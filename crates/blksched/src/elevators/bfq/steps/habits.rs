@@ -1,4 +1,4 @@
-//! What an arrival says about its queue: how long it thought, how far it went, how much it does.
+//! Updates from an arrival: the queue's think time, seek distance and I/O intensity.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`,

@@ -1,13 +1,12 @@
 //! How many tags a process may use.
 //!
-//! **Rule** Synchronous reads: all. Others: write-back a half, synchronous writes three quarters, and while a raised
-//! queue is busy three and six sixteenths; of each word of the tag map until 6.6, of all tags since. With groups the
-//! share of those that a queue may have goes down from the top by weights: a queue that has that many requests on their
-//! way, or whose group has, may use one.
-//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
-//! **Costs when wrong** A process that fills the tags makes the shares of all others worthless: they have nothing
-//! queued that could be chosen.
-//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
+//! **Rule** Synchronous reads may use all. Write-back may use a half and synchronous writes three quarters, and while a
+//! raised queue is busy three and six sixteenths; of each word of the tag map until 6.6, of all tags since. With
+//! groups, a queue's share is computed from the top down by weights: if the queue or its group already has that many
+//! requests in flight, it may use one. **Origin** docs/behaviour/elevators-6.1.md#b2.2,
+//! docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8. **Costs when wrong** A process that fills the tags
+//! makes the shares of all others worthless: they have nothing queued that could be selected. **In the kernel**
+//! `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
 
 #![doc(alias = "bfq_limit_depth")]
 #![doc(alias = "bfqq_request_over_limit")]

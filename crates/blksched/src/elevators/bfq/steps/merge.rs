@@ -1,11 +1,11 @@
-//! Queues become one: a process leaves its queue for the one that a merge was planned with.
+//! Merging queues: a process leaves its queue for the one that a merge was planned with.
 //!
-//! **Rule** What the process was like alone is saved; the shared queue takes over raising, the waker, and being
-//! I/O-bound. *Stable merges*: a new queue joins the one made last, of the same level, class and group, if that was
-//! made within 180 ms: at once on a disk without an arm that queues, else once both are older than 600 ms and idling
-//! for the new one would not be faster. Such queues do not split.
-//! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`.
+//! **Rule** The state of the process's own queue is saved; the shared queue takes over raising, the waker, and the
+//! I/O-bound flag. *Stable merges*: a new queue joins the one created last, of the same level, class and group, if that
+//! was created within 180 ms: at once on a non-rotational disk that queues, otherwise once both are older than 600 ms
+//! and idling for the new one would not raise throughput. Such queues do not split. **Origin**
+//! docs/behaviour/elevators-6.1.md#b9. **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`,
+//! `bfq_bfqq_save_state`, `stably_merged`.
 
 #![doc(alias = "bfq_merge_bfqqs")]
 #![doc(alias = "bfq_setup_merge")]

@@ -1,10 +1,9 @@
-//! Which request of a queue goes next: the nearest ahead, unless one a little behind is nearer still; and once a slice
-//! the oldest, if its time is up.
+//! Which request of a queue is next: the nearest ahead, unless one a little behind is nearer still; and once per slice
+//! the oldest, if it has expired.
 //!
-//! **Rule** As in CFQ, without metadata (`elevators/next_request`). Once a request is taken, from its own start: the
-//! one behind it, or the one before it.
-//! **Origin** docs/behaviour/elevators-6.1.md#b4.
-//! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
+//! **Rule** As in CFQ, without metadata (`elevators/next_request`). After a dispatch, seen from the start of that
+//! request: the one behind it, or the one before it. **Origin** docs/behaviour/elevators-6.1.md#b4. **In the kernel**
+//! `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
 
 #![doc(alias = "bfq_find_next_rq")]
 #![doc(alias = "bfq_check_fifo")]

@@ -1,4 +1,4 @@
-//! The end of requests, processes and queues: what nothing refers to any more goes.
+//! The end of requests, processes and queues: objects without references are released.
 //!
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service.

@@ -1,9 +1,8 @@
-//! The doors to the hierarchy: which queue wants service, which wants none, which is next; and queues that left it are
-//! let go.
+//! The calls to the hierarchy: activation, deactivation, selection of the next queue; and the release of queues that
+//! left it.
 //!
-//! **Rule** A queue whose past the hierarchy forgets may have been on no more than that: whatever else held it decides
-//! (`release`).
-//! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
+//! **Rule** The hierarchy may have held the last reference to a queue that it forgets: other references decide
+//! (`release`). **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
 //! `bfq_bfqq_served`.
 
 #![doc(alias = "bfq_activate_bfqq")]

@@ -1,9 +1,8 @@
 //! A shared queue that seeks is split: the next request of each of its processes goes into a queue of its own.
 //!
-//! **Rule** The last process keeps the queue. What each was like alone, raising included, is restored, as far as time
-//! has not overtaken it.
-//! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`.
+//! **Rule** The last process keeps the queue. The saved state of each, including raising, is restored unless it has
+//! expired meanwhile. **Origin** docs/behaviour/elevators-6.1.md#b9. **In the kernel** `bfq_split_bfqq`,
+//! `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`.
 
 #![doc(alias = "bfq_split_bfqq")]
 #![doc(alias = "bfq_mark_bfqq_split_coop")]

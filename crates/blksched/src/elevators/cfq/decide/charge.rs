@@ -1,10 +1,10 @@
-//! What a slice costs its group: the time it had, or the requests it sent.
+//! The charge of a slice to its group: its time, or its number of requests.
 //!
-//! **Rule** The time from the slice's first completion, at most what it was given; without a completion the time since
-//! it began, at least a jiffy. Write-back of a group that has nothing else costs its whole slice. Where the disk does
-//! not idle and queues (a solid-state disk: IOPS mode), time says nothing about use, and each request costs one.
-//! **Origin** docs/behaviour/elevators-4.20.md#g.4.
-//! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
+//! **Rule** The charge is the time from the slice's first completion, at most the allocated slice; without a
+//! completion, the time since the slice began, at least a jiffy. Write-back of a group that has nothing else is charged
+//! its whole slice. If the disk queues and is not idled (a solid-state disk: IOPS mode), time says nothing about use,
+//! and each request costs one. **Origin** docs/behaviour/elevators-4.20.md#g.4. **In the kernel** `cfq_group_served`,
+//! `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
 
 #![doc(alias = "cfq_group_served")]
 #![doc(alias = "cfq_cfqq_slice_usage")]

@@ -1,4 +1,4 @@
-//! The ladder of the decision: does the queue being served keep the disk?
+//! The steps of the decision: does the active queue keep the disk?
 //!
 //! **Rule** see [`choose`] and the README's picture.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.

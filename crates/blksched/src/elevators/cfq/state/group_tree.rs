@@ -1,12 +1,12 @@
-//! Groups in the order of their virtual disk time: the one that has had least of its due is next.
+//! Groups in the order of their virtual disk time: the one with the smallest is next.
 //!
 //! **Rule** A group that is charged `c` moves on by `c·2²⁴ / fraction`, where `fraction` (of 4096) is its share of the
 //! disk among those that are active now: `4096 · leaf_weight/Σ` in its own group, times `weight/Σ` at each level above.
-//! A group that becomes active begins just behind the last one; what it had before is forgotten. Weights written while
-//! it is active count when it is next put in (leaf weight), or when its subtree next becomes active (weight).
-//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7. **Shown by** the shares in the README. **Costs
-//! when wrong** tenants get what they did not pay for.
-//! **In the kernel** `vdisktime`, `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`.
+//! A group that becomes active begins just behind the last one; its earlier virtual time is forgotten. Weights written
+//! while it is active take effect when it is next inserted (leaf weight), or when its subtree next becomes active
+//! (weight). **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7. **Shown by** the shares in the README.
+//! **Costs when wrong** tenants get what they did not pay for. **In the kernel** `vdisktime`,
+//! `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`.
 
 #![doc(alias = "cfq_group_service_tree_add")]
 #![doc(alias = "cfq_choose_cfqg")]

@@ -1,10 +1,9 @@
-//! Groups: cgroups or tenants, each with service trees, write-back queues and a share of its own.
+//! Groups: cgroups or tenants, each with its own service trees, write-back queues and share.
 //!
-//! **Rule** Bios say to which group they belong ([`GroupId`]). A process whose bios move to another group leaves its
-//! queues behind (`steps/prepare`). Cooperation and merging stay inside a group; how deep the disk may be used, and
-//! whether it queues, are asked for the whole disk.
-//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
-//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
+//! **Rule** Bios carry their group ([`GroupId`]). A process whose bios move to another group leaves its queues behind
+//! (`steps/prepare`). Cooperation and merging stay inside a group; the depth limits, and whether the disk queues, apply
+//! to the whole disk. **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the
+//! root. **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
 
 #![doc(alias = "cfq_group")]
 #![doc(alias = "cfq_get_cfqg")]

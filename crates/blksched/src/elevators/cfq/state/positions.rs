@@ -1,9 +1,9 @@
-//! Where queues are on the disk, level by level: what a search for a close cooperator searches.
+//! The positions of queues on the disk, by level: the trees in which close cooperators are searched.
 //!
-//! **Rule** One tree per priority level, by the first sector of each queue's next request. Where a queue is already, no
-//! other is put in. Trees compare where queues are *now*, though a queue moves only when it is put in again.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9.
-//! **In the kernel** `prio_trees`, `cfq_prio_tree_add`.
+//! **Rule** One tree per priority level, by the first sector of each queue's next request. A queue is not inserted at a
+//! sector where another already is. Trees compare the *current* positions of queues, although a queue is moved only
+//! when it is reinserted. **Origin** docs/behaviour/elevators-2.5-2.6.md#c9. **In the kernel** `prio_trees`,
+//! `cfq_prio_tree_add`.
 
 #![doc(alias = "prio_trees")]
 #![doc(alias = "cfq_prio_tree_add")]

@@ -1,4 +1,4 @@
-//! Whether a queue seeks: what is known of it, and whether a first request counts.
+//! Whether a queue seeks: its seek history, and whether a first request counts.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 //! **In the kernel** `CFQQ_SEEKY`, `seek_mean`.

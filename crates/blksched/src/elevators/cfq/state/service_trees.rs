@@ -1,4 +1,4 @@
-//! The service trees: the queues that wait for a slice or have it, by the moment their slice is due.
+//! The service trees: the queues that wait for a slice or have one, by the time their slice is due.
 //!
 //! **Rule** One tree, or one per class and kind of load; in 4.20 as many in each group. Equal keys in the order of
 //! arrival.

@@ -1,9 +1,8 @@
-//! A group's place among groups: its weight, its part of the disk, and how much of that it has had.
+//! A group's position among groups: its weight, its share of the disk, and its received service.
 //!
-//! **Rule** Positions wrap, so they are compared by their signed difference. A weight that is written counts from the
-//! next time that the group is put in (file `state/group_tree`).
-//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
-//! **In the kernel** `vdisktime`, `leaf_weight`.
+//! **Rule** Positions wrap, so they are compared by their signed difference. A written weight takes effect when the
+//! group is next inserted (file `state/group_tree`). **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4. **In the
+//! kernel** `vdisktime`, `leaf_weight`.
 
 #![doc(alias = "leaf_weight")]
 #![doc(alias = "cfqg_scale_charge")]

@@ -1,4 +1,4 @@
-//! The kind of load that has its slice, and what is left of the slice.
+//! The kind of load being served, and the rest of its slice.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3; docs/behaviour/elevators-4.20.md#g.5.
 //! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`.

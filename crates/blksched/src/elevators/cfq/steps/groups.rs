@@ -1,9 +1,8 @@
-//! Groups are announced and go.
+//! Groups are announced and removed.
 //!
-//! **Rule** A group that goes leaves its queues to their last request; its processes' next requests make new ones in
-//! the root.
-//! **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9.
-//! **In the kernel** `cfq_pd_init`, `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
+//! **Rule** A removed group's queues live until their last request; its processes' next requests create new queues in
+//! the root. **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9. **In the kernel** `cfq_pd_init`,
+//! `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
 
 #![doc(alias = "cfq_pd_init")]
 #![doc(alias = "cfq_pd_offline")]

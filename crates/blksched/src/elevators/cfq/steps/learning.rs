@@ -1,5 +1,5 @@
-//! What an arrival says about its process and its queue: how long they think, whether they seek, and whether it is
-//! worth idling for them.
+//! Updates from an arrival: the think time and seeks of its process and queue, and whether idling for them is
+//! worthwhile.
 //!
 //! **Rule** `decide/idle_window.rs`; the estimates are in `state/think.rs` and `state/seeks.rs`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5 and #c7; docs/behaviour/elevators-4.20.md#e420.2.

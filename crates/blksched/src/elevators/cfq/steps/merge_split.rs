@@ -1,4 +1,4 @@
-//! Queues of close cooperators become one, process by process, and part again when they seek.
+//! Queues of close cooperators are merged, process by process, and split again when they seek.
 //!
 //! **Rule** A merge is *planned* between two queues: the one with fewer processes points at the other, and holds it
 //! once for each of its processes. A process changes over at its next request, one step of a chain of plans at a time.

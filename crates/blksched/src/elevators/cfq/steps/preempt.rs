@@ -1,8 +1,7 @@
-//! An arrival takes the disk from the queue being served.
+//! An arrival takes the disk from the active queue.
 //!
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19; the ladder is
-//! `decide/preempt.rs`.
-//! **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19; the tests are in
+//! `decide/preempt.rs`. **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
 
 #![doc(alias = "cfq_should_preempt")]
 #![doc(alias = "cfq_preempt_queue")]

@@ -1,4 +1,4 @@
-//! The disk has idled long enough, or need not any more.
+//! The idle timer: the disk has idled long enough, or no longer needs to.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c16.
 //! **In the kernel** `cfq_idle_slice_timer`, `cfq_del_timer`.

@@ -1,11 +1,12 @@
-//! Kinds of load take turns: write-back, processes that are idled for, and processes that are not, class by class.
+//! Kinds of load are served in rotation: write-back, processes that are idled for, and processes that are not, class by
+//! class.
 //!
 //! **What for** Processes that seek would cost an idle time each; served together they keep the disk's queue full, and
 //! the disk idles for all of them at once.
 //! **Rule** Of the group that is due: real time, then best effort, then the idle class. Within the class the kind whose
 //! first queue has the smallest key, for `target · queues of this kind / queues of the class`, write-back scaled down
-//! by `slice_async/slice_sync`; what a slice leaves is kept, group by group, when a queue's slice ends. `target` is 300
-//! ms, in 4.20 the group's part of `target_latency`.
+//! by `slice_async/slice_sync`; the rest of a slice is saved, per group, when a queue's slice ends. `target` is 300 ms,
+//! in 4.20 the group's part of `target_latency`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
 //! **In the kernel** `choose_service_tree`, in 4.20 `choose_wl_class_and_type`, `cfq_choose_wl`,
 //! `workload_expires`, `serving_type`, `cfq_group_slice`.
