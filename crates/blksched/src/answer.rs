@@ -1,4 +1,4 @@
-//! The words of the contract: what an elevator answers, and what it is told of a place in its order.
+//! The types of the contract: an elevator's answers, and the insert positions that it is given.
 
 use crate::request::{GroupId, RequestId, SubmitterId};
 use crate::time::Instant;

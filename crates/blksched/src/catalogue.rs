@@ -1,4 +1,4 @@
-//! What exists, by name: `name[@kernel][+mechanism=variant]…` becomes an elevator.
+//! The elevators by name: `name[@kernel][+mechanism=variant]…` becomes an elevator.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};

@@ -1,5 +1,5 @@
-//! What an elevator says of itself to the catalogue: its eras, mechanisms and knobs, how long a request may wait, and
-//! how it is made.
+//! An elevator's entry in the catalogue: its eras, mechanisms and knobs, how long a request may wait, and its
+//! constructor.
 
 use alloc::boxed::Box;
 use alloc::format;

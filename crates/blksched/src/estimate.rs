@@ -1,4 +1,4 @@
-//! What schedulers learn about those they serve: means that forget.
+//! Schedulers' estimates of process behaviour: decaying means.
 
 mod decaying;
 mod seek_distance;

@@ -1,7 +1,7 @@
-//! Reasons: why everything that happened happened.
+//! Reasons: the cause of every event.
 //!
-//! A driver that wants to know hands the queue a [`Listener`]. Metrics (idle time, batch lengths, what a request
-//! waited behind) are derived from this stream; elevators keep no counters for show. A listener changes nothing.
+//! A driver that needs them passes a [`Listener`] to the queue. Metrics (idle time, batch lengths, what a request
+//! waited behind) are derived from this stream; elevators keep no counters for display. A listener changes nothing.
 
 use crate::answer::{IdleFor, Run};
 use crate::request::{Class, Dir, GroupId, RequestId, Sector, SubmitterId, Waiter};

@@ -1,4 +1,4 @@
-//! What the queue keeps for its elevator: facts about the device, and from when on it has a deadline.
+//! Data that the queue keeps for its elevator: facts about the device, and the elevator's deadline.
 
 use crate::answer::{Hook, Hooks};
 use crate::time::Instant;

@@ -1,8 +1,8 @@
-//! Groups: of which share an I/O is, and how large that share is. Linux calls one a cgroup, a server a tenant.
+//! Groups: the owner of an I/O's share, and the size of that share. Linux calls one a cgroup, a server a tenant.
 //!
-//! Groups form a tree below the root, [`GroupId::ROOT`]. Siblings share by `weight`; what a group's own submitters get
-//! beside its child groups goes by `leaf_weight`. The block queue owns the table and tells the elevator of every group
-//! before the first bio of it, and of every change while it runs; an elevator without groups ignores both.
+//! Groups form a tree below the root, [`GroupId::ROOT`]. Siblings share by `weight`; a group's own submitters share
+//! with its child groups by `leaf_weight`. The block queue owns the table and tells the elevator of every group before
+//! its first bio, and of every change while it runs; an elevator without groups ignores both.
 //!
 //! **In the kernel** `blkcg_gq`.
 

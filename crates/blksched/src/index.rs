@@ -1,8 +1,8 @@
-//! Orders over requests and queues: the FIFO, the sorted tree, the merge hash, the least of many; and places by number.
+//! Orders over requests and queues: the FIFO, the sorted tree, the merge hash, the tournament; and tables by number.
 //!
 //! All of them are intrusive in spirit: links live in tables beside the arena, indexed by
 //! [`RequestId`](crate::request::RequestId), so that nothing is allocated once the tables have grown, and a request's
-//! place is found in one step. Searches report how many nodes they looked at, for those who ask
+//! position is found in one step. Searches report how many nodes they visited, on request
 //! ([`Reason::Searched`](crate::Reason::Searched)).
 
 mod forest;

@@ -1,7 +1,7 @@
-//! A mechanism, described once: its enum, its row in the catalogue, and the way from a user's word to the enum.
+//! A mechanism, described once: its enum, its row in the catalogue, and the parser from a user's word to the enum.
 //!
-//! An unknown variant has nowhere to fall: each word of a row is looked up among the ways that the enum has, and what
-//! is in no row has no value.
+//! An unknown variant cannot be mapped by accident: each word of a row is looked up among the enum's variants, and a
+//! word in no row has no value.
 
 pub use crate::entry::{Choice, Mechanism, Variant};
 

@@ -1,4 +1,4 @@
-//! The nearest valid word, for errors that help.
+//! The nearest valid word, for helpful errors.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! The block queue: everything between a submitted bio and an elevator, and between an elevator and the device.
+//! The block queue: the layer between a submitted bio and an elevator, and between an elevator and the device.
 //!
 //! ```text
 //! bio → flush sequence → split → merge → slot → (submitter's plug) → elevator → (queue's plug) → depth → device

@@ -1,4 +1,4 @@
-//! The client's side of the handshake: agree on the framing, select `base:allocation` if wished, open an export.
+//! The client's side of the handshake: agree on the framing, select `base:allocation` if requested, open an export.
 
 use crate::ALLOCATION;
 use crate::export::{BlockSize, Export, Features};

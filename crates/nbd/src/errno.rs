@@ -1,4 +1,4 @@
-//! The errors that may travel: the numbers of the document, which are Linux's own.
+//! The errors that may be sent: the numbers of the document, which are Linux's own.
 
 use core::fmt;
 

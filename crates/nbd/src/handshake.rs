@@ -1,12 +1,11 @@
 //! The server's side of the handshake: fixed newstyle, from the greeting to the export that a client opens.
 //!
 //! **Rule** One option at a time, each answered before the next is read, so that the socket's owner can wait until an
-//! answer is sent. An export that this client may not open does not exist for it. What cannot be answered (a wrong
-//! magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection. Where TLS is required nothing is
-//! answered before it; once it begins, all that was agreed on is forgotten, and what a client has sent in plain behind
-//! its wish for it closes the connection (it could be from any client).
-//! **Bounds** An option of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close
-//! the connection too.
+//! answer is sent. An export that this client may not open is invisible to it. A message that cannot be answered (a
+//! wrong magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection. If TLS is required,
+//! nothing is answered before it. Once it begins, everything agreed on before is forgotten, and plain data that a
+//! client has sent after its request for TLS closes the connection (it could be from any client). **Bounds** An option
+//! of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close the connection too.
 
 use crate::export::Export;
 use crate::request::Framing;

@@ -1,4 +1,4 @@
-//! Replies: how a server writes them, in whichever framing was agreed on.
+//! Replies, as written by a server in the agreed framing.
 
 use crate::ALLOCATION_ID;
 use crate::errno::Errno;

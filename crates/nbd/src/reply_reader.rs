@@ -1,4 +1,4 @@
-//! Replies: how a client reads them.
+//! Replies, as read by a client.
 
 use crate::errno::Errno;
 use crate::reply::{Extent, ExtentState};

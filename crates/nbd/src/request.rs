@@ -1,8 +1,8 @@
-//! Requests: what a client asks in the transmission phase, how it is written, read and checked.
+//! Requests of the transmission phase: how they are written, read and checked.
 //!
 //! **Rule** Every request that can be answered is: one that breaks a rule is [`Parsed::Refused`] with the error that
-//! the document wants, and its payload is skipped. Only what leaves no way to find the next request (a wrong magic
-//! number, a payload longer than allowed) is a [`Violation`], after which the connection must be closed.
+//! the document wants, and its payload is skipped. Only an error after which the next request cannot be found (a wrong
+//! magic number, a payload longer than allowed) is a [`Violation`], after which the connection must be closed.
 
 use crate::errno::Errno;
 use crate::export::{BlockSize, Export, Features};

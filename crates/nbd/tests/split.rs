@@ -1,4 +1,5 @@
-//! Properties: cut anywhere, the same bytes mean the same; whatever the bytes, nothing panics and nothing hangs.
+//! Properties: split anywhere, the same bytes have the same meaning; whatever the bytes, nothing panics and nothing
+//! hangs.
 
 use blksched_nbd::reply::{self, Extent, ExtentState};
 use blksched_nbd::{

@@ -1,7 +1,7 @@
-//! Who may open what: a list of rules, by the client's user or its certificate.
+//! Access control: a list of rules, by the client's user or its certificate.
 //!
-//! **Rule** Without a rule every client may open everything. With one, whatever no rule allows is denied, and a client
-//! whose user is unknown (TCP) is only allowed what is allowed to `any`, or to a name of its certificate.
+//! **Rule** Without a rule every client may open everything. With one, everything that no rule allows is denied, and a
+//! client whose user is unknown (TCP) may open only what `any`, or a name of its certificate, may open.
 
 use core::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! A shard's answers as another front hears them: replies of NBD, taken apart as they come.
+//! A shard's answers as another front end reads them: NBD replies, parsed as they arrive.
 
 use blksched_nbd::{Chunk, Framing, ReplyError, ReplyReader};
 

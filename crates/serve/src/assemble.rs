@@ -1,4 +1,4 @@
-//! From a configuration to running shards: back ends are opened, disks found, threads started.
+//! From a configuration to running shards: opens back ends, finds disks, starts threads.
 
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;

@@ -1,4 +1,4 @@
-//! What is behind an export: a file or block device, or memory.
+//! The back end of an export: a file, a block device, or memory.
 
 use std::fs::{File, OpenOptions};
 use std::io;

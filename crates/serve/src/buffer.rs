@@ -1,8 +1,8 @@
 //! Buffers: aligned memory for the disk's data, taken from a pool with a ceiling.
 //!
-//! **Rule** Sizes are powers of two from one page to [`LARGEST`]. What is given back is kept for the next taker of that
-//! size; when the ceiling is reached, kept buffers of other sizes are let go first, and when that does not help the
-//! pool has nothing to give: the asker must wait until something comes back.
+//! **Rule** Sizes are powers of two from one page to [`LARGEST`]. A returned buffer is kept for the next request of
+//! that size. When the ceiling is reached, kept buffers of other sizes are freed first; if that does not help, the pool
+//! is exhausted, and the caller must wait until a buffer is returned.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,9 +1,9 @@
-//! Caps: how much a tenant may have at most, in bytes and operations per second, with a burst.
+//! Caps: limits of a tenant, in bytes and operations per second, with a burst.
 //!
-//! **Rule** A bucket holds up to `burst` and fills at `rate` per second. A request may go while the level is above
-//! zero, and takes its whole cost, if need be below zero: a request larger than the burst passes, and is paid for
-//! afterwards. Operations count as clients send them: whether the queue merges them is not known at the gate. Zeroes
-//! and trims cost the bytes that they cover.
+//! **Rule** A bucket holds up to `burst` and fills at `rate` per second. A request may pass while the level is above
+//! zero, and its whole cost is subtracted, even if the level then falls below zero: so a request larger than the burst
+//! passes, and is paid for afterwards. Operations count as clients send them, because it is not known at this point
+//! whether the queue merges them. Write-zeroes and trims cost the bytes that they cover.
 
 use blksched::{Instant, Span};
 

@@ -1,5 +1,5 @@
-//! A captive command: `--run 'command $uri'` runs a client, and the server ends with it. A server that ends before, by
-//! a signal, ends it (SIGTERM).
+//! A captive command: `--run 'command $uri'` runs a client, and the server ends with it. If a signal ends the server
+//! first, it ends the command (SIGTERM).
 
 use std::io;
 use std::os::unix::net::UnixStream;

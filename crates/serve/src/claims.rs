@@ -1,10 +1,10 @@
-//! A file or device is exported once per host: what one server writes, no other server, no QEMU and no second disk of
-//! this server may have open.
+//! A file or device is exported once per host: if one server writes it, no other server, no QEMU and no second disk of
+//! this server may have it open.
 //!
-//! **Rule** Locks are those of QEMU's image locking (man qemu: byte 100 and following say what is used, byte 200 and
-//! following what no other program may), as locks of an open file (F_OFD_SETLK), so that hard links count as one file.
-//! Readers share a file with readers. Within a server, ranges of one file belong to one disk, where requests have an
-//! order; files that are only read may be on several.
+//! **Rule** Locks follow QEMU's image locking (man qemu: bytes from 100 on say what is used, bytes from 200 on what
+//! other programs may not do), as locks of an open file (F_OFD_SETLK), so that hard links count as one file. Readers
+//! share a file with readers. Within a server, ranges of one file belong to one disk, which orders requests; read-only
+//! files may be on several.
 
 use std::fs::File;
 use std::io;

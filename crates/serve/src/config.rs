@@ -1,4 +1,4 @@
-//! What a server is told: its exports and disks, the scheduler, where it listens, how much it may use.
+//! A server's configuration: its exports and disks, the scheduler, its addresses, its limits.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

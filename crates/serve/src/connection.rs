@@ -1,4 +1,4 @@
-//! One client in the transmission phase: what has come in and is not yet understood, what is to go out.
+//! One client in the transmission phase: received bytes that are not yet parsed, and data to be sent.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! The control socket: one question per connection, a line; the answer is `ok` or `error` and a text.
+//! The control socket: one command per connection, on one line; the answer is `ok` or `error` and a text.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,7 +1,8 @@
 //! The one place that does I/O: an operation goes in with everything it needs, and comes back with its result.
 //!
-//! An [`Io`] owns its buffers and its file while it is under way, so nothing can be freed or changed meanwhile. Two
-//! engines do the same thing: `uring` with an io_uring, `threads` with `poll` and a few threads where there is none.
+//! An [`Io`] owns its buffers and its file while it is under way, so nothing can be freed or changed meanwhile. There
+//! are two engines with the same behaviour: `uring` uses an io_uring; `threads` uses `poll` and a few threads where
+//! there is none.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
-//! Exports that come, go and change their size while the server runs: the front's part of it.
+//! Adding, removing and resizing exports while the server runs: the front end's part.
 //!
-//! **Rule** An export's number is its own for ever, as clients in their handshakes may have been told it. One that is
-//! removed is closed: no client sees it.
+//! **Rule** An export's number is never reused, because clients in their handshakes may have been told it. A removed
+//! export is closed: no client sees it.
 
 use crate::assemble::{DiskPlan, Running, ServedAt, Serving};
 use crate::backend::{Backend, new_size};

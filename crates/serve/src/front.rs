@@ -1,5 +1,5 @@
-//! The front: one thread that accepts clients, leads their handshakes, hands them to their export's shard, answers
-//! `blksched ctl`, and hears signals and the end of the captive command.
+//! The front end: one thread that accepts clients, performs their handshakes, hands them to their export's shard,
+//! answers `blksched ctl`, and handles signals and the end of the captive command.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;

@@ -1,14 +1,14 @@
-//! One server takes another's place without refusing any client: the old one hands over the sockets at which it
-//! listens, serves what is under way, and hands over its clients; the new one begins then. A client that connects
-//! meanwhile waits in the sockets' queues, and one that is connected in plain goes on at the same socket and hears
-//! nothing of it. Should the new one end before it has begun, the old one goes on.
+//! One server takes another's place without refusing any client: the old one hands over its listening sockets, serves
+//! the requests under way, and hands over its clients; then the new one begins. A client that connects meanwhile waits
+//! in the sockets' queues, and a client connected without TLS continues on the same socket and notices nothing. If the
+//! new server ends before it has begun, the old one continues.
 //!
 //! **Rule** The new one asks at the old one's control socket (`hand over`). The answer is a line for each socket, `ROLE
 //! ADDRESS`, and an empty line, with the sockets themselves beside it (SCM_RIGHTS); then, for each client that is quiet
-//! at the old one, a line of JSON and what came in and was not looked at, with its socket; then `yours?`: the old one
-//! has let go of its files. The new one opens them and all else that it needs, and says `begun`. The old one's next
-//! word decides: `yours`, and it ends, or `mine`, because it has waited for too long and goes on. An old one that ends
-//! without a word has ended.
+//! at the old one, a line of JSON and the received bytes that were not parsed, with its socket; then `yours?`: the old
+//! one has closed its files. The new one opens them and everything else that it needs, and says `begun`. The old one's
+//! next word decides: `yours`, and it ends, or `mine`, because it has waited too long and continues. An old server that
+//! closes the connection without a word has ended.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write};

@@ -1,5 +1,5 @@
-//! A client on the front thread: in its handshake, or with a question for `blksched ctl`. What it sends is read only
-//! once what it was answered is sent, so that no client can make the server keep more than one answer.
+//! A client on the front thread: in its handshake, or with a command of `blksched ctl`. Its input is read only once the
+//! previous answer has been sent, so that no client can make the server keep more than one answer.
 
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! How long requests took, as clients see it, in buckets.
+//! Histograms of requests' latencies, as clients see them.
 
 use blksched::Span;
 use blksched_nbd::Command;

@@ -1,8 +1,8 @@
-//! Where back ends lie among a disk's sectors: each file and each memory has its place, ranges of one file lie as in
-//! the file.
+//! The positions of back ends among a disk's sectors: each file and each memory disk has its place; ranges of one file
+//! keep their positions within it.
 //!
 //! **Rule** Without a disk model a place has room to grow ([`ROOM`]), so that an export can be resized while it is
-//! served. A model has a size of its own: places then lie close together, with a [`GAP`] so that nothing merges across.
+//! served. A model has a fixed size: places are then close together, with a [`GAP`] so that nothing merges across.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The back end in memory: a sparse array of bytes; what was never written takes no room and reads as zeroes.
+//! The back end in memory: a sparse array of bytes; parts that were never written take no room and read as zeroes.
 
 use blksched_nbd::reply::{Extent, ExtentState};
 

@@ -1,4 +1,4 @@
-//! Figures for Prometheus, in its text format: base units, totals that only grow, each family once with what it means.
+//! Metrics for Prometheus, in its text format: base units, totals that only grow, each family once with a description.
 
 use std::fmt::Write;
 

@@ -1,12 +1,11 @@
-//! Exports as files of a directory (FUSE): for programs without NBD, as loop devices and Firecracker.
+//! Exports as files of a directory (FUSE): for programs without NBD, such as loop devices and Firecracker.
 //!
-//! A file is its export: its requests go to the server one by one, past the page cache, so that a file weighs as its
-//! export does and what is written is the server's when the call returns. Any number of requests are under way, up to
-//! the number of threads.
+//! A file represents its export: its requests go to the server one by one, bypassing the page cache, so that a file has
+//! its export's weight and the server has written data when the call returns. Any number of requests can be under way,
+//! up to the number of threads.
 //!
-//! **Rule** The server takes whole blocks. Reads that are not are read larger. A write that is not reads what is
-//! around it first, and is alone on its file meanwhile, so that of two writes to one block neither is lost. `fsync` is
-//! a FLUSH.
+//! **Rule** The server takes whole blocks. Other reads are enlarged. Other writes first read the blocks around them,
+//! and run alone on their file meanwhile, so that of two writes to one block neither is lost. `fsync` is a FLUSH.
 
 use std::ffi::OsStr;
 use std::io;

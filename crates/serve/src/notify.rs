@@ -1,4 +1,4 @@
-//! What systemd is told (sd_notify): that the server serves, reloads, stops. Without systemd nothing is told.
+//! Notifications to systemd (sd_notify): that the server serves, reloads, stops. Without systemd none are sent.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

@@ -1,5 +1,5 @@
-//! What other threads ask of a shard: the only way in beside its clients. A wakeup (an eventfd) says that there is
-//! something to hear.
+//! Messages from other threads to a shard: its only input besides its clients. A wakeup (an eventfd) announces a
+//! message.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
-//! The `io` files of cgroups for tenants: what a tenant's file and a disk's takes, and what it needs to have an effect.
+//! The `io` files of cgroups for tenants: the values that a tenant's and a disk's files accept, and what they require
+//! to have an effect.
 //!
-//! **Rule** A tenant is a group of its disk's queue, and a file is written to that group: the machines are those of
-//! `blksched::cgroup`. `io.max`, `io.latency` and `io.weight` hold requests back inside the queue, so the server's own
-//! turns, which would wait for them, must not stand in front: they need `--shares scheduler`. `io.weight` is io.cost's
-//! and needs that. io.cost and io.latency put submitters to sleep, as blk-mq's queues alone can; such a queue has tags,
-//! which is chosen at the start. What would have no effect is refused.
+//! **Rule** A tenant is a group of its disk's queue, and a file is written to that group: the state machines are those
+//! of `blksched::cgroup`. `io.max`, `io.latency` and `io.weight` hold requests back inside the queue, so the server's
+//! own time shares, which would wait for them, must not be in front: they need `--shares scheduler`. `io.weight`
+//! belongs to io.cost and needs it. io.cost and io.latency put submitters to sleep, which only blk-mq's queues support;
+//! such a queue has tags, which are configured at the start. Settings without an effect are refused.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Recording a disk, in two files: the call log, which replays decision for decision, and a trace in blktrace's binary
-//! format, which blkparse, btt and their like read.
+//! format, which blkparse, btt and similar programs read.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! A configuration that is read again: what of it differs, and what of that can be changed while the server runs.
+//! A configuration that is read again: its differences, and which of them can be applied while the server runs.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! A shard: one thread that owns one disk, its clients' sockets, and the block queue between them.
 //!
-//! **A turn** Wait for the engine; handle everything that has ended (`receive`, `finish`); let time pass (caps, the
-//! disk model, the elevator's deadline); let the queue send what it wants to send (`issue`); answer and receive on
-//! every connection that has reason to (`reply`). Nothing else does I/O, and only this loop reads the clock.
+//! **One iteration** Wait for the engine; handle all completed operations (`receive`, `finish`); let time pass (caps,
+//! the disk model, the elevator's deadline); let the queue issue requests (`issue`); send and receive on every
+//! connection that needs it (`reply`). Nothing else does I/O, and only this loop reads the clock.
 
 use std::collections::VecDeque;
 use std::io;

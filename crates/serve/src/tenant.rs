@@ -1,4 +1,4 @@
-//! A tenant: an export, its back end, its share of the disk, and what it has used.
+//! A tenant: an export, its back end, its share of the disk, and its usage.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,12 @@
-//! TLS (rustls): who the server is, who clients are, and how their bytes get to a shard.
+//! TLS (rustls): the identities of server and clients, and how clients' bytes get to a shard.
 //!
-//! A shard talks plain NBD over a socket. Of a client with TLS that is one end of a pair; a thread of its own carries
-//! bytes between the other end and the client. That costs two copies and a thread, which encryption dwarfs.
+//! A shard speaks plain NBD over a socket. For a client with TLS that socket is one end of a pair, and a separate
+//! thread carries bytes between the other end and the client. That costs two copies and a thread, which is small
+//! compared with encryption.
 //!
-//! **Rule** What the thread has taken from one side and not given to the other is bounded: it reads no more of a side
-//! while what it read last is not gone. If the client says no more, neither does the pair; if the shard has gone, the
-//! client hears TLS's goodbye and the socket closes.
+//! **Rule** The data that the thread has taken from one side and not yet given to the other is bounded: it reads no
+//! more from a side until the last data has been passed on. If the client closes its sending side, so does the pair; if
+//! the shard has gone, the client gets TLS's close notification and the socket is closed.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;

@@ -1,19 +1,19 @@
-//! **What for**: a disk's *time* is shared by weight, whatever tenants ask, however many connections they have, and
-//! whatever the disk costs for it. Schedulers count requests or sectors, or know processes; what a request costs is
-//! only known once the device has done it.
+//! **What for**: a disk's *time* is shared by weight, whatever tenants request, however many connections they have, and
+//! whatever their requests cost the disk. Schedulers count requests or sectors, or know processes; the cost of a
+//! request is known only once the device has done it.
 //!
-//! **Rule** Each tenant has a virtual time: the device's time that it got, over its weight. What a tenant asks waits
-//! here; the one that is behind goes next, and what it has under way counts as what its requests usually cost. A tenant
-//! that comes back from doing nothing is at most a [`CREDIT`] behind the others.
+//! **Rule** Each tenant has a virtual time: its received device time divided by its weight. Tenants' requests wait
+//! here; the tenant that is furthest behind goes next, and its requests under way count with their usual cost. A tenant
+//! that becomes active again is at most a [`CREDIT`] behind the others.
 //!
-//! On a disk that seeks, one that asks for neighbouring sectors goes on until it is a turn ahead: as long as twice what
-//! it keeps under way takes, from [`TURN`] to [`LONGEST`]. The disk waits for it for at most [`THINK`] if it has
-//! nothing just then and thinks for no longer than that. Any disk waits for the one that is behind the others, if it
-//! thinks for much less time than its requests take. The waiting is its own time. A tenant alone on a disk that seeks
-//! gives the scheduler up to [`ALONE`] requests to put in order.
+//! On a disk that seeks, a tenant that requests neighbouring sectors continues until it is one slice ahead: twice the
+//! time of its requests under way, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it
+//! for at most [`THINK`], provided that its think time does not exceed that. Any disk waits for the tenant that is
+//! behind the others if its think time is much shorter than its requests' service time. The waiting is charged to that
+//! tenant. A tenant alone on a disk that seeks gives the scheduler up to [`ALONE`] requests to order.
 //!
-//! **Origin** Start-time fair queueing with charges by measured time, as CFQ's groups charge (4.20); turns and waiting
-//! as CFQ's slices and slice_idle.
+//! **Origin** Start-time fair queueing with charges by measured time, as in CFQ's groups (4.20); slices and idling as
+//! in CFQ's slices and slice_idle.
 //!
 //! **Costs when wrong**: a light tenant waits for a heavy one's whole backlog.
 

@@ -1,4 +1,4 @@
-//! What goes out on one connection in one send: headers, and data between them that are not copied.
+//! The data sent on one connection in one call: headers, and payload between them that is not copied.
 
 use std::ops::Range;
 

@@ -2,10 +2,9 @@
 //! the device to us, and here it becomes a request of NBD on a socket of the export's shard, one per queue, and is
 //! checked, shared and counted there like all others.
 //!
-//! A device comes and goes with its server: it is stopped, which writes back what the kernel has cached of it, before
-//! the shards are. One whose server was killed has lost its block device, but not its number: it is told of at the next
-//! start, and removed by `blksched ublk remove`. What is said to the driver stands in `abi`, the unsafe part in
-//! `ring`, a queue's life in `queue`.
+//! A device lives as long as its server: it is stopped before the shards, which writes back the kernel's cache of it.
+//! If its server was killed, the block device is gone, but not its number: the next start reports it, and `blksched
+//! ublk remove` removes it. The driver's interface is in `abi`, the unsafe part in `ring`, a queue's life in `queue`.
 
 use std::fs::OpenOptions;
 use std::io;

@@ -1,10 +1,10 @@
-//! vhost-user-blk: a guest's disk without NBD. The guest's requests lie in memory that its monitor (QEMU, Cloud
-//! Hypervisor) shares; here they become requests of NBD on a socket of the export's shard, one per queue, and are
-//! checked, shared and counted there like all others.
+//! vhost-user-blk: a guest's disk without NBD. The guest's requests are in memory that its monitor (QEMU, Cloud
+//! Hypervisor) shares; here they become NBD requests on a socket of the export's shard, one per queue, and are checked,
+//! shared and counted there like all others.
 //!
-//! A socket is one export's, and one guest's at a time. The protocol with the monitor and the mapping of its memory are
-//! rust-vmm's (`vhost-user-backend`); what is asked stands in `ask`, a queue's way to the shard and back in `lane`,
-//! what the guest sees of the device in `device`.
+//! A socket serves one export, and one guest at a time. The protocol with the monitor and the mapping of its memory are
+//! rust-vmm's (`vhost-user-backend`); requests are in `ask`, a queue's path to the shard and back in `lane`, and the
+//! guest's view of the device in `device`.
 
 use std::cell::Cell;
 use std::os::unix::fs::PermissionsExt;

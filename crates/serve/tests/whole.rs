@@ -1,5 +1,5 @@
-//! A whole server with a client of a few lines: what was written reads back, whatever the engine, the size and the way
-//! to the file; registered buffers are used; CACHE reads.
+//! A whole server with a small client: written data reads back, whatever the engine, the size and the file's I/O mode;
+//! registered buffers are used; CACHE reads.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;

@@ -1,9 +1,9 @@
-//! Disks that stand beside the one that a trial is about: worlds of their own under one clock.
+//! Disks beside a trial's own: separate worlds under one clock.
 //!
-//! **Rule** The world in which the next thing happens goes on to that moment; among equals the trial's own, then the
-//! others in their order. Processes with I/Os on several disks are [shared](blksched_workloads::replay::Joint): what
-//! becomes of them in one world is seen by the others at that moment.
-//! **Left out** What disks share beside processes: each world has the host's processors and memory to itself.
+//! **Rule** The world with the earliest event proceeds; among equals the trial's own, then the others in order.
+//! Processes with I/Os on several disks are [shared](blksched_workloads::replay::Joint): the other worlds see their
+//! changes at the same moment. **Left out** Anything else that disks share: each world has the host's processors and
+//! memory to itself.
 
 use std::sync::Arc;
 

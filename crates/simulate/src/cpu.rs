@@ -1,10 +1,10 @@
-//! The host's processors: what an I/O costs them, on which of them a process runs, and who waits for whom.
+//! The host's processors: the cost of an I/O, the placement of processes, and waiting between them.
 //!
-//! * [`HostCpus`]: how many there are, and what things cost ([`CpuCosts`], a TOML preset; each number says its source).
-//! * `Cores`: the state machine. It is given work, says when that is done, and knows nothing of queues and disks.
+//! * [`HostCpus`]: their number, and the costs ([`CpuCosts`], a TOML preset; each number gives its source).
+//! * `Cores`: the state machine. It is given work, says when the work is done, and knows nothing of queues and disks.
 //! * `placement`: which process runs where.
 //!
-//! The world carries out what has been worked for (`world/work.rs`).
+//! The world carries out the effects of completed work (`world/work.rs`).
 
 mod cores;
 mod costs;

@@ -1,12 +1,12 @@
 //! Experiments: a published table beside ours, from one file, `experiment.toml`.
 //!
 //! * [`Experiment::parse`] reads and checks everything before anything runs.
-//! * [`Experiment::simulations`] says what has to be simulated, [`ExperimentRun::simulate`] does one of them (or no
-//!   more of it than is [asked](Experiment::asked)), and
-//!   [`Experiment::answer`] judges them all: every row beside the published value, inside its bound or not, and why.
-//! * [`BUILTINS`] are the experiments that come with the program.
+//! * [`Experiment::simulations`] lists the simulations, [`ExperimentRun::simulate`] runs one of them (or only as much
+//!   of it as is [needed](Experiment::asked)), and [`Experiment::answer`] judges them all: every row beside the
+//!   published value, inside its bound or not, and why.
+//! * [`BUILTINS`] are the built-in experiments.
 //!
-//! An experiment may set anything (see the addresses in `scene.rs`) but how a scheduler decides.
+//! An experiment may set anything (see the addresses in `scene.rs`) except how a scheduler decides.
 
 mod asked;
 mod builtin;

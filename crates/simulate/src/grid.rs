@@ -1,4 +1,5 @@
-//! Many runs at once: every elevator with every seed, on all cores, in the same order whichever finishes first.
+//! Many runs at once: every elevator with every seed, on all cores, with results in the same order whichever finishes
+//! first.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

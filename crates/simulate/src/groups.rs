@@ -1,4 +1,4 @@
-//! A plan's groups on a queue: what is written to their files, and io.cost in front of everything if it was chosen.
+//! A plan's groups on a queue: the contents of their files, and io.cost in front if it was selected.
 
 use blksched::{BlockQueue, Choice, Group, GroupId, Instant, Listener};
 use blksched_disks::sheet::{Figure, figure, six_figures};

@@ -1,17 +1,17 @@
-//! How long a run has to be to say something: long enough for the disk and for what happens seldom, and no longer.
+//! The length of a run: long enough for the disk and for rare events, and no longer.
 //!
-//! **Rule** A pilot under the scheduler that the others are held against, with the first seed, is made longer twofold
-//! until it has lasted as long as such a disk needs (30 s if it turns, which is also three times what BFQ raises a new
-//! process for; else 1 s) and has seen 100 of everything that its jobs do, fsyncs too; or until it has cost this much
-//! that more would keep a person waiting; or for two minutes. What it costs is counted, not timed: requests (or I/Os,
-//! if memory takes them), and 64 KiB of data for as much as a request, since each page passes the page cache. Of jobs
-//! that only time ends, the first tenth of the run is warm-up, and what completes in it does not count.
+//! **Rule** A pilot under the default scheduler, with the first seed, is doubled in length until it has lasted as long
+//! as such a disk needs (30 s if it spins, which is also three times BFQ's weight raising of a new process; otherwise 1
+//! s) and has seen 100 of each kind of I/O of its jobs, including fsyncs; or until more would keep a person waiting; or
+//! up to two minutes. Its cost is counted, not timed: requests (or I/Os, if memory serves them), and 64 KiB of data as
+//! much as a request, since each page passes the page cache. For jobs that end only by time, the first tenth of the run
+//! is warm-up, and completions in it do not count.
 //!
-//! Jobs that wait for others, which their `runtime` may end, make phases ([`Plan::phases`]): what a disk needs is
-//! needed by each, and the run is shared among them, so that no job is left out of a run shorter than the file's.
+//! Jobs that wait for others whose `runtime` may end them make phases ([`Plan::phases`]): each phase needs the length
+//! that the disk needs, and the run is shared among them, so that no job is left out of a run shorter than the file's.
 //!
-//! A run that is not repeated may cost more, so jobs that all end by themselves are not cut in it: only two minutes, or
-//! twenty times that cost, end them.
+//! A run that is not repeated may cost more, so if all jobs end by themselves, it is not cut short: only two minutes,
+//! or twenty times that cost, end it.
 
 use std::sync::Arc;
 

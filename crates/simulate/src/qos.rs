@@ -1,14 +1,13 @@
 //! A tuned `io.cost.qos` for a disk: how fast io.cost's clock may run before commands queue up in the device.
 //!
 //! **Rule** io.cost's model is the disk's own six figures, at 10, 20 … 120 % of them. At each, four jobs of depth 64
-//! flood the disk with reads, then with writes, of 4 KiB at random; looked at is how long a request takes on average
-//! once io.cost has let it through. `max` is the highest rate at which neither direction takes more than twice what it
-//! takes at 10 %: beyond that the device queues, and what queues there no controller puts in order. `min` is half of
-//! `max` (the clock slows down that far when targets are missed), `rlat` and `wlat` are those bounds, at
-//! `rpct=wpct=95`.
+//! flood the disk with reads, then with writes, of 4 KiB at random; the measure is the mean time of a request once
+//! io.cost has admitted it. `max` is the highest rate at which neither direction takes more than twice as long as at 10
+//! %: beyond that the device queues, and no controller can reorder requests there. `min` is half of `max` (the clock
+//! slows down that far when targets are missed), `rlat` and `wlat` are those bounds, at `rpct=wpct=95`.
 //!
-//! The rule is ours. resctl-bench tunes by the same kind of search, over vrate, but watches a memory-bound service on a
-//! real machine for hours; nothing here claims to find what it finds.
+//! The rule is ours. resctl-bench tunes by the same kind of search, over vrate, but observes a memory-bound service on
+//! a real machine for hours; the results here are not claimed to be the same.
 
 use std::sync::Arc;
 

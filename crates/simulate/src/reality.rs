@@ -1,8 +1,8 @@
-//! Predictions beside what a real kernel did: the same job file, the same disk, the same number of tags.
+//! Predictions compared with a real kernel's results: the same job file, the same disk, the same number of tags.
 //!
-//! A [`Row`] is what one process did in one direction, measured or predicted; [`Cell`]s put both side by side, and
-//! [`judge`] says how far the predictions may be trusted. `testdata/reality` has recorded rows, `docs/reality.md` what
-//! came of them; `cargo xtask reality` and `blksched validate` measure their own.
+//! A [`Row`] holds the figures of one process in one direction, measured or predicted; [`Cell`]s put both side by side,
+//! and [`judge`] says how far the predictions can be trusted. `testdata/reality` has recorded rows, `docs/reality.md`
+//! the comparison; `cargo xtask reality` and `blksched validate` measure their own.
 
 mod judged;
 mod predict;

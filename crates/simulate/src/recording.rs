@@ -1,6 +1,6 @@
-//! Traces of every format that can be replayed, as recordings: the one place that knows both.
+//! Traces of every format that can be replayed, as recordings: the only place that knows both.
 //!
-//! | format | what it tells beyond place, length and moment |
+//! | format | contents besides sector, length and time |
 //! |---|---|
 //! | blktrace's binary files, one per CPU, or blkparse's dump (`-d`) | completions, plugs, process names |
 //! | blkparse's text | the same |
@@ -9,7 +9,7 @@
 //! | rows of [columns](blksched_traces::columns), [known](blksched_traces::presets) or described | what they say |
 //!
 //! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 100 bytes an I/O;
-//! [`Info`] needs memory for what is under way alone.
+//! [`Info`] needs memory only for the I/Os under way.
 
 mod apart;
 mod events;

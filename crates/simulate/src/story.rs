@@ -1,17 +1,18 @@
 //! Where each I/O's time went: stories of single I/Os, and which process waited for which over a whole run.
 //!
-//! The world and the queue only say what happens ([`Happening`], in order); an [`Onlooker`] folds that stream into what
-//! it is after. [`Storyteller`] keeps a timeline of what disk and scheduler were about for as long as the oldest I/O
-//! under way may need it, cuts an I/O's time into [`Piece`]s the moment it lands, adds them to the [`Blame`], and keeps
-//! the stories that were asked for. Nothing is made without an onlooker.
+//! The world and the queue only report events ([`Happening`], in order); an [`Onlooker`] folds that stream into its own
+//! result. [`Storyteller`] keeps a timeline of the activity of disk and scheduler for as long as the oldest I/O under
+//! way may need it, divides an I/O's time into [`Piece`]s when it completes, adds them to the [`Blame`], and keeps the
+//! requested stories. Without an onlooker no events are made.
 //!
 //! **The rules of attribution**
-//! * A moment in which the disk has commands belongs to whom the head works for, if the disk has but one and tells;
-//!   else to the command that it completes next.
-//! * A command's own service is the last part of its time in the disk, as long as the disk's model says; what lies
-//!   before it there belongs to the commands that completed meanwhile, and without any to the disk itself.
+//! * A moment in which the disk has commands is attributed to the process that the head works for, if the disk has a
+//!   single head and reports this; otherwise to the command that it completes next.
+//! * A command's own service is the last part of its time in the disk, as long as the disk's model says; the time
+//!   before it in the disk is attributed to the commands that completed meanwhile, and if there are none to the disk
+//!   itself.
 //! * An I/O that was split waits for its last piece; a call waits for the last transfer in its name (or, if it writes
-//!   or syncs, of write-back) that ended before it went on, and that for the one before.
+//!   or syncs, of write-back) that ended before it continued, and that one waits for the one before.
 //! * The pieces of an I/O follow one another without a gap, and add up to its latency.
 
 mod blame;

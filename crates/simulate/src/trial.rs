@@ -1,4 +1,4 @@
-//! One simulation: what is run, and what it came to.
+//! One simulation: its description and its results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Keeps the records of a trial's jobs, each as its job wants it.
+//! Keeps the records of a trial's jobs, each as its job requests.
 
 use blksched::{Command, Instant, Op};
 use blksched_measure::{

@@ -1,4 +1,4 @@
-//! What a run uses around its scheduler: tags, hardware queues, limits, as sysfs would show them.
+//! The settings around a run's scheduler: tags, hardware queues, limits, as sysfs would show them.
 
 use blksched::QueueConfig;
 use blksched::surroundings::rq_qos::OwnThrottling;

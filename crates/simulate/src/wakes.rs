@@ -1,5 +1,5 @@
-//! When each source wants to be called: a heap of moments, first in first out among equals. A few sources need no heap:
-//! all of them are looked at.
+//! When each source wants to be called: a heap of times, first in first out among equals. A few sources need no heap:
+//! all of them are checked.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

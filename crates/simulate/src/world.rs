@@ -1,9 +1,9 @@
-//! The world: the only wiring. It owns the parts, moves values between them, and is the only place that knows the time.
+//! The world connects all parts: it owns them, moves values between them, and is the only place that knows the time.
 //!
 //! **Order of one moment** Deadlines of queue and elevator (the queue sees to that by itself); completions of the disk,
-//! each followed by a run of the queue and only then by the news to its submitter, as an interrupt handler starts the
-//! next request before the process it woke runs; the host's timers and the calls that return; sources, in the order in
-//! which they asked for the moment.
+//! each followed by a run of the queue and only then by the notification of its submitter, as an interrupt handler
+//! starts the next request before the process it woke runs; the host's timers and returning calls; sources, in the
+//! order in which they requested the moment.
 
 use std::collections::VecDeque;
 

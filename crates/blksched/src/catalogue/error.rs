@@ -1,4 +1,4 @@
-//! What an elevator's name got wrong.
+//! Errors in an elevator's name.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! Releases between those that have a preset, and which preset decides as each does.
 //!
-//! A release is only named here if it was looked at: recordings of it, its changes, or what its documentation says. Of
-//! the others nothing is known, and their names are refused.
+//! A release is named here only if it was examined: by recordings, its changes, or its documentation. Nothing is known
+//! of the others, and their names are refused.
 
 use crate::kernel::{Kernel, Kernels, V6_12, V6_18};
 

@@ -1,4 +1,4 @@
-//! io.cost: what an I/O costs by a model of the device, and groups that pay for it in proportion to their weights.
+//! io.cost: the cost of an I/O by a model of the device, charged to groups in inverse proportion to their weights.
 //!
 //! Every I/O costs virtual time; a device gives out one second of it per second, times *vrate*. A group whose clock is
 //! ahead of the device's waits. Where is the rule that…
@@ -7,12 +7,12 @@
 //! |---|---|
 //! | says what a bio costs? | `price` |
 //! | says which model a device has unless a user says otherwise? | `model` |
-//! | says what the device must keep to (`io.cost.qos`)? | `qos` |
+//! | says which targets the device must meet (`io.cost.qos`)? | `qos` |
 //! | makes shares from weights, along the tree? | `weights` |
-//! | lets a bio go, or puts its task to sleep? | `throttle` |
+//! | lets a bio pass, or puts its task to sleep? | `throttle` |
 //! | wakes tasks when there is budget? | `kick` |
-//! | lets what cannot wait go on credit, and delays its group for it? | `debt` |
-//! | looks at everything once in a period? | `period` |
+//! | lets bios that cannot wait pass on credit, and delays their group for it? | `debt` |
+//! | does the evaluation at the end of a period? | `period` |
 //! | says how much of its share a group needs, and gives the rest to others? | `usage`, `transfer` |
 //! | makes the device's clock faster or slower? | `vrate` |
 //!

@@ -1,4 +1,4 @@
-//! io.cost and io.latency in their place between merging and slots: what the queue tells them, in their own words.
+//! io.cost and io.latency between merging and slots: translates the queue's events for them.
 //!
 //! **In the kernel** `rq_qos_ops`.
 

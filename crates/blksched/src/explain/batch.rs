@@ -1,4 +1,4 @@
-//! Words for reasons of schedulers that send batches in sector order.
+//! Types for reasons of schedulers that send batches in sector order.
 
 use crate::time::Span;
 

@@ -1,4 +1,4 @@
-//! Words for reasons of schedulers that give each process budgets of sectors, and weights.
+//! Types for reasons of schedulers that give each process budgets of sectors, and weights.
 
 /// As what a queue's weight is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Words for reasons of schedulers that serve one priority class before the other.
+//! Types for reasons of schedulers that serve one priority class before the other.
 
 use crate::time::Span;
 

@@ -1,4 +1,4 @@
-//! Words for reasons of a scheduler that gives each kind of operation this many tokens.
+//! Types for reasons of a scheduler that gives each kind of operation a number of tokens.
 
 use core::fmt;
 

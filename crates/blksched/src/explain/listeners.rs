@@ -1,4 +1,4 @@
-//! The plainest listeners: one that does not listen, and one that keeps everything.
+//! The simplest listeners: one that ignores everything, and one that keeps everything.
 
 use alloc::vec::Vec;
 

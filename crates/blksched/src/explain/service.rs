@@ -1,4 +1,4 @@
-//! Words for reasons of schedulers that give each process slices of the disk's time.
+//! Types for reasons of schedulers that give each process slices of the disk's time.
 
 use crate::time::Span;
 

@@ -3,11 +3,11 @@
 //! replaced by its in-order successor, equal keys to the right. A thing is in at most one of the trees at a time.
 //!
 //! **Why our own** Some decisions depend on a tree's *shape*: which of several equal keys an exact look-up meets first,
-//! which node a failed search visits last. Kernels use this very tree, so these decisions replay. It also counts its
+//! which node a failed search visits last. Kernels use the same tree, so these decisions replay. It also counts its
 //! comparisons (the mail of 2002-11-01 is about them) and allocates nothing once its table has grown.
 //!
-//! **Why many** CFQ keeps a tree of requests per process. A table of nodes for each would grow with every process that
-//! comes; here a tree is a [`Root`] of twelve bytes that its owner keeps. [`Tree`](super::Tree) is one with its root.
+//! **Why many** CFQ keeps a tree of requests per process. A table of nodes for each would cost memory for every new
+//! process; here a tree is a [`Root`] of twelve bytes that its owner keeps. [`Tree`](super::Tree) is one with its root.
 
 use alloc::vec;
 use alloc::vec::Vec;

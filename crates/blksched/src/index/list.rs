@@ -1,4 +1,4 @@
-//! A doubly linked list of requests: FIFOs, the sorted lists of 2.5, the list of requests already chosen.
+//! A doubly linked list of requests: FIFOs, the sorted lists of 2.5, the dispatch list.
 
 use crate::request::{NONE, RequestId, Requests, Table};
 

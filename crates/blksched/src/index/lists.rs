@@ -1,5 +1,5 @@
-//! Many lists of requests over one table: a request is on at most one of them at a time. What the lists' owner keeps of
-//! each request stands in one row with its links, because the two are asked for together.
+//! Many lists of requests over one table: a request is on at most one of them at a time. The owner's value for each
+//! request is stored in one row with its links, because the two are read together.
 //!
 //! **Why** as [`Forest`](super::Forest): a FIFO per process, and no table per process.
 

@@ -1,8 +1,8 @@
-//! From numbers that others give out (submitters) to places in a table of one's own.
+//! Maps external numbers (submitters) to positions in a table.
 //!
-//! **Why our own** A process is looked up several times per request. A search tree's steps are as many cache misses;
-//! this is one. Linear probing, deletion by moving back what follows (Knuth, *Sorting and Searching*, 6.4 R), never
-//! more than half full. It is never walked, so no decision can depend on its order.
+//! **Why our own** A process is looked up several times per request. Each step in a search tree is a cache miss; this
+//! has one. Linear probing, deletion by moving back what follows (Knuth, *Sorting and Searching*, 6.4 R), never more
+//! than half full. It is never walked, so no decision can depend on its order.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Who has the least of something: a tournament, so that a change costs the logarithm of how many there are.
+//! The member with the least value: a tournament, so that a change costs the logarithm of the number of members.
 
 use alloc::vec;
 use alloc::vec::Vec;

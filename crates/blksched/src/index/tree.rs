@@ -1,4 +1,4 @@
-//! One sorted set: a tree of a [`Forest`] of its own, which counts its comparisons.
+//! One sorted set: a tree with its own [`Forest`], which counts its comparisons.
 
 use super::forest::{Forest, Root, Summary};
 

@@ -1,4 +1,4 @@
-//! What the queue answers: what became of a bio, what comes back, what the device should do next.
+//! The queue's answers: the result of a submission, deliveries, and the next command for the device.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What is known to be quiet in the queue; what that is good for is in `queue/steps/calm.rs`.
+//! Which parts of the queue are known to be quiet; `queue/steps/calm.rs` uses this.
 
 use crate::time::Instant;
 

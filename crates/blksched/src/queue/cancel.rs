@@ -1,9 +1,9 @@
-//! Taking queued I/O back: its submitter has gone, or wants it no more.
+//! Cancelling queued I/O: its submitter has gone, or no longer needs it.
 //!
-//! **Rule** A bio is taken back if its request is with the elevator and no other bio has a part in it; nothing is heard
-//! of it then. Every other bio stays and ends as ever: the device has it or will have it with another's, it was split,
+//! **Rule** A bio is cancelled if its request is in the elevator and contains no other bio; then it is not delivered.
+//! Every other bio stays and completes as usual: the device has it or will have it together with another, it was split,
 //! or it waits for a slot, for its submitter's plug or for a flush. No kernel's elevator can give up a request, so the
-//! elevator keeps it and chooses it in its turn; then it is over at once, and the device never sees it.
+//! elevator keeps it and dispatches it in due course; then it ends at once, and the device never sees it.
 
 use alloc::vec::Vec;
 

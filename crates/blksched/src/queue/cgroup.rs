@@ -1,13 +1,12 @@
-//! The `io` files of groups, written while the queue runs, and what stands at the level of bios: `io.max` and
+//! The `io` files of groups, written while the queue runs, and the controllers at the level of bios: `io.max` and
 //! `io.prio.class`.
 //!
 //! **Rule** A bio passes `io.max` of its group and of every group above before anything else is tried; held there, it
-//! takes no slot, and its submitter goes on. What passes later is submitted by a worker, reads and writes in the order
-//! in which they queued. Then the group's `io.prio.class` sets its priority, ahead of merging. io.cost and io.latency
-//! are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the latter
-//! once a target is written.
-//! **Origin** docs/behaviour/cgroup-io.md#o.
-//! **In the kernel** `blk_throtl_bio`, `blkcg_set_ioprio`, `submit_bio_noacct`.
+//! takes no slot, and its submitter continues. Bios that pass later are submitted by a worker, reads and writes in the
+//! order in which they were queued. Then the group's `io.prio.class` sets its priority, ahead of merging. io.cost and
+//! io.latency are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the
+//! latter once a target is written. **Origin** docs/behaviour/cgroup-io.md#o. **In the kernel** `blk_throtl_bio`,
+//! `blkcg_set_ioprio`, `submit_bio_noacct`.
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "blkcg_set_ioprio")]

@@ -1,4 +1,4 @@
-//! What a queue is told about its device and its era.
+//! A queue's configuration: its device and its era.
 //!
 //! **In the kernel** `queue_limits`, `max_sectors_kb`.
 

@@ -1,4 +1,4 @@
-//! The bios of a finished request go back to their submitters.
+//! The bios of a finished request are delivered to their submitters.
 //!
 //! **In the kernel** `bio_endio`, `blk_update_request`, `blk_mq_end_request`.
 

@@ -1,7 +1,7 @@
-//! The queue's groups: made, changed and removed while it runs.
+//! The queue's groups: created, changed and removed while it runs.
 //!
-//! **Rule** An elevator hears of a group before the first bio of it. A bio of a group that was not announced makes it,
-//! with the default weight, below the root. A new elevator hears of all of them, parents first, right after `attach`.
+//! **Rule** An elevator is told of a group before its first bio. A bio of a group that was not announced creates it,
+//! with the default weight, below the root. A new elevator is told of all groups, parents first, right after `attach`.
 //! **In the kernel** `blkcg_gq`, `blkg_create`.
 
 #![doc(alias = "blkcg_gq")]

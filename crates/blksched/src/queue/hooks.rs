@@ -1,5 +1,5 @@
-//! Calls that an elevator says it has not ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; here is
-//! the test that this changes no decision.
+//! Calls that an elevator does not implement ([`Elevator::hooks`](crate::elevator::Elevator::hooks)) are not made; the
+//! test here checks that this changes no decision.
 //!
 //! **In the kernel** `elevator_ops`, `elevator_mq_ops`.
 

@@ -1,8 +1,7 @@
-//! What the device has: a request goes to it as a token, and its end takes the token back.
+//! Requests in the device: a request is issued as a token, and completion consumes the token.
 //!
-//! **Rule** Each use of a slot for something that goes to the device has a generation of its own. A token, or the
-//! number that it was carried as, is good for the generation in which it was made.
-//! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
+//! **Rule** Each use of a slot for a request to the device has its own generation. A token, or its number, is valid for
+//! the generation in which it was made. **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
 
 #![doc(alias = "blk_mq_start_request")]
 #![doc(alias = "blk_mq_requeue_request")]

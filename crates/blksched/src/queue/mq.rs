@@ -2,9 +2,8 @@
 //!
 //! A slot is a *tag*, a bit of a map that is searched word by word ([`tag_map`]). A task that finds none sleeps in one
 //! of eight wait queues, which reads and writes share, and is woken after a batch of completions ([`wait_queues`]). A
-//! set of both, with what an elevator or other disks leave of it, is a [`TagSet`]. All of it is pure: it is told what
-//! happens and knows no time. Which runs first, a woken task or the owner of the completed request, is the driver's to
-//! say.
+//! set of both, within the limits of the elevator or of other disks, is a [`TagSet`]. All of it is pure: it is told of
+//! events and knows no time. The driver decides which runs first, a woken task or the owner of the completed request.
 //!
 //! The recordings `tags-6.1` and `tags-6.12` replay through exactly this.
 //!

@@ -1,14 +1,13 @@
 //! Plugs: holding requests back for a moment, so that more can merge.
 //!
-//! **Rule** Until 2.6.38 the *queue* is plugged when a request enters an empty one, and opens when enough requests are
-//! queued, when some milliseconds have passed, when a submitter waits, or when the elevator wishes a run. Since 2.6.39
-//! each *submitter* collects its requests and hands them over together when it waits. In 2.4 it opens when a task
-//! waits, and by nothing else. A submitter that never says that it waits is taken to wait after [`LONGEST_BURST`]: a
-//! task that collects runs, and none runs longer without the scheduler, which empties its plug.
-//! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since 2.6.39: the
-//! submitter. Thresholds: MEMORY of those kernels.
-//! **In the kernel** `blk_plug`, `blk_start_plug`, `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`,
-//! `generic_unplug_device`, `unplug_thresh`.
+//! **Rule** Until 2.6.38 the *queue* is plugged when a request enters an empty one, and is unplugged when enough
+//! requests are queued, when some milliseconds have passed, when a submitter waits, or when the elevator requests a
+//! run. Since 2.6.39 each *submitter* collects its requests and hands them over together when it waits. In 2.4 it is
+//! unplugged only when a task waits. A submitter that never says that it waits is assumed to wait after
+//! [`LONGEST_BURST`]: a task that collects is running, and no task runs longer without the process scheduler, which
+//! flushes its plug. **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since
+//! 2.6.39: the submitter. Thresholds: MEMORY of those kernels. **In the kernel** `blk_plug`, `blk_start_plug`,
+//! `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`, `generic_unplug_device`, `unplug_thresh`.
 
 #![doc(alias = "blk_plug")]
 #![doc(alias = "blk_start_plug")]

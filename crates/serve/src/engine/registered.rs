@@ -1,9 +1,9 @@
-//! Which buffers the ring knows, and under which index of its table.
+//! The buffers that are registered with the ring, and their indices in its table.
 //!
-//! **Rule** A buffer is registered when it first makes a transfer alone, and stays so while it exists. A pool keeps
-//! its buffers, so in the long run nothing is registered or forgotten any more. The memory of a registered buffer that
-//! is dropped is kept here until the kernel has let go of it, which it does before the next buffer is registered. Where
-//! the kernel takes no more (RLIMIT_MEMLOCK, a full table), transfers name their memory as ever.
+//! **Rule** A buffer is registered when it first makes a transfer alone, and stays so while it exists. A pool keeps its
+//! buffers, so in the long run nothing more is registered or unregistered. The memory of a registered buffer that is
+//! dropped is kept here until the kernel has released it, which happens before the next buffer is registered. If the
+//! kernel accepts no more buffers (RLIMIT_MEMLOCK, a full table), transfers pass memory addresses as usual.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Every engine does the same, whatever the size, the way to the file and the memory; and the ring takes its fast path.
+//! Every engine behaves the same, whatever the size, the file's I/O mode and the memory; and the ring takes its fast
+//! path.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,4 +1,4 @@
-//! Threads for what blocks: files where there is no io_uring, and what io_uring has no operation for.
+//! Threads for blocking calls: files where there is no io_uring, and calls for which io_uring has no operation.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};

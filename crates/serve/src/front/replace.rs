@@ -1,4 +1,4 @@
-//! How a front ends, and how another begins where it was: sockets and clients that are handed over.
+//! How a front end ends and another continues in its place: handing over sockets and clients.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;

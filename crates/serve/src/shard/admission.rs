@@ -1,9 +1,9 @@
-//! Memory is given in the order in which it was asked for, and to no client so much that others get none.
+//! Memory is granted in the order of requests, and never so much to one client that others get none.
 //!
-//! **Rule** A request is taken on only with all the memory that it needs, so that none waits for another. A client that
-//! holds nothing and finds no room stands in line; while any stands there, no other client of the tenant gets any. A
-//! client that holds something gets more only if as much is left as it then holds: it waits without a place in the
-//! line, until it holds nothing.
+//! **Rule** A request is accepted only with all the memory that it needs, so that no request waits for another. A
+//! client that holds nothing and finds no room enters a queue; while any client is queued, no other client of the
+//! tenant gets memory. A client that holds memory gets more only if as much remains free as it then holds; otherwise it
+//! waits, without a place in the queue, until it holds nothing.
 
 use blksched_nbd::Request;
 

@@ -1,8 +1,8 @@
-//! A merged request that failed is taken apart: one bad block says nothing about its neighbours, which may be another
-//! client's.
+//! A merged request that failed is split: one bad block says nothing about its neighbours, which may belong to another
+//! client.
 //!
-//! **Rule** No client is told before each piece of it has been tried by itself, one after the other, so that the device
-//! has no more at a time than before. Only a piece that fails alone has failed.
+//! **Rule** No client is answered before each piece of the request has been tried by itself, one after the other, so
+//! that the device never has more at a time than before. Only a piece that fails alone has failed.
 
 use blksched::author::RequestId;
 use blksched::{Command, Op};

@@ -1,8 +1,8 @@
-//! A client that has gone wants nothing any more: what of it has not gone to the scheduler is taken back.
+//! Cancellation for disconnected clients: their requests that have not reached the scheduler are dropped.
 //!
-//! **Rule** Each socket is watched for its other end. When that has gone (not when it only says no more), pieces that
-//! wait for caps, for their turn or for their flush's moment are over at once; what the scheduler or the device has is
-//! done, and nobody hears of it. So the disk does at most its depth for nobody.
+//! **Rule** Each socket is watched for a disconnect. When the client has gone (not when it has only closed its sending
+//! side), pieces that wait for caps, for their share or for the time of their flush end at once; those that the
+//! scheduler or the device has are completed without an answer. So at most `depth` requests are served in vain.
 
 use blksched::Outcome;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

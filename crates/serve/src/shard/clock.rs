@@ -1,4 +1,4 @@
-//! The shard's clock: real, or told by a test.
+//! The shard's clock: real, or set by a test.
 
 use std::time::Instant as Real;
 

@@ -1,5 +1,5 @@
-//! The device's time, split among what it has at a time: of a microsecond with four commands in it, each gets a
-//! quarter. So what all tenants got adds up to the time in which the device had anything to do.
+//! The device's time, divided among the commands it has at each moment: of a microsecond with four commands, each gets
+//! a quarter. So the tenants' times add up to the time in which the device was busy.
 
 use blksched::{Instant, Span};
 

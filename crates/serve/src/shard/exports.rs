@@ -1,7 +1,7 @@
-//! Exports that come, go and change their size while the shard runs.
+//! Adding, removing and resizing exports while the shard runs.
 //!
-//! **Rule** A tenant's number is its own for ever. One that is removed is called nothing any more, takes no clients,
-//! and lets go of its back end once its last request is over and what it has written is stable.
+//! **Rule** A tenant's number is never reused. A removed tenant loses its name, accepts no clients, and closes its back
+//! end once its last request is over and its writes are stable.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;

@@ -1,5 +1,5 @@
-//! Which parts of an export are there (BLOCK_STATUS): asked of the engine, for a file system may have to read before it
-//! can tell, and no other client's requests should wait for that.
+//! Which parts of an export are allocated (BLOCK_STATUS): the engine finds out, because a file system may have to read
+//! for this, and other clients' requests should not wait for it.
 
 use blksched_nbd::reply::Extent;
 use blksched_nbd::{Errno, Framing, Request};

@@ -1,4 +1,4 @@
-//! What a shard tells of itself as figures: one line per sample, `FAMILY{labels} value`, for `crate::metrics`.
+//! A shard's metrics: one line per sample, `FAMILY{labels} value`, for `crate::metrics`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! Between the tenants' gates and the queue: whose turn it is ([`Turns`]), where shares are kept by time; with
-//! [`Shares::ByScheduler`] everything goes straight on and the scheduler's groups share the disk.
+//! Between the tenants' caps and the queue: which tenant is next ([`Turns`]), if shares are kept by time; with
+//! [`Shares::ByScheduler`] everything passes directly and the scheduler's groups share the disk.
 
 use blksched::author::RequestId;
 use blksched::{Op, Span};

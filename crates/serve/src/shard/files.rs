@@ -1,4 +1,4 @@
-//! The `io` files of tenants and of the disk, as they are written while the shard runs.
+//! Writing the `io` files of tenants and of the disk while the shard runs.
 
 use super::Shard;
 use crate::config::Shares;

@@ -1,4 +1,4 @@
-//! The way back: what the device has done becomes completions of the queue, and those become works that are done.
+//! The completion path: operations completed by the device become completions of the queue, and those complete works.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Flushes are paid for: a tenant that flushes in a loop gets its share of the disk's time for that, and no more.
+//! Flushes are charged: a tenant that flushes in a loop gets its share of the disk's time for that, and no more.
 //!
-//! **Rule** A flush goes ahead of everything the elevator holds, and keeps the disk from all others while it lasts. So
-//! after one that took so long, the tenant's next waits `took × weights of the others that want the disk / own weight`.
-//! A flush that is alone waits for nothing. Flushes that wait together are one.
+//! **Rule** A flush goes ahead of everything in the elevator, and blocks the disk for all others while it lasts. So
+//! after a flush that took time `took`, the tenant's next one waits `took × weights of the others that want the disk /
+//! own weight`. If no other tenant wants the disk, it does not wait. Flushes that wait together are combined.
 
 use blksched::Span;
 

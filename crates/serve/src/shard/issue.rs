@@ -1,4 +1,4 @@
-//! The way to the device: a command of the queue becomes I/O on a back end.
+//! The issue path: a command of the queue becomes I/O on a back end.
 
 use blksched::author::RequestId;
 use blksched::{Command, InFlight, Instant, Op, Span};

@@ -1,4 +1,4 @@
-//! What may be read and changed while the shard runs, under the names that sysfs would have.
+//! The settings that can be read and changed while the shard runs, under the names that sysfs would have.
 
 use blksched::tunables::{Knob, Unit};
 use blksched::{Class, Group, GroupId, Priority};

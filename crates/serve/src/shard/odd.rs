@@ -1,9 +1,9 @@
-//! Requests that are not of whole blocks, though the back end takes nothing else: any byte can be asked for.
+//! Requests that do not cover whole blocks, although the back end accepts only these: clients may address any byte.
 //!
-//! **Rule** What reads is read larger, and answered with what was asked. A TRIM is made smaller: it is a hint. A write
-//! or zeroes read the blocks at their edges first; meanwhile no other change of the export is under way, so that of two
-//! writes to one block neither is lost. Changes that wait for that, and those that come behind them, begin in the order
-//! in which they came. Nothing is read of what lies behind the end of an export, for nothing lies there.
+//! **Rule** A read is enlarged, and answered with the requested part. A TRIM is made smaller, since it is a hint. A
+//! write or a write-zeroes first reads the blocks at its edges; meanwhile no other change of the export is under way,
+//! so that of two writes to one block neither is lost. Changes that wait for this, and those after them, begin in the
+//! order of their arrival. Nothing is read beyond the end of an export.
 
 use std::collections::VecDeque;
 

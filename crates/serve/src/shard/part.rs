@@ -1,12 +1,12 @@
-//! Clients that another server goes on with: theirs is an end like that of a stop, but for their sockets; and until
-//! that one says that it has begun, it can be undone.
+//! Clients that are handed over to another server: this works like a stop, except for their sockets; and it can be
+//! undone until that server says that it has begun.
 //!
-//! **Rule** What a client has begun to say is heard to its end, and all that it has asked is answered. Then it is
-//! quiet: what came in behind is not looked at, and nothing is received. When all are quiet, what they wrote is made
-//! stable, and they are told to the front. From then on the shard serves no client, until the front says which server
-//! goes on: the other server ([`Order::Leave`](crate::orders::Order)), and this one forgets them, their sockets open;
-//! or this one, and each is where it was. Whose bytes come by way of something in this process (TLS, a guest's rings)
-//! is quiet too, and is told to connect again if it is the other one.
+//! **Rule** A message that a client has begun is received to its end, and all its requests are answered. Then the
+//! client is quiet: bytes after that are not parsed, and nothing more is received. When all are quiet, their writes are
+//! made stable, and they are reported to the front end. From then on the shard serves no client, until the front end
+//! says which server continues. If it is the other one ([`Order::Leave`](crate::orders::Order)), this one forgets the
+//! clients, with their sockets open; if it is this one, each client continues where it was. A client whose bytes pass
+//! through this process (TLS, a guest's rings) becomes quiet too, and must reconnect if the other server continues.
 
 use std::sync::mpsc::Sender;
 

@@ -1,4 +1,4 @@
-//! The way in: bytes of a client become works, and works become bios.
+//! The receive path: bytes of a client become works, and works become bios.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The way out: works that are done become replies, all those of a connection in one send.
+//! The send path: completed works become replies, all those of a connection in one send.
 
 use std::ops::Range;
 

@@ -1,10 +1,11 @@
-//! A client that stops in the middle of its data, or takes no replies, holds memory that others need: it is cut off.
+//! A client that stops in the middle of its data, or reads no replies, holds memory that others need: it is
+//! disconnected.
 //!
-//! **Rule** While a client is in the middle of its data, or waits for memory, all are looked at every second, and four
-//! times a second while one waits. A client that has sent nothing of its data for [`STALL`], or has taken nothing for
-//! as long while others wait, is cut off. Once the first in line has waited for [`CROWDED`], those that hold most of
-//! its memory and have taken nothing for as long are cut off, until they make half of the memory free. A client that
-//! takes its replies, however slowly, is not.
+//! **Rule** While a client is in the middle of its data, or waits for memory, all clients are checked every second, and
+//! four times per second while one waits. A client that has sent none of its data for [`STALL`], or has read no reply
+//! for that long while others wait, is disconnected. Once the first waiting client has waited for [`CROWDED`], the
+//! clients that hold most of the memory and have read nothing for that long are disconnected, until half of the memory
+//! is free. A client that reads its replies, however slowly, is kept.
 
 use blksched::{Instant, Span};
 

@@ -1,8 +1,8 @@
-//! Long requests that move no data of the client (TRIM, WRITE_ZEROES, CACHE): done a stretch at a time, each of which
-//! takes its turn in the queue like any other bio.
+//! Long requests that move no client data (TRIM, WRITE_ZEROES, CACHE): they are done in sections, each of which is
+//! queued like any other bio.
 //!
-//! **Rule** One piece serves all stretches of a request, one after the other, so that the longest request holds no more
-//! than a short one. CACHE reads into one buffer: what that leaves in the page cache is its effect.
+//! **Rule** One piece serves all sections of a request, one after the other, so that the longest request holds no more
+//! memory than a short one. CACHE reads into one buffer; its effect is the data left in the page cache.
 
 use blksched::Op;
 use blksched_nbd::{Command, Request};

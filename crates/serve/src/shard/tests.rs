@@ -1,4 +1,4 @@
-//! A shard's promises, without sockets and disks.
+//! A shard's guarantees, without sockets and disks.
 
 mod admission;
 mod answers;

@@ -1,4 +1,4 @@
-//! What clients have asked for: a work per request, cut into pieces that each have a buffer of their own.
+//! Clients' requests: one work per request, divided into pieces that each have their own buffer.
 
 use blksched::author::Waiter;
 use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};

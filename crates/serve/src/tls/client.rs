@@ -1,4 +1,5 @@
-//! TLS of our own clients (`load`, `mount`): whom they trust, and who they are, as libnbd and QEMU have it in a folder.
+//! TLS of our own clients (`load`, `mount`): their trusted authorities and their certificates, in a folder as libnbd
+//! and QEMU use it.
 
 use std::io;
 use std::net::TcpStream;

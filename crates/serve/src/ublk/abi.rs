@@ -1,6 +1,6 @@
-//! The words and shapes of Linux's ublk driver, as its documentation (Documentation/block/ublk.rst) and the pages of
-//! the crates `ublk-sys` and `libublk` say them. Everything is bytes in the machine's order; nothing here asks the
-//! kernel.
+//! The constants and structures of Linux's ublk driver, as given by its documentation (Documentation/block/ublk.rst)
+//! and the pages of the crates `ublk-sys` and `libublk`. Everything is bytes in the machine's order; nothing here calls
+//! the kernel.
 
 use blksched_nbd::{Command, Export, Holes, Persist, Speed};
 

@@ -1,10 +1,10 @@
-//! One queue of a block device: a thread with a ring, where the driver's requests come in, and a socket with NBD on it,
-//! as any client's, where they are asked of the shard.
+//! One queue of a block device: a thread with a ring, where the driver's requests arrive, and a socket with NBD, like
+//! any client's, through which they are sent to the shard.
 //!
-//! **Rule** A tag is the driver's, waits here, or is asked; its number is the request's cookie. Data of a write are
-//! fetched from the driver when there is room to send them, data of a read given to it as they come. Whatever was taken
-//! ends: with the shard's answer or, if the shard answers no more, with an error. The thread ends when the driver has
-//! taken back every tag.
+//! **Rule** A tag is at the driver, waits here, or has been sent; its number is the request's cookie. A write's data is
+//! fetched from the driver when there is room to send it, and a read's data is given to it as it arrives. Every
+//! accepted request ends: with the shard's answer or, if the shard no longer answers, with an error. The thread ends
+//! when the driver has taken back every tag.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;

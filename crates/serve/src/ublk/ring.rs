@@ -1,10 +1,11 @@
-//! What the ublk driver needs of io_uring and of shared memory: its commands travel as IORING_OP_URING_CMD, the
-//! descriptions of requests lie in pages that it maps. Beside the engine's ring the only file with `unsafe` code.
+//! The parts of io_uring and of shared memory that the ublk driver needs: its commands are sent as IORING_OP_URING_CMD,
+//! and the descriptions of requests are in mapped pages. Besides the engine's ring, this is the only file with `unsafe`
+//! code.
 //!
-//! Why it is sound: what the kernel is given addresses of (an inbox, what is to be sent, a control command's buffer) is
-//! on the heap and owned here until its completion has come; a ring that is dropped before that leaks it. Commands of
-//! tags carry no addresses: their data are read and written at the character device. The mapped pages are read only,
-//! byte by byte, and unmapped when nothing here can read them any more.
+//! Why it is sound: memory whose addresses the kernel is given (an inbox, data to be sent, a control command's buffer)
+//! is on the heap and owned here until its completion has arrived; a ring that is dropped before that leaks it.
+//! Commands of tags carry no addresses: their data is read and written at the character device. The mapped pages are
+//! only read, byte by byte, and unmapped when nothing here can read them any more.
 #![allow(unsafe_code)]
 
 use std::io;

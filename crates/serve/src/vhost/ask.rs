@@ -1,6 +1,6 @@
-//! What a guest asks: a chain of descriptors becomes a request of NBD, and the places of the guest's memory where its
-//! data and its status go. No descriptor is believed: each place is looked up in the guest's memory before anything is
-//! asked, and again by those that read or write there.
+//! A guest's requests: a chain of descriptors becomes an NBD request, and the addresses in the guest's memory for its
+//! data and its status. No descriptor is trusted: each address is looked up in the guest's memory before a request is
+//! sent, and again when it is read or written.
 
 use blksched_nbd::{Command, Holes, LARGEST_PAYLOAD, Persist, Speed};
 use virtio_bindings::virtio_blk::{

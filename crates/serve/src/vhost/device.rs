@@ -1,5 +1,4 @@
-//! What a guest sees of its disk: features, configuration space, queues; and a lane to the shard for each queue that is
-//! used.
+//! A guest's view of its disk: features, configuration space, queues; and a lane to the shard for each used queue.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

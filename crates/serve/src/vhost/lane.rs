@@ -1,8 +1,8 @@
-//! One queue's way to the shard and back: a socket with NBD on it, as any client's, and what is under way there.
+//! One queue's path to the shard and back: a socket with NBD, like any client's, and the requests under way there.
 //!
 //! **Rule** The queue's thread writes requests and may wait; another thread reads replies, and never waits for the
-//! first. No more is taken from a queue than it has places. Whatever was taken ends: with the shard's answer or, if the
-//! shard answers no more, with an error.
+//! first. No more requests are taken from a queue than it has entries. Every accepted request ends: with the shard's
+//! answer or, if the shard no longer answers, with an error.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;

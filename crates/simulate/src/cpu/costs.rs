@@ -1,4 +1,4 @@
-//! What one I/O costs a processor.
+//! The processor cost of one I/O.
 
 use blksched::Span;
 

@@ -1,5 +1,5 @@
-//! Which process runs on which processor: the one with the fewest processes among those that it may use, and of equals
-//! one drawn. There it stays. (A kernel's balancing spreads processes that are always busy likewise.)
+//! The placement of processes: a process runs on the processor with the fewest processes among those that it may use
+//! (ties are broken at random), and stays there. (A kernel's balancing spreads busy processes in a similar way.)
 
 use blksched_workloads::CpuSet;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,4 @@
-//! What an I/O costs, from a TOML file: one that comes with the program, or a user's own.
+//! The costs of an I/O, from a TOML file: a built-in one, or a user's own.
 
 use std::collections::BTreeMap;
 

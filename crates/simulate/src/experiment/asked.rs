@@ -1,8 +1,8 @@
-//! How much of each run the rows and sentences of its experiment ask for.
+//! How much of each run the rows and sentences of its experiment need.
 //!
-//! A run need not go on once nothing that is asked of it can change any more: the processes have exited whose `finish`
-//! is asked, and the windows are over of which a rate is. And reasons need not be kept where no row reads them. What is
-//! printed is the same to the byte; a caller that wants more of a run than its rows takes [`Asked::everything`].
+//! A run can stop once none of its needed values can change: the processes whose `finish` is used have exited, and the
+//! intervals whose rates are used are over. Reasons need not be kept if no row reads them. The output is the same to
+//! the byte; a caller that needs more of a run than its rows uses [`Asked::everything`].
 
 use blksched::{Instant, Span};
 

@@ -1,4 +1,4 @@
-//! The experiments that come with the program: the folders of `experiments/`, embedded.
+//! The built-in experiments: the folders of `experiments/`, embedded.
 
 use blksched::Catalogue;
 

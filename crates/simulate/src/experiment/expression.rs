@@ -1,4 +1,4 @@
-//! The little language in which an experiment says what a number is: `finish(cat)@batch64 / finish(cat)@batch32`.
+//! The small language in which an experiment defines a number: `finish(cat)@batch64 / finish(cat)@batch32`.
 //!
 //! ```text
 //! claim   = sum [ (<=|>=) sum ]
@@ -9,8 +9,8 @@
 //!
 //! A measure gives one value per process (or one in all), of one seed's run; a `*` in a process's or a run's name
 //! stands for anything, and then there is a value for each. Reducers (`min`, `max`, `mean`, `median`, `sum`, the
-//! `second` and `third` least) make one of many. A list and a single value combine value by value. What holds is 1,
-//! what does not hold, or is about a value that does not exist, 0.
+//! `second` and `third` least) make one value of many. A list and a single value combine value by value. A comparison
+//! that holds is 1; one that does not hold, or that concerns a missing value, is 0.
 
 use super::measures::{Measure, measure_names, measure_of};
 use super::outcome::RunOutcome;

@@ -1,5 +1,5 @@
 //! A machine that several experiments share, `machine = "../machines/NAME.toml"`: its disk, where files lie on it, how
-//! often its timer interrupts. One computer is described once, and what was fitted to it is counted for everyone.
+//! often its timer interrupts. One computer is described once, and its fitted values are counted in every experiment.
 
 use super::expand::{RunSpec, replace};
 use super::reader::{ExperimentError, Located, Section, Source, TextRange};

@@ -1,4 +1,5 @@
-//! Measures by name: what an experiment can ask of a run. Each is described once; `docs/experiments.md` lists them.
+//! Measures by name: the values that an experiment can use from a run. Each is described once; `docs/experiments.md`
+//! lists them.
 
 mod argument;
 mod arrivals;

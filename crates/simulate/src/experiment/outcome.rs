@@ -1,4 +1,4 @@
-//! What one run with one seed came to, as measures read it.
+//! The results of one run with one seed, as measures read them.
 
 use blksched::author::PerDir;
 use blksched::{Dir, Instant, Listener, Op, Reason, Span, SubmitterId};

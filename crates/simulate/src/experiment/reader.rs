@@ -1,4 +1,4 @@
-//! How an experiment's TOML is read: as all TOML is that people write.
+//! Reads an experiment's TOML in the same way as all TOML that people write.
 
 pub use blksched_text::document::Complaint as ExperimentError;
 pub(crate) use blksched_text::document::{Leaf, Located, Section, Source, TextRange};

@@ -1,4 +1,4 @@
-//! The answer of an experiment: each row beside what was published, and whether it lies inside its bound.
+//! The result of an experiment: each row beside the published value, and whether it is inside its bound.
 
 use super::expression::Expression;
 use super::outcome::RunOutcome;

@@ -1,4 +1,4 @@
-//! The rows, tables and sentences of an experiment's file: every run and every process that they name exists.
+//! The rows, tables and sentences of an experiment's file; checks that every run and process that they name exists.
 
 use super::expression::{Expression, Misunderstood, fits};
 use super::reader::{ExperimentError, Located, Section, Source, TextRange};

@@ -1,4 +1,4 @@
-//! What one run is made of: settings by their addresses, and the scene that they describe.
+//! The parts of one run: settings by their addresses, and the scene that they describe.
 //!
 //! | address | what it sets |
 //! |---|---|
@@ -6,12 +6,12 @@
 //! | `knob.NAME` | one of its knobs |
 //! | `disk.preset` | a preset, or a disk's TOML file |
 //! | `disk.TABLE.KEY` | a key of that disk's file |
-//! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | what stands around the scheduler |
-//! | `host.cpus`, `host.cpu` | the host's processors, and what I/O costs them |
+//! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | the settings around the scheduler |
+//! | `host.cpus`, `host.cpu` | the host's processors, and the cost of I/O |
 //! | `host.memory`, `host.dirty_ratio`, … | its memory: the parameters of `--host` |
-//! | `host.direct_writes` | whether they say that a process waits for them |
-//! | `host.owner_first`, `host.worker_first` | who runs first after a completion, of 100 |
-//! | `time` | after this much simulated time the run ends |
+//! | `host.direct_writes` | whether they carry the hint that a process waits for them |
+//! | `host.owner_first`, `host.worker_first` | how often of 100 completions the owner, and the worker, runs first |
+//! | `time` | the simulated time after which the run ends |
 //! | `WORKLOAD.start` | when that program begins |
 //! | `WORKLOAD.PARAMETER` | a parameter of its program, or a variable of its job file |
 

@@ -1,4 +1,4 @@
-//! Counts of decisions that measures ask for and that are kept nowhere else.
+//! Counts of decisions that measures need and that are stored nowhere else.
 
 use blksched::author::PerDir;
 use blksched::{Dir, Instant, Reason};

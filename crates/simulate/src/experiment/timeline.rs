@@ -1,4 +1,4 @@
-//! What happened in each second, in vmstat's words.
+//! The activity in each second, in vmstat's terms.
 
 use blksched::{Dir, Instant, Reason, Span};
 

@@ -1,9 +1,9 @@
-//! How far predictions may be trusted.
+//! How far predictions can be trusted.
 //!
 //! **Tolerances** Bandwidth within 15 % where it is above 20 KiB/s; mean latency within 20 %, the median within 25 %,
-//! p99 within a factor of two; no process below a tenth of what it really had. Of few I/Os latencies are a matter of
-//! chance and not held to anything. The *verdict* of a job is the scheduler with the highest geometric mean of its
-//! processes' bandwidths; it is right if, by what was measured, it is at most 5 % worse than the best.
+//! p99 within a factor of two; no process below a tenth of its real bandwidth. With few I/Os latencies are random and
+//! not checked. The *verdict* of a job is the scheduler with the highest geometric mean of its processes' bandwidths;
+//! it is right if its measured bandwidth is at most 5 % worse than the best.
 
 use super::row::Row;
 

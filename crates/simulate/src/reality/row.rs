@@ -1,4 +1,4 @@
-//! What one process did in one direction, and the table it is written in.
+//! The figures of one process in one direction, and the format of their table.
 
 use std::fmt::Write as _;
 

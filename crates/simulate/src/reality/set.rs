@@ -1,6 +1,6 @@
-//! A recorded set: which disks with how many tags, on which kernel, and what was switched for which job.
+//! A recorded set: its disks with their tags, its kernel, and the settings changed for each job.
 //!
-//! `settings.toml` says it. Its reader is handed the files that it names.
+//! `settings.toml` contains this. Its reader is given the files that it names.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

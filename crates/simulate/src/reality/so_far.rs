@@ -1,5 +1,5 @@
-//! What the recorded predictions came to, by kind of disk: for the reader of the next one. `tests/reality.rs` writes
-//! `so_far.tsv` beside `docs/reality.md`, from the same cells, and holds it current.
+//! The accuracy of the recorded predictions, by kind of disk, to be shown with the next prediction. `tests/reality.rs`
+//! writes `so_far.tsv` beside `docs/reality.md`, from the same cells, and checks that it is current.
 
 use blksched_disks::Model;
 

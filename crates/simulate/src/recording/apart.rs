@@ -1,4 +1,4 @@
-//! What a trace's devices, processes and lengths are told apart by, in bounded memory.
+//! Distinguishes a trace's devices, processes and lengths, in bounded memory.
 
 use std::collections::BTreeMap;
 

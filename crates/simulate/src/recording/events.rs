@@ -1,4 +1,4 @@
-//! What a line or a record of each format says, as events of a recording.
+//! Converts a line or record of each format to events of a recording.
 
 use std::collections::BTreeMap;
 

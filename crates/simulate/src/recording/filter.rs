@@ -1,4 +1,4 @@
-//! Which of a trace's events are wanted: `device=8,0,process=mysqld,from=10s,to=20s,op=read`.
+//! Selects events of a trace: `device=8,0,process=mysqld,from=10s,to=20s,op=read`.
 
 use blksched::{Op, Span};
 use blksched_workloads::replay::{TraceAction, TraceEvent};

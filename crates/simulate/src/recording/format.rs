@@ -1,4 +1,4 @@
-//! Which format a trace has, by what stands in it; and what to say of one that has none.
+//! Detects a trace's format from its contents; and the error for an unknown one.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What a trace holds, and first of all whether it can carry a verdict about queueing.
+//! Summary of a trace, and first of all whether it supports a verdict about queueing.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Submissions with how long each took, in the order of their moments, in bounded memory.
+//! Submissions with their latencies, in order of time, in bounded memory.
 
 use std::collections::VecDeque;
 

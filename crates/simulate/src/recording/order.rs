@@ -1,6 +1,6 @@
-//! What waits to be put in order: by its moment, then as it came.
+//! Sorts events: by time, then by arrival.
 //!
-//! Most of a file is in order already, so each has a queue of its own, and only what runs backward goes to a heap.
+//! Most of a file is already in order, so each file has its own queue, and only events out of order go to a heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

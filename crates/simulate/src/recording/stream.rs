@@ -1,7 +1,7 @@
-//! The events of a trace's files in the order of their moments, in bounded memory.
+//! The events of a trace's files in order of time, in bounded memory.
 //!
-//! **Rule** Files are merged by time. What runs backward inside a file is put in order as far as [`WINDOW`] reaches and
-//! [`MOST_WAITING`] events do not wait; what comes later still is given the moment of the event before it, and counted.
+//! **Rule** Files are merged by time. Events out of order inside a file are sorted within [`WINDOW`] and up to
+//! [`MOST_WAITING`] waiting events; an event that is later still gets the time of the event before it, and is counted.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Cursor, Read};

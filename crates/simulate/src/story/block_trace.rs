@@ -1,8 +1,8 @@
 //! A run as blktrace's binary format, with the scheduler's reasons as messages: blkparse and btt read it.
 //!
-//! `Q` a bio enters the block queue, `M` or `F` it joins a request, else `G` it has one of its own, `S` it sleeps for
-//! one; `P` its submitter's plug begins to collect (or the queue is plugged), `U` it opens; `I` the elevator has it,
-//! `D` the device, `R` handed back, `C` done; `m` what the scheduler said.
+//! `Q` a bio enters the block queue, `M` or `F` it joins a request, otherwise `G` it gets its own, `S` it sleeps for
+//! one; `P` its submitter's plug begins to collect (or the queue is plugged), `U` it is unplugged; `I` inserted into
+//! the elevator, `D` issued to the device, `R` requeued, `C` completed; `m` the scheduler's reasons.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

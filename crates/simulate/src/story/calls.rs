@@ -1,4 +1,4 @@
-//! Calls on the host's memory: which transfers they waited for, one behind the other.
+//! Calls on the host's memory: which transfers they waited for, one after the other.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What world and queue say, as one stream in the order in which things happen.
+//! The events of world and queue, as one stream in their order.
 
 use std::cell::RefCell;
 use std::rc::Rc;

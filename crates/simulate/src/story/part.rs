@@ -1,4 +1,4 @@
-//! What a piece of an I/O's time went to.
+//! The kinds of pieces of an I/O's time.
 
 use blksched::reasons::{Domain, HeldBack};
 use blksched::{Dir, GroupId, Instant, Span, SubmitterId};

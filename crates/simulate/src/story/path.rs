@@ -1,4 +1,5 @@
-//! One I/O's way from beginning to landing, cut into pieces: a pure function of what is known when it lands.
+//! One I/O's path from submission to completion, divided into pieces: a pure function of the data available at its
+//! completion.
 
 use blksched::author::Waiter;
 use blksched::reasons::Domain;

@@ -1,9 +1,9 @@
-//! A run as a Perfetto trace: a track for each process, the scheduler's turns and batches, the disk's commands,
+//! A run as a Perfetto trace: a track for each process, the scheduler's slices and batches, the disk's commands,
 //! counters, and flows from an I/O through its command to its completion.
 //!
-//! I/Os that overlap lie on lanes of their process's track, commands on lanes of the disk's; a lane holds one at a
-//! time, so slices nest. An I/O is written when it has landed, with its pieces as slices inside; one that has not
-//! landed by the end is one slice that says so.
+//! I/Os that overlap are on lanes of their process's track, commands on lanes of the disk's; a lane holds one at a
+//! time, so slices nest. An I/O is written when it has completed, with its pieces as slices inside; one that has not
+//! completed by the end is a single slice that says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What the scheduler is about at a moment, as far as its reasons tell.
+//! What the scheduler is doing at a moment, as far as its reasons show.
 
 use blksched::author::Waiter;
 use blksched::reasons::{BatchStart, Domain, HeldBack, IdleFor};

@@ -1,4 +1,4 @@
-//! Looks on at a run and tells the stories that were asked for.
+//! Observes a run and tells the requested stories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What disk and scheduler were about, moment by moment, as far back as may still be asked for.
+//! The activity of disk and scheduler over time, as far back as it may still be needed.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a source does at a moment, emission by emission.
+//! A source's actions at one moment, emission by emission.
 
 use blksched::author::Waiter;
 use blksched::{Bio, Hints, Listener, Op, Submitted};

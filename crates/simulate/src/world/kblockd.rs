@@ -1,9 +1,9 @@
 //! The kernel's worker (kblockd) that runs the queue after a completion, and the delays of all that a completion wakes.
 //!
-//! **Rule** A completion of a queue that has anything calls the worker. That one runs at once, before any task that was
-//! woken, or, as often as the host's odds say, behind all of them: what they submit until then is with the elevator
-//! when it is asked, and ahead of a flush that is left to the worker. A submitter runs the queue by itself.
-//! **Origin** docs/behaviour/blk-mq-6.x.md#d and #f; how often, traced on 6.18: `races.rs`.
+//! **Rule** If the queue has anything, a completion calls the worker. It runs at once, before any woken task, or, with
+//! the host's probability, after all of them: then their I/O is already in the elevator when it is asked, and ahead of
+//! a flush that is left to the worker. A submitter runs the queue itself. **Origin** docs/behaviour/blk-mq-6.x.md#d and
+//! #f; how often, traced on 6.18: `races.rs`.
 
 use blksched::{Delivery, Listener, Span};
 

@@ -1,4 +1,4 @@
-//! A part of the world that is asked for its next moment once, and then not again until something is done to it.
+//! A part of the world that is asked for its next event once, and not again until it is changed.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};

@@ -1,4 +1,4 @@
-//! What is on its way to processes: news of their I/O, and processors for woken tasks.
+//! Pending notifications to processes: of their I/O, and of processors for woken tasks.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,4 +1,4 @@
-//! What the host's memory wishes, carried out: its bios to the queue, its calls' returns to their sources.
+//! Carries out the requests of the host's memory: its bios go to the queue, its calls return to their sources.
 
 use blksched::{Bio, Listener, Submitted, SubmitterId};
 use blksched_workloads::Delivered;

@@ -1,20 +1,19 @@
 //! Which task is faster: the small delays that processes and the kernel's worker have on a real host, drawn from a
 //! seed.
 //!
-//! **Rule** A process hears of its I/O a moment after the completion, and a woken task asks for its tag a moment after
-//! that. If one completion wakes both, they race for one processor: with a probability of 0.6 the owner of the
+//! **Rule** A process is notified of its I/O a moment after the completion, and a woken task asks for its tag a moment
+//! after that. If one completion wakes both, they race for one processor: with a probability of 0.6 the owner of the
 //! completed request runs first and, if it asks at once, has the tag. Perfect lockstep would always let the same one
 //! win, and the other would starve. The worker that runs the queue (kblockd) is in the same race: with a probability of
-//! 0.76 it asks the elevator before any task that the completion woke runs, else behind all of them, and what they
-//! submit at once is there when the elevator is asked.
-//! **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on 6.18 (loop device): the owner was told 10 to 12 µs after the
-//! completion, the sleeper 20 to 22 µs, both on one processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75
-//! gave the measured shares; 0.6 FIT; it is the host's: on another 107 of 496 (testdata/reality). The worker issued a
-//! request before the owner inserted one in 1143 of 1504 traced cases with fio at ordinary priority, and in 45 of 2178
-//! at real-time priority, above the worker's (6.18, loop device, a writer and a reader under bfq); on one emulated
-//! processor of 6.1 the owner was first in 397 of 402, the worker in 9 of 126. The delays are
-//! shorter than traced, because a real host's own cost is not a matter of chance: where processors cost something
-//! (`world/work.rs`), their work comes on top of the draws.
+//! 0.76 it asks the elevator before any task that the completion woke runs, otherwise after all of them, and then I/O
+//! that they submit at once is there when the elevator is asked. **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on
+//! 6.18 (loop device): the owner was told 10 to 12 µs after the completion, the sleeper 20 to 22 µs, both on one
+//! processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75 gave the measured shares; 0.6 FIT; it is the
+//! host's: on another 107 of 496 (testdata/reality). The worker issued a request before the owner inserted one in 1143
+//! of 1504 traced cases with fio at ordinary priority, and in 45 of 2178 at real-time priority, above the worker's
+//! (6.18, loop device, a writer and a reader under bfq); on one emulated processor of 6.1 the owner was first in 397 of
+//! 402, the worker in 9 of 126. The delays are shorter than traced, because a real host's own cost is not a matter of
+//! chance: where processors cost something (`world/work.rs`), their work comes on top of the draws.
 
 use blksched::Span;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,4 @@
-//! **What for**: a world whose time stands still says so, whatever its sources are, instead of never ending.
+//! **What for**: a world whose time does not advance reports this, whatever its sources are, instead of never ending.
 
 use blksched::Instant;
 

@@ -1,4 +1,4 @@
-//! `io.cost.qos`: the latencies that the device must keep, and between which rates its clock may run.
+//! `io.cost.qos`: the latency targets of the device, and the range of its clock's rate.
 //!
 //! **Rule** A period is a few latencies long: two at a percentile of 90 and more, ten at 50. Margins are parts of it.
 //! **Origin** docs/behaviour/cgroup-io.md#k2, #k4 and #k7.

@@ -1,5 +1,5 @@
-//! io.cost's state on one device: what it is configured as, each group's account, the device's clock, and what
-//! completed requests say of it.
+//! io.cost's state on one device: its configuration, each group's account, the device's clock, and statistics of
+//! completed requests.
 //!
 //! **In the kernel** `struct ioc`, `struct ioc_gq`, `struct ioc_now`.
 //! **Origin** docs/behaviour/cgroup-io.md#k.

@@ -1,4 +1,4 @@
-//! What io.cost counts in.
+//! The units of io.cost.
 //!
 //! **In the kernel** `VTIME_PER_SEC`, `VTIME_PER_USEC`, `WEIGHT_ONE`.
 

@@ -1,4 +1,5 @@
-//! io.max in simulated time: caps are kept over any stretch, bursts are one slice, levels and siblings take turns.
+//! io.max in simulated time: caps are kept over any interval, bursts are one slice, levels and siblings are served
+//! round-robin.
 
 use super::*;
 use crate::request::{Sector, SubmitterId};

@@ -1,4 +1,4 @@
-//! What keeps a tree balanced: rotations, the fix-ups of the textbook, and the subtree summaries made anew on the way.
+//! Balancing of a tree: rotations, the textbook's fix-ups, and the update of subtree summaries on the way.
 
 use alloc::vec::Vec;
 

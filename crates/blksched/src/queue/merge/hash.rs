@@ -1,11 +1,11 @@
-//! The merge hash: queued requests by the sector behind their last, so that a bio finds the request it continues.
+//! The merge hash: queued requests by the sector after their last, so that a bio finds the request it continues.
 //!
 //! **Rule** Of several requests with the same end only the one hashed most recently is a candidate (2.5 to 6.1).
 //! **Origin** `deadline-iosched.c` of 2.5 (256 buckets, the mail of 2002-11-01), the elevator core since 2.6.
 //!
-//! Here are the buckets; their chains go through the requests' slots (`request/arena.rs`). A request whose end moves is
-//! hashed anew before anything is looked for.
-//! **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`, `elv_rqhash_del`.
+//! This file has the buckets; their chains go through the requests' slots (`request/arena.rs`). A request whose end
+//! changes is rehashed before the next look-up. **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`,
+//! `elv_rqhash_del`.
 
 #![doc(alias = "elv_rqhash_find")]
 #![doc(alias = "elv_rqhash_add")]

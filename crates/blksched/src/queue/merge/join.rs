@@ -1,4 +1,4 @@
-//! What happens when a bio joins a request: it grows, and may now touch its neighbour.
+//! A bio joins a request: the request grows, and may now be adjacent to its neighbour.
 //!
 //! **In the kernel** `bio_attempt_back_merge`, `bio_attempt_front_merge`, `attempt_merge`.
 

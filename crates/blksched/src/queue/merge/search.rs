@@ -1,4 +1,4 @@
-//! Where a candidate is found: the request merged last, the hash, the elevator's own look-up; or the newest few.
+//! The search for a candidate: the request merged last, the hash, the elevator's own look-up; or the newest few.
 //!
 //! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`, `blk_try_merge`.
 

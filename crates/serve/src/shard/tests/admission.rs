@@ -1,5 +1,5 @@
-//! Memory is given in the order in which it was asked for; a client that takes nothing makes room for those that wait;
-//! one that takes its replies slowly stays.
+//! Memory is granted in the order of requests; a client that reads no replies makes room for those that wait; one that
+//! reads its replies slowly is kept.
 
 use std::os::fd::AsRawFd;
 use std::time::Duration;

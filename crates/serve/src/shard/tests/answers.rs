@@ -1,4 +1,4 @@
-//! What clients are told, and when: not before it is true, and what went wrong as what it is.
+//! The answers to clients: not before they are true, and with the real error.
 
 use blksched_nbd::{Command, Errno, Extents, Holes, Persist, Speed};
 

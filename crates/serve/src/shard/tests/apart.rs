@@ -1,4 +1,4 @@
-//! A merged request that fails: only what is bad itself fails, and each tenant pays for its part.
+//! A merged request that fails: only the bad part fails, and each tenant is charged for its own.
 
 use blksched::Sector;
 use blksched_nbd::{Command, Errno, Persist};

@@ -1,4 +1,4 @@
-//! Clients that stall, flood, vanish or talk nonsense harm themselves only; and a stop.
+//! Clients that stall, flood, disappear or send nonsense harm only themselves; and a stop.
 
 use std::os::fd::AsRawFd;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Stable or not: flushes, syncs that fail, writes that must be stable.
+//! Durability: flushes, failing syncs, writes that must be stable.
 
 use std::time::Duration;
 

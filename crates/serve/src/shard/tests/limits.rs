@@ -1,4 +1,4 @@
-//! Every limit of a connection, one below it, at it and one above: it goes on, and its end is seen.
+//! Every limit of a connection, one below it, at it and one above: the connection continues, and its end is noticed.
 
 use blksched_nbd::{Command, Extents, Persist};
 

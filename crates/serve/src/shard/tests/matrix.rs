@@ -1,5 +1,5 @@
-//! Shares of a disk's time, in simulated time: whatever tenants ask and however many connections they have, on a disk
-//! that seeks and on one that does not, each gets its part by weight, and nobody waits for long.
+//! Shares of a disk's time, in simulated time: whatever tenants request and however many connections they have, on a
+//! disk that seeks and on one that does not, each gets its part by weight, and no tenant waits for long.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;

@@ -1,5 +1,5 @@
-//! The power is cut, over and over: what was answered as stable is there afterwards, whether the file system honours
-//! the flag of a single write or forgets it.
+//! Repeated power cuts: data that was answered as stable is there afterwards, whether the file system honours the flag
+//! of a single write or ignores it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Clients that do anything at any time, with limits so small that each is met all the time: everything is answered
-//! once, no client hangs, and nothing of a client that has gone stays.
+//! Clients that do anything at any time, with limits small enough to be reached constantly: everything is answered
+//! once, no client hangs, and nothing of a disconnected client remains.
 
 use std::os::fd::AsRawFd;
 

@@ -1,4 +1,4 @@
-//! A shard without sockets and disks: its engine is the test, which decides what comes in, what ends and when.
+//! A shard without sockets and disks: its engine is the test, which decides what arrives, what completes and when.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,4 @@
-//! Depth, merges, caps, switching, and the names under which they are turned.
+//! Depth, merges, caps, switching, and the names of their knobs.
 
 use std::time::Duration;
 

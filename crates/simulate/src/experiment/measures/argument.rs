@@ -1,4 +1,4 @@
-//! What may stand between a measure's parentheses.
+//! The arguments of measures.
 
 use blksched::reasons::Index;
 use blksched::{Dir, Span};

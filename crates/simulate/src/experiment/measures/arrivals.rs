@@ -1,4 +1,4 @@
-//! What reads find in the disk when they arrive: writes, and how long these take.
+//! The writes in the disk when reads arrive, and how long these take.
 
 use blksched_measure::{Away, Found};
 

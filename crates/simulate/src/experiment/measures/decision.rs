@@ -1,4 +1,4 @@
-//! The decisions that can be counted by name, as in `count(queues_merged)`, and where each count is kept.
+//! The decisions that can be counted by name, as in `count(queues_merged)`, and where each count is stored.
 
 use crate::experiment::RunOutcome;
 

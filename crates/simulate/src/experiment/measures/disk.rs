@@ -1,4 +1,4 @@
-//! What the disk did: vmstat's columns, how busy it was, how large its requests were.
+//! Measures of the disk: vmstat's columns, utilisation, sizes of requests.
 
 use blksched_measure::Cause;
 

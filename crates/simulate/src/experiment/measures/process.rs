@@ -1,4 +1,4 @@
-//! What a process saw: how long it ran, how fast, how long its I/Os took. One value per process that is meant.
+//! Measures of processes: run time, rate, latencies of I/Os. There is one value per selected process.
 
 use blksched::Span;
 

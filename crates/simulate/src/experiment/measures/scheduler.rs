@@ -1,4 +1,5 @@
-//! What the scheduler decided, computed from its reasons: waiting by cause, batches, decisions, what searches cost.
+//! Measures of the scheduler's decisions, computed from its reasons: waiting by cause, batches, decisions, the cost of
+//! searches.
 
 use blksched::Span;
 use blksched::reasons::BatchStart;

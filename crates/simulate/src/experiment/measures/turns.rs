@@ -1,4 +1,4 @@
-//! Turns at the disk (CFQ and its kin): why they ended.
+//! Slices (CFQ and related schedulers): why they ended.
 
 use blksched::reasons::{Preempt, SliceEnd};
 
