@@ -1,8 +1,8 @@
-//! What moves through the system: a bio as it is submitted, and the request that it becomes or joins.
+//! Bios, and the requests that they become or join.
 //!
-//! A *bio* is one piece of I/O as submitted. A *request* is what the disk is asked to do: one bio, or several
-//! adjacent ones merged. Requests live in the queue's arena ([`Requests`]); elevators hold [`RequestId`]s and only
-//! read; the queue alone writes.
+//! A *bio* is one piece of I/O as submitted. A *request* is one operation for the disk: one bio, or several adjacent
+//! ones merged. Requests live in the queue's arena ([`Requests`]); elevators hold [`RequestId`]s and only read; the
+//! queue alone writes.
 //!
 //! **In the kernel** `bio`, `request`.
 

@@ -2,7 +2,7 @@
 //!
 //! The [`tunables!`](crate::tunables!) macro makes a struct of typed fields for the elevator's own use and, from the
 //! same lines, the table of [`Knob`]s that the command line, the control files, `blksched list`, sweeps and
-//! `docs/knobs.md` read. Names and units are those of Linux's sysfs, so scripts port.
+//! `docs/knobs.md` read. Names and units are those of Linux's sysfs, so scripts can be reused.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;

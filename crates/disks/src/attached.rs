@@ -1,6 +1,6 @@
-//! How a disk hangs on its host: how many commands the host lets it have, and what it does with a flush.
+//! A disk's attachment to its host: how many commands the host gives it, and how it handles a flush.
 //!
-//! MEMORY of Linux 6.x, and where it says so read from a running 6.18 (`/sys/kernel/debug/block/*/hctx0`).
+//! MEMORY of Linux 6.x; values marked so were read from a running 6.18 (`/sys/kernel/debug/block/*/hctx0`).
 
 use blksched::surroundings::mq::TagOrder;
 use blksched::surroundings::{DispatchAhead, Driver, FlushCommand};

@@ -1,4 +1,4 @@
-//! The face of every disk model: start, next, finish.
+//! The interface of every disk model: start, next, finish.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! The disk whose every read takes the same time, and every write, on one channel or several in parallel.
+//! A disk on which all reads take the same time and all writes take the same time, on one or several parallel channels.
 //!
-//! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`, which may be
-//! others for writes than for reads. A flush, a discard and zeroes move no data: they cost a write's `service` alone.
+//! **Rule**: a command takes the channel that is free first and holds it for `service + bytes / rate`, which may differ
+//! between reads and writes. A flush, a discard and write-zeroes move no data: they cost only a write's `service`.
 //! Nothing is cached, so a flush has nothing to do.
 
 use std::borrow::Cow;

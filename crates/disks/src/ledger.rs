@@ -1,4 +1,4 @@
-//! Where the mechanism's time went: in total, and for each submitter.
+//! The use of the mechanism's time: in total, and for each submitter.
 
 use core::ops::AddAssign;
 

@@ -1,4 +1,4 @@
-//! A disk's data sheet: what the model does by itself, without scheduler or host, beside what its source says.
+//! A disk's data sheet: the figures of the bare model, without scheduler or host, beside those of its source.
 //!
 //! Each [`Figure`] is measured on a disk at rest, as manufacturers measure theirs: a fresh SSD, caches as they are set.
 

@@ -1,13 +1,13 @@
-//! What the medium of a disk does when, and for which command.
+//! The activity of a disk's medium over time, and the command it is for.
 //!
-//! **Rule** A *stint* is a stretch of time in which one part of a disk (the head, a die, a channel, a member's part)
-//! works for one command, or for what a submitter has had cached, or for the disk itself. A part does one thing at a
-//! time, so that the lengths of its stints add up to the time that it was busy. What a command waits inside the disk
-//! while the medium works for others is no stint of its, nor is what is read ahead before a process asks for it, nor
-//! what the wire carries beside. Destaging is for the process that wrote, also when a flush asks for it.
+//! **Rule** A *stint* is an interval in which one part of a disk (the head, a die, a channel, a member's part) works
+//! for one command, for a submitter's cached data, or for the disk itself. A part does one thing at a time, so the
+//! lengths of its stints add up to its busy time. Time that a command waits inside the disk while the medium works for
+//! others is not a stint of the command; nor is read-ahead before a process requests it, nor concurrent transfers on
+//! the wire. Destaging counts for the process that wrote, even if a flush requests it.
 //!
-//! A flash die that suspends a program for a read is told as if the program had run on: the lengths are right, the
-//! place is off by the read's time.
+//! A flash die that suspends a program for a read is reported as if the program had continued: the lengths are right,
+//! but the position is off by the read's time.
 
 use blksched::author::RequestId;
 use blksched::{Instant, SubmitterId};

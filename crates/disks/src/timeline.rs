@@ -1,4 +1,4 @@
-//! What will happen, by time; equal times in the order in which they became known.
+//! Future events, by time; equal times in the order in which they became known.
 
 use std::collections::VecDeque;
 

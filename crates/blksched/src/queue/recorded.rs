@@ -1,4 +1,4 @@
-//! Ways into the queue that recordings show and drivers have no use for: at the head, and in lists kept by others.
+//! Insertions that recordings contain but drivers do not need: at the head, and as lists kept outside the queue.
 //!
 //! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `blk_mq_sched_insert_requests`.
 

@@ -1,4 +1,4 @@
-//! Request slots as a queue has them: counted pools, or tags and the tasks that want one.
+//! A queue's request slots: counted pools, or tags and the tasks that want one.
 //!
 //! **In the kernel** `get_request`, `__blk_mq_alloc_requests`.
 

@@ -1,5 +1,5 @@
-//! Request slots: how many requests may exist, by era. Which submitter sleeps when there are none, and which wakes
-//! first: until blk-mq in [`pools`](super::pools), since in [`mq`](super::mq).
+//! Request slots: how many requests may exist, by era. The rules for sleeping and waking submitters are in
+//! [`pools`](super::pools) before blk-mq, and in [`mq`](super::mq) since.
 //!
 //! **In the kernel** `nr_requests`, `blk_mq_update_nr_requests`, `async_depth`.
 

@@ -1,4 +1,4 @@
-//! Splitting: a bio longer than the device takes becomes several requests, and completes with the last of them.
+//! Splitting: a bio longer than the device's limit becomes several requests, and completes with the last of them.
 //!
 //! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`.
 

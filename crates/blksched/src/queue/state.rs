@@ -1,4 +1,4 @@
-//! A queue's state: what its mechanisms and its elevator's calls share, behind one reference.
+//! A queue's state: the data that its mechanisms and its elevator's calls share, behind one reference.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! What the queue does, where it keeps state of its own for it: one file for each kind of state beside this folder.
+//! The queue's steps; their state is in one file of the same name for each, beside this folder.
 
 mod calls;
 mod calm;

@@ -1,4 +1,4 @@
-//! The way in: split, merge, take a slot, and on to the elevator or the submitter's plug.
+//! Submission: split, merge, take a slot, and pass on to the elevator or the submitter's plug.
 //!
 //! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`.
 

@@ -1,9 +1,9 @@
-//! Switching the elevator under load: nothing is lost, and nothing crosses a flush that did not before.
+//! Switching the elevator under load: nothing is lost, and no request crosses a flush that it did not cross before.
 //!
-//! **Rule** What the old elevator holds is handed to the new one in order of age; a request that absorbed an older one
-//! has the older one's. The plug stays as it is. What the device has stays there; its completion is news to its
-//! submitter alone. Flushes belong to the queue and go on.
-//! **In the kernel** `elevator_switch`, `elv_iosched_store`.
+//! **Rule** The old elevator's requests are handed to the new one in order of age; a request that absorbed an older one
+//! has the older one's age. The plug stays as it is. Requests in the device stay there; only their submitters are told
+//! of their completion. Flushes belong to the queue and continue. **In the kernel** `elevator_switch`,
+//! `elv_iosched_store`.
 
 #![doc(alias = "elevator_switch")]
 #![doc(alias = "elv_iosched_store")]

@@ -1,10 +1,8 @@
-//! Tasks that sleep in the block layer since blk-mq: for a policy, or for a tag; and what they go on with when they
-//! run.
+//! Tasks that sleep in the block layer since blk-mq: for a policy, or for a tag; and how they continue when they run.
 //!
 //! **Rule** A bio that did not merge passes the policies, then takes a tag. Its task may sleep at each. A task that
-//! sleeps gives up what its plug holds. A woken task goes on where it slept; it does not try to merge again, and it may
-//! lose its tag to another that came by. When it runs is the driver's to say ([`Wakes`]).
-//! **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
+//! sleeps flushes its plug. A woken task continues where it slept; it does not try to merge again, and it may lose its
+//! tag to another task. The driver decides when it runs ([`Wakes`]). **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
 
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "rq_qos_wait")]

@@ -1,7 +1,8 @@
-//! The arena: every live request, and the bios that each carries, in slots that are reused.
+//! The arena: every live request with its bios, in slots that are reused.
 //!
-//! Nothing is allocated once as many slots exist as were ever live at a time. The links of the merge hash and the tag
-//! stand in the request's slot, and so does the chain of free slots: one place is touched, not five tables.
+//! Nothing is allocated once there are as many slots as requests were ever live at a time. The links of the merge hash
+//! and the tag are stored in the request's slot, and so is the chain of free slots: one place is touched, not five
+//! tables.
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};

@@ -1,8 +1,8 @@
-//! A command that the device has: the token that stands for it until it is completed or handed back.
+//! A command in the device: the token that represents it until it is completed or handed back.
 //!
 //! **Rule** One token, one end. [`BlockQueue::next`](crate::BlockQueue::next) makes it; `complete` or `requeue`
-//! consumes it. It cannot be copied, so no I/O ends twice: a second answer of the device for a slot that was used again
-//! would acknowledge another submitter's I/O.
+//! consumes it. It cannot be copied, so no I/O ends twice: a second answer of the device for a reused slot would
+//! acknowledge another submitter's I/O.
 
 use core::ops::Deref;
 

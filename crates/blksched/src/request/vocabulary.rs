@@ -1,4 +1,4 @@
-//! The small words: sector, direction, operation, waiter, priority, and pairs indexed by them.
+//! The small types: sector, direction, operation, waiter, priority, and pairs indexed by them.
 
 use core::fmt;
 use core::ops::{Add, Index, IndexMut};

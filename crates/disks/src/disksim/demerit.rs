@@ -1,7 +1,7 @@
-//! How far a model is from a drive: a trace of measured response times replayed, and the *demerit*.
+//! The error of a model compared with a drive: a replayed trace of measured response times, and the *demerit*.
 //!
 //! The demerit is the root mean square of the horizontal distance between the two cumulative distributions of response
-//! times: both sorted, the n-th of the one beside the n-th of the other (Ruemmler and Wilkes, 1994).
+//! times: both sorted, comparing the n-th of one with the n-th of the other (Ruemmler and Wilkes, 1994).
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};

@@ -1,4 +1,4 @@
-//! What the three files say of a drive, in our terms.
+//! A drive as described by the three files, in our terms.
 
 use std::path::Path;
 

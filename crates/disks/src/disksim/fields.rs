@@ -1,4 +1,4 @@
-//! The values of a block, each with a complaint of its own if it is none.
+//! The values of a block, each with its own error if it is invalid.
 
 use blksched::Span;
 use blksched_text::nearest;

@@ -1,5 +1,5 @@
-//! DiskSim's parameters by name: what their values look like, which of them a disk of ours has, which mean nothing to
-//! one disk on its own, and which it has only if they are off.
+//! DiskSim's parameters by name: the form of their values, which of them our disks have, which have no meaning for a
+//! single disk, and which are supported only when off.
 
 /// What a parameter's value looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! DiskSim's parameter files as a disk of ours: `DRIVE.model`, with `DRIVE.seek` and `DRIVE.diskspecs` beside it.
 //!
-//! `syntax` reads the files, `keys` knows the parameters, `drive`, `layout`, `sparing` and `seek` take what they say,
-//! `write` says it in our TOML, which is then read like any other. Nothing is fitted: what the files do not say
-//! is listed in the TOML's head.
+//! `syntax` reads the files, `keys` knows the parameters, `drive`, `layout`, `sparing` and `seek` interpret them, and
+//! `write` produces our TOML, which is then read like any other. Nothing is fitted: values missing from the files are
+//! listed in the TOML's head.
 //!
-//! Written from DiskSim's manual and the files themselves. Not modelled, and refused or noted: other layouts than
+//! Written from DiskSim's manual and the files themselves. Not modelled, and refused or noted: layouts other than
 //! `dm_layout_g1`, remapped defects (read where they would be), disks without rotation (other access time types).
 
 use std::fs;

@@ -1,10 +1,10 @@
-//! How long seeks take, in each of the ways in which DiskSim's files say it.
+//! Seek times, in each of the forms in which DiskSim's files give them.
 //!
-//! `extracted`: points in a file of their own. The others are formulas of DiskSim's manual (mechanical model, `Seek
-//! type`), made into points here: `linear` between one cylinder, a third of the stroke and all of it; `curve`, Lee and
+//! `extracted`: points in a separate file. The others are formulas of DiskSim's manual (mechanical model, `Seek type`),
+//! converted to points here: `linear` between one cylinder, a third of the stroke and all of it; `curve`, Lee and
 //! Katz's equation (An Analytic Performance Model of Disk Arrays, 1993) through the same three; `constant`; `hpl`,
-//! Ruemmler and Wilkes's (An Introduction to Disk Drive Modeling, 1994) with six values; `hplplus10`, the same behind
-//! ten listed times. From memory of the manual, except `extracted`, which is held to drives.
+//! Ruemmler and Wilkes's (An Introduction to Disk Drive Modeling, 1994) with six values; `hplplus10`, the same after
+//! ten listed times. From memory of the manual, except `extracted`, which is tested with drives.
 
 use blksched::Span;
 use blksched_text::nearest;

@@ -1,8 +1,8 @@
-//! Where a drive's spare sectors lie, by DiskSim's numbers.
+//! The positions of a drive's spare sectors, by DiskSim's scheme numbers.
 //!
-//! From memory of DiskSim's manual (`Sparing scheme used`); 1, 7, 8 and 9 are held to drives. A scheme under which the
-//! zones cannot hold what the drive says it has is not believed: then the one counts under which the drive's blocks end
-//! where its arm's way does.
+//! From memory of DiskSim's manual (`Sparing scheme used`); 1, 7, 8 and 9 are tested with drives. If the zones cannot
+//! hold the drive's stated number of blocks under its scheme, the scheme is ignored and the one is used under which the
+//! drive's blocks end where its longest seek does.
 
 use crate::{LayoutSpec, ZoneSpec};
 

@@ -1,4 +1,4 @@
-//! DiskSim's parameter files as they stand: `kind NAME { Some key = value, … }`, lists in brackets, `#` comments.
+//! The syntax of DiskSim's parameter files: `kind NAME { Some key = value, … }`, lists in brackets, `#` comments.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What the medium does next: the one place that decides, and what it sets going.
+//! The medium's next action: the single place that decides it, and its start.
 
 use blksched::{Instant, Op, Span};
 

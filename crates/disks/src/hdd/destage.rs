@@ -1,16 +1,18 @@
-//! **What for**: cached writes must reach the medium some time, and readers wait meanwhile: which goes first.
+//! **What for**: cached writes must eventually reach the medium, and readers wait meanwhile: this decides which goes
+//! first.
 //!
-//! **Rule**: reads go first, and what is dirty is destaged once no read has come for `idle` and the look-ahead's hold
-//! is over; the hold counts whenever no command is queued. Where `idle` is zero a read's end is not waited for either:
-//! one that is answered from the cache leaves the medium free while its data are on the bus. Destaging becomes
-//! *urgent* when a write waits for room, when a queued flush waits, or when something has been dirty for
-//! `dirty_limit`. While it is urgent and commands wait too, the medium's time is shared: destaging has turns of
-//! `turn`, the commands have turns of such a length that destaging comes to `share`, and neither misses a turn.
+//! **Rule**: reads go first, and dirty data is destaged once no read has arrived for `idle` and the look-ahead's hold
+//! is over; the hold counts whenever no command is queued. If `idle` is zero, the end of a read is not waited for
+//! either: a read answered from the cache leaves the medium free while its data is on the bus. Destaging becomes
+//! *urgent* when a write waits for room, when a queued flush waits, or when data has been dirty for `dirty_limit`.
+//! While it is urgent and commands also wait, the medium's time is shared: destaging has turns of length `turn`, the
+//! commands have turns of a length that gives destaging its `share`, and neither misses a turn.
 //!
 //! **Origin**: the parameters are apart because drives differ in each (openzfs PR 11166 measured 0 to 4 s for the
 //! queue's part of it, see [`ncq`](super::ncq)).
 //! **Shown by**: a writer beside a reader that never thinks; without urgency it is never served again.
-//! **Costs when wrong**: without turns either side starves, and the reader falls off a cliff where the cache gets full.
+//! **Costs when wrong**: without turns one of the sides starves, and the reader's rate collapses when the cache is
+//! full.
 
 use blksched::{Instant, Span};
 

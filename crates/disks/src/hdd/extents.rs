@@ -1,6 +1,6 @@
 //! Dirty extents in order of position, disjoint.
 //!
-//! What comes and goes moves twelve bytes per extent behind it, not the extents.
+//! Insertion and removal move twelve bytes for each following extent, not the extents themselves.
 
 use core::ops::Range;
 

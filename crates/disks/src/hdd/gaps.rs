@@ -1,7 +1,8 @@
-//! **What for**: sectors of a zone that hold nothing for the host: reserved ones at its front, spares, defects slipped.
+//! **What for**: sectors of a zone that hold no host data: reserved ones at its start, spares, slipped defects.
 //!
-//! **Rule**: a zone's sectors for the host are counted past the reserved ones, past each slip (a defect that is left
-//! out, whatever follows moved on by one) and past the spares at the end of each group. The head passes over them.
+//! **Rule**: a zone's sectors for the host are counted past the reserved ones, past each slip (a defect that is
+//! skipped, so that all following sectors move by one) and past the spares at the end of each group. The head passes
+//! over them.
 //!
 //! **Origin**: DiskSim's manual; `sparing` in drives' manuals.
 

@@ -1,10 +1,10 @@
-//! **What for**: where a sector is, and when it passes under the head.
+//! **What for**: the position of a sector, and when it passes under the head.
 //!
-//! **Rule**: the disk is unrolled into one spiral. `unrolled(sector)` \[ns\] is how long the platters turn from sector
-//! 0 to the beginning of that sector if everything between is read without a pause: a revolution per track, plus
-//! `track_skew` at each head switch and `cylinder_skew` at each step to the next cylinder. From that one function
-//! follow the angle (modulo a revolution), the time to transfer from one sector to another (a difference), and how far
-//! a look-ahead has come (its inverse).
+//! **Rule**: the disk is unrolled into one spiral. `unrolled(sector)` \[ns\] is the time the platters rotate from
+//! sector 0 to the beginning of that sector if everything between is read without interruption: a revolution per track,
+//! plus `track_skew` at each head switch and `cylinder_skew` at each step to the next cylinder. From that one function
+//! follow the angle (modulo a revolution), the time to transfer from one sector to another (a difference), and the
+//! progress of a look-ahead (its inverse).
 //!
 //! **Origin**: Hitachi's manuals define the sustained rate in this way (sectors of a cylinder over revolutions, head
 //! switches and one cylinder change).

@@ -1,4 +1,4 @@
-//! A track in hand: what a command does lies mostly on one, which is looked up once.
+//! The current track: a command's sectors are mostly on one track, which is looked up once.
 
 use super::geometry::{Behind, Track};
 use super::zones::Zone;

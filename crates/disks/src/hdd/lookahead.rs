@@ -1,18 +1,19 @@
 //! **What for**: after a read the drive reads on, because the host probably will.
 //!
-//! **Rule**: what was read stays in a segment (a ring of `segment` bytes; `segments` of them, the longest unused one is
-//! reused). While nothing else wants the head it follows the spiral into that segment, up to `segment` bytes beyond
-//! what the host has read. A read that lies in a segment costs no positioning; one that goes on where the head is just
-//! reading, or less than a revolution ahead, waits for the head and no more. A look-ahead that had filled its segment
-//! starts again when the host has used up half. Cached writes are not drained before `hold` bytes have been read ahead;
-//! a queued command does not wait for that.
+//! **Rule**: data that was read stays in a segment (a ring of `segment` bytes; there are `segments` of them, and the
+//! least recently used one is reused). While nothing else needs the head, it follows the spiral into that segment, up
+//! to `segment` bytes beyond the host's last read. A read of data in a segment costs no positioning; one that continues
+//! where the head is reading, or less than a revolution ahead, only waits for the head. A look-ahead that had filled
+//! its segment starts again when the host has used up half. Cached writes are not drained before `hold` bytes have been
+//! read ahead; a queued command does not wait for that.
 //!
 //! Drives differ in [rules](crate::LookAheadRules): some stop at the end of the track or the cylinder, begin only after
-//! a sequential read, drop what the host has got, keep what it has written, read a least part before they leave.
+//! a sequential read, drop data once the host has it, keep data that it has written, or read a minimum before they
+//! leave.
 //!
-//! **Origin**: every drive since the nineties; `hold` is the parameter that the first mail's table hangs on.
-//! **Shown by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s.
-//! **Costs when wrong**: windowed readers fall from 89 to 8 MB/s if queued hits are not free.
+//! **Origin**: every drive since the nineties; `hold` is the parameter on which the first mail's table depends. **Shown
+//! by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s. **Costs when wrong**: windowed
+//! readers fall from 89 to 8 MB/s if queued hits are not free.
 
 use blksched::{Instant, Span, SubmitterId};
 

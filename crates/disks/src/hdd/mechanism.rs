@@ -1,8 +1,8 @@
-//! **What for**: arm and platters together: what it costs to get somewhere from here, and going there.
+//! **What for**: arm and platters together: the cost of an access from the current position, and the access.
 //!
-//! **Rule**: an access is seek (or head switch), settle if it writes, rotation until its first sector comes, transfer
-//! along the spiral. Afterwards the head is on the track of the next sector: it follows the spiral by itself, so what
-//! continues without a pause pays neither seek nor settle, and no rotation but the skew.
+//! **Rule**: an access is seek (or head switch), settle if it writes, rotation until its first sector arrives, transfer
+//! along the spiral. Afterwards the head is on the track of the next sector: it follows the spiral by itself, so an
+//! access that continues immediately needs neither seek nor settle, and no rotation except the skew.
 
 use blksched::{Instant, Span};
 

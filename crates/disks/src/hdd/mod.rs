@@ -1,13 +1,13 @@
-//! The disk that turns: arm, platters, zones, look-ahead, write cache and command queue.
+//! The spinning disk: arm, platters, zones, look-ahead, write cache and command queue.
 //!
-//! What happens where: [`geometry`] and [`zones`] say where a sector is, [`seek`] and [`rotation`] what it costs to get
+//! The files: [`geometry`] and [`zones`] give the position of a sector, [`seek`] and [`rotation`] the cost of getting
 //! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses
 //! the next command, [`destage`] says whether cached writes go before it, [`wire`] decodes and carries. [`serve`] takes
 //! a command to the buffer or the medium. This file only begins and ends commands.
 //!
-//! The medium does one thing at a time. Whenever it has ended something, [`decide`] picks what is next: a queued
-//! command or a piece of what is dirty, else nothing, and then the head reads ahead until it has read `hold` bytes
-//! and dirty sectors are drained, or a command comes.
+//! The medium does one thing at a time. Whenever it has finished, [`decide`] picks the next action: a queued command or
+//! a piece of dirty data. If there is neither, the head reads ahead until it has read `hold` bytes and dirty sectors
+//! are drained, or until a command arrives.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

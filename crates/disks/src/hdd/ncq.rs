@@ -1,4 +1,4 @@
-//! **What for**: with several commands in hand the drive chooses which to do next.
+//! **What for**: with several commands queued, the drive chooses which to do next.
 //!
 //! **Rule**: `arrival` takes the oldest. `positioning` takes the one whose first sector can be under the head soonest
 //! (seek, settle and rotation); a read that continues what has just been read goes first, until another command has

@@ -1,9 +1,9 @@
-//! **What for**: the platters turn whether there are reads or not; the angle is a function of the time alone.
+//! **What for**: the platters rotate whether there are reads or not; the angle is a function of time only.
 //!
-//! **Rule**: `angle(t) = (t + phase) mod revolution`, in nanoseconds of a revolution. The phase is the only thing the
-//! seed decides.
+//! **Rule**: `angle(t) = (t + phase) mod revolution`, in nanoseconds of a revolution. The seed determines only the
+//! phase.
 //!
-//! **Costs when wrong**: half a revolution per random command, and a whole one for a sequential write that comes a
+//! **Costs when wrong**: half a revolution per random command, and a whole one for a sequential write that arrives a
 //! moment late.
 
 use blksched::{Instant, Span};

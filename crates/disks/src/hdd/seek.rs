@@ -1,12 +1,12 @@
-//! **What for**: how long the arm takes.
+//! **What for**: the time of arm movements.
 //!
 //! **Rule**: with `d` cylinders to go of `C`, `t(d) = min + (average - min) * sqrt(d / (C/3))` up to a third of the
-//! stroke (the mean distance of two random places), then in a straight line to `max` at full stroke. A switch to
-//! another head of the same cylinder costs `head_switch`. A write after any such move waits `write_settle` more,
-//! because it may not begin before the arm is still.
+//! stroke (the mean distance of two random places), then linearly to `max` at full stroke. A switch to another head of
+//! the same cylinder costs `head_switch`. A write after any such move waits `write_settle` more, because it may not
+//! begin before the arm has settled.
 //!
 //! **Origin**: the usual shape (square root while accelerating and braking, straight when coasting).
-//! **Costs when wrong**: least of all the mechanisms here; the experiments hardly move with it.
+//! **Costs when wrong**: least of all the mechanisms here; the experiments hardly change with it.
 
 use blksched::Span;
 

@@ -1,7 +1,7 @@
 //! The segments of the look-ahead's buffer: which hold a sector, and which has not been used for longest.
 //!
-//! Mostly none holds it. So a coarse look at all of them, several at a time, comes before the exact one at each; and
-//! the order of use is a list through the segments.
+//! Usually none holds it. So a coarse test of all segments, several at a time, precedes the exact test of each; and the
+//! order of use is a list through the segments.
 
 /// Sectors in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

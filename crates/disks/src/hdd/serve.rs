@@ -1,4 +1,4 @@
-//! A command meets the buffer and the medium: hit, pass, access, or a place in the cache.
+//! The service of a command by buffer and medium: hit, pass, access, or a place in the cache.
 
 use blksched::{Command, Instant, Op, Span};
 

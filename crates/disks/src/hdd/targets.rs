@@ -1,4 +1,4 @@
-//! The places that are chosen among, field by field, so that the costs of several are worked out at a time.
+//! The candidate positions, field by field, so that the costs of several are computed at a time.
 
 use super::geometry::{Place, Track};
 use super::mechanism::Access;

@@ -1,9 +1,9 @@
 //! **What for**: the drive's electronics: decoding a command, and moving its data between buffer and host.
 //!
-//! **Rule**: a command that finds the drive idle costs `command` before anything else happens, or what the file says of
-//! its case (hit or miss, read or write, after a read or after a write); one that finds others in
-//! flight costs only `queued`, because the drive decodes it while it works. Commands are decoded one after the other,
-//! and buffered data crosses the interface one command at a time, at `rate`.
+//! **Rule**: a command that finds the drive idle costs `command` before anything else happens, or the file's value for
+//! its case (hit or miss, read or write, after a read or after a write); one that finds others in flight costs only
+//! `queued`, because the drive decodes it while working. Commands are decoded one after the other, and buffered data
+//! crosses the interface one command at a time, at `rate`.
 //!
 //! **Shown by**: three windowed readers of 32 KiB: with the overhead never hidden they lose a quarter of the bandwidth.
 

@@ -1,13 +1,13 @@
-//! **What for**: the drive says that a write is done before it is.
+//! **What for**: the drive reports a write as done before it is on the medium.
 //!
 //! **Rule**: a write that finds room ends when its data is in the buffer; one that finds none waits, in order of
-//! arrival, until enough has been drained. Dirty sectors are drained in pieces of `chunk`; when, says
-//! [`destage`](super::destage). `fifo` drains the oldest first. `position` goes over the disk in one direction, and
-//! of the next `reach` extents ahead takes the one that comes under the head first. Extents do not overlap, and none
-//! grows beyond `extent`: what goes on behind a full one begins another. What is written twice is drained once.
+//! arrival, until enough has been drained. Dirty sectors are drained in pieces of `chunk`; [`destage`](super::destage)
+//! says when. `fifo` drains the oldest first. `position` goes over the disk in one direction, and of the next `reach`
+//! extents ahead takes the one that passes under the head first. Extents do not overlap, and none grows beyond
+//! `extent`: data after a full one begins another. Data that is written twice is drained once.
 //!
-//! **Shown by**: without any cache the first mail's 5 s become 16 s; with a FIFO drain random writes halve.
-//! **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
+//! **Shown by**: without any cache the first mail's 5 s become 16 s; with FIFO draining the rate of random writes is
+//! halved. **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
 
 use core::ops::Range;
 

@@ -4,8 +4,8 @@
 //! **Rule**: the configured rates are *sustained* rates, as a benchmark or a data sheet gives them: track switches
 //! included. Zone `i` of `n` sustains `outer - (outer - inner) * i / (n - 1)`; its sectors per track are that rate
 //! times (one revolution + the mean skew), rounded. All zones have the same number of cylinders. LBAs fill a cylinder
-//! head by head, then the next cylinder, outermost first. A disk that is known zone by zone has its own zones, skews
-//! and [`gaps`](super::gaps) instead.
+//! head by head, then the next cylinder, outermost first. A disk described zone by zone has its own zones, skews and
+//! [`gaps`](super::gaps) instead.
 //!
 //! **Shown by**: eight jobs spread over a disk get +12 % to -14 % of the mean although each gets the same time.
 //! **Costs when wrong**: a scheduler that is fair in time looks unfair in bytes, or the reverse.

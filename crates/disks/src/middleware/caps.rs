@@ -1,12 +1,12 @@
-//! **What for**: a volume that may do this much and no more: a cloud's, or a neighbour's on the same disk.
+//! **What for**: a volume with limits: a cloud volume, or one that shares a disk with others.
 //!
 //! **Rule**: two buckets, of operations and of bytes. A command takes its operations (one for every `unit` of data) and
-//! its bytes out of them, in order of arrival, and goes to the disk inside when both have had enough; until then it
-//! waits. Buckets fill at their rate up to `credits`, and are emptied no faster than `burst`. Flushes and discards
-//! pass.
+//! its bytes out of them, in order of arrival, and goes to the inner disk when both have enough; until then it waits.
+//! Buckets fill at their rate up to `credits`, and are emptied no faster than `burst`. Flushes and discards pass
+//! freely.
 //!
-//! **Origin**: EBS describes its volumes so: operations per second counted in units, bytes per second, and for gp2
-//! credits that are spent at the burst rate.
+//! **Origin**: EBS describes its volumes this way: operations per second counted in units, bytes per second, and for
+//! gp2 credits that are spent at the burst rate.
 
 use std::collections::VecDeque;
 

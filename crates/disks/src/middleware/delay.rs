@@ -1,7 +1,7 @@
-//! **What for**: a slower way to the disk: a network, an expander, a hypervisor.
+//! **What for**: a slower path to the disk: a network, an expander, a hypervisor.
 //!
-//! **Rule**: every command ends `time` later than the disk inside ends it, plus an evenly distributed part of `jitter`,
-//! drawn from the disk's seed in the order of the ends inside. Commands may overtake each other.
+//! **Rule**: every command ends `time` later than in the inner disk, plus an evenly distributed part of `jitter`, drawn
+//! from the disk's seed in the order of the inner completions. Commands may overtake each other.
 
 use blksched::{Command, Instant, Span};
 

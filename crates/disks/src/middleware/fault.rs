@@ -1,9 +1,9 @@
-//! **What for**: a disk that is not well: bad sectors, commands that fail once, commands that take seconds.
+//! **What for**: a faulty disk: bad sectors, commands that fail once, commands that take seconds.
 //!
 //! **Rule**: every fault matches commands by their operation, their number among those of that operation (`nth`, and
 //! every one from there on if it says so) and the sectors they touch, and is used up after `times` of them. The first
-//! fault that matches a command acts on it. A command that fails does not reach the disk inside: it ends `after` later.
-//! A slow one is done, and its end is held back by `after`.
+//! fault that matches a command acts on it. A command that fails does not reach the inner disk: it ends `after` later.
+//! A slow one is executed, and its completion is delayed by `after`.
 
 use blksched::{Command, Instant, Span};
 

@@ -1,8 +1,8 @@
-//! Disks around a disk: each is a [`Disk`] itself, takes any other inside, and changes one thing.
+//! Wrappers around a disk: each is a [`Disk`] itself, contains any other, and changes one thing.
 //!
 //! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`delay`] adds
-//! time to all of them, [`tracer`] writes down what passes. What a wrapper adds is not the disk's work: neither the
-//! ledger nor `service` shows it.
+//! time to all of them, [`tracer`] records what passes. The time that a wrapper adds is not the disk's work: neither
+//! the ledger nor `service` shows it.
 
 /// What a disk says of the disk inside, which does the work.
 macro_rules! as_inside {

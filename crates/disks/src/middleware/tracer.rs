@@ -1,7 +1,7 @@
-//! **What for**: what passed through a disk, for tests and for its driver.
+//! **What for**: a record of what passed through a disk, for tests and for its driver.
 //!
-//! **Rule**: each completion is written down, with the moment at which its command came; the last `capacity` of them
-//! are kept. Nothing else changes.
+//! **Rule**: each completion is recorded, with the time at which its command arrived; the last `capacity` of them are
+//! kept. Nothing else changes.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,9 @@
-//! **What for**: parameters that show only in mixtures: how long a write settles, how a full cache shares the medium
+//! **What for**: parameters that show only in mixed loads: a write's settle time, how a full cache shares the medium
 //! with readers.
 //!
-//! **Rule**: the mixtures are measured once. Then the model that is known so far runs the same ones with each of a few
-//! values of a parameter, and the value stays with which it comes nearest; one parameter after the other, three times.
-//! What makes no difference keeps its usual value, and says so.
+//! **Rule**: the mixtures are measured once. Then the current model runs the same mixtures with each of a few values of
+//! a parameter, and the value that comes nearest is kept; one parameter after the other, three times. A parameter that
+//! makes no difference keeps its usual value, and is marked so.
 
 use core::ops::ControlFlow;
 

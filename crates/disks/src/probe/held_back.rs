@@ -1,4 +1,4 @@
-//! A part of the measurements that the model is not made of, and what the model says to it.
+//! Measurements that are not used to build the model, and the model's prediction of them.
 
 use core::ops::ControlFlow;
 

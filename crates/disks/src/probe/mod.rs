@@ -1,9 +1,9 @@
-//! Measuring a disk from outside: what it takes to make a model of it.
+//! Measuring a disk from outside, in order to model it.
 //!
-//! One prober for both worlds: it knows a [`Target`], which is a model in virtual time ([`Modelled`]) or a real path by
-//! the wall clock. It reads (and writes only if it may destroy), draws parameters from what it sees, writes them as a
-//! disk's TOML with their spread, and in the end has the new model do a part of the measurements that it has not used:
-//! the difference is its error.
+//! The same prober works in virtual and in real time: it knows a [`Target`], which is a model in virtual time
+//! ([`Modelled`]) or a real path by the wall clock. It reads (and writes only if it may destroy data), derives
+//! parameters, writes them as a disk's TOML with their spread, and finally runs the new model on measurements that were
+//! not used: the difference is its error.
 
 use core::fmt;
 use core::ops::ControlFlow;

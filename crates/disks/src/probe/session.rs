@@ -1,4 +1,4 @@
-//! What every measurement is made of: single commands, closed loops, scripts; and the time that is left.
+//! The elements of measurements: single commands, closed loops, scripts; and the remaining time.
 
 use core::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
-//! What is measured: anything that takes commands and says when they have ended. A model in virtual time, or a real
-//! path by the wall clock, which the command line brings.
+//! The object of a measurement: anything that takes commands and reports their completion. It is a model in virtual
+//! time, or a real path by the wall clock, which the command line provides.
 
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, SubmitterId};

@@ -1,4 +1,4 @@
-//! Numbers as they stand in a disk's file, with how they are known.
+//! Numbers as written in a disk's file, with their origin.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
-//! A model from a trace: what commands took from dispatch to completion, as far as that tells.
+//! A model from a trace: from the times of commands from dispatch to completion.
 //!
-//! A prober chooses what it asks; a trace was asked by others. So only what happens to be in it can be drawn from it:
-//! the rest keeps a class's values, marked so, and is listed as what the trace cannot tell.
+//! A prober chooses its commands; a trace's were chosen by others. So only parameters that the trace happens to show
+//! can be derived from it: the rest keep the class's values, are marked so, and are listed as unknown from the trace.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A measured number and how far it spreads.
+//! A measured number and its spread.
 
 /// A number, and half the width of the range that it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
-//! **What for**: which member holds which sector of an array.
+//! **What for**: the mapping of an array's sectors to members.
 //!
-//! **Rule**: data is dealt out in chunks, a stripe being one chunk of every member. Level 5 puts parity on the last
+//! **Rule**: data is distributed in chunks; a stripe is one chunk of every member. Level 5 puts parity on the last
 //! member first and then on the one before, with the stripe's data beginning behind the parity ("left-symmetric", what
 //! Linux does by default: MEMORY); level 6 has a second one behind the first. Level 10 stripes over pairs.
 

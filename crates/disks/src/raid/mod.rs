@@ -1,17 +1,17 @@
-//! The disk that consists of disks: levels 0, 1, 5, 6 and 10, over members of any kind.
+//! Arrays of disks: levels 0, 1, 5, 6 and 10, over members of any kind.
 //!
-//! What happens where: [`layout`] says which member holds what, [`parity`] what a write to a stripe with parity reads
-//! and writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk
-//! and the commands that wait for it. This file cuts commands, sends the pieces, lets the member go on that is the
-//! first to, and puts the ends together; [`batch`] does that for pages of the stripe cache and for windows of the
+//! The files: [`layout`] maps sectors to members, [`parity`] says what a write to a stripe with parity reads and
+//! writes, [`stripes`] gathers such writes, [`rebuild`] says when a replaced member is filled, [`member`] is a disk and
+//! the commands that wait for it. This file splits commands, sends the pieces, advances the member with the earliest
+//! event, and combines the completions; [`batch`] does that for pages of the stripe cache and for windows of the
 //! rebuild.
 //!
-//! Neighbouring pieces on a member go as one command. A command ends with its last piece. A flush goes to every member.
-//! A discard goes to members without parity, and is ignored with it. Members that have failed get nothing: mirrors are
-//! read elsewhere, and what lay on one with parity is worked out from the rest of its stripe.
+//! Adjacent pieces on a member are sent as one command. A command ends with its last piece. A flush goes to every
+//! member. A discard goes to members without parity, and is ignored with it. Failed members get no commands: mirrors
+//! are read elsewhere, and with parity their data is computed from the rest of its stripe.
 //!
-//! **Limits**: parity costs no time of its own; a piece that fails lets the command fail, redundancy or not; reads do
-//! not look into the stripe cache; a rebuild does not wait for writes to the same stripes, nor they for it.
+//! **Limits**: computing parity takes no time; a failed piece makes the command fail, even with redundancy; reads do
+//! not use the stripe cache; a rebuild does not wait for writes to the same stripes, nor they for it.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

@@ -1,11 +1,11 @@
-//! **What for**: what a write to a stripe with parity must read first, and what it writes.
+//! **What for**: the reads and writes needed for a write to a stripe with parity.
 //!
-//! **Rule**: page by page of the members. The new parity is worked out from the old data, the old parity and the new
-//! data (read-modify-write), or from the stripe's other data and the new data (reconstruct-write), whichever reads
-//! fewer pages, the latter if equal. What the stripe cache still holds need not be read. A write of all of a stripe's
-//! data has no other data, and so reads nothing. Where members are missing only a way that reads none of them will
-//! do; if neither does, all that is left of the stripe is read. Without any parity left only what a page keeps of
-//! itself is.
+//! **Rule**: it works page by page of the members. The new parity is computed from the old data, the old parity and the
+//! new data (read-modify-write), or from the stripe's other data and the new data (reconstruct-write), whichever reads
+//! fewer pages, the latter if equal. Pages that the stripe cache still holds need not be read. A write of all of a
+//! stripe's data has no other data, and so reads nothing. If members are missing, only a method that does not read them
+//! is possible; if neither is, the whole rest of the stripe is read. If no parity is left, only the remaining parts of
+//! the written pages are read.
 //!
 //! **Origin**: MEMORY, as Linux's md counts.
 

@@ -1,14 +1,14 @@
-//! **What for**: a member that was replaced is filled again beside the load.
+//! **What for**: filling a replaced member during the load.
 //!
-//! **Rule**: from where it has come to on, two windows of 128 KiB at a time: what is left of their stripes is read,
-//! then the new member written. While the array has anything else to do, or had within half a second, the goal is
-//! `sync_speed_min`, else `sync_speed_max`: no window begins before the one before it has taken its time at that speed.
-//! Speeds are per member. Disks that are too busy make it slower than the goal. What lies before the first window under
-//! way can be read from the new member.
+//! **Rule**: starting at its current position, it handles two windows of 128 KiB at a time: the rest of their stripes
+//! is read, then the new member is written. While the array has other work, or had some within half a second, the goal
+//! is `sync_speed_min`, otherwise `sync_speed_max`: no window begins before the one before it has taken its time at
+//! that speed. Speeds are per member. Disks that are too busy make it slower than the goal. Data before the first
+//! window under way can be read from the new member.
 //!
 //! **Origin**: the speeds as md(4) has `speed_limit_min` and `speed_limit_max`. 128 KiB: MEMORY, what md says in the
-//! kernel's log when a rebuild begins. FIT: two windows, so that reading and writing overlap; half a second: on them
-//! hangs how fast a rebuild on idle disks is, and how soon it is at full speed again after a load.
+//! kernel's log when a rebuild begins. FIT: two windows, so that reading and writing overlap; half a second: these
+//! determine the speed of a rebuild on idle disks, and how soon it is at full speed again after a load.
 
 use blksched::{Instant, Span};
 

@@ -1,10 +1,11 @@
-//! **What for**: writes with parity are gathered, so that stripes that come in parts are written as a whole.
+//! **What for**: writes with parity are gathered, so that stripes that arrive in parts are written as a whole.
 //!
 //! **Rule**: the stripe cache has `stripe_cache_size` entries, each a page of every member. A write joins the entries
 //! of its pages; one that finds none waits, and so does one to a page whose older write has not ended. An entry whose
-//! write needs no reading is written at once. One that does is held: until the moment is over and no entry that needs
-//! none is being written, or until `preread_bypass_threshold` of those have gone past it (0: they may all go past it).
-//! What an entry has read or written stays until another needs its place, the one least recently used first.
+//! write needs no reading is written at once. An entry that needs reading is held until the current moment is over and
+//! no entry without reading is being written, or until `preread_bypass_threshold` of those have passed it (0: all may
+//! pass it). Data that an entry has read or written stays until another needs its place; the least recently used one is
+//! replaced first.
 //!
 //! **Origin**: `stripe_cache_size`, `preread_bypass_threshold` as Linux's Documentation/admin-guide/md.rst has them.
 //! There the cache also grows by itself, over hours; here it does not.

@@ -1,4 +1,4 @@
-//! The figures of a data sheet: their names in a disk's file, what they count, and for which disks they mean anything.
+//! The figures of a data sheet: their names in a disk's file, their units, and the disks to which they apply.
 
 use crate::{Before, DiskSpec, Facts, Model, SsdSpec};
 

@@ -1,4 +1,4 @@
-//! How true a disk is: what of its data sheet the model keeps, and what else it was held against.
+//! The accuracy of a disk model: its deviation from the data sheet, and other validation.
 
 use super::data_sheet;
 use crate::{DiskSpec, Model, Validated};

@@ -1,6 +1,6 @@
-//! How long a command can take at most, whatever else is asked meanwhile: the promise that the laws hold a disk to.
+//! The upper bound on a command's time, whatever other commands arrive: the laws check it for every disk.
 //!
-//! Not an estimate: the sum of the worst cases of every rule that can keep a command waiting, many times what happens.
+//! Not an estimate: the sum of the worst cases of every rule that can delay a command, many times the real values.
 
 use blksched::{Op, Span};
 

@@ -1,4 +1,4 @@
-//! A disk with some keys of its file changed: what an experiment or a sweep asks for.
+//! A disk with some keys of its file changed, for an experiment or a sweep.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a disk's name or file, where, and what would be right.
+//! Errors in a disk's name or file, with their position and the expected value.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What stands in a disk's file because something comes out right with it, and within what it might as well stand.
+//! The fitted values in a disk's file, and their plausible ranges.
 //!
 //! `[fit]` names each such key and its plausible range, as in `zones.inner = "115MB/s to 140MB/s"`. It changes nothing;
 //! a sensitivity run tries both ends.

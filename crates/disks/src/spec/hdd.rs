@@ -1,4 +1,4 @@
-//! What a disk that turns is made of, and how that is read from TOML.
+//! The specification of a spinning disk, and its TOML reader.
 
 use blksched::Span;
 use blksched_text::document::{Complaint, Located, Section};

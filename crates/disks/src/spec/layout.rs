@@ -1,4 +1,4 @@
-//! A disk zone by zone, as it was measured, and its seek times point by point.
+//! A disk described zone by zone, as measured, and its seek times point by point.
 
 use blksched::Span;
 use blksched_text::document::{Complaint, Section};

@@ -1,4 +1,4 @@
-//! How a drive reads ahead: how far, after which reads, and what stays in a segment.
+//! A drive's look-ahead: how far, after which reads, and which data is kept in a segment.
 
 use blksched_text::document::{Complaint, Section};
 

@@ -1,4 +1,4 @@
-//! What stands around a disk, and how that is read from TOML.
+//! The middleware around a disk, and its TOML reader.
 
 use blksched::{Op, Span};
 use blksched_text::document::{Complaint, Section};

@@ -1,12 +1,11 @@
-//! What a disk is made of: a preset, or a user's own TOML file of the same form.
+//! Disk specifications: a preset, or a user's own TOML file of the same form.
 //!
 //! A file says `kind = "hdd"`, `"ssd"`, `"raid"`, `"fixed"` or `"null"`, and then that kind's keys. Every number
 //! carries its unit in the value (`"8.9ms"`, `"40MB/s"`, `"2MiB"`, `"7200rpm"`, `"0.12rev"`). Tables of optional
 //! mechanisms may be left out.
-//! `[[fault]]`, `[delay]` and `[tracer]` stand around a disk of any kind.
-//! `[[published]]` quotes what others say of it, `[[validated]]` what it was held against, `[fit]` how sure its fitted
-//! values are; they change nothing.
-//! `presets/` holds examples with the source of every number.
+//! `[[fault]]`, `[delay]` and `[tracer]` can be put around a disk of any kind. `[[published]]` quotes published
+//! figures, `[[validated]]` describes the validation, and `[fit]` gives the ranges of fitted values; these three change
+//! nothing. `presets/` holds examples with the source of every number.
 
 use std::fs::File;
 use std::io::{self, Read};

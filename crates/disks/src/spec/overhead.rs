@@ -1,4 +1,4 @@
-//! What a disk's electronics cost a command: hits and misses, reads and writes, after a read and after a write.
+//! The overhead of a disk's electronics per command: hits and misses, reads and writes, after a read and after a write.
 
 use blksched::Span;
 use blksched_text::document::{Complaint, Section};

@@ -1,5 +1,4 @@
-//! What others have published about a disk: figures that the data sheet puts beside the model's own. They change
-//! nothing.
+//! Published figures of a disk, which the data sheet shows beside the model's own. They change nothing.
 
 use blksched_text::document::{Complaint, Section};
 

@@ -1,4 +1,4 @@
-//! What an array of disks is made of, and how that is read from TOML or from a name such as `raid5:4xhdd-7200`.
+//! The specification of an array, read from TOML or from a name such as `raid5:4xhdd-7200`.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! What a disk's file says in units of disks: rates, sectors, revolutions. The tables around it are read as all TOML is
-//! that people write.
+//! Reads a disk's file in units of disks: rates, sectors, revolutions. Its tables are read like all TOML that people
+//! write.
 
 use core::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! What a disk of flash is made of, and how that is read from TOML.
+//! The specification of an SSD, and its TOML reader.
 
 use blksched::Span;
 use blksched_text::document::{Complaint, Section};

@@ -1,4 +1,4 @@
-//! Numbers with units, as they stand in a disk's TOML file.
+//! Numbers with units, as written in a disk's TOML file.
 
 use blksched::Span;
 use blksched_text::units::{bytes, decimal, split};

@@ -1,8 +1,8 @@
 //! **What for**: the write buffer: a write ends when its data is in it, and is programmed later.
 //!
-//! **Rule**: a write takes its room when it is admitted and gives it back when its program ends. A flush waits for all
-//! that was admitted before it. A read of data that is all in the buffer needs no die. The buffer is looked up in units
-//! of 4 KiB, in which such drives map.
+//! **Rule**: a write takes its room when it is admitted and returns it when its program ends. A flush waits for
+//! everything admitted before it. A read whose data is completely in the buffer needs no die. The buffer is looked up
+//! in units of 4 KiB, the mapping unit of such drives.
 
 use core::ops::Range;
 use std::collections::VecDeque;

@@ -1,10 +1,10 @@
 //! **What for**: garbage collection, which makes writes slow once the free blocks are used up.
 //!
-//! **Rule**: the first `after` of written data finds free blocks and costs nothing more. After that a block must be won
-//! for every block written: one whose pages are `valid` percent still valid gives back the rest, so a random page that
-//! is programmed owes `valid / (100 - valid)` page copies (a read and a program each) on its die, and every
-//! `block * (100 - valid) / 100` of them an erase. A write that continues the one before leaves wholly stale blocks
-//! behind: it owes the erase only. A discard gives free blocks back.
+//! **Rule**: the first `after` bytes of written data find free blocks and cost nothing more. After that a block must be
+//! reclaimed for every block written: one whose pages are `valid` percent still valid frees the rest, so a random page
+//! that is programmed owes `valid / (100 - valid)` page copies (a read and a program each) on its die, and every `block *
+//! (100 - valid) / 100` of them an erase. A write that continues the one before leaves wholly stale blocks behind: it
+//! owes the erase only. A discard returns free blocks.
 //!
 //! **Costs when wrong**: write bursts look as fast as a fresh disk for ever.
 

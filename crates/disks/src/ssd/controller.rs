@@ -1,11 +1,11 @@
 //! **What for**: the controller, which takes one command after the other and looks each up in its map.
 //!
 //! **Rule**: a command costs `command` before its data moves; the next may begin `interval` later, or, where the file
-//! says so, as long as the map takes for a command of this direction and manner. A command is sequential if it begins
-//! where one of the last [`STREAMS`] of its direction ended. The controller is shared by all: a read behind deep writes
-//! waits for them, which is also what `io.cost`'s linear model assumes.
+//! says so, as long as the map takes for a command of this direction, sequential or random. A command is sequential if
+//! it begins where one of the last [`STREAMS`] of its direction ended. The controller is shared by all: a read behind
+//! deep writes waits for them, which is also what `io.cost`'s linear model assumes.
 //!
-//! **Costs when wrong**: with one figure for all, a drive that reads 80,000 times a second writes as often too.
+//! **Costs when wrong**: with one figure for all, a drive that does 80,000 reads per second would do as many writes.
 
 use blksched::{Command, Instant, Op, Span};
 

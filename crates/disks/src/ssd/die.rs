@@ -1,11 +1,12 @@
-//! **What for**: a die, which reads or programs one thing at a time, and what a read does that finds a program there.
+//! **What for**: a die, which does one read or program at a time, and the handling of a read during a program.
 //!
 //! **Rule**: reads go before programs that have not begun, `patience` of them at most, so that writes end too. A read
 //! that finds a program running waits for its end (`wait`), or interrupts it for `cost` (`suspend`, also `patience`
 //! times at most), or passes it (`off`). A program takes several pending pieces at once. It begins when there is enough
 //! for it, or at once if a command waits for it.
 //!
-//! **Costs when wrong**: without interference, reads beside writes are as fast as alone, which no such disk is.
+//! **Costs when wrong**: without interference, reads beside writes would be as fast as alone, which is true of no such
+//! disk.
 
 use std::collections::VecDeque;
 

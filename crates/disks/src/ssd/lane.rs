@@ -1,8 +1,9 @@
 //! **What for**: a part of the disk that serves one command after the other (a die, a channel, the interface), and how
 //! long a command waited there for others.
 //!
-//! **Rule**: first come, first served, without gaps. A wait behind another page of one's own command is one's own
-//! work; any other wait is foreign. What a command's critical path waited for others is not its service.
+//! **Rule**: first come, first served, without gaps. A wait behind another page of the same command is the command's
+//! own work; any other wait is foreign. Time that a command's critical path waited for other commands is not its
+//! service.
 
 use blksched::{Instant, Span};
 

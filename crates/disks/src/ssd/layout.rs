@@ -1,8 +1,8 @@
-//! **What for**: where a sector is.
+//! **What for**: the position of a sector.
 //!
-//! **Rule**: pages are dealt out to the dies in turn, channels first, so that neighbouring pages are read in parallel
-//! over different channels. A sector's die never changes: the disk's freedom to write elsewhere is not modelled, only
-//! that it can write anywhere without positioning.
+//! **Rule**: pages are distributed round-robin over the dies, channels first, so that adjacent pages are read in
+//! parallel over different channels. A sector's die never changes: the disk's freedom to write elsewhere is not
+//! modelled, only that it can write anywhere without positioning.
 
 use crate::FlashSpec;
 

@@ -1,15 +1,15 @@
-//! The disk of flash: channels and dies, a write buffer, garbage collection, reads that meet programs.
+//! The SSD: channels and dies, a write buffer, garbage collection, reads that find a die programming.
 //!
-//! What happens where: [`controller`] takes commands, [`layout`] says where a sector is, [`die`] reads and programs and
+//! The files: [`controller`] takes commands, [`layout`] gives the position of a sector, [`die`] reads and programs and
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
-//! does so with a map of what lies where, [`buffer`] keeps what is not programmed, [`wire`] carries data to and from
-//! the host, [`lane`] is anything that serves one at a time. This file only moves commands between them.
+//! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
+//! host, [`lane`] is anything that serves one at a time. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
 //!
-//! **Limits**: nothing is read ahead; rewriting what is still in the buffer does not spare the first program; a write
-//! of less than a page costs no read of the rest.
+//! **Limits**: no read-ahead; rewriting data that is still in the buffer does not avoid the first program; a write of
+//! less than a page costs no read of the rest.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;

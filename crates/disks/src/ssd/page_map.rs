@@ -1,14 +1,14 @@
-//! **What for**: garbage collection with a map of pages: which blocks hold what, and which of them is won next.
+//! **What for**: garbage collection with a map of pages: the contents of blocks, and which of them is reclaimed next.
 //!
 //! **Rule**: a die maps units. Each write goes to the next place of an open block and makes the unit's old place
-//! stale. When few blocks are free, the closed block with the fewest valid units is the victim (greedy): what is
-//! valid in it is copied to a second open block and it is erased. The copies are spread over the writes that use up
-//! what the victim gives back, so that no write pays for a whole block. A discarded unit has no place.
+//! stale. When few blocks are free, the closed block with the fewest valid units is the victim (greedy): its valid
+//! units are copied to a second open block and it is erased. The copies are spread over the writes that use the freed
+//! space, so that no write pays for a whole block. A discarded unit has no place.
 //!
-//! Before the first write the disk holds what `before` says. A unit that was not written since has its place by
-//! arithmetic, so the map is as large as what was written, not as the disk. `random`: as long random writes leave it:
-//! units lie anywhere, and of the blocks, from the youngest to the oldest, this much is valid as uniform random writes
-//! leave under this much spare room.
+//! `before` gives the disk's contents before the first write. The place of a unit that was not written since is
+//! computed, so the map's size depends on the amount written, not on the disk's size. `random` is the state after long
+//! random writes: units are anywhere, and the blocks, from the youngest to the oldest, have as many valid units as
+//! uniform random writes leave with this amount of spare room.
 //!
 //! **Origin**: write amplification of greedy collection under uniform random writes: Xiang and Kurkoski, An Improved
 //! Analytic Expression for Write Amplification in NAND Flash (ICNC 2012); tests hold the model to it. Two open blocks,

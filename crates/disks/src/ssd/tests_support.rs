@@ -1,4 +1,4 @@
-//! What the unit tests of the mechanisms share.
+//! Helpers shared by the unit tests of the mechanisms.
 
 use crate::{Model, SsdSpec, load};
 

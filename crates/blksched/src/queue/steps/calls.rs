@@ -1,4 +1,4 @@
-//! The steps of the short way as calls of a `dyn Elevator`. What they do is in `queue/steps/compiled.rs`.
+//! The steps of the short path as calls of a `dyn Elevator`. Their bodies are in `queue/steps/compiled.rs`.
 //!
 //! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 

@@ -1,11 +1,11 @@
-//! The short way through the queue, for when nothing rare is going on: no plug, no limit, no policy, no task asleep, no
-//! flush, nothing on the dispatch list, nothing cancelled.
+//! The short path through the queue, for when nothing rare is going on: no plug, no limit, no policy, no task asleep,
+//! no flush, nothing on the dispatch list, nothing cancelled.
 //!
-//! **Rule** It does what the long way (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they
-//! are asked once and not for each request. Every call that takes the long way forgets the answer ([`Calm::UNKNOWN`]),
-//! so none of the mechanisms has to keep it; the next [`BlockQueue::next`] or [`BlockQueue::complete`] asks anew.
-//! Where something rare begins on the short way (no slot is free), it goes on on the long one. The steps themselves are
-//! in `queue/steps/compiled.rs`.
+//! **Rule** It does what the long path (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they
+//! are asked once and not for each request. Every call that takes the long path discards the answer
+//! ([`Calm::UNKNOWN`]), so none of the mechanisms has to maintain it; the next [`BlockQueue::next`] or
+//! [`BlockQueue::complete`] asks again. If something rare begins on the short path (no slot is free), the call
+//! continues on the long one. The steps themselves are in `queue/steps/compiled.rs`.
 
 use crate::elevator::{Cx, Dispatch, Insert, Run};
 use crate::explain::End;

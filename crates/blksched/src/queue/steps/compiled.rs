@@ -1,11 +1,11 @@
-//! The steps of the short way, each compiled together with its elevator: one call of a `dyn Elevator` per step, inside
-//! which every question to the elevator is a call that the compiler knows, or, where the elevator has no such call,
-//! nothing. When the short way may be taken is in `queue/steps/calm.rs`.
+//! The steps of the short path, each compiled together with its elevator: one call of a `dyn Elevator` per step, inside
+//! which every question to the elevator is a statically known call, or nothing if the elevator has no such call.
+//! `queue/steps/calm.rs` says when the short path may be taken.
 //!
-//! **Rule** A step does what the long way does when nothing rare is going on. Where something rare begins it stops,
-//! leaves word of it ([`Rest`]), and the long way goes on from there. Each step is compiled twice: with a listener, and
-//! without, where reasons are not even asked for.
-//! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
+//! **Rule** A step does what the long path does when nothing rare is going on. If something rare begins, it stops and
+//! says so ([`Rest`]), and the long path continues from there. Each step is compiled twice: with a listener, and
+//! without, where reasons are not even asked for. **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`,
+//! `blk_mq_end_request`.
 
 #![doc(alias = "blk_mq_submit_bio")]
 #![doc(alias = "blk_mq_dispatch_rq_list")]

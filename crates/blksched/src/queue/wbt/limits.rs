@@ -1,4 +1,4 @@
-//! How many writes may be under way.
+//! How many writes may be in flight.
 //!
 //! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`, `rq_depth_scale_down`,
 //! `rq_depth_scale_up`.

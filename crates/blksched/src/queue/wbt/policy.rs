@@ -1,4 +1,4 @@
-//! Writeback throttling in its place between merging and slots.
+//! Writeback throttling as a policy between merging and slots.
 //!
 //! **In the kernel** `wbt_rqos_ops`, `wbt_init`.
 

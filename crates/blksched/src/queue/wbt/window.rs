@@ -1,4 +1,4 @@
-//! The monitoring window: what reads took in it, and the verdict at its end.
+//! The monitoring window: its read latencies, and the verdict at its end.
 //!
 //! **In the kernel** `wb_timer_fn`, `latency_exceeded`, `rwb_arm_timer`.
 

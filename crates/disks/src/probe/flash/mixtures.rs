@@ -1,4 +1,4 @@
-//! Loads that show what single commands do not: dies, pages, reads that meet programs.
+//! Loads that show what single commands do not: dies, pages, reads that find a die programming.
 
 use blksched::{Op, Span};
 

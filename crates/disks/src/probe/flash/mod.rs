@@ -1,5 +1,6 @@
-//! A disk of flash, measured: latency by size, commands by depth, rates, the write buffer, collection; and what only
-//! mixtures show, fitted. What these are nearer to without dies is written as a volume.
+//! Measuring an SSD: latency by size, commands by depth, rates, the write buffer, collection; and parameters that only
+//! mixtures show, which are fitted. If a model without dies comes nearer to the mixtures, the disk is written as a
+//! volume.
 
 use super::ProbeError;
 use super::fit::{Fitted, Mixture, Took, fit, misses};

@@ -1,8 +1,8 @@
-//! **What for**: a controller that needs longer from one command to the next than for a command: the map of a stick or
-//! a card, which is read from flash, or rewritten.
+//! **What for**: a controller that needs longer from one command to the next than for a single command: the map of a
+//! USB stick or SD card, which is read from flash, or rewritten.
 //!
-//! **Rule**: a small command right behind another, against one after a rest. Where the former takes longer, by far, the
-//! time from one to the next is what the map costs, and everything else is measured after rests.
+//! **Rule**: a small command right after another is compared with one after a pause. If the former takes much longer,
+//! the time from one to the next is the cost of the map, and everything else is measured after pauses.
 
 use blksched::{Op, Span};
 

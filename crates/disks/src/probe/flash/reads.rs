@@ -1,7 +1,8 @@
-//! **What for**: what a read takes alone by its size, how many come at once, and how fast a stream is.
+//! **What for**: the latency of a single read by size, the rate by depth, and the rate of a stream.
 //!
-//! **Rule**: alone, the smallest read is a command, a page and its way; what larger ones take beyond is their data's
-//! way. At twice the depth twice as many come, until something is used up: that depth is the knee, that rate the limit.
+//! **Rule**: alone, the smallest read costs a command, a page and its transfer; larger ones additionally cost the
+//! transfer of their data. Twice the depth gives twice the rate, until a resource is exhausted: that depth is the knee,
+//! that rate the limit.
 
 use blksched::Op;
 

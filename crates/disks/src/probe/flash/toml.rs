@@ -1,4 +1,4 @@
-//! What was found, as a disk's file.
+//! The results, as a disk's file.
 
 use std::fmt::Write;
 

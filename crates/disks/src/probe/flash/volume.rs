@@ -1,11 +1,10 @@
-//! **What for**: what has no dies that show: a loop device, a disk behind a network, a cloud's volume. Every command
-//! costs the same but for its data, some at a time, or this many per second.
+//! **What for**: devices without visible dies: a loop device, a disk behind a network, a cloud volume. Every command
+//! costs the same except for its data, with several at a time, or with a limited number per second.
 //!
-//! **Rule**: latency alone by size is a straight line, for writes another if they may be measured and are slower or
-//! faster; how far its quantiles lie apart is a delay that is drawn. What
-//! depth comes to is either this many commands at a time, or a cap of commands and one of bytes per second: a burst
-//! after a rest shows what may be done beyond a cap. Of these two and the disk of flash that stays which comes nearest
-//! to the mixtures.
+//! **Rule**: the latency of single commands is linear in size, with another line for writes if these may be measured
+//! and differ; the spread of its quantiles is modelled as a random delay. The effect of depth is either a number of
+//! commands at a time, or a cap on commands and one on bytes per second: a burst after a pause shows the credits beyond
+//! a cap. Of these two and the SSD model, the one that comes nearest to the mixtures is kept.
 
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
-//! **What for**: the write buffer, and what long writing comes to.
+//! **What for**: the write buffer, and the sustained write rate.
 //!
-//! **Rule**: a write that ends sooner than a read is buffered. A flush behind one write takes what programming a page
-//! takes, unless capacitors keep what is buffered: then it takes nothing. A burst of large writes runs at the
-//! interface's rate until the buffer is full, then at that of the programs. Random writing goes on until its rate
-//! falls: this much finds free blocks; where it stays, collection is paid.
+//! **Rule**: a write that ends sooner than a read is buffered. A flush after one write takes the time of programming a
+//! page, unless capacitors protect the buffer: then it takes no time. A burst of large writes runs at the interface's
+//! rate until the buffer is full, then at that of the programs. Random writing continues until its rate falls: the
+//! amount written until then found free blocks; the remaining rate includes collection.
 
 use blksched::{Op, Span};
 

@@ -1,12 +1,13 @@
-//! **What for**: a trace of something that takes as long for every command, wherever it lies: a loop device, a volume.
+//! **What for**: a trace of a device that takes the same time for every command, whatever its position: a loop device,
+//! a volume.
 //!
-//! **Rule**: a number of commands at a time, each the same time and its data's, or one for reads and one for writes.
-//! Of the numbers up to the trace's depth each is tried: a command is served from when one of that many places was
-//! free, in the order of dispatches, until it ended. If the places are as many as the commands under way, none waited
-//! inside, and what they take may be drawn evenly from the shortest on, so that the mean is the trace's. The replay of
-//! the trace's own commands says which is the nearest. A delay that is drawn may not make up for what an arm or a
-//! buffer does: it is less than half of the usual time, or at most all of it where the trace shows that what is near
-//! takes as long as what is far.
+//! **Rule**: a number of commands at a time, each with the same time plus its data's, or one time for reads and one for
+//! writes. Each number up to the trace's depth is tried: a command is served from when one of that many places was
+//! free, in the order of dispatches, until it ended. If there are as many places as commands under way, none waited
+//! inside, and the times may be drawn evenly, starting at the shortest, so that the mean is the trace's. The replay of
+//! the trace's own commands decides which is nearest. A random delay may not replace the effect of an arm or a buffer:
+//! it is less than half of the usual time, or at most all of it if the trace shows that near commands take as long as
+//! distant ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,9 +1,9 @@
-//! **What for**: a trace's commands on a model, to see how near it comes.
+//! **What for**: replaying a trace's commands on a model, to determine its error.
 //!
-//! **Rule**: a command's process had been waiting for the last completion before it: it is issued as long after that
-//! command's end on the model as it was in the trace. At recorded moments instead, a model that is slower by a
-//! thousandth would have an ever longer queue, and one that is faster none. What was under way when the counted part
-//! began is there from the beginning, and is not counted.
+//! **Rule**: a command's process had been waiting for the last completion before it: it is issued with the same delay
+//! after that command's end on the model as in the trace. At recorded times instead, a model that is slower by a
+//! thousandth would have an ever longer queue, and a faster one none. Commands under way when the counted part began
+//! are there from the beginning, and are not counted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

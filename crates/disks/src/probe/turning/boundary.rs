@@ -1,10 +1,10 @@
 //! **What for**: how many sectors a track has, to a hundredth, and where one begins.
 //!
-//! **Rule**: where a track begins, the angle of neighbouring sectors jumps by the skew. A stretch around such a place
-//! is read downwards in small steps (so that the look-ahead never has what comes next), and the jump is where two
-//! straight lines fit best. From one boundary to another a thousand tracks on, what lies between is that many tracks;
-//! but it must be known how many, so the second is looked for a few tracks on, then further, each as far as what is
-//! known reaches.
+//! **Rule**: where a track begins, the angle of neighbouring sectors jumps by the skew. A range around such a place is
+//! read backwards in small steps (so that the look-ahead never has what comes next), and the jump is where two straight
+//! lines fit best. The distance between two boundaries is a whole number of tracks, but this number must be known. So
+//! the second boundary is searched for a few tracks ahead, then further, up to a thousand, each time as far as the
+//! current precision allows.
 
 use super::super::ProbeError;
 use super::super::session::Session;

@@ -1,8 +1,8 @@
 //! **What for**: the drive's electronics and its look-ahead.
 //!
-//! **Rule**: what lies in the buffer costs a command and the interface, so two sizes tell both; several at once tell
-//! what queueing hides. After a read and a rest, what lies a distance on is a hit as far as the drive has read ahead.
-//! After reads at this many places the first is a hit as long as the drive has a segment for each.
+//! **Rule**: a hit in the buffer costs a command and the interface, so two sizes determine both; several at once show
+//! the overhead that queueing hides. After a read and a pause, sectors further on are hits as far as the drive has read
+//! ahead. After reads at several places, the first is a hit as long as the drive has a segment for each.
 
 use blksched::{Op, Span};
 

@@ -1,11 +1,11 @@
-//! **What for**: what the arm and a head switch take.
+//! **What for**: the times of arm movements and of a head switch.
 //!
-//! **Rule**: a read that begins a time `d` of turning behind the last one's end is reached in this revolution if
-//! getting there takes at most `d`, else in the next. Short moves are aimed: angles around a place are known, so `d` is
-//! chosen, and the step between made and missed is the time. Two steps show cylinders between the tracks. Long moves
-//! are read at random angles: their times fill one revolution from the shortest, which is the answer. A host hears of
-//! an end late and asks later still, so `d` counts from the moment of asking, and where the platters are then follows
-//! from the ends of the last few reads.
+//! **Rule**: a read that begins a rotation time `d` after the last one's end is reached in this revolution if getting
+//! there takes at most `d`, otherwise in the next. Short moves are aimed: angles around a place are known, so `d` can
+//! be chosen, and the threshold between reached and missed is the time. Two steps show cylinders between the tracks.
+//! Long moves are read at random angles: their times are spread over one revolution from the shortest, which is the
+//! answer. A host notices a completion late and issues later still, so `d` counts from the time of issue, and where the
+//! platters are then follows from the ends of the last few reads.
 
 use super::super::ProbeError;
 use super::super::session::Session;

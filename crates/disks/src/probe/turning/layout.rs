@@ -1,7 +1,7 @@
-//! **What for**: where the disk is fast and where slow, as its file says it.
+//! **What for**: the rates over the disk, as written in its file.
 //!
-//! **Rule**: if the measured rates fall in a straight line over the arm's stroke, two rates say all, and `[zones]` has
-//! them. If they do not, `[[zone]]` has one zone for each stretch between two places that were measured.
+//! **Rule**: if the measured rates fall linearly over the arm's stroke, two rates are sufficient, and `[zones]` has
+//! them. If they do not, `[[zone]]` has one zone for each interval between two measured places.
 
 use core::fmt::Write;
 

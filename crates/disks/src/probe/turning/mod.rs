@@ -1,4 +1,4 @@
-//! A disk that turns, measured: one file per mechanism, in the order in which one needs the other.
+//! Measuring a spinning disk: one file per mechanism, in the order of their dependencies.
 
 use blksched::Span;
 

@@ -1,9 +1,9 @@
-//! **What for**: what the drive's own queue does: does it reorder, and how long may a command wait behind others.
+//! **What for**: the drive's own queue: whether it reorders, and how long a command may wait behind others.
 //!
-//! **Rule**: random reads many at a time come faster than one by one if the drive chooses among them. A read far away
+//! **Rule**: many random reads at a time are faster than one by one if the drive chooses among them. A read far away
 //! beside many near each other, or beside a stream, waits until the drive's patience ends; its longest wait says when.
-//! A drive that expects a stream to go on lets even a single read wait that comes right behind one: by this much such
-//! reads take longer than others over the same distance. Both fill one revolution from their shortest on, so rotation
+//! A drive that expects a stream to continue delays even a single read right after one: such reads take longer than
+//! others over the same distance by this delay. Both are spread over one revolution from their shortest on, so rotation
 //! cancels out. (A command is decoded while the drive waits.)
 
 use blksched::Op;

@@ -1,9 +1,9 @@
-//! **What for**: sectors per track, skews and heads, from where sectors stand on the platter.
+//! **What for**: sectors per track, skews and heads, from the positions of sectors on the platter.
 //!
-//! **Rule**: the moment at which a read ends is its last sector's angle. A stretch of some tracks is read backwards, so
+//! **Rule**: the time at which a read ends gives its last sector's angle. A range of some tracks is read backwards, so
 //! that the look-ahead never has what comes next; from one place to the next the angle moves by their distance over the
-//! sectors per track, and by a skew more where a track begins. A host is late now and then, so the stretch is read
-//! several times and the median of each step counts. Then [`boundary`](super::boundary) looks closer.
+//! sectors per track, and by a skew more where a track begins. A host is sometimes late, so the range is read several
+//! times and the median of each step counts. Then [`boundary`](super::boundary) refines the result.
 
 use super::super::ProbeError;
 use super::super::session::Session;

@@ -1,4 +1,4 @@
-//! What was found, as a disk's file: every value with how it is known and how far it spreads.
+//! The results, as a disk's file: every value with its origin and spread.
 
 use std::fmt::Write;
 

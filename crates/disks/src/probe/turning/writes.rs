@@ -1,8 +1,9 @@
-//! **What for**: the write cache: how much it takes, how fast it drains, and what it costs readers.
+//! **What for**: the write cache: its capacity, its drain rate, and its cost for readers.
 //!
 //! **Rule**: a write that ends sooner than the medium could is cached. A burst of small writes ends quickly until the
-//! drive runs out of extents, one of large writes until it runs out of room; what was drained meanwhile, at the rate
-//! that the burst falls to, does not count. What only shows in a mixture is fitted: see [`fit`](super::super::fit).
+//! drive runs out of extents, one of large writes until it runs out of room; the amount drained meanwhile, at the rate
+//! to which the burst falls, is subtracted. Parameters that show only in a mixture are fitted: see
+//! [`fit`](super::super::fit).
 
 use blksched::{Op, Span};
 

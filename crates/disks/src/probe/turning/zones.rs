@@ -1,8 +1,8 @@
-//! **What for**: where the disk is fast and where slow.
+//! **What for**: the rates over the disk.
 //!
-//! **Rule**: at places all over the disk a stretch is read in large commands, several under way so that the medium
-//! never waits; the rate is what moved between ends that are half of the stretch apart. From the rates follows
-//! which part of the arm's stroke lies before a sector: a track holds what one revolution moves.
+//! **Rule**: at places all over the disk a range is read in large commands, several at a time so that the medium never
+//! waits; the rate is computed between completions that are half of the range apart. The rates give the part of the
+//! arm's stroke before a sector: a track holds the data of one revolution.
 
 use blksched::Op;
 

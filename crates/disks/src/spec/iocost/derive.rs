@@ -1,14 +1,14 @@
-//! From six figures to a disk of flash.
+//! From six figures to an SSD.
 //!
-//! | figure | mechanism that makes it |
+//! | figure | mechanism that determines it |
 //! |---|---|
 //! | `rbps` | the interface towards the host |
-//! | `wbps` | the programs of all dies; collection is in them, for the figure is a sustained one |
-//! | `rseqiops` … `wrandiops` | the controller's time per command, by direction and manner: its map |
+//! | `wbps` | the program operations of all dies, including collection, because the figure is a sustained one |
+//! | `rseqiops` … `wrandiops` | the controller's time per command, by direction and by sequential or random: its map |
 //!
 //! The controller does one command at a time, so a load of several kinds shares it as `io.cost` assumes: a read behind
-//! deep writes waits. What six figures do not tell is of the class (`nvme-ssd`, `sata-ssd`): latency at depth 1, dies,
-//! what a burst finds in the buffer.
+//! deep writes waits. Properties that the six figures do not determine are taken from the class (`nvme-ssd`,
+//! `sata-ssd`): latency at depth 1, dies, buffer space for bursts.
 
 use super::table::SixFigures;
 

@@ -1,7 +1,7 @@
-//! SSDs of which six figures are known: `iocost:MODEL`, and what `io.cost.model` of a cgroup controller takes.
+//! SSDs known by six figures: `iocost:MODEL`, and the parameters of a cgroup's `io.cost.model`.
 //!
-//! [`table`] holds what was measured (`presets/iocost-models.csv`), [`derive`](mod@derive) makes a disk of one row or
-//! of the medians of several. Three spellings: `iocost:MODEL` (`#2` behind it takes the second row alone),
+//! [`table`] holds the measurements (`presets/iocost-models.csv`), [`derive`](mod@derive) builds a disk from one row or
+//! from the medians of several. There are three spellings: `iocost:MODEL` (with `#2` after it, the second row alone),
 //! `iocost:FILE.csv:MODEL` for a table of one's own, and `iocost:rbps=…,rseqiops=…,…` for six figures.
 
 use blksched_text::nearest;
