@@ -1,4 +1,4 @@
-//! `audit`: what the dependencies bring with them, checked by cargo deny against `deny.toml`.
+//! `audit`: licences and advisories of the dependencies, checked by cargo deny against `deny.toml`.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`gate`]), `--peers` runs
-//! other programs beside ours ([`peers`]), `--scale` makes things large ([`scale`]).
+//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`gate`]), `--peers`
+//! compares with other programs ([`peers`]), `--scale` measures large sizes ([`scale`]).
 
 mod cost;
 pub mod gate;

@@ -1,4 +1,4 @@
-//! `bless`: what we do now becomes what is expected. The difference is for a person to read before it is committed.
+//! `bless`: the current output becomes the expected one. A person must read the difference before it is committed.
 
 use anyhow::Result;
 

@@ -1,9 +1,9 @@
-//! `cpu-costs`: what an I/O costs the processors under each scheduler of the running kernel, as a preset of processors.
+//! `cpu-costs`: the processor cost of an I/O under each scheduler of the running kernel, as a preset of processors.
 //!
 //! A loop device over a file in memory (null_blk is a module that many kernels lack), fio on it, and the processor time
 //! of fio and of the kernel's workers per I/O: never the wall clock, so a busy machine disturbs little. Each load is
-//! repeated, and the least counts, since everything that disturbs adds. What a scheduler costs is its difference to
-//! `none`. Needs root, fio and loop devices; what is missing is named. It changes the loop device alone.
+//! repeated, and the minimum counts, since every disturbance adds. The cost of a scheduler is its difference from
+//! `none`. It needs root, fio and loop devices; anything missing is named. It changes only the loop device.
 
 mod fit;
 mod load;

@@ -1,4 +1,4 @@
-//! `demerit`: our disk beside real drives, from DiskSim's files and the response times that somebody measured.
+//! `demerit`: our disk compared with real drives, from DiskSim's files and measured response times.
 
 use std::fs::{self, File};
 use std::io::Read;

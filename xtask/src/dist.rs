@@ -1,5 +1,5 @@
-//! `dist`: what a person downloads. One program that runs on any Linux of its architecture (linked to musl,
-//! statically), with man pages, completions, licences and the unit for systemd, as an archive and as a Debian package.
+//! `dist`: the files for download. One program that runs on any Linux of its architecture (linked to musl, statically),
+//! with man pages, completions, licences and the unit for systemd, as an archive and as a Debian package.
 //!
 //! Everything is staged in `target/dist/NAME` first, and both are made from there: the archive by tar, the package by
 //! `cargo deb`, whose list of files stands in `crates/cli/Cargo.toml`. Times and owners in the archive are fixed, so

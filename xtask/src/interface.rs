@@ -1,7 +1,7 @@
-//! `interface [REV]`: what changed in the library's public interface since a commit, by cargo semver-checks.
+//! `interface [REV]`: changes of the library's public interface since a commit, by cargo semver-checks.
 //!
-//! Nothing is released yet, so no step of `test` asks it: until 0.1.0 is on crates.io, a change of the interface is a
-//! line of CHANGELOG.md and not a mistake. From the first tag on it compares with the last one.
+//! Nothing is released yet, so no step of `test` runs it: until 0.1.0 is on crates.io, a change of the interface is a
+//! line of CHANGELOG.md and not an error. From the first tag on it compares with the last one.
 
 use anyhow::{Context, Result};
 

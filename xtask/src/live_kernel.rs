@@ -1,11 +1,13 @@
-//! `live-kernel`: the running kernel's schedulers against ours, on a loop device over a slow file.
+//! `live-kernel`: the running kernel's schedulers compared with ours, on a loop device over a slow file.
 //!
 //! fio writes and reads through the loop device while a tracefs instance of our own records what the block layer
 //! inserts, issues and completes; our elevator is then given the same inserts and completions, and every issue is
-//! compared. Needs root, loop devices, FUSE, tracefs, and fio; whatever is missing is named, and nothing is changed.
+//! compared. It needs root, loop devices, FUSE, tracefs, and fio; if anything is missing it is named, and nothing is
+//! changed.
 //!
-//! Under random writes mq-deadline must agree on 199 issues of 200, what the trace does not show left out, and so must
-//! Kyber. The other scenes hang on more that it does not show, so their agreement is told and fails nothing.
+//! Under random writes mq-deadline must agree on 199 of 200 issues, not counting differences that the trace cannot
+//! show, and so must Kyber. The other scenes depend on more data that the trace does not show, so their agreement is
+//! only reported.
 
 mod slow_file;
 mod tracing;

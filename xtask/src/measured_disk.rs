@@ -1,10 +1,11 @@
-//! `measured-disk`: the prober by the wall clock, on disks that turn, each as a file behind FUSE.
+//! `measured-disk`: the prober by the wall clock, on spinning disks, each as a file behind FUSE.
 //!
-//! Held to a tenth: rotation, the outer and the inner rate, the average and the longest seek, and what the model that
-//! comes out says to the loads that were held back. The number of heads is printed; it is held in virtual time, as
-//! skews, the shortest seek, overheads and the buffer's size are: the way through FUSE adds a tenth of a millisecond to
-//! a command, which the prober cannot tell from the drive's own. A disk whose answers were too late is skipped by name.
-//! The prober runs before other processes, as the disk does: a busy machine hears of answers milliseconds late.
+//! The following must be within a tenth: rotation, the outer and the inner rate, the average and the longest seek, and
+//! the resulting model's predictions of the held-back loads. The number of heads is printed; it is checked in virtual
+//! time, like skews, the shortest seek, overheads and the buffer's size, because the path through FUSE adds a tenth of
+//! a millisecond to a command, which the prober cannot distinguish from the drive's own time. A disk whose answers were
+//! too late is skipped by name. The prober and the disk have priority over other processes: a busy machine notices
+//! answers milliseconds late.
 
 use std::fs;
 use std::process::Command;

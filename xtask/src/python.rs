@@ -1,5 +1,5 @@
 //! Python's package: `wheel` builds it, `test` installs it into a virtual environment below the target folder and runs
-//! its suite there. Tools come from PyPI, into that environment alone.
+//! its suite there. Tools are installed from PyPI, only into that environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! `reality`: job files by the real fio under each of the running kernel's schedulers, on disk models in real time, and
-//! the same files through the simulator.
+//! `reality`: job files run by the real fio under each of the running kernel's schedulers, on disk models in real time,
+//! and the same files in the simulator.
 //!
-//! A set's folder (`testdata/reality/6.18-live`) says which disks with how many tags; its jobs lie beside it. Each disk
-//! is a model behind FUSE in this process, with a loop device over it ([`chain`]). Before anything is measured the way
-//! is held to the model alone ([`check`]); a run during which answers were late is repeated ([`work`]). `--record`
-//! writes the set anew; without it a run reports, and is good if it meets the figures that [`judged`] names.
+//! A set's folder (`testdata/reality/6.18-live`) describes the disks and their tags; its jobs are beside it. Each disk
+//! is a model behind FUSE in this process, with a loop device over it ([`chain`]). Before anything is measured, the
+//! path is compared with the model alone ([`check`]); a run during which answers were late is repeated ([`work`]).
+//! `--record` rewrites the set; without it a run reports, and passes if it meets the figures in [`judged`].
 
 mod chain;
 mod check;

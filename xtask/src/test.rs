@@ -1,6 +1,6 @@
-//! `test`: everything that must hold, in order. A failing step does not stop the next; a step that cannot run here is
-//! skipped by name, with the Debian package that it misses. Without `--install` nothing is changed outside the target
-//! folder. Tests that take long or need root are of a [`Tier`] and run when asked for.
+//! `test`: all checks, in order. A failing step does not stop the next; a step that cannot run here is skipped by name,
+//! with the missing Debian package. Without `--install` nothing is changed outside the target folder. Tests that take
+//! long or need root belong to a [`Tier`] and run only on request.
 
 pub mod libtest;
 pub mod packages;

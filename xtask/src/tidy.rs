@@ -1,7 +1,7 @@
 //! `tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the tree's text
 //! and is tested with a planted violation.
 //!
-//! | rule | file | what it asks |
+//! | rule | file | requirement |
 //! |---|---|---|
 //! | arrows | `arrows.rs` | crates depend on each other as the design says |
 //! | clock | `clock.rs` | no clock where time is an argument |
@@ -13,7 +13,7 @@
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
-//! | circles | `circles.rs` | no file of the library needs one that needs it |
+//! | circles | `circles.rs` | no circular dependencies between files of the library |
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 

@@ -1,6 +1,6 @@
 //! A disk model as a file that takes as long as the model says, by the wall clock: behind FUSE, in this process.
 //!
-//! It keeps nothing: reads give zeros. A loop device over it is a disk with a real kernel in front ([`LoopDevice`]).
+//! It stores nothing: reads return zeros. A loop device over it is a disk with a real kernel in front ([`LoopDevice`]).
 //!
 //! [`LoopDevice`]: crate::loop_device::LoopDevice
 

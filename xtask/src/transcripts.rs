@@ -1,7 +1,9 @@
-//! `transcripts`: replays recorded decisions of the kernel's schedulers and tells, folder by folder, where ours differ.
+//! `transcripts`: replays recorded decisions of the kernel's schedulers and reports, folder by folder, where ours
+//! differ.
 //!
-//! Cases that their recorder marked as dependent on a tree's shape are counted apart: a divergence there is told and
-//! fails nothing. A scheduler that we do not have yet, a file that cannot be read and a panic do.
+//! Cases that their recorder marked as dependent on a tree's shape are counted separately: a divergence there is
+//! reported but is not a failure. A scheduler that we do not have yet, a file that cannot be read and a panic are
+//! failures.
 
 mod report;
 

@@ -1,4 +1,4 @@
-//! What a user may say.
+//! The arguments of the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `blksched compare`: one workload, many schedulers; what differs beyond chance, and why.
+//! `blksched compare`: one workload, many schedulers; the significant differences, and their reasons.
 
 mod action;
 mod clones;

@@ -1,5 +1,5 @@
-//! `blksched disk`: a model of a disk from what is known or measured of it, and what a model says to others. One file
-//! per subcommand.
+//! `blksched disk`: disk models from known or measured data, and the export of a model's figures. One file per
+//! subcommand.
 
 mod fit;
 mod import;

@@ -1,4 +1,4 @@
-//! What went wrong, and the exit code it ends with.
+//! Failures, and their exit codes.
 
 use std::io;
 use std::process::ExitCode;

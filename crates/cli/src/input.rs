@@ -1,4 +1,4 @@
-//! From what a user said to what the simulator takes: workload, disk, elevators, knobs. Everything is checked here,
+//! From the user's arguments to the simulator's input: workload, disk, elevators, knobs. Everything is checked here,
 //! before anything runs.
 
 mod contender;

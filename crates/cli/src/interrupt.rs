@@ -1,4 +1,4 @@
-//! Ctrl-C: once, and what is done so far is printed; twice, and it is over.
+//! Ctrl-C: the first prints the results so far; the second ends the program.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The verbs for programs: what other languages' packages call. Words are those of the command line, so that both are
-//! understood, and refused, alike; what comes back is data.
+//! The verbs for programs: the functions that other languages' packages call. The words are those of the command line,
+//! so that both are accepted and refused alike; the results are data.
 
 mod many;
 mod one;

@@ -1,4 +1,4 @@
-//! `blksched list`: what there is, from the same descriptions that everything else reads.
+//! `blksched list`: everything available, from the same descriptions that the rest of the program reads.
 
 mod disk;
 mod iocost;

@@ -1,4 +1,4 @@
-//! The way out: tables that fit the terminal, colours only where they show.
+//! Output: tables that fit the terminal, colours only where they are visible.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! A place for sockets that only this user may open.
+//! A folder for sockets that only this user may open.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `blksched record`: what this machine's disks are asked for, in one file that `compare` takes.
+//! `blksched record`: records the requests to this machine's disks, in one file that `compare` reads.
 
 mod machine;
 mod tracefs;

@@ -1,7 +1,7 @@
-//! `--report FILE.html` and `--plot KIND --out FILE.svg`: what a run was like, as pictures.
+//! `--report FILE.html` and `--plot KIND --out FILE.svg`: pictures of a run.
 //!
-//! The pictures are of one seed, the first: a run of its own for each scheduler, before an onlooker that keeps
-//! everything (`collect.rs`, `decisions.rs`). The figures of the answer are those of all seeds.
+//! The pictures show the first seed: a separate run for each scheduler, with an onlooker that keeps everything
+//! (`collect.rs`, `decisions.rs`). The figures of the answer are those of all seeds.
 
 mod answer;
 mod collect;

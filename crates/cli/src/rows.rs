@@ -1,7 +1,7 @@
-//! Rows for programs: Parquet files, and `--parquet`, which says where they go.
+//! Rows for programs: Parquet files, and `--parquet`, which sets their place.
 //!
-//! A table says its columns as Parquet's own text does; a row is a value for each. Rows are held in groups of a bounded
-//! number, so a table may be longer than memory. docs/schema.md says what each column holds.
+//! A table declares its columns in Parquet's own schema text; a row has a value for each. Rows are held in groups of
+//! bounded size, so a table may be larger than memory. docs/schema.md says what each column holds.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! What every run needs, as a user says it: the workload, the disk, and for how long.
+//! The input of every run, as given by the user: the workload, the disk, and the length.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,4 @@
-//! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` talks to one that runs.
+//! `blksched serve`: the schedulers in front of a real disk, as an NBD server; `blksched ctl` controls a running one.
 
 mod arguments;
 mod disks;

@@ -1,5 +1,5 @@
-//! `blksched simulate`: one workload under one scheduler, in depth: what the jobs saw, what requests waited for, what
-//! the disk did.
+//! `blksched simulate`: one workload under one scheduler in detail: the jobs' results, the causes of waiting, the
+//! disk's activity.
 
 mod decisions;
 mod fio_output;

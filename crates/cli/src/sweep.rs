@@ -1,4 +1,5 @@
-//! `blksched sweep`: a plan of many runs, as Parquet; resumed where it was left, and shared among machines.
+//! `blksched sweep`: a plan of many runs, as Parquet; interrupted sweeps are resumed, and work is shared among
+//! machines.
 
 mod axis;
 mod columns;

@@ -1,4 +1,5 @@
-//! `blksched top`: a server's exports, live: what each asks and gets of its disk, how long it waits and for what.
+//! `blksched top`: a server's exports, live: what each requests and gets from its disk, and how long it waits and for
+//! what.
 
 mod clients;
 

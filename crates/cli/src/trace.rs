@@ -1,4 +1,4 @@
-//! `blksched trace`: what is in a recorded trace, and the same in another form.
+//! `blksched trace`: summarises a recorded trace, and converts it.
 
 mod convert;
 mod info;

@@ -1,4 +1,4 @@
-//! How far predictions like these have been right before.
+//! The accuracy of similar predictions so far.
 
 use blksched_disks::DiskSpec;
 use blksched_simulate::reality::so_far;

@@ -1,4 +1,4 @@
-//! `blksched ublk`: block devices that a server has made (`serve --ublk`), and what one that was killed has left.
+//! `blksched ublk`: block devices created by a server (`serve --ublk`), and those left by a killed server.
 
 use blksched_serve::{UblkDevice, UblkState, remove_ublk, ublk_devices};
 use clap::{Args, Subcommand};

@@ -1,4 +1,4 @@
-//! What a run uses around its scheduler, in one line and for machines.
+//! The settings around a run's scheduler, in one line and for machines.
 
 use blksched_simulate::{Trial, Used};
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
-//! `blksched validate`: a job by the real fio on a real disk under each of its schedulers, beside what is predicted.
+//! `blksched validate`: a job run by the real fio on a real disk under each of its schedulers, compared with the
+//! prediction.
 //!
-//! Nothing is written without `--destroy`, nothing that is mounted is touched, a scheduler is only changed where that
-//! is asked for or nothing else can use the disk, and what was changed is put back however this ends.
+//! Nothing is written without `--destroy`, nothing that is mounted is touched, a scheduler is changed only on request
+//! or if nothing else can use the disk, and every change is undone however the program ends.
 
 mod arguments;
 mod disk;

@@ -1,6 +1,6 @@
-//! Makes the calls of a call log again, at their moments, and compares every answer.
+//! Repeats the calls of a call log, at their times, and compares every answer.
 //!
-//! The queue is deterministic, so every answer must come again; where one differs, a decision was changed. Logs are
+//! The queue is deterministic, so every answer must be the same; if one differs, a decision has changed. Logs are
 //! written by [`blksched_calls::LoggedQueue`].
 
 use std::collections::{BTreeMap, VecDeque};

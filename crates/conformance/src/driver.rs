@@ -1,7 +1,7 @@
-//! Drives a block queue through arbitrary operations, in every surrounding it knows.
+//! Drives a block queue through arbitrary operations, in every environment it knows.
 //!
 //! One driver serves the property tests, the fuzz targets and anyone's own elevator: bytes become a [`Script`], a
-//! [`Run`] plays it, and an [`RunObserver`] sees all that happened. The same script always plays the same way.
+//! [`Run`] plays it, and a [`RunObserver`] sees all events. The same script always plays the same way.
 
 mod decode;
 mod run;

@@ -3,7 +3,7 @@
 //! | law | file |
 //! |---|---|
 //! | each request is issued once, each bio delivered once | `once.rs` |
-//! | what was submitted is what the device does, and is stable when it must be | `data.rs` |
+//! | the device does exactly what was submitted, and data is stable when it must be | `data.rs` |
 //! | nothing is issued that is not queued; `Empty`, `Wait` and `Idle` mean what they say | `calls.rs` |
 //! | the queue never polls; deadlines elapse in time | `calls.rs` |
 //! | no request waits longer than the catalogue states | `waiting.rs` |

@@ -1,12 +1,12 @@
 //! A running kernel's decisions against ours: the block events of a tracefs instance, played to one of our elevators.
 //!
 //! **Rule** Every insert and completion of the trace is given to the elevator at its moment; at every issue it is
-//! asked, and its answer compared with the kernel's. After a difference both go on: whatever one has sent ahead of the
-//! other is remembered until the other sends it too, and is not counted again.
+//! asked, and its answer compared with the kernel's. After a difference both continue: requests that one has sent ahead
+//! of the other are remembered until the other sends them too, and are not counted again.
 //!
-//! A trace does not show everything. A request may have grown by bios whose merges are no events; moments are
-//! microseconds; inserts of another CPU may stand behind a decision that was made without them; and a kernel whose
-//! device has no tag left may take a request from the elevator all the same, and hold it until a tag is free. So each
+//! A trace does not show everything. A request may have grown by bios whose merges are no events; times are in
+//! microseconds; inserts of another CPU may appear after a decision that was made without them; and a kernel whose
+//! device has no tag left may still take a request from the elevator, and hold it until a tag is free. So each
 //! difference is classified, and only what the trace determines counts against us.
 
 use std::collections::{BTreeMap, BTreeSet};

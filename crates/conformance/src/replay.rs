@@ -1,8 +1,8 @@
 //! Replays a recorded case through the block queue, and says where the first decision differs.
 //!
 //! **Rule** Every input of the recording is given to the queue at its recorded time; every output (merge, coalescing,
-//! request, idle deadline, kick, timer) must be the recorded one. A pending timer whose time comes before the next
-//! event must have fired in the recording, and the other way round.
+//! request, idle deadline, kick, timer) must be the recorded one. A pending timer whose time is before the next event
+//! must have fired in the recording, and vice versa.
 
 use std::path::{Path, PathBuf};
 

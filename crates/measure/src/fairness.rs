@@ -1,4 +1,4 @@
-//! Fairness: Jain's index, and what each taker asked for against what it was given.
+//! Fairness: Jain's index, and each job's demand compared with its received service.
 
 use blksched::Span;
 

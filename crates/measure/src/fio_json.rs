@@ -1,8 +1,8 @@
 //! fio's own JSON: a run printed as `fio --output-format=json` prints one, same keys, same order, same units.
 //!
 //! Keys, their order and units were read off the output of fio 3.33 (Debian 12), of which the tests keep a recording;
-//! meanings are those of fio's manual ("JSON output"). What a simulation has no notion of (processor time, context
-//! switches, page faults, the date) is 0.
+//! meanings are those of fio's manual ("JSON output"). Values that a simulation does not have (processor time, context
+//! switches, page faults, the date) are 0.
 
 mod job;
 mod parts;

@@ -1,11 +1,12 @@
 //! Is one scheduler better than another, and by how much? Both ran with the same seeds, so each seed is a pair.
 //!
-//! **Rule** Of each seed the logarithm of the ratio counts, so that twice and half are equally far from one. Their mean
-//! is the estimate. Below eight seeds its interval and its p-value are Student's; from eight on they are bootstrapped:
-//! the centred logarithms are drawn again with replacement, each draw gives its own t, and the real t is held against
-//! these (the studentised bootstrap, symmetric; B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap",
-//! chapter 12). A deviation below half of a histogram's precision is taken for that, so that values that happen to
-//! round alike are no proof. Of many comparisons in one table [`holm`] says which hold.
+//! **Rule** For each seed the logarithm of the ratio counts, so that twice and half are equally far from one. Their
+//! mean is the estimate. Below eight seeds its interval and its p-value are Student's; from eight on they are
+//! bootstrapped: the centred logarithms are drawn again with replacement, each draw gives its own t, and the real t is
+//! compared with these (the studentised bootstrap, symmetric; B. Efron and R. J. Tibshirani, "An Introduction to the
+//! Bootstrap", chapter 12). A deviation below half of a histogram's precision is raised to that, so that values that
+//! happen to round to the same number prove nothing. [`holm`] says which of many comparisons in one table are
+//! significant.
 
 mod student;
 

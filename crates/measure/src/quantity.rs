@@ -1,4 +1,4 @@
-//! How a number looks: fio's manner, at most four characters of digits, the unit chosen per value.
+//! Formatting of numbers in fio's style: at most four characters of digits, the unit chosen per value.
 
 /// What a number counts, and so how it prints. The number itself is always in the base unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

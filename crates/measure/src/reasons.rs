@@ -1,11 +1,11 @@
-//! What the reasons amount to: where waiting went, what batches were like, what the disk did all the time.
+//! Statistics from reasons: waiting by cause, batches, and the disk's activity.
 //!
 //! [`Reasons`] listens to the queue. It keeps two running integrals of time per [`Cause`]: what the disk was doing, and
 //! what each queued request waits behind. A request's waiting splits over the causes as the differences of the latter
-//! between the moments at which it was queued and issued, to the nanosecond. O(1) per reason; nothing allocates once as
-//! many requests as ever wait at a time have waited, and every submitter has come by. A caller that knows what the
-//! disk's medium does, and for whom, is told by [`Reasons::works`]; for a disk of which nothing is known, a moment
-//! belongs to what is in flight.
+//! between the moments at which it was queued and issued, to the nanosecond. This is O(1) per reason; nothing allocates
+//! once the greatest number of waiting requests has been reached, and every submitter has been seen. A caller that
+//! knows what the disk's medium does, and for which submitter, reports it by [`Reasons::works`]; for a disk about which
+//! nothing is known, a moment is attributed to the requests in flight.
 
 mod arrivals;
 mod batches;

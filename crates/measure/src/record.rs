@@ -1,4 +1,4 @@
-//! What a run was for its submitters: per job and direction, as fio reports it.
+//! The results of a run for its submitters: per job and direction, as fio reports them.
 //!
 //! The driver tells a [`Recorder`] of every submission and completion; what comes out is one [`JobRecord`] per job.
 

@@ -1,4 +1,4 @@
-//! One value for every table: what it says is decided once, how it looks (text, Markdown, JSON) per use.
+//! One value for every table: its contents are decided once, its form (text, Markdown, JSON) per use.
 
 mod html;
 mod json;

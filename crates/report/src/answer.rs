@@ -1,4 +1,4 @@
-//! What stands first, as plain HTML: it reads without a script, and prints.
+//! The first part of a report, as plain HTML: it can be read without a script, and printed.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! How many points lie where: the picture of a run that has too many of them to be drawn, or sent, one by one.
+//! Densities of points: the picture of a run that has too many points to be drawn, or stored, one by one.
 
 use serde_json::{Value, json};
 

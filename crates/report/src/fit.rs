@@ -1,4 +1,4 @@
-//! A run in at most this many bytes: in full, or its points with the stories of the slowest, or densities beside the
+//! A run within a limit of bytes: in full, or its points with the stories of the slowest, or densities beside the
 //! slowest.
 
 use std::io;

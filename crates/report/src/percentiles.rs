@@ -1,4 +1,4 @@
-//! Latency by percentile, up to as many nines as there are I/Os for.
+//! Latency by percentile, up to as many nines as the number of I/Os supports.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Static pictures for documents, as SVG: a panel for each scheduler, side by side.
 //!
-//! Points are counted into cells first, so that a picture's size does not hang on the run's.
+//! Points are counted into cells first, so that a picture's size does not depend on the run's.
 
 mod cells;
 mod regions;

@@ -1,4 +1,4 @@
-//! What a report is made of: the answer, what each scheduler's run was like, and published figures beside ours.
+//! The parts of a report: the answer, each scheduler's run, and published figures beside ours.
 
 use std::collections::BTreeMap;
 

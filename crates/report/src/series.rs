@@ -1,4 +1,4 @@
-//! What changes with time, in equal parts of the run: each job's throughput, and how much is queued and in the disk.
+//! Time series, in equal parts of the run: each job's throughput, and the numbers of requests queued and in the disk.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
-//! Names of files that are no UTF-8, as texts and back.
+//! File names that are not UTF-8, as texts and back.
 //!
-//! **Rule** A byte that is no UTF-8 becomes a character of the private use area, U+10FF00 more than the byte, and the
-//! other way about. So such a name is a text that can be parsed, split and carried about like any other, and opens the
-//! file that was meant. (A name that really has one of these 128 characters is not understood.)
+//! **Rule** A byte that is not UTF-8 becomes a character of the private use area, U+10FF00 plus the byte, and vice
+//! versa. So such a name is a text that can be parsed, split and passed on like any other, and opens the intended file.
+//! (A name that really has one of these 128 characters is not understood.)
 
 use std::borrow::Cow;
 use std::ffi::OsStr;

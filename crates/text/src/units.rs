@@ -1,5 +1,5 @@
-//! Sizes and shares as they are written. What `k` means depends on the writer: a data sheet says thousands, fio, dd and
-//! cgroup files say 1024; so there are three ways to read a size, and each caller names its own.
+//! Sizes and shares in text. The meaning of `k` depends on the writer: a data sheet says thousands, fio, dd and cgroup
+//! files say 1024; so there are three ways to read a size, and each caller names its own.
 
 /// Units that say themselves whether they count in thousands or in 1024.
 const SIZES: [(&str, u64); 9] = [

@@ -1,4 +1,4 @@
-//! Bytes as text, or the place of the byte that is none, for errors that help.
+//! Bytes as text, or the position of the first invalid byte, for helpful errors.
 
 use core::fmt;
 

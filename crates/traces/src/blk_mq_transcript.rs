@@ -1,8 +1,8 @@
 //! `blk-mq-transcript/1`: what a real kernel's slots and throttles decided, event by event, as JSON lines.
 //!
-//! The first line is a header, every further line an event, in the exact order in which things happened. Keys that only
-//! inform are read over. What a header and an event are depends on the header's `kind`: [`tags`], [`wbt`], [`iocost`].
-//! Files may be gzipped.
+//! The first line is a header, every further line an event, in the exact order of occurrence. Keys that are only
+//! informative are ignored. What a header and an event are depends on the header's `kind`: [`tags`], [`wbt`],
+//! [`iocost`]. Files may be gzipped.
 
 use std::io::BufReader;
 use std::path::Path;

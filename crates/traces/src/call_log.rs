@@ -2,7 +2,7 @@
 //!
 //! The first line is a [`Header`]: the elevator and the queue. Every further line is one [`Record`], nothing left out,
 //! answers that say "nothing" included. The same calls at the same moments must give the same answers again, so the
-//! file is a test, and what a user attaches to a bug report. A file whose last line is cut (a killed process) is read
+//! file is a test, and can be attached to a bug report. A file whose last line is truncated (a killed process) is read
 //! up to there.
 
 use std::io::{self, BufRead, BufReader, Read, Write};

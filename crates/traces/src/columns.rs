@@ -1,4 +1,4 @@
-//! Text traces that a description in one line makes readable: columns between separators, or words in a pattern.
+//! Text traces that a one-line description makes readable: columns between separators, or words in a pattern.
 //!
 //! ```text
 //! columns=time@100ns,host,disk,op,offset@B,size@B,response@100ns
@@ -12,11 +12,11 @@
 //! | `op` | words (`R`, `read`, `WS`, …), or digits: `r0w1`, `w0r1`, `flags` (bit 0 set: a read) | words |
 //! | `device`, `host`, `disk`, `major`, `minor` | together the device's name | |
 //! | `process`, `pid` | together the process's name | |
-//! | `-` | a column that does not matter | |
+//! | `-` | an ignored column | |
 //! | `*` | at the end: whatever further columns | |
 //!
-//! What a trace does not say is not made up: a trace without `response` has no completions, one without a device has
-//! one device, one without a process has one process for each device.
+//! Missing values are not invented: a trace without `response` has no completions, one without a device has one device,
+//! one without a process has one process for each device.
 
 mod field;
 mod reader;

@@ -1,7 +1,7 @@
 //! `elevator-transcript/1` and `/2`: what a real kernel's scheduler decided, event by event, as JSON lines.
 //!
-//! The first line is a [`Header`], every further line an [`Event`], in the exact order in which things happened.
-//! Keys that only inform (`h`, `dbg`, `queue`…) are read over. Files may be gzipped.
+//! The first line is a [`Header`], every further line an [`Event`], in the exact order of occurrence. Keys that are
+//! only informative (`h`, `dbg`, `queue`…) are ignored. Files may be gzipped.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! A text line by line, and the place of what is none.
+//! A text line by line, and the position of invalid input.
 
 use std::io::BufRead;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What `blksched record` says of the machine, as comments at the beginning of a tracefs text.
+//! The machine's description by `blksched record`, as comments at the beginning of a tracefs text.
 //!
 //! ```text
 //! # blksched record 1

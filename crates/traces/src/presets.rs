@@ -1,4 +1,4 @@
-//! Text formats that are known: each a TOML file in `presets/` that describes its lines, as a user's own may.
+//! The known text formats: each is a TOML file in `presets/` that describes its lines, as a user's own file may.
 //!
 //! ```toml
 //! title = "MSR Cambridge"

@@ -1,4 +1,4 @@
-//! Workloads that come with the program: job files, embedded, each with its reason to be.
+//! Built-in workloads: embedded job files, each with its purpose.
 
 use crate::fio::JobFile;
 

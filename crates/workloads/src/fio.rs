@@ -1,4 +1,4 @@
-//! fio job files: the language people already write their workloads in.
+//! fio job files: the language in which people already write their workloads.
 //!
 //! Read in stages, one file each: lines (text into sections and settings), sections (options looked up in the
 //! one table of [`options`], values read), check (does each job make sense?), layout (files onto the disk), plan
@@ -7,73 +7,74 @@
 //!
 //! # Meaning
 //!
-//! Options mean what fio's manual says. Where the manual leaves a choice, or cannot be followed in a simulation, this
-//! is what holds; *tried* means that fio 3.33 was run to find out.
+//! Options mean what fio's manual says. Where the manual leaves a choice, or cannot be followed in a simulation, the
+//! following rules apply; *tried* means that fio 3.33 was run to find out.
 //!
 //! * **Files on the disk.** `filename=/dev/…` is the whole simulated disk, whatever its name. Every other file name is
-//!   a file of its own, as long as its jobs need (`offset` + `size`), rounded up to 1 MiB. Files lie in the order in
-//!   which they first occur, the first at sector 0, with equal gaps behind each, rounded down to 1 MiB: the files of
-//!   a job file are spread over the whole disk. A named file for which no job says a size is taken to exist and gets
-//!   an equal share of what the others leave; then there are no gaps. A job without `filename` has `nrfiles` files per
-//!   process, `job.number.0` and so on, as in fio; these lie one behind the other, each from a multiple of 4 KiB on.
-//! * **Several files**, as tried: each gets its share of `size` in whole blocks; they are served in turn, are done
+//!   a separate file, as long as its jobs need (`offset` + `size`), rounded up to 1 MiB. Files are placed in the order
+//!   in which they first occur, the first at sector 0, each followed by an equal gap, rounded down to 1 MiB: the files
+//!   of a job file are spread over the whole disk. A named file for which no job gives a size is assumed to exist and
+//!   gets an equal share of the remaining space; then there are no gaps. A job without `filename` has `nrfiles` files
+//!   per process, `job.number.0` and so on, as in fio; these follow each other directly, each starting at a multiple of
+//!   4 KiB.
+//! * **Several files**, as tried: each gets its share of `size` in whole blocks; they are served in rotation, are done
 //!   after one pass, and start over together. `filesize` ranges are drawn by name and `randseed`, not by the
 //!   simulation's seed. `process/files.rs` has the rules.
 //! * **Mixed workloads** draw each I/O's direction by `rwmixread`. If the direction drawn has to wait for its `rate`
 //!   and the other one has not, the other goes (tried). Sequential ones keep a position per direction (tried).
-//! * **Random offsets** use every block once before any is used again, unless `norandommap`; a further pass repeats the
+//! * **Random offsets** use every block once before any is reused, unless `norandommap`; a further pass repeats the
 //!   order (tried). The order is a keyed permutation, not fio's own sequence; blocks of several sizes share fio's map
-//!   of block numbers, with what comes of it (`process/block_map.rs`).
+//!   of block numbers, with its consequences (`process/block_map.rs`).
 //! * **Seeds.** fio repeats its random offsets from run to run unless told otherwise (`randrepeat` is 1 by default).
-//!   Here the simulation's seed varies them unless told otherwise, so that a comparison over seeds has something to
-//!   vary: an explicit `randrepeat=1` makes offsets the same for every seed, `allrandrepeat=1` everything random, and
+//!   Here the simulation's seed varies them unless told otherwise, so that a comparison over seeds shows variation: an
+//!   explicit `randrepeat=1` makes offsets the same for every seed, `allrandrepeat=1` everything random, and
 //!   `randseed=N` replaces the simulation's seed altogether.
 //! * **Rates** are kept per direction on a fixed schedule from the job's beginning: the I/O that would be ahead of it
 //!   waits, and a job that fell behind catches up.
 //! * **`verify`** reads each pass back (`process/read_back.rs`).
-//! * **`thinktime`** begins when `thinktime_blocks` I/Os have been taken and all that is out has been; its queue is
-//!   filled first, and from then on the job works at depth 1 (`process/think.rs`). The last pause is part of the
+//! * **`thinktime`** begins when `thinktime_blocks` I/Os have been reaped and all outstanding I/Os too; the queue is
+//!   filled first, and from then on the job works at depth 1 (`process/think.rs`). The last think time is part of the
 //!   job (tried).
 //! * **`startdelay`** counts from the beginning of the run, also behind a stonewall (tried); `runtime` from the
 //!   beginning of the job.
 //! * **`prio` alone** means class 2, best effort; a class alone means level 0 (tried).
-//! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by a system call
-//!   of its own unless `iodepth_batch` says otherwise. Completions are taken when the queue is full, one at a time
-//!   unless told otherwise, and latencies end then (`process/reap.rs`).
-//! * **A number behind `rw`** of a sequential job is a stride: it is added behind each I/O. At the file's end the job
-//!   starts over, backwards at the end; at its region's end, if that lies before, its pass is over and with the last of
-//!   its `loops` the job (tried). Of a random job it is how many of all its I/Os follow one another between two jumps;
-//!   `rw_sequencer` changes random jobs only (tried).
+//! * **Synchronous engines** have one I/O in flight, asynchronous ones up to `iodepth`, each submitted by its own
+//!   system call unless `iodepth_batch` says otherwise. Completions are reaped when the queue is full, one at a time
+//!   unless configured otherwise, and latencies end then (`process/reap.rs`).
+//! * **A number after `rw`** of a sequential job is a stride: it is added after each I/O. At the file's end the job
+//!   starts over, backwards at the end; at its region's end, if that comes first, its pass is over, and with the last
+//!   of its `loops` the job (tried). For a random job it is the number of its I/Os that follow one another between two
+//!   jumps; `rw_sequencer` changes random jobs only (tried).
 //! * **Block sizes**: `bssplit` goes before `bsrange`, and that before `bs`, whatever their order (tried). A sequential
 //!   job's size that would reach beyond its region is drawn again (tried). Random offsets are multiples of the least
-//!   size, and what its map has already is cut off (tried). How sizes of a range are drawn: `process/sizes.rs`.
+//!   size, and parts already in the map are cut off (tried). `process/sizes.rs` says how sizes of a range are drawn.
 //! * **`random_distribution`** other than `random`, and `blockalign`, turn the map off, as in fio. Of `zipf` and
 //!   `pareto` without a centre the preferred blocks are scattered; `skew.rs` has the formulas.
 //! * **Trims** are discards of the disk. Whatever the engine, the process sleeps until its trim is done (MEMORY: fio
-//!   discards by a call that returns then). `trimwrite` writes what it has trimmed, and as much of each as `size` or
-//!   `number_ios` says (tried).
+//!   discards by a call that returns then). `trimwrite` writes the ranges that it has trimmed, and does as much of each
+//!   as `size` or `number_ios` says (tried).
 //! * **Flushes**: `fsync` and `fdatasync` after this many writes, `end_fsync` and `fsync_on_close` at the end are
-//!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O goes on meanwhile;
-//!   none follows the last write of a job, unless asked for at the end. One that is due where a pass ends is done
-//!   twice, if another follows (tried). With `sync` each write is sent with FUA. On a
-//!   disk without a volatile cache all this costs nothing.
+//!   flushes of the disk's cache. The process sleeps until its flush is done, and asynchronous I/O continues meanwhile;
+//!   no flush follows the last write of a job, unless requested at the end. A flush that is due at the end of a pass is
+//!   done twice, if another pass follows (tried). With `sync` each write is sent with FUA. On a disk without a volatile
+//!   cache all this costs nothing.
 //! * **`rate_process=poisson`** draws the gaps between I/Os; a job that fell behind catches up.
 //! * **Numbers** may be arithmetic in parentheses, in whole numbers. `$pagesize`, `$mb_memory`, `$ncpus` are those of
 //!   the simulated host, [`Host`]: the same on every machine.
-//! * **Partial blocks**: a job goes on until it has done at least its size, or nothing more fits before its file's end
-//!   (tried).
+//! * **Partial blocks**: a job continues until it has done at least its size, or nothing more fits before its file's
+//!   end (tried).
 //! * **Buffered I/O** (without `direct=1`) goes through the page cache of the simulated host, [`crate::host`]. There,
 //!   `libaio` submits one I/O at a time, whatever `iodepth` says, as on Linux; other asynchronous engines keep their
-//!   depth. Each pass over the files opens them anew: `invalidate` (on unless said) takes what is clean of them out of
-//!   memory, `pre_read` puts them there without cost, and `fadvise_hint` (on) doubles the readahead of sequential jobs
-//!   and turns it off for random ones. `fsync` covers the files written since the last one; `sync` waits for each write
-//!   and a flush. The files' data is on the disk, not in memory, when the run begins; what is dirty when it ends stays
-//!   so. Trims go past memory.
+//!   depth. Each pass over the files reopens them: `invalidate` (on by default) drops their clean pages from memory,
+//!   `pre_read` puts them there without cost, and `fadvise_hint` (on) doubles the readahead of sequential jobs and
+//!   turns it off for random ones. `fsync` covers the files written since the last one; `sync` waits for each write and
+//!   a flush. The files' data is on the disk, not in memory, when the run begins; pages that are dirty when it ends
+//!   stay dirty. Trims bypass memory.
 //! * **A failed I/O** ends its job.
 //! * **`read_iolog`** names a block trace, which the job replays in its order, all its processes and devices as one,
-//!   onto the whole disk, as many at a time as `iodepth` allows. The pause before each I/O counts from when the one
-//!   before it was submitted, so a job that fell behind does not catch up. What each process waited for is kept by
-//!   [`crate::replay`] instead.
+//!   onto the whole disk, as many at a time as `iodepth` allows. The delay before each I/O counts from the submission
+//!   of the previous one, so a job that fell behind does not catch up. [`crate::replay`] keeps the dependencies of each
+//!   process instead.
 
 mod blocks;
 mod buffered;

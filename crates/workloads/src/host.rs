@@ -7,14 +7,14 @@
 //! ```
 //!
 //! [`Host`] is a pure state machine: it is told the time, takes calls and completions, and leaves [`Wish`]es for its
-//! driver. Its parts are public where a program uses them by themselves:
+//! driver. Parts that programs use separately are public:
 //!
-//! * [`Readahead`] says what to read when a reader of a file misses a page, or comes upon a marker.
+//! * [`Readahead`] says what to read when a reader of a file misses a page, or reaches a marker.
 //! * [`DirtyPool`] says when writers sleep and wake, and when dirty memory is to be written.
 //! * [`PageRuns`] says which pages are dirty, and [`Flusher`] which of them are written next.
 //!
-//! One memory holds the whole disk, by page number; a device and a file that lies on it are one. Not modelled: metadata
-//! and journals, `mmap`, reclaim under pressure, congestion, cgroup write-back, the smooth throttling since 3.1.
+//! One memory holds the whole disk, by page number; a device and a file on it share it. Not modelled: metadata and
+//! journals, `mmap`, reclaim under pressure, congestion, cgroup write-back, the smooth throttling since 3.1.
 
 mod bypass;
 mod cache;

@@ -1,8 +1,8 @@
-//! A job file's phases: jobs behind a `stonewall` or a `wait_for` begin when those before them have ended.
+//! A job file's phases: jobs after a `stonewall` or a `wait_for` begin when those before them have ended.
 //!
-//! A job with a `runtime` may keep those behind it waiting for all of it. A run that is shorter than the file asks for
-//! would never come to them, so its time is shared among the phases, and each such job ends with its own at the latest.
-//! A job without one ends when it has done its amount, as the file says.
+//! A job with a `runtime` may keep those after it waiting for all of it. A run that is shorter than the file's would
+//! never reach them, so its time is shared among the phases, and each such job ends with its phase at the latest. A job
+//! without one ends when it has done its amount, as the file says.
 
 use blksched::Span;
 

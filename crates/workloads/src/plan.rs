@@ -1,4 +1,4 @@
-//! What a run's processes are, whatever they come from: the jobs of job files, and beside them programs and replays.
+//! A run's processes, whatever their origin: the jobs of job files, programs and replays.
 
 use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 

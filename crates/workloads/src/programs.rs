@@ -1,9 +1,8 @@
 //! Programs: what people run, as workloads. `dd` of a large file, `cat` of a tree, a benchmark with many threads.
 //!
 //! A [`Program`] has a name, parameters (each described once: kind, default, meaning) and a function that makes its
-//! processes: one [`Source`](crate::Source) each. Programs are written where a job file has no words for the load:
-//! reads that hang on what was read before, writers that only request slots hold back, processes that talk to each
-//! other.
+//! processes: one [`Source`](crate::Source) each. Programs describe loads that a job file cannot express: reads that
+//! depend on earlier ones, writers limited only by request slots, processes that communicate.
 //!
 //! ```
 //! use blksched_workloads::programs::{Launch, Settings, program};

@@ -1,17 +1,17 @@
-//! Recorded traces as a workload: what a kernel's block layer was asked for, asked of the simulated disk again.
+//! Recorded traces as a workload: the requests to a kernel's block layer, repeated on the simulated disk.
 //!
 //! **Rule** Each process of a recording becomes a process of the run, and each I/O that it queued (`Q`) is submitted
-//! again: same place, length, direction, flags, and priority if the recording tells it. When, its `timing` says:
-//! * `recorded`: at its recorded moment, however slow the disk is (an open loop);
+//! again: same place, length, direction, flags, and priority if the recording has it. `timing` determines when:
+//! * `recorded`: at its recorded time, however slow the disk is (an open loop);
 //! * `closed`: once no more of the process's earlier I/Os are under way than were under way when it was recorded, and
-//!   after the time that the process let pass then. A reader that waited for each block waits for each block;
-//! * `no_stall`: the same without that time, as fast as the dependencies allow.
+//!   after the process's recorded think time. A reader that waited for each block waits for each block;
+//! * `no_stall`: the same without the think time, as fast as the dependencies allow.
 //!
 //! I/Os that a process plugged together are submitted together, when its plug opened. How they merged, waited and
 //! completed in the recording is not replayed: that is what the simulation is for. A process ends when its last I/O
 //! completes.
-//! **Left out** what a trace does not tell: who waited for whom among processes, reads that memory answered, and what
-//! a process would have done next on a faster disk.
+//! **Left out** what a trace does not show: which process waited for which, reads answered from memory, and what a
+//! process would have done next on a faster disk.
 
 mod joint;
 mod recording;

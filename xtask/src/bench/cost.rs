@@ -1,4 +1,4 @@
-//! What a command costs: the processor time of it and all that it started, and the most memory that it had.
+//! The cost of a command: the processor time of it and all its children, and its peak memory.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -3,12 +3,13 @@
 //!
 //! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a
 //! line; `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the
-//! difference, by N, is what one time costs, without start and set-up. Without such arguments it does nothing.
-//! `gate --heaps` names what is weighed ([`heaps`]). Beside them a whole `blksched list` is counted, as it starts.
+//! difference divided by N is the cost of one iteration, without start and set-up. Without such arguments it does
+//! nothing. `gate --heaps` names the objects whose heap is measured ([`heaps`]). In addition, a whole `blksched list`
+//! is counted, as a measure of start-up.
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.
 //!
-//! Counts do not hang on what else a machine does, so the usual tests count a [chosen](Cases::Chosen) dozen of the
+//! Counts do not depend on the machine's other work, so the usual tests count a [chosen](Cases::Chosen) dozen of the
 //! cases, which takes a fraction of the time, and the slow ones all of them.
 
 mod counts;

@@ -1,10 +1,10 @@
-//! `bench --peers`: other programs and ours, side by side in one run, by processor time. What is not here is skipped by
-//! name.
+//! `bench --peers`: other programs and ours, side by side in one run, by processor time. Programs that are not
+//! installed are skipped by name.
 //!
 //! Three groups. **An I/O**: fio's null engine, which does all that a job asks for but the I/O itself, beside the same
 //! job simulated. **An event of a trace**: blkparse and btt beside `trace info` and what `compare` reads for a replay.
-//! **A request of DiskSim's own trace**, where somebody has it: `disksim` on the search path, and the variable
-//! [`DISKSIM`] for the folder with its `ascii.parv` and `ascii.trace`.
+//! **A request of DiskSim's own trace**, if available: `disksim` on the search path, and the variable [`DISKSIM`] for
+//! the folder with its `ascii.parv` and `ascii.trace`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! `bench --scale`: what can be large, at two sizes ten times apart: what one of it costs, and the memory it takes.
-//! What is no worse than n log n costs hardly more in the large; caches that no longer hold it show, too.
+//! `bench --scale`: everything that can be large, at two sizes that differ by a factor of ten: the cost of one unit,
+//! and the memory it takes. Anything no worse than n log n costs hardly more per unit at the large size; exceeded
+//! caches also show.
 
 use std::fs;
 use std::path::{Path, PathBuf};

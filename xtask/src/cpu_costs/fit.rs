@@ -1,4 +1,4 @@
-//! From processor time per I/O to the costs of a preset: what was measured, and what had to be put in between.
+//! From processor time per I/O to the costs of a preset: measured values, and values that had to be estimated.
 
 use core::fmt::Write;
 

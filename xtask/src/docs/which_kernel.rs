@@ -1,8 +1,8 @@
-//! `docs/which-kernel.md`: the schedulers of each release, which was the default for which disk, and which of ours
-//! decides as it does.
+//! `docs/which-kernel.md`: the schedulers of each release, the default for each kind of disk, and the preset of ours
+//! that decides as it does.
 //!
-//! History stands here; which preset decides as a release does, the catalogue says. Neighbours of which all is the
-//! same share a row.
+//! The history is here; the catalogue says which preset decides as a release does. Adjacent releases with the same data
+//! share a row.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! A file that takes its time: one millisecond for each read and write, four at a time, and it keeps nothing. A loop
-//! device over it is slow enough for a scheduler to have a choice.
+//! A slow file: one millisecond for each read and write, four at a time; it stores nothing. A loop device over it is
+//! slow enough for a scheduler to have a choice.
 
 use std::ffi::OsStr;
 use std::fs;

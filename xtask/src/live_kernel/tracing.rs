@@ -1,4 +1,4 @@
-//! A tracefs instance of our own: nobody else's tracing is touched.
+//! A separate tracefs instance: other tracing is not affected.
 
 use std::fs;
 use std::path::{Path, PathBuf};

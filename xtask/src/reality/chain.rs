@@ -1,4 +1,4 @@
-//! The way of one disk: its model behind FUSE, a loop device with direct I/O over it, the kernel's scheduler, fio.
+//! The path of one disk: its model behind FUSE, a loop device with direct I/O over it, the kernel's scheduler, fio.
 
 use std::fs;
 use std::path::{Path, PathBuf};

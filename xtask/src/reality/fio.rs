@@ -1,4 +1,4 @@
-//! The real fio: a job file on a device, and what came of it.
+//! The real fio: a job file on a device, and its results.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! cgroups of our own, with BFQ's weights: version 1's `blkio`. A machine that has it in version 2 skips those jobs.
+//! Separate cgroups, with BFQ's weights: version 1's `blkio`. A machine that has it in version 2 skips those jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 //! virtio disk that is a model's file ([`TimedDisk`]), or, with `--served`, an export of `blksched serve` with
 //! the model behind it and nothing that schedules. `docs/two-guests.sh --fetch` gets the kernel.
 //!
-//! That export is the guest's by vhost-user, not by NBD: QEMU 7.2 answers the guest only once all commands that it has
-//! out over NBD are done (traced: four replies 20 ms apart are one interrupt after 80 ms), and no disk does that.
+//! That export is the guest's by vhost-user, not by NBD: QEMU 7.2 answers the guest only once all its outstanding NBD
+//! commands are done (traced: four replies 20 ms apart become one interrupt after 80 ms), and no disk does that.
 //!
 //! An emulated processor takes a millisecond where a real one takes some microseconds, so the set has a slow disk and
 //! few tags, the disk's own check is repeated in the guest, and rows are taken one guest after another.

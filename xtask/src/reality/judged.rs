@@ -1,5 +1,5 @@
-//! What was measured beside what is predicted, and whether that is good enough: 95 % of the cells within 20 %, an error
-//! of at most 30 % in nine of ten, and all verdicts right but one of each disk.
+//! Measured and predicted values side by side, and whether the agreement is good enough: 95 % of the cells within 20 %,
+//! an error of at most 30 % in nine of ten, and all verdicts right but one of each disk.
 
 use anyhow::Result;
 use blksched_simulate::reality::{Cell, RealitySetting, Row, Set, judge};

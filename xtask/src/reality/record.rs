@@ -1,4 +1,4 @@
-//! A recording: `measured.tsv`, and in `settings.toml` the kernel and a number for what each disk's model does now.
+//! A recording: `measured.tsv`, and in `settings.toml` the kernel and a hash of each disk model's current behaviour.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The kernel's workers that carry a loop device's requests: before others on a busy processor, while we measure.
+//! The kernel's workers that carry a loop device's requests: they get priority on a busy processor while we measure.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why, and what a person
-//! needs of a failing run.
+//! Reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why, and the relevant
+//! output of a failing run.
 //!
 //! A test that cannot run here prints a line `skipped: <reason>` and returns; the reason names the Debian packages that
 //! it needs.

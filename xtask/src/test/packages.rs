@@ -1,4 +1,4 @@
-//! What the tests want of the machine, each thing once: Debian packages and parts of the Rust toolchain.
+//! The tests' requirements on the machine, each listed once: Debian packages and parts of the Rust toolchain.
 
 use std::fs;
 

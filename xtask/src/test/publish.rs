@@ -1,5 +1,5 @@
-//! What crates.io would get: every crate is packaged as `cargo publish` does it, unpacked, and three crates outside the
-//! workspace are built against the unpacked files, so that a file left out of a package is found here: one that uses
+//! The packages for crates.io: every crate is packaged as by `cargo publish` and unpacked, and three crates outside the
+//! workspace are built against the unpacked files, so that a file missing from a package is found here: one that uses
 //! the command line; an embedder, which is the library's own example and has the library without any feature; and a
 //! library without `std`, for a processor that has none.
 

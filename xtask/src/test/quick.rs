@@ -1,5 +1,5 @@
-//! `test --quick`: a look while one works. Format, style, and the unit tests of the crates that the uncommitted change
-//! touches, or the last commit where nothing is changed; of all crates where the workspace's own manifest is.
+//! `test --quick`: a short check during work. Format, style, and the unit tests of the crates that the uncommitted
+//! change touches, or the last commit if nothing is changed; of all crates if the workspace's own manifest is touched.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How a run of steps is told: a line per step as it ends, what failed in full, what was skipped, and the count.
+//! The report of a run of steps: a line per step as it ends, failures in full, skipped steps, and the count.
 
 use std::fmt::Write as _;
 use std::fs;

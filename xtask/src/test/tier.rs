@@ -1,4 +1,4 @@
-//! Tests that run only when asked for: `#[ignore = "slow: …"]` and `#[ignore = "root: …"]`, the reason behind the
+//! Tests that run only on request: `#[ignore = "slow: …"]` and `#[ignore = "root: …"]`, with the reason after the
 //! colon. Without `--slow` or `--root` a run names them among the skipped, with that reason.
 
 use std::time::Duration;

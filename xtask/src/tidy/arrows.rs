@@ -1,6 +1,6 @@
 //! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
-//! {simulate, serve} ← cli ← python. What stands on one level does not know its neighbours. Dev-dependencies draw no
-//! arrow, as users of a crate do not get them: the library's own tests ask conformance for its laws.
+//! {simulate, serve} ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not count as
+//! arrows, as users of a crate do not get them: the library's own tests use conformance's laws.
 
 use super::Finding;
 use super::tree::{TextFile, Tree};

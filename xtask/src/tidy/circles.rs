@@ -1,8 +1,9 @@
-//! Circles: no file of the library needs, by way of others, a file that needs it. What stands in a circle can only be
-//! understood, tested and changed together.
+//! Circles: no file of the library depends, directly or through others, on a file that depends on it. Files in a circle
+//! can only be understood, tested and changed together.
 //!
 //! Which file needs which is read from imports and written-out paths (`use super::queue::Qid`, `crate::time::Tick`),
-//! each followed through re-exports to the file that defines the name. A module's `pub use` is a door, no need.
+//! each followed through re-exports to the file that defines the name. A module's `pub use` is a re-export, not a
+//! dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 

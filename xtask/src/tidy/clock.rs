@@ -1,5 +1,5 @@
-//! No clock: time is an argument. Only the command line, the server, Python's package, this one, benchmarks and
-//! examples (which are drivers) may ask what time it is.
+//! No clock: time is an argument. Only the command line, the server, the Python package, this crate, benchmarks and
+//! examples (which are drivers) may read a clock.
 
 use super::Finding;
 use super::tokens::{Token, lines_with};

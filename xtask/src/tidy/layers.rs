@@ -1,5 +1,5 @@
-//! Layers of CFQ and BFQ: what an elevator remembers and how it decides does not know the elevator, and a lower layer
-//! knows none above it. So a step reads and writes what its arguments say, and a decision can be tried by itself.
+//! Layers of CFQ and BFQ: an elevator's state and decisions do not know the elevator, and a lower layer does not know
+//! those above it. So a step reads and writes only its arguments, and a decision can be tested by itself.
 
 use super::Finding;
 use super::tokens::Token;

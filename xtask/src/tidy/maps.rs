@@ -1,5 +1,5 @@
-//! No hash map whose order could show: same input, same bytes. A map that is only looked up (`rustc-hash`) is allowed
-//! in a file that promises so in the comment `// tidy: never iterated`.
+//! No hash map whose order could show: same input, same bytes. A map that is only used for look-ups (`rustc-hash`) is
+//! allowed in a file that promises this in the comment `// tidy: never iterated`.
 
 use super::Finding;
 use super::tokens::lines_with;

@@ -1,4 +1,4 @@
-//! The text that tidy looks at: every Rust file, manifest and markdown file of the repository, read once.
+//! The text that tidy checks: every Rust file, manifest and markdown file of the repository, read once.
 
 use std::collections::BTreeSet;
 use std::fs;

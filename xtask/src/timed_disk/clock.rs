@@ -1,7 +1,7 @@
-//! A disk model by the wall clock: commands go in when they come, and answers go out when the model says so.
+//! A disk model by the wall clock: commands go in when they arrive, and answers go out when the model says so.
 //!
-//! One thread sleeps until the model wants to be asked. What comes late because the machine was busy is late for its
-//! caller only: the model is told the times that it asked for, so that lateness does not add up.
+//! One thread sleeps until the model's next event. An answer that is late because the machine was busy is late only for
+//! its caller: the model is told the times that it requested, so that lateness does not accumulate.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

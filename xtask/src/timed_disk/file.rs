@@ -1,4 +1,4 @@
-//! The folder with one file in it, which FUSE asks for; everything that the file is asked goes to the clock.
+//! The folder with one file that FUSE serves; all requests to the file go to the clock.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! A thread that answers in time although the machine is busy.
+//! A thread that answers in time even on a busy machine.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a replay of many transcripts came to: a table by folder, and each folder's first divergence with the events
+//! The result of a replay of many transcripts: a table by folder, and each folder's first divergence with the events
 //! before it.
 
 use std::collections::{BTreeMap, BTreeSet};

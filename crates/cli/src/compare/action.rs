@@ -1,12 +1,12 @@
-//! What to do: the end of a verdict, from a goal and the comparisons that hold.
+//! What to do: the end of a verdict, from a goal and the significant comparisons.
 //!
-//! **Rule** Only schedulers that a present kernel has are proposed. Each is held against the first, which counts as the
-//! default: in each seed the geometric mean of the ratios of the figures that count, each job alike; over the seeds its
-//! mean with an interval. The best is proposed if it is at least 5 % better and chance is no explanation (Holm over the
-//! candidates), and nothing forbids it: a bound of the goal that it does not keep, a job that stands still for more
-//! than a second where it does not under the default, or runs that fall into two modes, for which neither mean stands
-//! (nor if the default's do, and it is no better than the better of them). Where a goal names jobs, standstills of the
-//! others are a price.
+//! **Rule** Only schedulers of a current kernel are proposed. Each is compared with the first, which counts as the
+//! default: in each seed by the geometric mean of the ratios of the figures that count, with equal weight for each job;
+//! over the seeds by its mean with an interval. The best is proposed if it is at least 5 % better, the difference is
+//! significant (Holm over the candidates), and nothing forbids it: a bound of the goal that it does not keep, a job
+//! that stalls for more than a second and does not under the default, or runs that fall into two modes, which no mean
+//! represents. It is also not proposed if the default's runs fall into two modes and it is not better than the better
+//! of them. If a goal names jobs, stalls of the others are only a price.
 
 use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 

@@ -1,8 +1,8 @@
-//! Clones of a job that report each for itself (`numjobs` without `group_reporting`): what holds of them is told once.
+//! Clones of a job that report separately (`numjobs` without `group_reporting`): common results are reported once.
 //!
-//! **Rule** Rows of one name and one role are clones. What differs in the same way for several of them is one sentence,
-//! with the range of what they have, and to how many of them it applies. In a verdict they count as the one job that
-//! they are.
+//! **Rule** Rows of one name and one role are clones. A difference in the same direction for several of them is one
+//! sentence, with the range of their values and the number of clones to which it applies. In a verdict they count as
+//! one job.
 
 use blksched_measure::Quantity;
 

@@ -1,4 +1,4 @@
-//! Every comparison of a table: each scheduler against the first, job by job, and which of them hold.
+//! Every comparison of a table: each scheduler with the first, job by job, and which of them are significant.
 
 use blksched_measure::{Paired, Quantity, Work, holm};
 

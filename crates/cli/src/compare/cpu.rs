@@ -1,4 +1,4 @@
-//! What the processors did, and whether figures hang on it.
+//! The processors' load, and whether figures depend on it.
 
 use blksched::Dir;
 use blksched_measure::{Quantity, Sample};

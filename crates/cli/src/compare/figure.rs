@@ -1,4 +1,4 @@
-//! One figure by which schedulers are compared: whose, in which direction, and what of it.
+//! One figure by which schedulers are compared: its job, its direction, and its statistic.
 
 use blksched::Dir;
 use blksched_measure::{Quantity, Sample, Work};

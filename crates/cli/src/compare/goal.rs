@@ -1,7 +1,7 @@
-//! What counts: by role, by one of the old words, or as said job by job.
+//! The figures that count: by role, by one of the goals' names, or given job by job.
 //!
-//! `pgdata: p99 read, wal: p99 fsync, backup: finish < 2h`: clauses behind commas, each a job, a figure, a direction,
-//! and perhaps a bound. A clause without a bound is to get better, one with a bound is to be kept.
+//! `pgdata: p99 read, wal: p99 fsync, backup: finish < 2h`: clauses separated by commas, each a job, a figure, a
+//! direction, and optionally a bound. The figure of a clause without a bound is to improve; a bound is to be kept.
 
 use blksched_measure::{Sample, Work};
 use blksched_text::did_you_mean;

@@ -1,5 +1,5 @@
 //! A comparison for machines, and what it shares with a single run. The schema is `blksched/compare/2`
-//! (docs/schema.md); `tests/it/schema.rs` holds both to that page.
+//! (docs/schema.md); `tests/it/schema.rs` compares both with that page.
 
 use blksched::Span;
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};

@@ -1,4 +1,4 @@
-//! A search's objective and its check, for a search that another program drives: those of `--tune`.
+//! The objective and check of `--tune`, for a search that another program drives.
 
 use blksched::{Catalogue, Span};
 use blksched_measure::Paired;

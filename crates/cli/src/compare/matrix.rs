@@ -1,5 +1,5 @@
-//! `blksched matrix`: schedulers × disks × workloads, as one page and one CSV: who wins, by how much, at what price,
-//! and where it makes no difference.
+//! `blksched matrix`: schedulers × disks × workloads, as one page and one CSV: the best scheduler, its gain, its price,
+//! and where there is no difference.
 
 use std::fmt::Write;
 use std::path::PathBuf;

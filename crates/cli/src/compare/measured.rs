@@ -1,4 +1,4 @@
-//! What one scheduler's runs amount to: every measure seed by seed.
+//! The results of one scheduler's runs: every measure seed by seed.
 
 use blksched::{Class, Dir, Priority, Span};
 use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairness, misplaced};

@@ -1,4 +1,4 @@
-//! What the page cache did under each scheduler: buffered jobs only.
+//! The page cache's activity under each scheduler: buffered jobs only.
 
 use blksched::{Dir, Op};
 use blksched_measure::{Quantity, Sample};

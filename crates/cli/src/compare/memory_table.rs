@@ -1,4 +1,4 @@
-//! The page cache in a table, and in words where it hides the disk.
+//! The page cache in a table, and in words if it hides the disk.
 
 use blksched::Dir;
 use blksched_measure::{Column, Quantity, Table};

@@ -1,5 +1,5 @@
-//! The null test: one scheduler under two labels, the same load seeds, other drawn delays. Of 200 such tables at most
-//! 16 may raise any alarm, however many seeds they have: a difference in the table, or a scheduler that is proposed.
+//! The null test: one scheduler under two labels, the same load seeds, different random delays. At most 16 of 200 such
+//! tables may show any difference or propose a scheduler, whatever the number of seeds.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What a comparison keeps of a run: its figures. Histograms and reasons go when the run ends, so that a comparison
-//! takes no more memory for more runs than a few numbers a job.
+//! The part of a run that a comparison keeps: its figures. Histograms and reasons are dropped when the run ends, so
+//! that each additional run takes only a few numbers per job.
 
 use blksched::{Dir, Span};
 use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};

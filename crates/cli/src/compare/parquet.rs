@@ -1,4 +1,4 @@
-//! A comparison as Parquet: the rows of its CSV, and every pair of schedulers held against each other.
+//! A comparison as Parquet: the rows of its CSV, and every comparison of two schedulers.
 
 use super::contrast::Contrast;
 use super::json::figure;

@@ -1,4 +1,4 @@
-//! What a trace recorded beside what is simulated: how far off the model is, and which differences it cannot claim.
+//! Recorded compared with simulated latencies: the model's error, and the differences that it therefore cannot claim.
 
 use blksched_measure::{Cell, Column, Quantity, Table, Work};
 use blksched_simulate::recording::Took;

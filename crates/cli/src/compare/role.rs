@@ -1,10 +1,11 @@
-//! What a job is for, inferred from how it works: what is better for it follows from that.
+//! A job's role, inferred from its behaviour; the role determines which figures should improve.
 //!
-//! **Rule** Background: of the idle class, of low weight or priority, or named like a backup. Latency-bound: of the
-//! real-time class, of high weight or priority, paced (a rate, think time), or its process waits for each read or sync
-//! (depth 1, at random, or with syncs). Bulk: everything else, which is deep or in order. The first that holds counts.
-//! A weight says something beside the siblings' alone: it is low at a quarter of the greatest of them or less, and high
-//! if it is the greatest, and another at most half of it; what is in no group counts as one of weight 100.
+//! **Rule** Background: in the idle class, with a low weight or priority, or named like a backup. Latency-bound: in the
+//! real-time class, with a high weight or priority, paced (a rate, think time), or its process waits for each read or
+//! sync (depth 1, at random, or with syncs). Bulk: everything else, that is, deep or sequential jobs. The first that
+//! applies counts. A weight has a meaning only relative to the siblings': it is low if it is at most a quarter of the
+//! greatest of them, and high if it is the greatest and another is at most half of it; jobs in no group count as one
+//! group of weight 100.
 
 use blksched::{Class, Group, GroupId};
 use blksched_workloads::fio::OffsetOrder;

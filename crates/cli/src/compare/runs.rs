@@ -1,8 +1,8 @@
-//! The runs of a comparison: every contender with every seed, and more seeds where the question is not decided.
+//! The runs of a comparison: every contender with every seed, and more seeds if the question is not decided.
 //!
-//! **Rule** `--until-sure` doubles the seeds until the goal's ratio of every candidate is either proven to be worth a
-//! change or proven not to be, or the budget ends. Looking several times fools one more often, so every p-value
-//! counts as many times as will be looked at most (Bonferroni).
+//! **Rule** `--until-sure` doubles the seeds until the goal's ratio of every candidate is proven either to be worth a
+//! change or not to be, or the budget ends. Repeated tests give more false positives, so every p-value is multiplied by
+//! the greatest number of tests (Bonferroni).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

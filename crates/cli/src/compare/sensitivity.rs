@@ -1,11 +1,11 @@
-//! Does the verdict hang on what was fitted in the disk's model?
+//! Does the verdict depend on the fitted values of the disk's model?
 //!
 //! **Rule** A disk's file gives each fitted value a plausible range (`[fit]`). All values of one table of the file are
-//! moved together to either end, and the verdict is made anew there; where it is another, each of them is moved alone.
-//! Most ends are looked at with one seed: if the scores there are on the same side of what is worth a change as before,
-//! by twice their spread over the seeds, the verdict stands. `--sensitivity` looks at each value alone, with all seeds,
-//! and then at all values of all tables together, each at one of its ends: some draws, and for each its mirror image.
-//! Without it this many requests are simulated at most, in all, so that it costs seconds; the answer says what was
+//! moved together to either end, and the verdict is computed again; if it differs, each of them is moved alone. Most
+//! ends are tried with one seed: if the scores are on the same side of the threshold for a change as before, by twice
+//! their spread over the seeds, the verdict is unchanged. `--sensitivity` tries each value alone, with all seeds, and
+//! then all values of all tables together, each at one of its ends: some random draws, and the mirror image of each.
+//! Without it the total number of simulated requests is limited, so that it costs seconds; the answer says what was
 //! left out.
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The tables of a comparison: what the jobs saw, and what the disk did. At most eight columns; the rest if wide.
+//! The tables of a comparison: the jobs' figures, and the disk's. There are at most eight columns; the rest only if
+//! wide.
 
 use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 

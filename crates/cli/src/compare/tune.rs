@@ -1,11 +1,11 @@
-//! `compare --tune NAME`: which knobs are worth turning, of the scheduler and of what stands around it.
+//! `compare --tune NAME`: which knobs of the scheduler, and of the settings around it, are worth changing.
 //!
 //! **Rule** Every value worth trying of every knob is tried alone with one seed; the best values of different knobs are
-//! then tried together; and the better half of what was tried goes on with more seeds until one is left (successive
-//! halving). Every run is held against the untouched scheduler with the same seed, and what makes a job stand still or
-//! breaks a bound is out at once. A knob whose return to its default costs less than a hundredth is returned. What is
-//! left is compared on seeds that the search has not seen: only that says whether it is better, and what each knob is
-//! worth.
+//! then tried together; and the better half of the candidates continues with more seeds until one is left (successive
+//! halving). Every run is compared with the unchanged scheduler with the same seed, and a candidate under which a job
+//! stalls or a bound is broken is dropped at once. A knob whose reset to its default costs less than a hundredth is
+//! reset. The result is compared on seeds that the search has not seen: only this decides whether it is better, and
+//! what each knob contributes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Every value of a comparison, one by one: what CSV and Parquet are made of.
+//! Every value of a comparison, one by one: the rows of CSV and Parquet.
 
 use blksched_measure::{Quantity, Sample, Work};
 

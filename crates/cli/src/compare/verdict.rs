@@ -1,5 +1,5 @@
-//! The verdict: what differs from the first scheduler beyond chance, job by job, and the reason, computed from the
-//! reasons that the runs recorded. Nothing here knows any scheduler by name.
+//! The verdict: the significant differences from the first scheduler, job by job, and their causes, computed from the
+//! recorded reasons. Nothing here knows any scheduler by name.
 
 use blksched::Dir;
 use blksched_measure::{Quantity, Work};

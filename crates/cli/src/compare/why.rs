@@ -1,5 +1,5 @@
 //! `compare --why A,B`: the first moment at which two schedulers decide differently, with both reasons. Processors cost
-//! nothing there: only decisions part the two.
+//! nothing there, so only decisions make a difference.
 
 use std::cell::RefCell;
 use std::rc::Rc;

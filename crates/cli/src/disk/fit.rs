@@ -1,4 +1,4 @@
-//! `blksched disk fit`: a model from what commands took in a trace.
+//! `blksched disk fit`: a model from the times of commands in a trace.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! `blksched disk iocost`: what the kernel's `io.cost.model` and `io.cost.qos` take for a disk.
+//! `blksched disk iocost`: a disk's parameters for the kernel's `io.cost.model` and `io.cost.qos`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The answer for people: each table beside what was published, and why.
+//! The answer for people: each table beside the published one, and the reasons.
 
 use blksched_measure::{Align, Cell, Column, Table};
 use blksched_simulate::experiment::{Experiment, RowAnswer, TableAnswer, short};

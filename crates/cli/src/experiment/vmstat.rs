@@ -1,4 +1,4 @@
-//! `--vmstat`: each run second by second, in vmstat's layout. What is not simulated shows a dash.
+//! `--vmstat`: each run second by second, in vmstat's layout. Values that are not simulated show a dash.
 
 use blksched_simulate::experiment::{Experiment, RunOutcome, Second};
 

@@ -1,4 +1,4 @@
-//! What a user may ask to be explained.
+//! The arguments of `explain`.
 
 use blksched::Span;
 use clap::Args;

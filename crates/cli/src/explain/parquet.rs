@@ -1,4 +1,4 @@
-//! What was explained, as Parquet: the pieces of the I/Os that are told, the I/Os, and who waited for whom.
+//! Explanations as Parquet: the pieces of the reported I/Os, the I/Os, and the blame table.
 
 use blksched_simulate::story::{Piece, Story, Whose};
 

@@ -1,7 +1,7 @@
-//! A server's recording (`serve --record`): what its queue did with each I/O, and why.
+//! A server's recording (`serve --record`): the handling of each I/O by its queue, and the reasons.
 //!
-//! The log has every call and answer; the reasons come from making the calls again. Of the device it tells when it was
-//! given a command and when it was done, so a command's own service is what lies behind the completion before.
+//! The log has every call and answer; the reasons come from repeating the calls. For the device it has the times of
+//! issue and completion of each command, so a command's own service is the time after the previous completion.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

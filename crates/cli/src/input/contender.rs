@@ -1,4 +1,4 @@
-//! What is compared: schedulers with their knobs and what stands around them, `bfq:slice_idle=0:nr_requests=64`.
+//! The contenders: schedulers with their knobs and the settings around them, `bfq:slice_idle=0:nr_requests=64`.
 
 use blksched::tunables::Tunables;
 use blksched::{Catalogue, Choice, Span};

@@ -1,4 +1,4 @@
-//! A trace of several devices, each of which is a disk: `x.blktrace.0:device=each --disk sda=hdd-7200,sdb=nvme-ssd`.
+//! A trace of several devices, each as a separate disk: `x.blktrace.0:device=each --disk sda=hdd-7200,sdb=nvme-ssd`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a user should know about cgroup files that do nothing under a scheduler.
+//! Notes about cgroup files that have no effect under a scheduler.
 
 use blksched::Choice;
 use blksched::cgroup::files::{CostQos, Written, parse};

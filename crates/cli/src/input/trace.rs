@@ -1,4 +1,4 @@
-//! A recorded trace's files, one or one per CPU, and what is said of them behind a colon:
+//! A recorded trace's files, one or one per CPU, and the settings after a colon:
 //! `x.csv:columns=time@s,op,offset@512B,size@B,device=2,from=10s,timing=closed`.
 
 use std::fs;

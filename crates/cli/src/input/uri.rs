@@ -1,5 +1,5 @@
-//! Traces by URI: `file:///…`, and `s3://BUCKET/KEY` on whatever speaks S3. What is said of a trace stands behind a
-//! colon as with files, and keys stand there as they are, without `%` for anything.
+//! Traces by URI: `file:///…`, and `s3://BUCKET/KEY` in any store that speaks S3. The settings of a trace follow a
+//! colon as with files, and keys are written literally, without `%` escapes.
 
 #![cfg_attr(
     not(feature = "uri"),

@@ -1,4 +1,5 @@
-//! What is to be run: job files, built-in ones too, what was typed as fio's options, programs, and traces, together.
+//! The workload: job files (including built-in ones), fio's options on the command line, programs, and traces,
+//! together.
 
 use std::fs::File;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! One load on one disk under many schedulers, knobs and seeds, as a table in memory: what `sweep` does with files.
+//! One load on one disk under many schedulers, knobs and seeds, as a table in memory, as `sweep` does with files.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! One simulation, and what can be asked of it afterwards. Rows per request are not kept by every run: a caller that
-//! asks for them has the run made again, which comes out the same.
+//! One simulation, and later queries about it. Rows per request are not kept by every run: if a caller needs them, the
+//! run is repeated, with the same result.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A plan's runs as tables in memory: for engines that share work among machines by themselves.
+//! A plan's runs as tables in memory: for engines that distribute work among machines themselves.
 
 use std::sync::atomic::AtomicBool;
 

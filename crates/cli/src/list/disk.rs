@@ -1,4 +1,4 @@
-//! `blksched list DISK`: its data sheet, how true it is, and what stands around it on a host.
+//! `blksched list DISK`: its data sheet, its accuracy, and its settings on a host.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `blksched list iocost`: the SSDs of which six figures are known, and which of those contradict each other.
+//! `blksched list iocost`: the SSDs known by six figures, and the figures that contradict each other.
 
 use blksched_disks::{SixFigures, iocost_models};
 use blksched_measure::{Column, Table};

@@ -1,4 +1,5 @@
-//! `blksched list programs`, `list dd` and `list measures`: what a user or an experiment can call and ask for.
+//! `blksched list programs`, `list dd` and `list measures`: the programs that can be run and the measures that can be
+//! used.
 
 use blksched_measure::{Cell, Table};
 use blksched_simulate::experiment::measures as all_measures;

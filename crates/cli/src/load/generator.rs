@@ -1,4 +1,5 @@
-//! A lean load generator: one thread, many connections, as little work per request as can be. Against any NBD server.
+//! A lean load generator: one thread, many connections, as little work per request as possible. It works with any NBD
+//! server.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

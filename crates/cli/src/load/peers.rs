@@ -1,4 +1,4 @@
-//! Servers side by side: the same load against each, and what a request costs it in processor time and system calls.
+//! Servers side by side: the same load for each, and the cost of a request in processor time and system calls.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What sysfs says of this machine's disks.
+//! This machine's disks, as described by sysfs.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! An instance of the kernel's tracing, of our own: made, turned on, read, removed.
+//! A separate instance of the kernel's tracing: created, enabled, read, removed.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};

@@ -1,4 +1,4 @@
-//! What stands first in a report: sentences, tables as they print, and how it was made.
+//! The first part of a report: sentences, tables as printed, and how the figures were obtained.
 
 use blksched::Span;
 use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};

@@ -1,4 +1,4 @@
-//! Looks on at a run and keeps what a report shows of it.
+//! Observes a run and keeps the data that a report shows.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the scheduler decides, as stretches and marks on lanes: a lane per process that has turns, per direction that
-//! has batches, per domain that has tokens.
+//! The scheduler's decisions, as intervals and marks on lanes: a lane per process with slices, per direction with
+//! batches, per domain with tokens.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a user may say to `serve` and `ctl`.
+//! The arguments of `serve` and `ctl`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! A configuration file: the options of `serve` as keys of a TOML file, and a table `[[export]]` for each export.
 //!
-//! Each key becomes the words of a command line, so that both are understood, and refused, alike.
+//! Each key becomes the words of a command line, so that both are accepted and refused alike.
 
 use std::path::Path;
 

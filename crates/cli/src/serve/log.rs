@@ -1,5 +1,4 @@
-//! What the server notes while it runs, on standard error: time, level, message, and the client it is about; a line
-//! each.
+//! The server's log on standard error: time, level, message, and the client concerned, one line each.
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;

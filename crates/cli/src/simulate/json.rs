@@ -1,5 +1,5 @@
-//! A single run for machines: what its jobs saw as a comparison has it, and why, table by table. The schema is
-//! `blksched/simulate/1` (docs/schema.md).
+//! A single run for machines: its jobs' results in the form of a comparison, and the reasons, table by table. The
+//! schema is `blksched/simulate/1` (docs/schema.md).
 
 use blksched_measure::Table;
 use blksched_simulate::{Findings, Trial};

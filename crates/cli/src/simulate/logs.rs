@@ -1,6 +1,6 @@
-//! The logs that a job file asks for (`write_bw_log` and its kin), written as fio names them.
+//! The logs that a job file requests (`write_bw_log` and similar options), under fio's file names.
 //!
-//! Each is written beside its place and then renamed, so that no log is ever half there.
+//! Each is written under a temporary name and then renamed, so that no log is ever incomplete.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Rows as columns: Arrow's record batches, which Parquet files and Python's data frames are made of.
-//! docs/schema.md says what each column holds.
+//! Rows as columns: Arrow's record batches, the basis of Parquet files and Python's data frames. docs/schema.md says
+//! what each column holds.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a plan says, and which run is the nth of it. Nothing is laid out: a plan of a million runs is a few lists.
+//! A plan, and its nth run. A plan is not expanded: a million runs are a few lists.
 //!
 //! **Order** load, disk, scheduler with its knobs, seed; the last changes fastest.
 

@@ -1,4 +1,4 @@
-//! Reads a plan's TOML so that every complaint knows file, line and column, and the word that was probably meant.
+//! Reads a plan's TOML so that every error gives file, line and column, and the word that was probably meant.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What one run leaves behind: a row per job and direction, in base units.
+//! The rows of one run: one per job and direction, in base units.
 
 use blksched::tunables::{Tunables, Unit};
 use blksched_measure::{AskedAndGiven, Direction, Work, fairness};

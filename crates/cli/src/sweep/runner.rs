@@ -1,7 +1,8 @@
-//! The runs of a stretch of the plan, on several threads: one takes the next, which may mean to load the next workload.
+//! The runs of a range of the plan, on several threads: each takes the next run, which may require loading the next
+//! workload.
 //!
-//! **Rule** A load is read once and laid out on each disk; it is let go when the last of its runs has ended. At most
-//! two are held. What fails marks its rows, and the rest goes on.
+//! **Rule** A load is read once and laid out on each disk; it is dropped when the last of its runs has ended. At most
+//! two are held. A failure marks its rows, and the rest continues.
 
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,7 @@
-//! Which runs are a shard's: stretches of the plan that cost alike.
+//! The runs of a shard: ranges of the plan with equal cost.
 //!
-//! **Rule** Everything that a load costs on a disk is guessed the same on every machine: what a second of it makes the
-//! disk do, counted, or a trace's size. The nth run of a group begins where the runs before it end, and belongs to the
+//! **Rule** The cost of a load on a disk is estimated in the same way on every machine: by counting the disk's work in
+//! a second of it, or by a trace's size. The nth run of a group begins where the runs before it end, and belongs to the
 //! shard in whose part of the whole it begins. So a shard has neighbours in the plan, and reads few traces.
 
 use blksched::{Instant, Span};

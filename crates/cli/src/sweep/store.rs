@@ -1,9 +1,9 @@
-//! The folder that a sweep fills: Parquet files, each whole or not there, and a journal per shard of the runs that are
-//! in none yet.
+//! The folder that a sweep fills: Parquet files, each complete or absent, and a journal per shard of the runs that are
+//! in no file yet.
 //!
 //! **Rule** A run's rows are a line of the journal as soon as it ends. When there are enough, they become a file under
-//! another name, which is given its own name when it is on the disk; then the journal is emptied. A process that dies
-//! in between leaves lines that the next process finds in a file already, or puts into one. A half line is no line.
+//! another name, which is renamed when it is on the disk; then the journal is emptied. A process that dies in between
+//! leaves lines that the next process either finds in a file already or puts into one. An incomplete line is ignored.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};

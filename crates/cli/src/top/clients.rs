@@ -1,4 +1,4 @@
-//! `blksched top --clients`: each connection by itself, from what the server tells Prometheus.
+//! `blksched top --clients`: each connection separately, from the server's Prometheus metrics.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `trace convert`, `trace cut`, `trace anonymise`: a trace, or a part of it, written anew.
+//! `trace convert`, `trace cut`, `trace anonymise`: a trace, or a part of it, written in another form.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What a user may say.
+//! The arguments of `validate`.
 
 use std::path::PathBuf;
 

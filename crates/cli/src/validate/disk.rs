@@ -1,4 +1,4 @@
-//! What lies beneath a path: disks, their queues, and what else uses them.
+//! The disks beneath a path, their queues, and their other users.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

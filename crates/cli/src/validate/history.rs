@@ -1,4 +1,4 @@
-//! What earlier validations came to, kept for `compare` to say.
+//! The results of earlier validations, kept for `compare`.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

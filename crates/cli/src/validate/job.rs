@@ -1,5 +1,5 @@
-//! The user's job file, for the real fio and for the simulator: the same but for where its files are and how long it
-//! runs.
+//! The user's job file, for the real fio and for the simulator: the same except for the place of its files and its run
+//! time.
 
 use std::path::Path;
 

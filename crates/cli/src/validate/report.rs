@@ -1,4 +1,4 @@
-//! Predicted, measured, and how far apart.
+//! Predicted and measured figures, and their difference.
 
 use blksched_measure::Quantity;
 use blksched_report::{Grid, PublishedRow};

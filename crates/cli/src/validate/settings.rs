@@ -1,4 +1,4 @@
-//! A queue's scheduler and knobs: kept, changed, and put back however this program ends, short of being killed.
+//! A queue's scheduler and knobs: saved, changed, and restored however this program ends, unless it is killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

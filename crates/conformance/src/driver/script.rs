@@ -1,4 +1,4 @@
-//! Scripts: a queue's surroundings, and what happens to it.
+//! Scripts: a queue's environment, and the operations on it.
 
 use blksched::{Group, GroupId, Hints, Outcome, Priority, QueueConfig, Span};
 

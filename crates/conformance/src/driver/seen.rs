@@ -1,4 +1,4 @@
-//! What an audience sees of a run, in the order in which it happened.
+//! The events of a run that an observer sees, in order.
 
 use blksched::reasons::NoListener;
 use blksched::{Bio, Command, Delivery, Instant, Listener, Next, Outcome, Reason, Submitted};

@@ -1,4 +1,4 @@
-//! What a run came to, in one number: two runs that issued and delivered alike have the same.
+//! A run's hash: two runs with the same issues and deliveries have the same number.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The checker: every law that watches a run, in one audience.
+//! The checker: every law that observes a run, in one observer.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The queue's side of the contract is watched too: a queue that polls or comes late is found.
+//! The queue's side of the contract is also checked: a queue that polls or is late is detected.
 
 use blksched::author::merge::Merging;
 use blksched::author::{Admits, Bound, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned, Wait};

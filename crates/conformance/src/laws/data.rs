@@ -1,9 +1,9 @@
-//! What was submitted is what the device does, and what must be stable is stable.
+//! The device does exactly what was submitted, and data that must be stable is stable.
 //!
-//! **Rule** A bio is delivered as good only if commands issued since it came, and ended well, cover all its sectors. A
-//! flush is done only if a flush command issued since it came is. Data behind a preflush is issued after a flush that
-//! was issued since it came has ended. Data with FUA was written through, or a flush was issued after it ended.
-//! Without a volatile cache no flush is ever sent.
+//! **Rule** A bio is delivered as successful only if commands that were issued after its arrival and succeeded cover
+//! all its sectors. A flush is done only if a flush command issued after its arrival is done. Data behind a preflush is
+//! issued only after a flush has ended that was issued after its arrival. Data with FUA was written through, or a flush
+//! was issued after it ended. Without a volatile cache no flush is ever sent.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Reasons are complete: whatever happened at the queue's edge was said, and every change of a deadline.
+//! Reasons are complete: every event at the queue's interface is reported, and every change of a deadline.
 
 use blksched::author::RequestId;
 use blksched::reasons::IdleFor;

@@ -1,4 +1,4 @@
-//! An elevator under watch: every call passes through, and the law of calls hears of it.
+//! An observed elevator: every call passes through, and the law of calls is told of it.
 
 use blksched::author::merge::Merging;
 use blksched::author::{

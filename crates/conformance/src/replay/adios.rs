@@ -1,5 +1,5 @@
-//! What only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside a
-//! dispatch.
+//! Features that only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside
+//! a dispatch.
 
 use blksched::author::{RequestId, Stage};
 use blksched::surroundings::Kept;

@@ -1,7 +1,7 @@
-//! 2.4: which tasks wait for a request, and what recordings say of the list and of the pool.
+//! 2.4: the tasks that wait for a request, and the recorded state of the list and of the pool.
 //!
-//! **Rule** A `retry` is the run of a task that was woken. Those woken before it have run by then too, and in vain:
-//! nothing was free for them. The same holds of all that are woken once another goes on.
+//! **Rule** A `retry` is the run of a task that was woken. Tasks woken before it have also run by then, but in vain:
+//! nothing was free for them. The same holds for all tasks that are woken before another continues.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! The call log: what was recorded replays, and a changed decision does not.
+//! The call log: a recording replays, and one with a changed decision does not.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! The driver reaches what the laws are about; a law about what never happens proves nothing.
+//! The driver reaches the situations that the laws are about; a law about a situation that never occurs proves nothing.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Where the catalogue states no bound, requests do starve; where it states one, the same load starves nobody.
+//! Where the catalogue states no bound, requests do starve; where it states one, the same load starves none.
 
 use blksched::author::{Bound, Elevator, Wait, Waiter};
 use blksched::{

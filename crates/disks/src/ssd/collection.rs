@@ -2,9 +2,9 @@
 //!
 //! **Rule**: the first `after` bytes of written data find free blocks and cost nothing more. After that a block must be
 //! reclaimed for every block written: one whose pages are `valid` percent still valid frees the rest, so a random page
-//! that is programmed owes `valid / (100 - valid)` page copies (a read and a program each) on its die, and every `block *
-//! (100 - valid) / 100` of them an erase. A write that continues the one before leaves wholly stale blocks behind: it
-//! owes the erase only. A discard returns free blocks.
+//! that is programmed owes `valid / (100 - valid)` page copies (a read and a program each) on its die, and one erase
+//! for each `block * (100 - valid) / 100` of them. A write that continues the one before leaves wholly stale blocks
+//! behind: it owes the erase only. A discard returns free blocks.
 //!
 //! **Costs when wrong**: write bursts look as fast as a fresh disk for ever.
 

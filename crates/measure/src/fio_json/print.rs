@@ -1,4 +1,4 @@
-//! How fio lays JSON out: `"key" : value`, two blanks per level, floats with six digits behind the point.
+//! fio's JSON layout: `"key" : value`, two spaces per level, floats with six decimal places.
 
 use std::io;
 

@@ -1,9 +1,9 @@
 //! Counts by size, in memory only where something was counted.
 //!
 //! **Rule** The buckets are those of an HDR histogram of three digits (2048 of width 1, then 1024 per doubling, each as
-//! wide as a part in a thousand of its value or less). Sixteen neighbours share a cache line that is allocated when the
-//! first of them is met, and which line sixteen have is known only between the least and the greatest: a process of a
-//! few hundred I/Os keeps kilobytes, where a whole table takes a hundred.
+//! wide as a part in a thousand of its value or less). Sixteen adjacent buckets share a cache line that is allocated
+//! when the first of them is used, and the table of lines covers only the range between the least and the greatest: a
+//! process of a few hundred I/Os needs kilobytes, where a whole table takes a hundred.
 
 /// Significant bits of a value: 2048 values of width 1.
 const BITS: u32 = 11;

@@ -1,4 +1,4 @@
-//! Student's t distribution: how often chance alone goes so far.
+//! Student's t distribution: how often chance alone gives such a value.
 
 /// How likely a |t| of at least this is with `freedom` degrees of freedom, if there is nothing.
 pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! What reads find in the disk when they arrive: how many writes, and how long until these are done.
+//! The state of the disk when reads arrive: the number of writes, and the time until these are done.
 //!
 //! Split by how long ago the last read was done, because elevators let write-back go deeper the longer readers stay
 //! away.

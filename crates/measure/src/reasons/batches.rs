@@ -1,4 +1,4 @@
-//! What batches were like: how long, how often, and why they began.
+//! Statistics of batches: their lengths, their number, and why they began.
 
 use blksched::author::PerDir;
 use blksched::reasons::BatchStart;

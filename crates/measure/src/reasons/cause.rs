@@ -1,4 +1,4 @@
-//! What the disk is doing at a moment, and why: the causes that waiting splits over.
+//! What the disk is doing at a moment, and why: the causes over which waiting is split.
 
 use core::fmt;
 

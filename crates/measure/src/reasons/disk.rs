@@ -1,4 +1,4 @@
-//! What the disk does with its time, as running integrals per cause.
+//! The disk's use of its time, as running integrals per cause.
 //!
 //! **Rule** A moment belongs to those for whom the medium works: the command under the head, or the process that wrote
 //! what is being destaged. If the medium works for no process, as far as one is told, it belongs to the requests in

@@ -1,5 +1,5 @@
-//! What turns at the disk were like (CFQ and its kin): why they ended, which processes cooperated, which queues became
-//! one.
+//! Statistics of slices (CFQ and related schedulers): why they ended, which processes cooperated, which queues were
+//! merged.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A job's logs, as fio's `write_bw_log` and its kin keep them.
+//! A job's logs, as written by fio's `write_bw_log` and similar options.
 //!
 //! **Rule** Without a window each completion is a line: of latency \[ns\], of its own bandwidth \[KB/s\], or 1 (I/O).
 //! With one, each direction has a line per window in which anything completed: the mean latency, KiB per second, I/Os

@@ -1,6 +1,6 @@
 //! Fed by the driver with every submission and completion; keeps each job's record.
 //!
-//! Nothing is kept per I/O in flight (a completion brings its moments along), so that nothing allocates meanwhile.
+//! Nothing is kept per I/O in flight (a completion carries its times), so that nothing allocates meanwhile.
 
 use blksched::{Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use rustc_hash::FxHashMap; // tidy: never iterated

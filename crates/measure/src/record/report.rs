@@ -1,4 +1,4 @@
-//! How a job wants its results: from when on, which latencies, which percentiles.
+//! A job's choice of results: their starting time, latencies, percentiles.
 
 use blksched::Span;
 

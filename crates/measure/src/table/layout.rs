@@ -1,9 +1,9 @@
 //! How wide each column of a text table is, and where its cells break.
 //!
-//! **Rule** A column that needs less than an equal share of the room that is left gets what it needs. Where none does,
-//! one whose longest word hardly fits into the share gets as much as that word. Where none is such, cells are broken to
-//! the share, and a column whose lines then leave at least three blanks unused gets as much as its longest line. What
-//! is left when nothing of that helps is split evenly, a blank more for the first ones.
+//! **Rule** A column that needs less than an equal share of the remaining width gets what it needs. If there is none, a
+//! column whose longest word does not fit into the share gets the width of that word. If there is none of these either,
+//! cells are broken to the share, and a column whose lines then leave at least three characters unused gets the width
+//! of its longest line. Finally, the rest is divided evenly, with one character more for the first columns.
 
 use unicode_width::UnicodeWidthStr;
 

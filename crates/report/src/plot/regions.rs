@@ -1,4 +1,4 @@
-//! The parts of the disk that are used, with the gaps between them cut short: else two files are two flat lines.
+//! The used parts of the disk, with the gaps between them shortened: otherwise two files would be two flat lines.
 
 use crate::recorded::RecordedRun;
 

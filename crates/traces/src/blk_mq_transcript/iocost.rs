@@ -1,4 +1,5 @@
-//! Kind `iocost`: what bios cost their groups, who slept and woke, and how shares and the device's clock moved.
+//! Kind `iocost`: the costs of bios to their groups, sleeping and waking tasks, and the changes of shares and of the
+//! device's clock.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Kind `tags`: who asked for a slot, who got which, who slept where, who was woken.
+//! Kind `tags`: requests for slots, the slots obtained, sleeping tasks and their queues, woken tasks.
 
 use serde::Deserialize;
 

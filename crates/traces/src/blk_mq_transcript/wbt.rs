@@ -1,4 +1,4 @@
-//! Kind `wbt`: which writes were held back, who was woken, and how the limits moved.
+//! Kind `wbt`: the writes held back, woken tasks, and the changes of the limits.
 
 use serde::Deserialize;
 

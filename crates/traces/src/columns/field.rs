@@ -1,4 +1,4 @@
-//! One column: what it tells, in which unit, and how a word of it is read.
+//! One column: its meaning, its unit, and the parser of its words.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
-//! Buffered jobs: what a process would do to the disk becomes calls to the host's page cache.
+//! Buffered jobs: a process's I/O becomes calls to the host's page cache.
 //!
-//! **Rule** `read`, `write` and flushes become [`HostCall`]s; trims go past memory. Before each pass over its files a
-//! process opens them anew (tried, with `time_based` too): what is clean of them leaves memory (`invalidate`, fio's
-//! default), or all of it is there (`pre_read`), and readahead begins anew. A flush is an `fsync` of each file that was
-//! written since the last one, in the order of the disk. `sync_file_range` comes before the I/O behind every so many
-//! writes, of the whole job, and says of the file that I/O goes to from where to where it was written since it was last
-//! synced; with several files fio then goes on with another one of them (all tried), we do not.
+//! **Rule** `read`, `write` and flushes become [`HostCall`]s; trims bypass memory. Before each pass over its files a
+//! process reopens them (tried, also with `time_based`): their clean pages leave memory (`invalidate`, fio's default),
+//! or all of them are there (`pre_read`), and readahead begins again. A flush is an `fsync` of each file that was
+//! written since the last one, in the order of the disk. `sync_file_range` is called after a given number of writes of
+//! the whole job, before the next I/O; it covers the range of that I/O's file that was written since its last sync.
+//! With several files fio then continues with another one of them (all tried); we do not.
 
 mod range;
 

@@ -1,4 +1,4 @@
-//! Stage 3: does each job make sense by itself? What needs the disk's size comes with the plan.
+//! Stage 3: does each job make sense by itself? Checks that need the disk's size are part of the plan.
 
 use std::collections::BTreeMap;
 

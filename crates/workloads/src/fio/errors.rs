@@ -1,4 +1,4 @@
-//! What is wrong with a job file, all of it at once, with excerpts in rustc's manner.
+//! All errors of a job file at once, with excerpts in rustc's style.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! Arithmetic in values: `(8*1024k)`, and what stands around fio's words for the host (`2*$pagesize`).
+//! Arithmetic in values: `(8*1024k)`, and with fio's words for the host (`2*$pagesize`).
 //!
 //! **Rule** `+ - * / % ^` on whole numbers with fio's suffixes, `^` before `* / %` before `+ -`, parentheses and a
 //! minus in front; division drops the rest.

@@ -1,8 +1,8 @@
-//! Which files the jobs use, how they are called and how long they must be.
+//! The files that the jobs use, their names and their required lengths.
 //!
-//! **Rule** The files that a process names by itself (`nrfiles`) lie together, in the order of their numbers; so they
-//! are one *lot*. Every file named in the job file is a lot of its own. The first process to use a file puts it in its
-//! lot.
+//! **Rule** The files that a process names itself (`nrfiles`) are placed together, in the order of their numbers; so
+//! they are one *lot*. Every file named in the job file is a separate lot. The first process to use a file puts it in
+//! its lot.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! What a job file takes from the host: `${VARIABLE}` and the words `$pagesize`, `$mb_memory`, `$ncpus`.
+//! The values that a job file takes from the host: `${VARIABLE}` and the words `$pagesize`, `$mb_memory`, `$ncpus`.
 //!
 //! The words are those of the *simulated* host, so that a job file means the same on every machine. Environment
-//! variables are handed in by the caller that reads the file.
+//! variables are passed in by the caller that reads the file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Stage 4: files onto the disk, spread evenly in the order in which they first occur.
 //!
 //! **Rule** lot *i* of *n* begins at the lengths of the lots before it plus *i* equal gaps; the gap is the free space
-//! divided by *n*. Lengths of lots, and gaps, are whole MiB. Within a lot one file follows the other, each from a
-//! multiple of 4 KiB on. A file of unknown length gets an equal share of the free space instead, and the gaps are zero.
+//! divided by *n*. Lengths of lots, and gaps, are whole MiB. Within a lot one file follows the other, each starting at
+//! a multiple of 4 KiB. A file of unknown length gets an equal share of the free space instead, and the gaps are zero.
 
 use core::ops::Range;
 

@@ -3,8 +3,8 @@
 //! As fio has it: a line is `[section]`, `key=value` or a bare `key`; everything from the first `;` or `#` on is a
 //! comment (tried with fio 3.33: in the middle of a line too). Looser than fio: white space around `=` is dropped.
 //!
-//! A line that is a comment and begins with `blksched:` holds an option that only this program knows, so that fio takes
-//! the same file as it stands: `; blksched: cgroup_files=io.max: rbps=1048576`.
+//! A line that is a comment and begins with `blksched:` holds an option that only this program knows, so that fio
+//! accepts the same file unchanged: `; blksched: cgroup_files=io.max: rbps=1048576`.
 
 use super::errors::Problem;
 use super::place::{LineText, Word};

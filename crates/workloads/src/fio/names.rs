@@ -1,4 +1,4 @@
-//! How files are called.
+//! The names of files.
 
 use super::files::is_device;
 use super::sections::JobSection;

@@ -1,8 +1,8 @@
 //! Every option of fio's job-file language, described once.
 //!
 //! The parser, its errors, the listing of supported options and tidy's check that each has a test all read this
-//! table. One entry per option: name, aliases, what it takes, category, a line of documentation, and what becomes of
-//! it here: [`Support::Supported`], [`Support::Note`] (accepted; it cannot change a simulated result, for the reason
+//! table. One entry per option: name, aliases, kind of value, category, a line of documentation, and its treatment
+//! here: [`Support::Supported`], [`Support::Note`] (accepted; it cannot change a simulated result, for the reason
 //! given) or [`Support::Later`] (refused for now).
 //!
 //! To support another option: give it a field in `settings.rs`, a [`Takes`] here, and a test `option_<name>_…` in

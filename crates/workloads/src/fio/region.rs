@@ -1,4 +1,4 @@
-//! Which parts of the disk a process uses, and how much it transfers there.
+//! The parts of the disk that a process uses, and the amount it transfers there.
 
 use blksched::Sector;
 

@@ -1,4 +1,4 @@
-//! What a section says, typed: the defaults of `[global]` with the job's own options on top.
+//! A section's settings, typed: the defaults of `[global]` overridden by the job's own options.
 
 mod ending;
 mod files;

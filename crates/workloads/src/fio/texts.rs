@@ -1,7 +1,7 @@
-//! The texts that a run's jobs come from: job files, and what they include.
+//! The texts of a run's jobs: job files, and the files they include.
 //!
-//! **Rule** `include NAME` stands for the lines of that file, whose name counts from the folder of the file that
-//! includes it (tried). The caller hands in how a file is read, so nothing here touches a disk.
+//! **Rule** `include NAME` is replaced by the lines of that file, whose name is relative to the folder of the including
+//! file (tried). The caller passes in the function that reads a file, so nothing here accesses a disk.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Direct I/O beside buffered: what it touches in memory is written first, and what it writes leaves memory.
+//! Direct I/O beside buffered: cached pages that it touches are written first, and pages that it writes leave memory.
 //!
 //! **Origin** `open(2)`, `O_DIRECT`; `Documentation/filesystems`: MEMORY of what Linux does for a range that is cached:
 //! it writes and waits, and a direct write (or a discard) then drops the pages.

@@ -1,11 +1,12 @@
-//! The page cache: which pages of the disk are in memory, and what is going on with each.
+//! The page cache: the pages of the disk in memory, and the state of each.
 //!
-//! **Rule** at most this many pages. A page more takes the place of the clean page used longest ago; if none is clean,
-//! of none: pages being read, dirty or being written stay, and readahead and the dirty limits bound them.
-//! **Origin** Linux keeps two lists, so that one pass over a large file does not push out what is used often. One list
-//! is enough for what is asked here: does the job fit into memory?
+//! **Rule** the number of pages is limited. An additional page replaces the least recently used clean page; if none is
+//! clean, none is replaced: pages being read, dirty or being written stay, and readahead and the dirty limits bound
+//! them.
+//! **Origin** Linux keeps two lists, so that one pass over a large file does not evict frequently used pages. One list
+//! is sufficient here, because the question is only whether the job fits into memory.
 //!
-//! As in the kernel's XArray, neighbouring pages lie in one node: a process that goes through a file looks one node
+//! As in the kernel's XArray, neighbouring pages lie in one node: a process that reads a file in order looks one node
 //! up for several pages, and finds them side by side. In the kernel: `address_space`, `i_pages`, `xa_node`.
 
 use core::cell::Cell;

@@ -1,4 +1,4 @@
-//! What processes ask of the host: system calls on files that go through the page cache.
+//! Processes' calls to the host: system calls on files that go through the page cache.
 
 use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
 

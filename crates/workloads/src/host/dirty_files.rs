@@ -1,9 +1,8 @@
-//! Which files have dirty pages, since when, and which of them the flusher turns to next.
+//! The files with dirty pages, since when they are dirty, and which of them the flusher serves next.
 //!
-//! **Rule** files take turns in the order in which they became dirty, a chunk each. A file that has been dirty for
-//! longer than the expiry is written whole: as many pages as were dirty when that was noticed. It then counts as dirty
-//! anew, if it still is.
-//! **Origin** MEMORY: Linux keeps the age per file, not per page.
+//! **Rule** files are served round-robin in the order in which they became dirty, a chunk each. A file that has been
+//! dirty for longer than the expiry is written as a whole: as many pages as were dirty when that was noticed. If it is
+//! still dirty then, its time starts again. **Origin** MEMORY: Linux keeps the age per file, not per page.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,11 +1,11 @@
-//! The flusher: which thread writes dirty memory to the disk when no process waits for it, in which order, how much at
-//! a time.
+//! The flusher: the thread that writes dirty memory to the disk when no process waits for it; the order and amount of
+//! its writes.
 //!
 //! **Rule** ascending from where it stopped, from the beginning again at the end; at most `requests` under way, and
-//! once it had that many, no more until `batch` of them are done. It takes up to 4 MiB of one file before it looks at
-//! the next, or asks whether enough is written.
-//! **Origin** the bound is that of the block queue's slots, on which kernels' flushers slept: 2.5 had 128 and woke
-//! their sleepers after 32 (MEMORY). The 4 MiB are MEMORY of 2.6 (`MAX_WRITEBACK_PAGES`).
+//! once it has reached that number, no more until `batch` of them are done. It takes up to 4 MiB of one file before it
+//! goes to the next, or checks whether enough is written. **Origin** the bound is that of the block queue's slots, on
+//! which kernels' flushers slept: 2.5 had 128 and woke their sleepers after 32 (MEMORY). The 4 MiB are MEMORY of 2.6
+//! (`MAX_WRITEBACK_PAGES`).
 
 use super::page::{PAGE_BYTES, Pages};
 use super::runs::PageRuns;

@@ -1,4 +1,4 @@
-//! A call on its way: how far it is and what it waits for.
+//! A call in progress: its position and what it waits for.
 
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 

@@ -1,4 +1,4 @@
-//! What the host wants done, in order; and whose wishes have to wait because they sleep for a request slot.
+//! The host's requests to its driver, in order; those of submitters that sleep for a request slot have to wait.
 //!
 //! **Rule** a submitter that found no slot sleeps in the kernel: whatever it would do next, submit another bio or
 //! return from its call, comes after it woke.

@@ -1,10 +1,9 @@
-//! `sync_file_range`: what is dirty of a range goes to the disk, in the caller's own name.
+//! `sync_file_range`: a range's dirty pages go to the disk, in the caller's own name.
 //!
-//! **Rule** It waits for what is under way of the range, begins to write what is dirty and not under way, and waits for
-//! what is under way then: any of the three, in this order. What was dirtied while being written stays for another
-//! call. The disk's cache is not flushed. Writes that are waited for are synchronous ones (MEMORY), others are not;
-//! either may sleep for a request slot.
-//! **Origin** `sync_file_range(2)`.
+//! **Rule** It waits for the range's writes under way, begins to write the pages that are dirty and not under way, and
+//! waits for the writes then under way: any of the three, in this order. Pages dirtied while being written are left for
+//! another call. The disk's cache is not flushed. Writes that are waited for are synchronous ones (MEMORY), others are
+//! not; either may sleep for a request slot. **Origin** `sync_file_range(2)`.
 
 use blksched::Instant;
 

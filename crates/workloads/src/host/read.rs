@@ -1,5 +1,5 @@
 //! `read`: page by page, as the kernel's buffered read goes. A page that is there is used; a marker has the next
-//! window read; a page that is missing is asked for, with what readahead adds to it; a page under way is waited for.
+//! window read; a missing page is read, together with its readahead; a page under way is waited for.
 
 use blksched::{Instant, SubmitterId};
 

@@ -1,4 +1,4 @@
-//! A table whose places are used again, in an order that hangs on nothing but the calls.
+//! A table whose entries are reused, in an order that depends only on the calls.
 
 use core::ops::{Index, IndexMut};
 

@@ -1,10 +1,10 @@
-//! `fsync` and its kin: everything dirty of a file goes to the disk in the caller's own name, the caller waits for it
-//! and for what is under way already, and then for a flush of the disk's cache.
+//! `fsync` and similar calls: all dirty pages of a file go to the disk in the caller's own name, the caller waits for
+//! them and for writes already under way, and then for a flush of the disk's cache.
 //!
-//! **Rule** what is dirtied behind the call is not waited for. Of a page that was dirtied while being written, the
-//! write under way is waited for and then another.
-//! **Origin** `fsync(2)`: the call blocks until the device reports that the transfer has completed, including a flush
-//! of a write cache. Metadata, and so a journal's commit, is not modelled.
+//! **Rule** pages dirtied after the call are not waited for. For a page that was dirtied while being written, the call
+//! waits for the write under way and then for another. **Origin** `fsync(2)`: the call blocks until the device reports
+//! that the transfer has completed, including a flush of a write cache. Metadata, and so a journal's commit, is not
+//! modelled.
 
 use blksched::Instant;
 

@@ -1,5 +1,5 @@
-//! `write`: page by page into memory. A page that is written in part and not there is read first; where the dirty limit
-//! is reached the writer sleeps; whatever else there is, it goes at the speed of memory.
+//! `write`: page by page into memory. A partly written page that is not in memory is read first; at the dirty limit the
+//! writer sleeps; everything else happens at the speed of memory.
 
 use blksched::{Instant, Sector};
 

@@ -1,11 +1,11 @@
-//! `cp -a DIRECTORY NEW` (or of one file), and `write-and-fsync`: what is written goes through the host's page cache.
+//! `cp -a DIRECTORY NEW` (or of one file), and `write-and-fsync`: writes go through the host's page cache.
 //!
-//! **Model** One call at a time, of `block` bytes, as cp makes them. A directory is inodes (one block for `inodes`
-//! files), then, `away` behind them, its files one behind the other; the copy has the same layout at `to`. For each
-//! file: its inode's block is read (if it was not with an earlier one), then its data, a block at a time, each written
-//! before the next is read; then the copy's inode is written. With `from = "zeros"` nothing is read. Reads have
-//! readahead within their file; the copy's blocks are one file to the flusher, which goes through them in order. At the
-//! end, unless `sync = "no"`, everything written is brought to the disk, and the process waits for that.
+//! **Model** One call at a time, of `block` bytes, as cp makes them. A directory consists of inodes (one block for
+//! `inodes` files), followed at the distance `away` by its files, one after the other; the copy has the same layout at
+//! `to`. For each file: its inode's block is read (if it was not with an earlier one), then its data, a block at a
+//! time, each written before the next is read; then the copy's inode is written. With `from = "zeros"` nothing is read.
+//! Reads have readahead within their file; the copy's blocks are one file to the flusher, which goes through them in
+//! order. At the end, unless `sync = "no"`, everything written is brought to the disk, and the process waits for that.
 //! **Left out** names, bitmaps and journals; what another process has in memory.
 
 use blksched::{GroupId, Instant, Priority, Sector, SubmitterId, Tag};

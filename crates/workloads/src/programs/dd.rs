@@ -1,11 +1,11 @@
 //! `dd if=/dev/zero of=file`: a writer whose pages are written back as fast as request slots allow.
 //!
 //! **Model** Memory is filled faster than any disk writes, so there is always more to write back: bios of `bio` bytes
-//! in order, held back by nothing but request slots. The file system breaks the stream: after each `run` bytes of
-//! data lies a block of its own (ext2's indirect block, one per 4 MiB), so that the next request does not continue
-//! the one before. With `runs = "drawn"` each run's length is drawn evenly between nothing and twice `run`, as the
-//! free stretches of a file system in use come.
-//! **Left out** the dirty limit, its threads, and the writing of the indirect blocks themselves.
+//! in order, limited only by request slots. The file system breaks the stream: after each `run` bytes of data there is
+//! a block of its own (ext2's indirect block, one per 4 MiB), so that the next request does not continue the one
+//! before. With `runs = "drawn"` each run's length is drawn evenly between nothing and twice `run`, like the free
+//! extents of a file system in use. **Left out** the dirty limit, its threads, and the writing of the indirect blocks
+//! themselves.
 
 use blksched::Instant;
 use rand::RngExt;

@@ -3,11 +3,11 @@
 //!
 //! **Model** First a few seeky reads of one block each, far apart: directories and inodes, what the mail of 2009-09-03
 //! calls "initial 7-10 reads". Then the file, one read at a time: windows that double from `first` to `ahead`, and
-//! before each `run` bytes of data a block that says where these lie (ext3's indirect block, one per 4 MiB; the inode
-//! itself knows the first 48 KiB). Before it reads on a process copies out what it has read. With `under_way` = 2 the
-//! next window is on its way before this one has come: a kernel's reader goes on with the first page that is there, and
-//! reads ahead when it enters a window, while the rest of that one is still queued.
-//! **Left out** that step by pages: windows come whole.
+//! before each `run` bytes of data a block with their positions (ext3's indirect block, one per 4 MiB; the inode itself
+//! knows the first 48 KiB). Before it continues, a process copies the data that it has read. With `under_way` = 2 the
+//! next window is requested before the current one has arrived: a kernel's reader continues with the first available
+//! page, and reads ahead when it enters a window, while the rest of that window is still queued. **Left out** that step
+//! by pages: windows come whole.
 
 use std::collections::VecDeque;
 

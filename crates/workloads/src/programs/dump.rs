@@ -1,6 +1,7 @@
-//! `dump`: several processes read one stretch of the disk, chunk by chunk in turn, as dump(8) and its like do.
+//! `dump`: several processes take turns reading the chunks of one region of the disk, as dump(8) and similar programs
+//! do.
 //!
-//! **Model** Reader *i* of *n* reads chunks *i*, *i* + *n*, …, and what was read leaves in order:
+//! **Model** Reader *i* of *n* reads chunks *i*, *i* + *n*, …, and the data is written out in order:
 //! * `windowed`: chunk *k* may be read once chunk *k* − *n* has been written out, as dump's slaves take turns in
 //!   writing. Several reads are under way at once.
 //! * `token`: one reader at a time.

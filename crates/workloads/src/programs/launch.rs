@@ -1,4 +1,4 @@
-//! What a program is given when it starts, and what it makes of it.
+//! The input of a program at its start, and the processes it creates.
 
 use blksched::{Instant, Priority, SubmitterId};
 use rand::SeedableRng;

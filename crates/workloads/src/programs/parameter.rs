@@ -1,4 +1,4 @@
-//! What can be said about a program: one description per parameter, from which it is parsed, listed and explained.
+//! The parameters of a program: one description each, from which it is parsed, listed and explained.
 
 use blksched::Span;
 use blksched_text::{did_you_mean, units};

@@ -1,12 +1,12 @@
 //! `reader-with-writeback`: readers that dirty memory as they go, and the flusher that cleans it. A reader that finds
-//! too much dirty memory sleeps until enough is clean, and so slow write-back makes readers slow.
+//! too much dirty memory sleeps until enough is clean, so slow write-back makes readers slow.
 //!
 //! **Model** Each reader reads at random, thinks, and after every `reads_per_dirty` reads dirties `dirty` bytes of the
 //! shared [`DirtyPool`]. The flusher writes what is dirty beyond `background`, `depth` writes at a time, upwards with
-//! gaps or anywhere. It is a process of its own, the last; write-back is its.
-//! With `endless` there is always something to write, and no reader sleeps for it.
-//! **Origin** memory coupling readers to write-back: the mail of 2009-11-26, on a machine with 512 MB.
-//! **Left out** the memory itself: which pages are dirty, reclaim's scan, swapping.
+//! gaps or anywhere. It is a separate process, the last; write-back belongs to it. With `endless` there is always
+//! something to write, and no reader sleeps for it. **Origin** memory coupling readers to write-back: the mail of
+//! 2009-11-26, on a machine with 512 MB. **Left out** the memory itself: which pages are dirty, reclaim's scan,
+//! swapping.
 
 use std::collections::{BTreeMap, VecDeque};
 

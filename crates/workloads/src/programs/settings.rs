@@ -1,4 +1,4 @@
-//! A program's parameters with everything decided: what was said, and the defaults of the rest.
+//! A program's parameters with all values: those given, and the defaults of the rest.
 
 use core::fmt;
 use core::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! A process that does one thing after the other, as most programs do: read, look, read on.
+//! A process that does one thing after the other, as most programs do: read, process, read on.
 //!
 //! A program writes down its [`Steps`]; [`Stepper`] makes a [`Source`] of them: it submits, waits, thinks, sleeps for a
 //! request slot and exits.

@@ -1,7 +1,7 @@
 //! Several processes that read whole trees of small files for as long as the run lasts: `cat` of five kernel trees.
 //!
-//! **Model** Each tree has a region of its own. Its directories lie scattered there (ext2 of 2002 spread directories
-//! over its block groups), and are read in no order that the disk would like.
+//! **Model** Each tree has a region of its own. Its directories are scattered there (ext2 of 2002 spread directories
+//! over its block groups), and are read in an order unrelated to their position.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -1,4 +1,4 @@
-//! What is counted, by table and case, and how `xtask/gate.toml` holds it.
+//! The counts, by table and case, and their form in `xtask/gate.toml`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What one of something takes of the heap.
+//! The heap use of one object of each kind.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is proposed, and what forbids it: on samples that are made up.
+//! Proposals, and the reasons that forbid them, on invented samples.
 
 use blksched::Dir;
 use blksched_measure::Work;

@@ -1,4 +1,4 @@
-//! As a script that writes into sysfs, and remembers what was there.
+//! As a script that writes into sysfs, and remembers the previous values.
 
 use super::target::EmitTarget;
 use super::writes;

@@ -1,4 +1,4 @@
-//! As a profile for tuned, which by itself restores what was there when it is left (tuned 2.20: tried).
+//! As a profile for tuned, which restores the previous values itself when the profile is left (tuned 2.20: tried).
 
 use super::target::{DiskKnown, EmitTarget};
 use super::writes;

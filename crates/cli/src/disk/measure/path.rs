@@ -1,7 +1,7 @@
-//! A real path, by the wall clock: a block device or a file, past the page cache.
+//! A real path, by the wall clock: a block device or a file, bypassing the page cache.
 //!
-//! A command alone is done by the thread that waits for it, so that nothing is added to it; with others under way each
-//! has a thread of its own. The moment of an end is taken where the system call returns.
+//! A single command is executed by the thread that waits for it, so that no time is added; with several under way, each
+//! has its own thread. The end of a command is the time at which the system call returns.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};

@@ -1,8 +1,8 @@
-//! What speaks S3. Endpoint, region and credentials are the environment's (`AWS_…`), as the crate `object_store` has
-//! them.
+//! Stores that speak S3. Endpoint, region and credentials come from the environment (`AWS_…`), as in the crate
+//! `object_store`.
 //!
-//! **Rule** An object is asked for in pieces of a few MiB, the next ones while one is read: memory stays bounded
-//! however large it is, and a connection that breaks costs one piece. All pieces are of one version of it.
+//! **Rule** An object is requested in pieces of a few MiB, the next ones while one is read: memory stays bounded
+//! however large it is, and a broken connection costs one piece. All pieces are of one version of it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Cursor, Read};

@@ -1,4 +1,4 @@
-//! What the page cache did in one run.
+//! The page cache's activity in one run.
 
 use blksched::Op;
 use blksched_measure::{Column, Quantity, Table};

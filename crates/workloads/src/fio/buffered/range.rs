@@ -1,4 +1,4 @@
-//! `sync_file_range` of a buffered job: when it is called, of what, and what waits for its return.
+//! `sync_file_range` of a buffered job: when it is called, its range, and what waits for its return.
 
 use std::collections::BTreeMap;
 

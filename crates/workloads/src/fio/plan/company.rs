@@ -1,4 +1,4 @@
-//! Which processes know each other: those that one ends when it exits, those it goes in step with, those of its group.
+//! Relations between processes: those that one ends when it exits, those it keeps in step with, those of its group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

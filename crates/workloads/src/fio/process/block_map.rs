@@ -1,10 +1,10 @@
-//! Which blocks a random job has visited, where its I/Os have several sizes.
+//! The blocks that a random job has visited, if its I/Os have several sizes.
 //!
 //! **Rule** (tried: offsets that fio 3.33 logged) Each direction numbers its blocks in units of its least size, and all
-//! directions share one map of these *numbers*, as long as the region holds of the smallest. An I/O draws a number,
-//! goes on to the next free one, behind the map's end from its beginning, and is cut short at the first that is taken.
-//! If what it found lies behind its own direction's last block, the pass over the file is over, however much is left:
-//! so a job of 4 KiB reads and 8 KiB writes ends early, and overlaps itself.
+//! directions share one map of these *numbers*, whose length is the number of smallest blocks in the region. An I/O
+//! draws a number, advances to the next free one, wrapping at the map's end, and is cut short at the first that is
+//! taken. If the number found is beyond its own direction's last block, the pass over the file is over, however much is
+//! left: so a job of 4 KiB reads and 8 KiB writes ends early, and overlaps itself.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a process's next I/O is: its direction, and where it goes.
+//! A process's next I/O: its direction and its offset.
 
 use blksched::{Instant, Sector};
 use rand::RngExt;

@@ -1,10 +1,10 @@
 //! Which of a process's files is next, and where in it.
 //!
 //! **Rule** A file is *done* when one pass over its region has been submitted; done files are closed, and at most
-//! `openfiles` are open. In turn (`roundrobin`): after `:N` I/Os the next file by number that is open, or may be opened
-//! (tried). `sequential`: each file until it is done. `random`: any file that is open or may be opened. When all are
-//! done they start over, as a single file does. Of `zipf`, `pareto` and `normal` files are drawn without end, so a done
-//! one starts over at once (tried); the number behind them is the distribution's.
+//! `openfiles` are open. `roundrobin`: after `:N` I/Os the next file by number that is open, or may be opened (tried).
+//! `sequential`: each file until it is done. `random`: any file that is open or may be opened. When all are done they
+//! start over, as a single file does. With `zipf`, `pareto` and `normal`, files are drawn without end, so a done one
+//! starts over at once (tried); the number after them is the distribution's parameter.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `rate_min` and `rate_iops_min`: a job that is slower gives up.
 //!
 //! **Rule** The first two seconds do not count (tried). From then on, at the first completion after each `rate_cycle`,
-//! what was completed in it is held against the least.
+//! the amount completed in it is compared with the minimum.
 
 use blksched::{Instant, Span};
 

@@ -1,8 +1,8 @@
-//! `flow`: jobs that go in step, by their weights.
+//! `flow`: jobs that keep in step, by their weights.
 //!
 //! **Rule** Of the running processes of a flow, one may submit if it is not ahead: its I/Os over its weight do not
-//! exceed all I/Os over all weights. One that is ahead sleeps for `flow_sleep` and looks again; without it, it goes on
-//! as soon as the others have caught up. A process that exits takes its I/Os and its weight with it.
+//! exceed all I/Os over all weights. One that is ahead sleeps for `flow_sleep` and checks again; without `flow_sleep`,
+//! it continues as soon as the others have caught up. A process that exits takes its I/Os and its weight with it.
 
 use std::sync::Arc;
 

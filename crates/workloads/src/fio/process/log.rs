@@ -1,8 +1,8 @@
-//! A recorded trace in place of a pattern: what the next I/O is, and when.
+//! A recorded trace in place of a pattern: the next I/O and its time.
 //!
-//! **Rule** The I/Os of a trace go in their order, as many at a time as `iodepth` allows, each after the recorded pause
-//! since the one before was submitted, and so a job that fell behind does not catch up. (fio's manual: "respect the
-//! timestamps within the log and replay them with the appropriate delay"; since when a delay counts is MEMORY.)
+//! **Rule** The I/Os of a trace go in their order, as many at a time as `iodepth` allows, each after the recorded delay
+//! since the submission of the previous one, so a job that fell behind does not catch up. (fio's manual: "respect the
+//! timestamps within the log and replay them with the appropriate delay"; the start of a delay is MEMORY.)
 
 use std::sync::Arc;
 

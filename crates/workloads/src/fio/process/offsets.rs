@@ -1,4 +1,4 @@
-//! Where the next block lies, and how long it is.
+//! The offset and length of the next block.
 
 use std::sync::Arc;
 

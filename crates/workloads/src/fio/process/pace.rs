@@ -1,8 +1,8 @@
-//! `rate` and `rate_iops`: not faster than a schedule that begins with the job.
+//! `rate` and `rate_iops`: a schedule that begins with the job limits the rate.
 //!
-//! **Rule** an I/O may go when `done / rate` has passed since the beginning, `done` being what this direction has
-//! submitted before it. So a job that fell behind catches up, as fio's manual says. Of a Poisson process the gaps
-//! between I/Os are drawn from the exponential distribution with the same mean.
+//! **Rule** an I/O may be submitted when `done / rate` has passed since the beginning, where `done` is the amount this
+//! direction has submitted before it. So a job that fell behind catches up, as fio's manual says. For a Poisson process
+//! the gaps between I/Os are drawn from the exponential distribution with the same mean.
 
 use blksched::{Instant, Span};
 use rand::{RngExt, SeedableRng};

@@ -1,7 +1,7 @@
 //! Every block once, in random order, without a map.
 //!
 //! **Rule** a keyed permutation of the numbers below 2^b, the least power of two that holds all blocks: the number is
-//! cut into two halves of bits, and four times one half is exclusive-or'ed with a mix of the other and a round key (a
+//! split into two halves of bits, and in four rounds one half is XORed with a mix of the other and a round key (a
 //! Feistel network). A result that is no block is permuted again until it is one ("cycle walking"; fewer than two
 //! rounds on average). So it needs no memory, and block *i* of the order is found in constant time.
 

@@ -1,9 +1,9 @@
-//! The short way of a job that does nothing but read and write: no rate, no thinking, no trims, no flushes in between,
-//! no log, nothing to read back, no bound on latency, one I/O a call.
+//! The short path of a job that only reads and writes: no rate, no think time, no trims, no flushes in between, no log,
+//! nothing to read back, no bound on latency, one I/O per call.
 //!
-//! **Rule** It does what the long way (`process.rs`) does when all those questions are answered by no; whether a job is
-//! such a one is known when it is made. It takes this way while it runs: its beginning, its end, an I/O that failed and
-//! what follows are the long way's. A test holds one to the other.
+//! **Rule** It does what the long path (`process.rs`) does when all those questions are answered by no; whether a job
+//! qualifies is known when it is created. The job takes this path while it runs; its beginning, its end, and a failed
+//! I/O and everything after it take the long path. A test compares the two.
 
 use blksched::{Bio, Durability, Hints, Instant, Op};
 

@@ -2,8 +2,9 @@
 //!
 //! **Rule** Each `latency_window` is run at one depth, from 1 on. It is good if `latency_percentile` of its completions
 //! took at most the target. The depth doubles while windows are good, up to `iodepth`; from the first bad one on it is
-//! the middle between the best good and the least bad. When they are neighbours the job ends, or with `latency_run`
-//! goes on: at the best good depth, one less after each bad window. (fio's manual says what is sought, not how.)
+//! halfway between the greatest good and the smallest bad depth. When these are adjacent the job ends, or with
+//! `latency_run` continues: at the greatest good depth, and one less after each bad window. (fio's manual says what is
+//! sought, but not how.)
 
 use blksched::{Instant, Span};
 

@@ -1,12 +1,12 @@
-//! fio's `verify`: what a pass has written is read back before the next pass begins.
+//! fio's `verify`: the data written by a pass is read back before the next pass begins.
 //!
-//! **Rule** (tried with fio 3.33, whose `--debug=io` prints each I/O) A pass is what the files have, or `io_size` if
-//! that is less. Its writes are all taken, and the flush at its end is over, before the first is read back. They are
-//! read back as deep as the job writes: with a random map in the order in which they were written, without one, as of a
-//! sequence or a distribution, in that of their places, each once and without what was overwritten since. These reads
-//! know no rate, no think time and no flushes, but `number_ios` and `io_size` count them: there are as many passes as
-//! `loops` says, and more while all that was transferred is less than `io_size`; once there were `number_ios`, what
-//! was written since is read back, and no more is written. Time that is over ends them.
+//! **Rule** (tried with fio 3.33, whose `--debug=io` prints each I/O) A pass covers the files' size, or `io_size` if
+//! that is less. All its writes are reaped, and the flush at its end is over, before the first is read back. They are
+//! read back at the job's depth: with a random map in the order in which they were written; without one (sequential
+//! jobs or a distribution) in the order of their offsets, each once and without overwritten parts. These reads ignore
+//! rates, think time and flushes, but `number_ios` and `io_size` count them: there are as many passes as `loops` says,
+//! and more while the total transferred is less than `io_size`. Once `number_ios` is reached, the data written since is
+//! read back, and nothing more is written. The end of the run time ends them.
 
 use std::collections::{BTreeMap, VecDeque};
 

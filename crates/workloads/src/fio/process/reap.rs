@@ -1,11 +1,11 @@
-//! When a job looks for completions, and when it may submit again.
+//! When a job reaps completions, and when it may submit again.
 //!
-//! **Rule** A job fills its queue without looking. With `iodepth` I/Os out it waits until `iodepth_batch_complete_min`
-//! of them are complete and takes up to `iodepth_batch_complete_max`, and goes on so until at most `iodepth_low` are
-//! out; then it submits again. With a minimum of 0 it looks after every submission, and takes one if there is one. An
-//! I/O that is complete and not yet taken counts as out: its latency ends when it is taken. Before it sleeps, for a
-//! rate or to think, and at its end, it takes all that is out, one by one.
-//! **Origin** docs/behaviour/fio-reaping.md#1
+//! **Rule** A job fills its queue without checking for completions. With `iodepth` I/Os outstanding it waits until
+//! `iodepth_batch_complete_min` of them are complete and reaps up to `iodepth_batch_complete_max`, and repeats this
+//! until at most `iodepth_low` are outstanding; then it submits again. With a minimum of 0 it checks after every
+//! submission, and reaps one if there is one. An I/O that is complete but not yet reaped counts as outstanding: its
+//! latency ends when it is reaped. Before it sleeps, for a rate or think time, and at its end, it reaps all outstanding
+//! I/Os, one by one. **Origin** docs/behaviour/fio-reaping.md#1
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a process is to do, once everything is resolved.
+//! A process's instructions, with everything resolved.
 
 use core::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which seed a random generator starts from.
+//! The seeds of the random generators.
 
 use blksched::SubmitterId;
 

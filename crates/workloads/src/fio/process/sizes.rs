@@ -1,6 +1,6 @@
-//! How long each I/O is.
+//! The length of each I/O.
 //!
-//! **Rule** (tried: lengths that fio 3.33 logged) Of a range a number below its end is drawn, each alike, rounded down
+//! **Rule** (tried: lengths that fio 3.33 logged) For a range, a number below its end is drawn uniformly, rounded down
 //! to a multiple of the range's beginning, and the beginning is added to it, up to the end: `4k-9k` is 4k and 8k in
 //! four of nine each and 9k in one. The sizes of a mix are rounded down to multiples of its least. With `bs_unaligned`
 //! nothing is rounded: `4k-9k` is 9k in four of nine, and anything between otherwise, here in whole sectors.

@@ -2,9 +2,9 @@
 //!
 //! **Rule** of *n* blocks: `zipf:theta` draws rank k in proportion to k^-theta; `pareto:h` draws n·u^(log h / log(1-h))
 //! for uniform u (the self-similar distribution of Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994). Ranks are scattered over the region by a random order, unless a centre is given: then
-//! they lie behind it, and on from the region's start. `normal` draws again what lies outside. Zones draw the zone
-//! by its share, then any of its blocks.
+//! databases", SIGMOD 1994). Ranks are scattered over the region by a random order, unless a centre is given: then they
+//! follow it, and continue at the region's start. `normal` redraws values outside the region. Zones draw the zone by
+//! its share, then any of its blocks.
 
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, Zipf};

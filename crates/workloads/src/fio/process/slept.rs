@@ -1,5 +1,5 @@
-//! How long submissions took: an I/O is accepted when the system call that submitted it returns, so all of a batch at
-//! once, and those beside one that slept for a request slot too (docs/behaviour/fio-reaping.md#3).
+//! The duration of submissions: an I/O is accepted when the system call that submitted it returns, so a whole batch at
+//! once, including those beside one that slept for a request slot (docs/behaviour/fio-reaping.md#3).
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,10 +1,10 @@
-//! `thinktime`: pauses between I/Os.
+//! `thinktime`: think time between I/Os.
 //!
-//! **Rule** A pause is due when a multiple of `thinktime_blocks` I/Os has been *taken* by the job, whose queue is
-//! filled first and which takes all that is out before it thinks; from then on it submits one, waits for it, and so
-//! on (docs/behaviour/fio-reaping.md#4). Or when this many have been submitted, and then at once
-//! (`thinktime_blocks_type=issue`). Or when `thinktime_iotime` has passed, whichever comes first; if only the latter
-//! is said, only the latter counts (tried).
+//! **Rule** Think time is due when the job has *reaped* a multiple of `thinktime_blocks` I/Os; its queue is filled
+//! first, and it reaps all outstanding I/Os before it thinks; from then on it submits one, waits for it, and so on
+//! (docs/behaviour/fio-reaping.md#4). With `thinktime_blocks_type=issue` it is due at once when that many have been
+//! submitted. It is also due when `thinktime_iotime` has passed, if that comes first; if only the latter is set, only
+//! the latter counts (tried).
 
 use blksched::{Instant, Span};
 

@@ -1,4 +1,4 @@
-//! What makes a process give up, and which others it takes along.
+//! The reasons for a process to give up, and the other processes it ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a job says of its end, of the others' end, of errors, and of the group it runs in.
+//! A job's settings about its end, other jobs' ends, errors, and its group.
 
 use blksched::Span;
 

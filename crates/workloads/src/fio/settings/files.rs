@@ -1,4 +1,4 @@
-//! What a job says of its files.
+//! A job's settings about its files.
 
 use super::replay::ReplaySettings;
 use crate::fio::distribution::Distribution;

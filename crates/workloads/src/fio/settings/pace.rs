@@ -1,4 +1,4 @@
-//! What a job says of its pace: think time, rates, what it gives up at, and which job it goes in step with.
+//! A job's settings about its pace: think time, rates, the limits at which it gives up, and flows.
 
 use blksched::Span;
 

@@ -1,4 +1,4 @@
-//! What a job says of a trace that it replays.
+//! A job's settings about a trace that it replays.
 
 use blksched::Op;
 

@@ -1,4 +1,4 @@
-//! What a job says of its results: which latencies and percentiles, which logs.
+//! A job's settings about its results: latencies, percentiles, logs.
 
 use blksched::Span;
 

@@ -1,4 +1,4 @@
-//! What a job says of zones.
+//! A job's settings about zones.
 
 use crate::fio::values::LengthOrShare;
 
