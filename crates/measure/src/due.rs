@@ -3,8 +3,9 @@
 //! **Rule** Groups share by weight; those in no group count together as one of weight 100. Within a group real time
 //! goes before best effort before idle, each class getting what those before it leave; within a class by weight, 8
 //! minus the level. No job gets more than its demand; the rest goes to the others. A job that never set a priority
-//! counts as best effort, level 4. **Origin** `ioprio_set(2)` for the classes; for the weights kernel documentation of
-//! BFQ, which makes (8 − level) × 10 of a level.
+//! counts as best effort, level 4.
+//! **Origin** `ioprio_set(2)` for the classes; for the weights kernel documentation of BFQ, which makes (8 − level) ×
+//! 10 of a level.
 
 use std::collections::BTreeSet;
 

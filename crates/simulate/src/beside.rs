@@ -2,8 +2,8 @@
 //!
 //! **Rule** The world with the earliest event proceeds; among equals the trial's own, then the others in order.
 //! Processes with I/Os on several disks are [shared](blksched_workloads::replay::Joint): the other worlds see their
-//! changes at the same moment. **Left out** Anything else that disks share: each world has the host's processors and
-//! memory to itself.
+//! changes at the same moment.
+//! **Left out** Anything else that disks share: each world has the host's processors and memory to itself.
 
 use std::sync::Arc;
 

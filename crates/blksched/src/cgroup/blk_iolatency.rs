@@ -2,9 +2,10 @@
 //!
 //! **Rule** Each group may have a limited number of bios in flight. Siblings share a *cookie*: a group that misses its
 //! target lowers it, and a group that then submits with a different cookie than it last saw halves its depth (or raises
-//! it by a sixteenth, if the cookie has risen). At a depth of one, tasks are also delayed. **Origin**
-//! docs/behaviour/cgroup-io.md#l: read, not recorded. **In the kernel** `blkcg_iolatency_throttle`,
-//! `iolatency_check_latencies`, `scale_change`, `blkcg_iolatency_done_bio`.
+//! it by a sixteenth, if the cookie has risen). At a depth of one, tasks are also delayed.
+//! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
+//! **In the kernel** `blkcg_iolatency_throttle`, `iolatency_check_latencies`, `scale_change`,
+//! `blkcg_iolatency_done_bio`.
 
 #![doc(alias = "blkcg_iolatency_throttle")]
 #![doc(alias = "iolatency_check_latencies")]

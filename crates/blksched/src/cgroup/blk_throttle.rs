@@ -3,10 +3,10 @@
 //! **Rule** A bio passes its group and every group above it, one after the other; if one has no room for it, it is
 //! queued there, and its submitter continues. Time is divided into slices of 100 ms; a slice's allowance may be sent at
 //! once, so a fresh group bursts for one slice, and a bio larger than a slice's allowance waits until it is covered.
-//! Within a group, the bios of its children and its own are served round-robin. **Origin**
-//! docs/behaviour/cgroup-io.md#x: read, not recorded. 6.18 has two queues per direction, one for bytes and one for
-//! I/Os; here there is one; a bio at its head has its bytes charged while it waits for its I/O. **In the kernel**
-//! `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`, `tg_dispatch_time`.
+//! Within a group, the bios of its children and its own are served round-robin.
+//! **Origin** docs/behaviour/cgroup-io.md#x: read, not recorded. 6.18 has two queues per direction, one for bytes and
+//! one for I/Os; here there is one; a bio at its head has its bytes charged while it waits for its I/O.
+//! **In the kernel** `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`, `tg_dispatch_time`.
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "tg_may_dispatch")]

@@ -1,8 +1,8 @@
 //! The `io` files of a cgroup, as they are written.
 //!
 //! **Rule** `KEY=VALUE` pairs after an optional `MAJ:MIN`, which is ignored: there is one disk. `io.max` and the files
-//! of io.cost change only the named values. Names and forms are those of the kernel's cgroup-v2 document. **In the
-//! kernel** `tg_set_limit`, `ioc_cost_model_write`, `ioc_qos_write`, `iolatency_set_limit`.
+//! of io.cost change only the named values. Names and forms are those of the kernel's cgroup-v2 document.
+//! **In the kernel** `tg_set_limit`, `ioc_cost_model_write`, `ioc_qos_write`, `iolatency_set_limit`.
 
 #![doc(alias = "tg_set_limit")]
 #![doc(alias = "ioc_cost_model_write")]

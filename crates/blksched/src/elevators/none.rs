@@ -4,9 +4,8 @@
 //! (back or front), if operation and priority are the same; nothing coalesces, nothing is sorted. A process that
 //! submits a burst collects it first (the plug), and most merging happens there.
 //! **Origin** kernel documentation of blk-mq ("multi-queue block IO queueing mechanism"). One software queue, as in a
-//! machine with one processor.
-//! MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at once, which decides the same.
-//! Not decision-checked: there is no recording without a scheduler.
+//! machine with one processor. MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at
+//! once, which decides the same. Not decision-checked: there is no recording without a scheduler.
 
 use alloc::boxed::Box;
 

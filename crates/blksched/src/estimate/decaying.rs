@@ -1,7 +1,8 @@
 //! A decaying mean: each sample has a weight of 1/8, as in all estimates of CFQ and the anticipatory scheduler.
 //!
 //! **Rule** `samples = (7·samples + 256)/8`, `total = (7·total + 256·x)/8`; integers in units of 1/256, rounded down.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5. **Costs when wrong** every idle decision.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
+//! **Costs when wrong** every idle decision.
 //! **In the kernel** `cfq_ttime`.
 
 #![doc(alias = "cfq_ttime")]

@@ -2,8 +2,9 @@
 //!
 //! **Rule** The mean of `min(|start − last end|, 4·mean + slack)` \[sectors\]; slack is 1 GiB while there are few
 //! samples, later 64 MiB, so that one far seek does not make a reader seeky for long. The first request does not count
-//! as a seek. Seeky means a mean above 8192 sectors (4 MiB). **Origin** docs/behaviour/elevators-2.5-2.6.md#c5. **In
-//! the kernel** `cfq_update_io_seektime`, `as_update_seekdist`, `seek_mean`.
+//! as a seek. Seeky means a mean above 8192 sectors (4 MiB).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
+//! **In the kernel** `cfq_update_io_seektime`, `as_update_seekdist`, `seek_mean`.
 
 #![doc(alias = "cfq_update_io_seektime")]
 #![doc(alias = "as_update_seekdist")]

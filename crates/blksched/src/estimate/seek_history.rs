@@ -2,8 +2,9 @@
 //!
 //! **Rule** The bit is set by a start more than 800 sectors from the end before it; on a non-rotational disk by a
 //! request of fewer than 64 sectors, wherever it is. Seeky means more than four set bits of 32. The first request does
-//! not count as a seek. **Origin** CFQ of 4.20, which no longer has a mean distance;
-//! docs/behaviour/elevators-4.20.md#x.1. **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`.
+//! not count as a seek.
+//! **Origin** CFQ of 4.20, which no longer has a mean distance; docs/behaviour/elevators-4.20.md#x.1.
+//! **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`.
 
 #![doc(alias = "CFQQ_SEEKY")]
 #![doc(alias = "BFQQ_SEEKY")]

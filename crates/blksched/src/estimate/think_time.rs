@@ -1,8 +1,9 @@
 //! How long a process thinks between a completion and its next request.
 //!
 //! **Rule** The mean of `min(now − last completion, 2·idle)`, in the era's unit of time: a single long think time
-//! counts at most as twice the idle time. **Origin** docs/behaviour/elevators-2.5-2.6.md#c5. **In the kernel** `ttime`,
-//! `cfq_update_io_thinktime`, `as_update_thinktime`.
+//! counts at most as twice the idle time.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
+//! **In the kernel** `ttime`, `cfq_update_io_thinktime`, `as_update_thinktime`.
 
 #![doc(alias = "ttime")]
 #![doc(alias = "cfq_update_io_thinktime")]

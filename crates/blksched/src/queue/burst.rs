@@ -1,8 +1,8 @@
 //! Bursts: bios that one submitter sends together, with an end that cannot be forgotten.
 //!
 //! **Rule** When a burst ends, its submitter waits: plugs are flushed, as by [`BlockQueue::waits`]. A submitter that
-//! falls asleep for a request slot sends no more until it is awake. **In the kernel** `blk_start_plug`,
-//! `blk_finish_plug`.
+//! falls asleep for a request slot sends no more until it is awake.
+//! **In the kernel** `blk_start_plug`, `blk_finish_plug`.
 
 #![doc(alias = "blk_start_plug")]
 #![doc(alias = "blk_finish_plug")]

@@ -5,8 +5,9 @@
 //! takes no slot, and its submitter continues. Bios that pass later are submitted by a worker, reads and writes in the
 //! order in which they were queued. Then the group's `io.prio.class` sets its priority, ahead of merging. io.cost and
 //! io.latency are policies between merging and slots (`rq_qos`): the former is there once `io.cost.qos` enables it, the
-//! latter once a target is written. **Origin** docs/behaviour/cgroup-io.md#o. **In the kernel** `blk_throtl_bio`,
-//! `blkcg_set_ioprio`, `submit_bio_noacct`.
+//! latter once a target is written.
+//! **Origin** docs/behaviour/cgroup-io.md#o.
+//! **In the kernel** `blk_throtl_bio`, `blkcg_set_ioprio`, `submit_bio_noacct`.
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "blkcg_set_ioprio")]

@@ -3,8 +3,8 @@
 //! **Rule** The list goes first; while it cannot be sent, the elevator is not asked. When the device is full, one more
 //! request leaves the elevator and waits here, unmergeable ([`DispatchAhead::OneMore`]), unless the device's host
 //! counts its requests (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive waits
-//! until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]). **In the kernel** `hctx`,
-//! `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`.
+//! until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
+//! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`.
 
 #![doc(alias = "hctx")]
 #![doc(alias = "blk_mq_hw_ctx")]

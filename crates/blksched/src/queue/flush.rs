@@ -3,9 +3,10 @@
 //! **Rule** A flush makes everything stable that *completed* before it was sent; it waits for nothing else. A write
 //! with `preflush` is sent after a flush; one with `fua` is written through, or followed by a flush if the device
 //! cannot do that. One flush is in flight at a time; flush requests that arrive meanwhile share the next. A device
-//! without a volatile cache needs none of this. **Origin** 2.6.37 to blk-mq, whose flushes are in `sequence.rs`; before
-//! that, barriers drained the queue (not implemented: no mail or recording needs them). **In the kernel**
-//! `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`.
+//! without a volatile cache needs none of this.
+//! **Origin** 2.6.37 to blk-mq, whose flushes are in `sequence.rs`; before that, barriers drained the queue (not
+//! implemented: no mail or recording needs them).
+//! **In the kernel** `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`.
 
 #![doc(alias = "blk_insert_flush")]
 #![doc(alias = "blk_kick_flush")]

@@ -1,7 +1,8 @@
 //! Requests in the device: a request is issued as a token, and completion consumes the token.
 //!
 //! **Rule** Each use of a slot for a request to the device has its own generation. A token, or its number, is valid for
-//! the generation in which it was made. **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
+//! the generation in which it was made.
+//! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
 
 #![doc(alias = "blk_mq_start_request")]
 #![doc(alias = "blk_mq_requeue_request")]

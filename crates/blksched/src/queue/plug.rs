@@ -5,9 +5,11 @@
 //! run. Since 2.6.39 each *submitter* collects its requests and hands them over together when it waits. In 2.4 it is
 //! unplugged only when a task waits. A submitter that never says that it waits is assumed to wait after
 //! [`LONGEST_BURST`]: a task that collects is running, and no task runs longer without the process scheduler, which
-//! flushes its plug. **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since
-//! 2.6.39: the submitter. Thresholds: MEMORY of those kernels. **In the kernel** `blk_plug`, `blk_start_plug`,
-//! `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`, `generic_unplug_device`, `unplug_thresh`.
+//! flushes its plug.
+//! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since
+//! 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
+//! **In the kernel** `blk_plug`, `blk_start_plug`, `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`,
+//! `generic_unplug_device`, `unplug_thresh`.
 
 #![doc(alias = "blk_plug")]
 #![doc(alias = "blk_start_plug")]

@@ -1,9 +1,10 @@
 //! Request slots before blk-mq: counted pools.
 //!
 //! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; the era determines how many slots
-//! must become free before it wakes. **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32)
-//! are free. 2.6: wakes at the first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs
-//! the first. **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`.
+//! must become free before it wakes.
+//! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
+//! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
+//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`.
 
 #![doc(alias = "get_request")]
 #![doc(alias = "request_list")]

@@ -1,8 +1,8 @@
 //! Requests that the device hands back without having tried them.
 //!
 //! **Rule** Such a request goes again, before anything else: from the place where the elevator keeps requeued requests
-//! or, if the request bypassed the elevator, at the head of the dispatch list. **In the kernel** `elv_requeue_request`,
-//! `blk_mq_requeue_request`.
+//! or, if the request bypassed the elevator, at the head of the dispatch list.
+//! **In the kernel** `elv_requeue_request`, `blk_mq_requeue_request`.
 
 #![doc(alias = "elv_requeue_request")]
 #![doc(alias = "blk_mq_requeue_request")]

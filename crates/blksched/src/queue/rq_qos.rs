@@ -4,8 +4,8 @@
 //! **Rule** A bio that did not merge passes every policy, the one enabled last first, and only then takes a slot; each
 //! policy may put its task to sleep. A policy says which task wakes; a woken task continues after the policy that held
 //! it. Policies are told of all events of the request, including its end, before its slot is returned. They exist since
-//! blk-mq here; a kernel has had them since 4.10. **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`,
-//! `rq_qos_ops`.
+//! blk-mq here; a kernel has had them since 4.10.
+//! **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`, `rq_qos_ops`.
 
 #![doc(alias = "rq_qos_throttle")]
 #![doc(alias = "rq_qos_done")]

@@ -5,9 +5,9 @@
 //! wait when it is sent, goes ahead of everything, and is not sent while data of a sequence is under way, unless one
 //! has waited five seconds. It is sent by a worker (kblockd), so that a bio submitted before the worker runs is ahead
 //! of it. In 6.1 the data bypasses the elevator: written through, it goes to the tail of the dispatch list, otherwise
-//! to its head. Since 6.12 it goes through the elevator; after a flush it is inserted at the head. **Origin**
-//! docs/behaviour/blk-mq-6.x.md#f; not recorded. **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`,
-//! `blk_kick_flush`.
+//! to its head. Since 6.12 it goes through the elevator; after a flush it is inserted at the head.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#f; not recorded.
+//! **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`, `blk_kick_flush`.
 
 #![doc(alias = "blk_flush_queue")]
 #![doc(alias = "blk_flush_complete_seq")]

@@ -2,7 +2,8 @@
 //!
 //! **Rule** A bio that did not merge passes the policies, then takes a tag. Its task may sleep at each. A task that
 //! sleeps flushes its plug. A woken task continues where it slept; it does not try to merge again, and it may lose its
-//! tag to another task. The driver decides when it runs ([`Wakes`]). **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
+//! tag to another task. The driver decides when it runs ([`Wakes`]).
+//! **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
 
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "rq_qos_wait")]

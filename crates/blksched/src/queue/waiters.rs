@@ -4,9 +4,9 @@
 //! request wakes the next waiter of its direction that is not awake yet, or (2.4.18) all waiters, but only while enough
 //! are free. A woken waiter that finds a request takes it and searches the whole list again, which charges every
 //! request that it passes once more; if it joins another now, its request is returned. One that finds none continues to
-//! wait in its old place. A task that finds a request takes it, even while others wait. **Origin**
-//! docs/behaviour/elevator-linus.md#q8, #q9, #amendment-q8 and #amendment-q9. Recordings show every wake-up. **In the
-//! kernel** `__get_request_wait`, `blkdev_release_request`.
+//! wait in its old place. A task that finds a request takes it, even while others wait.
+//! **Origin** docs/behaviour/elevator-linus.md#q8, #q9, #amendment-q8 and #amendment-q9. Recordings show every wake-up.
+//! **In the kernel** `__get_request_wait`, `blkdev_release_request`.
 
 #![doc(alias = "__get_request_wait")]
 #![doc(alias = "blkdev_release_request")]

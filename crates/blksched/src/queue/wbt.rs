@@ -3,10 +3,11 @@
 //! **Rule** Writes for which no process waits are counted, and only a limited number may be in flight: few while reads
 //! are near, more for a process that syncs, or after a writer had to wait for dirty memory. Ten times per second the
 //! fastest read of the window is compared with a target; if it is too slow, all limits are halved, otherwise they grow
-//! back. Reads and direct writes are never held. **Origin** docs/behaviour/blk-wbt.md#2, recorded from 6.1.192 and
+//! back. Reads and direct writes are never held.
+//! **Origin** docs/behaviour/blk-wbt.md#2, recorded from 6.1.192 and
 //! 6.12.117 (`wbt-6.1`, `wbt-6.12`). It is on for every disk, except under BFQ. It determines the outcome when a
-//! buffered writer runs beside a reader. **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`,
-//! `wbt_lat_usec`.
+//! buffered writer runs beside a reader.
+//! **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`, `wbt_lat_usec`.
 
 #![doc(alias = "wbt_wait")]
 #![doc(alias = "wbt_done")]

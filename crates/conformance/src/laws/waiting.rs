@@ -1,9 +1,9 @@
 //! Bounded waiting: no request waits longer than the catalogue states.
 //!
 //! **Rule** Between a request's expiry and its issue at most `(ahead + 1) × batches × batch` other requests are issued,
-//! where `ahead` requests were queued before it. A knob that changes while a request waits counts
-//! with its most generous value. What kernels let go out of turn is not counted: requests handed back, requests with
-//! one first sector (aliases), and requests that 2.5 puts beside one that was too large.
+//! where `ahead` requests were queued before it. A knob that changes while a request waits counts with its most
+//! generous value. What kernels let go out of turn is not counted: requests handed back, requests with one first sector
+//! (aliases), and requests that 2.5 puts beside one that was too large.
 
 use std::collections::BTreeMap;
 

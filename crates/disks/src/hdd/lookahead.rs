@@ -11,9 +11,9 @@
 //! a sequential read, drop data once the host has it, keep data that it has written, or read a minimum before they
 //! leave.
 //!
-//! **Origin**: every drive since the nineties; `hold` is the parameter on which the first mail's table depends. **Shown
-//! by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s. **Costs when wrong**: windowed
-//! readers fall from 89 to 8 MB/s if queued hits are not free.
+//! **Origin**: every drive since the nineties; `hold` is the parameter on which the first mail's table depends.
+//! **Shown by**: reading a source tree beside a writer: without the hold 0.8 s instead of 0.3 s.
+//! **Costs when wrong**: windowed readers fall from 89 to 8 MB/s if queued hits are not free.
 
 use blksched::{Instant, Span, SubmitterId};
 

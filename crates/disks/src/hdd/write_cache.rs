@@ -7,7 +7,8 @@
 //! `extent`: data after a full one begins another. Data that is written twice is drained once.
 //!
 //! **Shown by**: without any cache the first mail's 5 s become 16 s; with FIFO draining the rate of random writes is
-//! halved. **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
+//! halved.
+//! **Costs when wrong**: without it every sequential write at depth 1 loses a revolution.
 
 use core::ops::Range;
 

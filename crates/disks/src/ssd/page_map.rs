@@ -1,9 +1,9 @@
 //! **What for**: garbage collection with a map of pages: the contents of blocks, and which of them is reclaimed next.
 //!
-//! **Rule**: a die maps units. Each write goes to the next place of an open block and makes the unit's old place
-//! stale. When few blocks are free, the closed block with the fewest valid units is the victim (greedy): its valid
-//! units are copied to a second open block and it is erased. The copies are spread over the writes that use the freed
-//! space, so that no write pays for a whole block. A discarded unit has no place.
+//! **Rule**: a die maps units. Each write goes to the next place of an open block and makes the unit's old place stale.
+//! When few blocks are free, the closed block with the fewest valid units is the victim (greedy): its valid units are
+//! copied to a second open block and it is erased. The copies are spread over the writes that use the freed space, so
+//! that no write pays for a whole block. A discarded unit has no place.
 //!
 //! `before` gives the disk's contents before the first write. The place of a unit that was not written since is
 //! computed, so the map's size depends on the amount written, not on the disk's size. `random` is the state after long

@@ -2,8 +2,9 @@
 //!
 //! **Rule** Interrupts go before processes; work that has begun is finished first. A piece of work begins with its part
 //! inside the scheduler's lock, for which its processor waits spinning, first come first served; a lock that another
-//! processor had last costs the handover of what it guards. **Origin** A simplification: a real interrupt does not wait
-//! for the end of a piece of work (1 to 5 µs), and a real lock is taken several times for one request.
+//! processor had last costs the handover of what it guards.
+//! **Origin** A simplification: a real interrupt does not wait for the end of a piece of work (1 to 5 µs), and a real
+//! lock is taken several times for one request.
 
 use std::collections::VecDeque;
 

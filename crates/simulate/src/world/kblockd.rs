@@ -2,7 +2,8 @@
 //!
 //! **Rule** If the queue has anything, a completion calls the worker. It runs at once, before any woken task, or, with
 //! the host's probability, after all of them: then their I/O is already in the elevator when it is asked, and ahead of
-//! a flush that is left to the worker. A submitter runs the queue itself. **Origin** docs/behaviour/blk-mq-6.x.md#d and
+//! a flush that is left to the worker. A submitter runs the queue itself.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#d and
 //! #f; how often, traced on 6.18: `races.rs`.
 
 use blksched::{Delivery, Listener, Span};

@@ -6,7 +6,8 @@
 //! completed request runs first and, if it asks at once, has the tag. Perfect lockstep would always let the same one
 //! win, and the other would starve. The worker that runs the queue (kblockd) is in the same race: with a probability of
 //! 0.76 it asks the elevator before any task that the completion woke runs, otherwise after all of them, and then I/O
-//! that they submit at once is there when the elevator is asked. **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on
+//! that they submit at once is there when the elevator is asked.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, traced on
 //! 6.18 (loop device): the owner was told 10 to 12 µs after the completion, the sleeper 20 to 22 µs, both on one
 //! processor; the owner had the tag in 98 of 129 cases. 0.5 to 0.75 gave the measured shares; 0.6 FIT; it is the
 //! host's: on another 107 of 496 (testdata/reality). The worker issued a request before the owner inserted one in 1143

@@ -3,10 +3,10 @@
 //! **Rule** A request that finds no slot goes to a worker of the kernel, which sleeps for it; the process goes on. Each
 //! sleeping worker is one place in the wait queues, so a deep job has as many as it has requests beyond the slots, but
 //! at most four workers for each processor; what is beyond them waits in order for a worker to come free. The process
-//! itself takes a slot that it finds free, however many workers sleep.
-//! What the host submits in such a process's name (its buffered and synchronous I/O, pages that its direct I/O has to
-//! have written first) sleeps by itself and is no worker. The queue says only whose submission went through, so who of
-//! the two fell asleep first is taken to have woken first.
+//! itself takes a slot that it finds free, however many workers sleep. What the host submits in such a process's name
+//! (its buffered and synchronous I/O, pages that its direct I/O has to have written first) sleeps by itself and is no
+//! worker. The queue says only whose submission went through, so who of the two fell asleep first is taken to have
+//! woken first.
 //! **Origin** docs/behaviour/fio-reaping.md#2, traced on 6.18.
 
 use std::collections::VecDeque;

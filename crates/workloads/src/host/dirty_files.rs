@@ -2,7 +2,8 @@
 //!
 //! **Rule** files are served round-robin in the order in which they became dirty, a chunk each. A file that has been
 //! dirty for longer than the expiry is written as a whole: as many pages as were dirty when that was noticed. If it is
-//! still dirty then, its time starts again. **Origin** MEMORY: Linux keeps the age per file, not per page.
+//! still dirty then, its time starts again.
+//! **Origin** MEMORY: Linux keeps the age per file, not per page.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -2,11 +2,12 @@
 //!
 //! **Rule** with *d* bytes dirty and *w* under way to the disk: above `background`, *d* is written in the background. A
 //! writer that would bring *d* + *w* above `limit` sleeps; all sleepers wake together when *d* + *w* is at most `limit`
-//! − `hysteresis`. As long as anyone sleeps, everything is written. **Origin**
-//! `Documentation/admin-guide/sysctl/vm.rst` for the two limits. The hysteresis is ours: 2.4 to 2.6.36 let a throttled
-//! writer wait until a given amount had been written or a congestion ended; later kernels slow writers down smoothly
-//! from half way between the limits, which is not modelled. **Shown by** the `gitk` experiment: if writers wake one at
-//! a time, the disk's writes are never queued together; FIT 2 MiB.
+//! − `hysteresis`. As long as anyone sleeps, everything is written.
+//! **Origin** `Documentation/admin-guide/sysctl/vm.rst` for the two limits. The hysteresis is ours: 2.4 to 2.6.36 let a
+//! throttled writer wait until a given amount had been written or a congestion ended; later kernels slow writers down
+//! smoothly from half way between the limits, which is not modelled.
+//! **Shown by** the `gitk` experiment: if writers wake one at a time, the disk's writes are never queued together; FIT
+//! 2 MiB.
 
 /// The numbers \[bytes\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //!
 //! **Rule** ascending from where it stopped, from the beginning again at the end; at most `requests` under way, and
 //! once it has reached that number, no more until `batch` of them are done. It takes up to 4 MiB of one file before it
-//! goes to the next, or checks whether enough is written. **Origin** the bound is that of the block queue's slots, on
-//! which kernels' flushers slept: 2.5 had 128 and woke their sleepers after 32 (MEMORY). The 4 MiB are MEMORY of 2.6
-//! (`MAX_WRITEBACK_PAGES`).
+//! goes to the next, or checks whether enough is written.
+//! **Origin** the bound is that of the block queue's slots, on which kernels' flushers slept: 2.5 had 128 and woke
+//! their sleepers after 32 (MEMORY). The 4 MiB are MEMORY of 2.6 (`MAX_WRITEBACK_PAGES`).
 
 use super::page::{PAGE_BYTES, Pages};
 use super::runs::PageRuns;

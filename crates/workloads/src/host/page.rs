@@ -1,7 +1,7 @@
 //! Pages: the unit in which memory holds the disk.
 //!
-//! **Rule** a page is 4096 bytes, that is 8 sectors; page *n* of the disk begins at sector 8*n*. Files begin at
-//! whole pages, so no page belongs to two files.
+//! **Rule** a page is 4096 bytes, that is 8 sectors; page *n* of the disk begins at sector 8*n*. Files begin at whole
+//! pages, so no page belongs to two files.
 
 use core::ops::Range;
 

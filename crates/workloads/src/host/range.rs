@@ -3,7 +3,8 @@
 //! **Rule** It waits for the range's writes under way, begins to write the pages that are dirty and not under way, and
 //! waits for the writes then under way: any of the three, in this order. Pages dirtied while being written are left for
 //! another call. The disk's cache is not flushed. Writes that are waited for are synchronous ones (MEMORY), others are
-//! not; either may sleep for a request slot. **Origin** `sync_file_range(2)`.
+//! not; either may sleep for a request slot.
+//! **Origin** `sync_file_range(2)`.
 
 use blksched::Instant;
 

@@ -1,17 +1,18 @@
 //! Readahead: how much the kernel reads from a file beyond the request.
 //!
 //! **What for** a reader that goes through a file in small steps should wait for few large requests, and for none once
-//! it is known to continue. **Rule** with *L* pages in `read_ahead_kb`: the first window of a sequential reader that
-//! wants *n* pages is *p* = *n* rounded up to a power of two, times 4 if *p* ≤ *L*/32, times 2 if *p* ≤ *L*/4, and *L*
-//! otherwise. Each next window is 4 times the last below *L*/16, 2 times up to *L*/2, then *L*. What lies in a window
-//! beyond what was asked for begins with a *marker*; a reader that reaches that page has the next window read, without
-//! waiting for it. Sequential is a read at the file's beginning, behind the last window, in or right behind the page
-//! read last, and any that wants more than *L*. Every other read gets only the requested pages and leaves the window
-//! unchanged. **Origin** MEMORY of Linux since 2.6.23 ("on-demand readahead"). `posix_fadvise(2)`:
-//! `POSIX_FADV_SEQUENTIAL` doubles the window, `POSIX_FADV_RANDOM` turns readahead off. Streams that share one
-//! descriptor are recognised by their markers only; the kernel also looks for pages in memory ahead of a miss
-//! ([`Readahead::missing_behind`], which the page cache does not use yet). **Costs when wrong** a sequential reader at
-//! 4 KiB per request instead of 128.
+//! it is known to continue.
+//! **Rule** with *L* pages in `read_ahead_kb`: the first window of a sequential reader that wants *n* pages is *p* =
+//! *n* rounded up to a power of two, times 4 if *p* ≤ *L*/32, times 2 if *p* ≤ *L*/4, and *L* otherwise. Each next
+//! window is 4 times the last below *L*/16, 2 times up to *L*/2, then *L*. What lies in a window beyond what was asked
+//! for begins with a *marker*; a reader that reaches that page has the next window read, without waiting for it.
+//! Sequential is a read at the file's beginning, behind the last window, in or right behind the page read last, and any
+//! that wants more than *L*. Every other read gets only the requested pages and leaves the window unchanged.
+//! **Origin** MEMORY of Linux since 2.6.23 ("on-demand readahead"). `posix_fadvise(2)`: `POSIX_FADV_SEQUENTIAL` doubles
+//! the window, `POSIX_FADV_RANDOM` turns readahead off. Streams that share one descriptor are recognised by their
+//! markers only; the kernel also looks for pages in memory ahead of a miss ([`Readahead::missing_behind`], which the
+//! page cache does not use yet).
+//! **Costs when wrong** a sequential reader at 4 KiB per request instead of 128.
 
 use super::page::Pages;
 

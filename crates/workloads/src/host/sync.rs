@@ -2,9 +2,9 @@
 //! them and for writes already under way, and then for a flush of the disk's cache.
 //!
 //! **Rule** pages dirtied after the call are not waited for. For a page that was dirtied while being written, the call
-//! waits for the write under way and then for another. **Origin** `fsync(2)`: the call blocks until the device reports
-//! that the transfer has completed, including a flush of a write cache. Metadata, and so a journal's commit, is not
-//! modelled.
+//! waits for the write under way and then for another.
+//! **Origin** `fsync(2)`: the call blocks until the device reports that the transfer has completed, including a flush
+//! of a write cache. Metadata, and so a journal's commit, is not modelled.
 
 use blksched::Instant;
 

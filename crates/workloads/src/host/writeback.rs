@@ -1,8 +1,8 @@
 //! When the flusher writes: above the background limit, while writers sleep, and when files have been dirty for long.
 //!
 //! **Rule** every `dirty_writeback_centisecs` since the first page became dirty, files are searched for those that are
-//! older than `dirty_expire_centisecs`. Above the background limit it does not wait for that. **Origin**
-//! `Documentation/admin-guide/sysctl/vm.rst`.
+//! older than `dirty_expire_centisecs`. Above the background limit it does not wait for that.
+//! **Origin** `Documentation/admin-guide/sysctl/vm.rst`.
 
 use blksched::Instant;
 

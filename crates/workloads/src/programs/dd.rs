@@ -4,8 +4,8 @@
 //! in order, limited only by request slots. The file system breaks the stream: after each `run` bytes of data there is
 //! a block of its own (ext2's indirect block, one per 4 MiB), so that the next request does not continue the one
 //! before. With `runs = "drawn"` each run's length is drawn evenly between nothing and twice `run`, like the free
-//! extents of a file system in use. **Left out** the dirty limit, its threads, and the writing of the indirect blocks
-//! themselves.
+//! extents of a file system in use.
+//! **Left out** the dirty limit, its threads, and the writing of the indirect blocks themselves.
 
 use blksched::Instant;
 use rand::RngExt;

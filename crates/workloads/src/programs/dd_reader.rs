@@ -6,8 +6,8 @@
 //! before each `run` bytes of data a block with their positions (ext3's indirect block, one per 4 MiB; the inode itself
 //! knows the first 48 KiB). Before it continues, a process copies the data that it has read. With `under_way` = 2 the
 //! next window is requested before the current one has arrived: a kernel's reader continues with the first available
-//! page, and reads ahead when it enters a window, while the rest of that window is still queued. **Left out** that step
-//! by pages: windows come whole.
+//! page, and reads ahead when it enters a window, while the rest of that window is still queued.
+//! **Left out** that step by pages: windows come whole.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,15 @@
 //! `nfsd`: a file server whose threads read one file for one client that streams it.
 //!
-//! **Model** The client keeps `window` reads of `rsize` bytes under way, in order, over one connection. Any idle
-//! thread of the server takes the next; after a while of its own (`jitter`: interrupts, locks, the CPU's scheduler) it
-//! checks the memory, which all threads share. nfsd keeps one state of readahead per file (READ: "nfsd: bypass
-//! readahead cache when have struct file", commit fa0a2126); a thread works with a copy of it and gives it back
-//! (MEMORY), or, with `readahead = "shared"`, with the state itself. The thread reads missing pages itself, so the disk
-//! gets the file's pieces from several processes, slightly out of order. Each reply costs a CPU `cpu` and the wire its
-//! bytes. The last process is the machine around: client, wire, memory. **Origin** "single streaming reader over NFS"
-//! of the mail of 2009-10-23. Readahead is [`Readahead`](crate::host::Readahead). **Left out** TCP, lost packets, the
-//! client's own readahead and the order in which it asks, other CPUs' caches.
+//! **Model** The client keeps `window` reads of `rsize` bytes under way, in order, over one connection. Any idle thread
+//! of the server takes the next; after a while of its own (`jitter`: interrupts, locks, the CPU's scheduler) it checks
+//! the memory, which all threads share. nfsd keeps one state of readahead per file (READ: "nfsd: bypass readahead cache
+//! when have struct file", commit fa0a2126); a thread works with a copy of it and gives it back (MEMORY), or, with
+//! `readahead = "shared"`, with the state itself. The thread reads missing pages itself, so the disk gets the file's
+//! pieces from several processes, slightly out of order. Each reply costs a CPU `cpu` and the wire its bytes. The last
+//! process is the machine around: client, wire, memory.
+//! **Origin** "single streaming reader over NFS" of the mail of 2009-10-23. Readahead is
+//! [`Readahead`](crate::host::Readahead).
+//! **Left out** TCP, lost packets, the client's own readahead and the order in which it asks, other CPUs' caches.
 
 use std::collections::VecDeque;
 

@@ -4,9 +4,9 @@
 //! **Model** Each reader reads at random, thinks, and after every `reads_per_dirty` reads dirties `dirty` bytes of the
 //! shared [`DirtyPool`]. The flusher writes what is dirty beyond `background`, `depth` writes at a time, upwards with
 //! gaps or anywhere. It is a separate process, the last; write-back belongs to it. With `endless` there is always
-//! something to write, and no reader sleeps for it. **Origin** memory coupling readers to write-back: the mail of
-//! 2009-11-26, on a machine with 512 MB. **Left out** the memory itself: which pages are dirty, reclaim's scan,
-//! swapping.
+//! something to write, and no reader sleeps for it.
+//! **Origin** memory coupling readers to write-back: the mail of 2009-11-26, on a machine with 512 MB.
+//! **Left out** the memory itself: which pages are dirty, reclaim's scan, swapping.
 
 use std::collections::{BTreeMap, VecDeque};
 

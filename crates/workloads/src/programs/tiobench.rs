@@ -3,8 +3,8 @@
 //! **Model** Each thread writes `writes` blocks, then reads `reads`. A write only makes a page dirty; but all threads
 //! together may have `dirty` bytes unwritten, and a thread that has its share of them writes back itself, one block for
 //! each that it dirties, taking whichever block is first (as `balance_dirty_pages` of 2.5 did: MEMORY), so blocks of
-//! any file. Reads are of its own file, and waited for. **Left out** the sequential phases: their requests merge at
-//! once, and no order is searched for them.
+//! any file. Reads are of its own file, and waited for.
+//! **Left out** the sequential phases: their requests merge at once, and no order is searched for them.
 
 use blksched::Instant;
 use rand::RngExt;

@@ -1,8 +1,8 @@
 //! Reading files of a directory one after the other: dependent reads, each of which must end before the next is known.
 //!
 //! **Model** A directory has a block of names, then inodes (one block for `inodes` files), then its files, one behind
-//! the other in the order in which they are read. Reading it is: the names, and for each file its inode's block (if
-//! it was not read with an earlier one) and its data: a first window of `first` bytes, then windows of `ahead` bytes.
+//! the other in the order in which they are read. Reading it is: the names, and for each file its inode's block (if it
+//! was not read with an earlier one) and its data: a first window of `first` bytes, then windows of `ahead` bytes.
 //! Between two reads the process thinks.
 //! **Origin** ext2's layout; the windows are those of 2.5 (MEMORY: the first is half of the largest, 128 KiB).
 

@@ -1,8 +1,8 @@
 //! What is under way while a trace is read: a completion finds every submission that ends inside of it.
 //!
-//! **Rule** A request's completion is that of each bio of its device and kind whose last sector lies inside of it.
-//! Few are under way at a time, and a sorted row of few is faster than a tree; of many it is a tree, so a trace whose
-//! I/Os never complete costs no more than that.
+//! **Rule** A request's completion is that of each bio of its device and kind whose last sector lies inside of it. Few
+//! are under way at a time, and a sorted row of few is faster than a tree; of many it is a tree, so a trace whose I/Os
+//! never complete costs no more than that.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

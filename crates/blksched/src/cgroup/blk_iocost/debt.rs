@@ -2,8 +2,8 @@
 //!
 //! **Rule** A group in debt claims nothing of its share until it has paid. While the debt is large, its tasks are
 //! delayed on their way back to user space. When the device has been half idle for a while, debts are halved.
-//! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7. **In the kernel** `iocg_incur_debt`,
-//! `iocg_pay_debt`, `ioc_forgive_debts`, `iocg_kick_delay`.
+//! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7.
+//! **In the kernel** `iocg_incur_debt`, `iocg_pay_debt`, `ioc_forgive_debts`, `iocg_kick_delay`.
 
 #![doc(alias = "iocg_incur_debt")]
 #![doc(alias = "iocg_pay_debt")]

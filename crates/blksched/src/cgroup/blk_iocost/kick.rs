@@ -1,8 +1,9 @@
 //! Waking tasks when their group has budget again.
 //!
 //! **Rule** Debt is paid first. Then tasks wake in the order of their arrival, as far as the budget allows; for the
-//! next one a timer is set. **Origin** docs/behaviour/cgroup-io.md#k6. **In the kernel** `iocg_kick_waitq`,
-//! `iocg_wake_fn`.
+//! next one a timer is set.
+//! **Origin** docs/behaviour/cgroup-io.md#k6.
+//! **In the kernel** `iocg_kick_waitq`, `iocg_wake_fn`.
 
 #![doc(alias = "iocg_kick_waitq")]
 #![doc(alias = "iocg_wake_fn")]

@@ -1,8 +1,9 @@
 //! The cost of a bio.
 //!
 //! **Rule** A linear model: a cost for each page, plus one for a sequential or a random I/O. `price` decides which of
-//! the two a bio is. **Origin** docs/behaviour/cgroup-io.md#k2 and #k3. **In the kernel** `calc_lcoefs`, `i_lcoefs`,
-//! `ioc_autop_idx`.
+//! the two a bio is.
+//! **Origin** docs/behaviour/cgroup-io.md#k2 and #k3.
+//! **In the kernel** `calc_lcoefs`, `i_lcoefs`, `ioc_autop_idx`.
 
 #![doc(alias = "calc_lcoefs")]
 #![doc(alias = "i_lcoefs")]

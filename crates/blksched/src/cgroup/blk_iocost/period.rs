@@ -1,9 +1,10 @@
 //! The end of a period: the evaluation.
 //!
 //! **Rule** Latencies are evaluated; idle groups leave; donors are found and donate; the clock's rate is adjusted;
-//! debts are forgiven; the next period begins if any group is left. **Origin** docs/behaviour/cgroup-io.md#k7. Shares
-//! change at two commits only: once idle groups have left, and once donors have donated. **In the kernel**
-//! `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`.
+//! debts are forgiven; the next period begins if any group is left.
+//! **Origin** docs/behaviour/cgroup-io.md#k7. Shares change at two commits only: once idle groups have left, and once
+//! donors have donated.
+//! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`.
 
 #![doc(alias = "ioc_timer_fn")]
 #![doc(alias = "ioc_check_iocgs")]

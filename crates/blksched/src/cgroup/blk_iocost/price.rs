@@ -1,7 +1,8 @@
 //! The cost of a bio, by the model.
 //!
 //! **Rule** Its pages, plus a sequential or a random I/O; a bio that joins a request costs only its pages. An I/O is
-//! random if it begins more than 16 MiB from where its group's last one ended. **In the kernel** `calc_vtime_cost`.
+//! random if it begins more than 16 MiB from where its group's last one ended.
+//! **In the kernel** `calc_vtime_cost`.
 //! **Origin** docs/behaviour/cgroup-io.md#k3.
 
 #![doc(alias = "calc_vtime_cost")]

@@ -2,9 +2,10 @@
 //!
 //! **Rule** Its group is charged. A group that has donated some of its share takes it back, step by step, when its
 //! margin is short. A task that would be ahead of the device's clock sleeps, first come, first served; bios that must
-//! not wait (metadata, swap) pass on credit. **Origin** docs/behaviour/cgroup-io.md#k4 (activation) and #k5. **Costs
-//! when wrong** The step back is computed in 32 bits: for weights above 2621 it is not a quarter. **In the kernel**
-//! `ioc_rqos_throttle`, `adjust_inuse_and_calc_cost`.
+//! not wait (metadata, swap) pass on credit.
+//! **Origin** docs/behaviour/cgroup-io.md#k4 (activation) and #k5.
+//! **Costs when wrong** The step back is computed in 32 bits: for weights above 2621 it is not a quarter.
+//! **In the kernel** `ioc_rqos_throttle`, `adjust_inuse_and_calc_cost`.
 
 #![doc(alias = "ioc_rqos_throttle")]
 #![doc(alias = "adjust_inuse_and_calc_cost")]

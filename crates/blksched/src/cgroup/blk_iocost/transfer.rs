@@ -1,8 +1,9 @@
 //! The transfer of donors' unneeded shares to all other groups, in proportion to the weights.
 //!
 //! **Rule** Each donor keeps what it needs; the sum of weights in use shrinks so that all others' shares grow
-//! proportionally. **Origin** docs/behaviour/cgroup-io.md#k7, step d. Inner nodes are the ancestors of donors alone,
-//! root included. **In the kernel** `transfer_surpluses`.
+//! proportionally.
+//! **Origin** docs/behaviour/cgroup-io.md#k7, step d. Inner nodes are the ancestors of donors alone, root included.
+//! **In the kernel** `transfer_surpluses`.
 
 #![doc(alias = "transfer_surpluses")]
 

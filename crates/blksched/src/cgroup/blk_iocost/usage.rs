@@ -1,9 +1,11 @@
 //! How much of its share a group needs.
 //!
 //! **Rule** Its usage in the last period divided by its possible usage; more while it falls behind. A group with
-//! waiters needs all it can get, a group in debt nothing. **Origin** docs/behaviour/cgroup-io.md#k7, step c. **Costs
-//! when wrong** The product of use and whole is computed in 32 bits: a group that used *all* of its time is taken for
-//! one that used none, and donates everything for a period. **In the kernel** `hweight_after_donation`.
+//! waiters needs all it can get, a group in debt nothing.
+//! **Origin** docs/behaviour/cgroup-io.md#k7, step c.
+//! **Costs when wrong** The product of use and whole is computed in 32 bits: a group that used *all* of its time is
+//! taken for one that used none, and donates everything for a period.
+//! **In the kernel** `hweight_after_donation`.
 
 #![doc(alias = "hweight_after_donation")]
 

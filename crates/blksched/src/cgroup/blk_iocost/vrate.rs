@@ -2,8 +2,9 @@
 //!
 //! **Rule** Slower while too many requests miss their latency or wait for slots; faster while none does and some group
 //! is short. The longer one of these states lasts, the larger the step. Excess virtual time is taken back within the
-//! next period. **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9. **In the kernel**
-//! `ioc_adjust_base_vrate`, `ioc_refresh_vrate`, `vtime_base_rate`.
+//! next period.
+//! **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9.
+//! **In the kernel** `ioc_adjust_base_vrate`, `ioc_refresh_vrate`, `vtime_base_rate`.
 
 #![doc(alias = "ioc_adjust_base_vrate")]
 #![doc(alias = "ioc_refresh_vrate")]

@@ -2,8 +2,9 @@
 //!
 //! **Rule** A group has its weight while it is active, and claims the part of it that it has not donated. An inner
 //! group claims in proportion to its children's claims. A share is a product of fractions from the root down, cached
-//! until the next commit. **Origin** docs/behaviour/cgroup-io.md#k4. **In the kernel** `current_hweight`,
-//! `propagate_weights`, `hweight_inuse`.
+//! until the next commit.
+//! **Origin** docs/behaviour/cgroup-io.md#k4.
+//! **In the kernel** `current_hweight`, `propagate_weights`, `hweight_inuse`.
 
 #![doc(alias = "current_hweight")]
 #![doc(alias = "propagate_weights")]

@@ -1,8 +1,9 @@
 //! A window of latencies, and whether a target is met in it.
 //!
 //! **Rule** Sixteen targets long, at least 100 ms and at most 1 s. On spinning disks the mean must meet the target, on
-//! others nine of ten. **Origin** docs/behaviour/cgroup-io.md#l. **In the kernel** `latency_sum_ok`,
-//! `iolatency_record_time`.
+//! others nine of ten.
+//! **Origin** docs/behaviour/cgroup-io.md#l.
+//! **In the kernel** `latency_sum_ok`, `iolatency_record_time`.
 
 #![doc(alias = "latency_sum_ok")]
 #![doc(alias = "iolatency_record_time")]

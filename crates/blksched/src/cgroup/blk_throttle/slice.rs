@@ -2,8 +2,10 @@
 //!
 //! **Rule** A bio passes if the amount sent since the slice began, including the bio, does not exceed the allowance of
 //! the time since then, rounded up to whole slices. After each charge, whole slices that are over are subtracted from
-//! both. **Origin** docs/behaviour/cgroup-io.md#x. **In the kernel** `throtl_slice`, `tg_within_bps_limit`,
-//! `tg_within_iops_limit`, `throtl_trim_slice`, `throtl_charge_bio`, `throtl_start_new_slice`.
+//! both.
+//! **Origin** docs/behaviour/cgroup-io.md#x.
+//! **In the kernel** `throtl_slice`, `tg_within_bps_limit`, `tg_within_iops_limit`, `throtl_trim_slice`,
+//! `throtl_charge_bio`, `throtl_start_new_slice`.
 
 #![doc(alias = "throtl_slice")]
 #![doc(alias = "tg_within_bps_limit")]

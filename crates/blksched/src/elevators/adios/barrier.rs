@@ -1,8 +1,8 @@
 //! Barriers: a discard, and everything behind it, waits until all earlier requests have been dispatched.
 //!
 //! **Rule** The barrier is meant for flushes, which never reach the scheduler; the test is a bit of the operation's
-//! number that discards have too. It waits for dispatch, not for completion; nothing merges meanwhile. **Origin**
-//! docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has fixed it; here it is kept.
+//! number that discards have too. It waits for dispatch, not for completion; nothing merges meanwhile.
+//! **Origin** docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has fixed it; here it is kept.
 
 use crate::index::List;
 use crate::request::{Op, RequestId};

@@ -2,8 +2,8 @@
 //!
 //! **Rule** Reads are favoured while the bias is not negative. The favoured side goes first without charge as long as
 //! its head is not due later than the other side's; each time it is taken out of order it is charged, reads by
-//! `read_priority`'s weight (17 % of the prediction at the default of 8), the rest by all of it. **Origin**
-//! docs/behaviour/adios-3.1.md#a6. Where the prediction is 0 the bias is *assigned* (#a13, trap 10).
+//! `read_priority`'s weight (17 % of the prediction at the default of 8), the rest by all of it.
+//! **Origin** docs/behaviour/adios-3.1.md#a6. Where the prediction is 0 the bias is *assigned* (#a13, trap 10).
 
 use super::kind::Side;
 

@@ -2,8 +2,8 @@
 //!
 //! **Rule** The side that the bias favours gives its requests in the order of their deadlines until the next does not
 //! fit: its kind's limit, the window of predicted time, or a kind without a model yet, which goes alone. The first is
-//! always taken. The filling ends there; it does not continue with the other side. **Origin**
-//! docs/behaviour/adios-3.1.md#a6.
+//! always taken. The filling ends there; it does not continue with the other side.
+//! **Origin** docs/behaviour/adios-3.1.md#a6.
 
 use super::kind::{Kind, Side};
 use super::scheduler::Adios;

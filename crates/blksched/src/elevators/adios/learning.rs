@@ -3,8 +3,9 @@
 //! **Rule** A sample is the time since the last completion while anything was in flight, not the request's own service
 //! time. On spinning disks its weight grows with the head's movement: 1, plus 1 for each bit of the distance from where
 //! the last request *began*. 100 ms after the first sample the models are updated, all four in a fixed order; samples
-//! that one leaves in the shared accumulators go to the next. **Origin** docs/behaviour/adios-3.1.md#a8, #a10 and #a13,
-//! traps 6 and 9. For a distance of 0 a kernel's weight is undefined; here 1.
+//! that one leaves in the shared accumulators go to the next.
+//! **Origin** docs/behaviour/adios-3.1.md#a8, #a10 and #a13, traps 6 and 9. For a distance of 0 a kernel's weight is
+//! undefined; here 1.
 
 use super::kind::{Kind, PerKind};
 use super::model::{Model, Samples};

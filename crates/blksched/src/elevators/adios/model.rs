@@ -2,10 +2,11 @@
 //!
 //! **Rule** A request of up to 4 KiB costs the base, each KiB beyond it the slope. The model is updated when 1.5 s have
 //! passed, when there are 1024 samples, or at once while nothing is known; the slowest 1 % are left out; the sums are
-//! shrunk when they have become large. **Origin** docs/behaviour/adios-3.1.md#a3, #a9, #a10. **Costs when wrong** The
-//! four models put their samples into *one* set of accumulators: samples that one leaves there count for the next, so a
-//! load of one kind trains all four. With four sets, the scheduler would never leave its first-in first-out phase under
-//! reads alone.
+//! shrunk when they have become large.
+//! **Origin** docs/behaviour/adios-3.1.md#a3, #a9, #a10.
+//! **Costs when wrong** The four models put their samples into *one* set of accumulators: samples that one leaves there
+//! count for the next, so a load of one kind trains all four. With four sets, the scheduler would never leave its
+//! first-in first-out phase under reads alone.
 
 use super::samples::{Buckets, SMALL, Sum, divide};
 use super::tunables::AdiosTunables;

@@ -2,7 +2,8 @@
 //!
 //! **Rule** 64 buckets for small requests and 64 for large ones, numbered by latency over reference. The number is
 //! truncated to eight bits before it is limited, so it is not monotonic: a latency of 72 times the reference or more
-//! counts as short again. **Origin** docs/behaviour/adios-3.1.md#a9; the quirk (#a13, trap 8) is kept.
+//! counts as short again.
+//! **Origin** docs/behaviour/adios-3.1.md#a9; the quirk (#a13, trap 8) is kept.
 
 /// A requests of at most this many bytes teaches a base, a longer one a slope.
 pub(super) const SMALL: u32 = 4096;

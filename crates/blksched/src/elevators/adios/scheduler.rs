@@ -1,8 +1,8 @@
 //! ADIOS as an elevator: which part handles which call.
 //!
 //! **Rule** Until a read and a write of up to 4 KiB have been learned, first in, first out. Then: the requests that go
-//! at once (`fifos`), the batch, and when nothing is left, the requests that a barrier holds back. **Origin**
-//! docs/behaviour/adios-3.1.md#a2, #a4 to #a7. The FIFO meant to be the lower one goes first (#a13, trap 2).
+//! at once (`fifos`), the batch, and when nothing is left, the requests that a barrier holds back.
+//! **Origin** docs/behaviour/adios-3.1.md#a2, #a4 to #a7. The FIFO meant to be the lower one goes first (#a13, trap 2).
 
 use super::barrier::{self, Barrier};
 use super::bias::Bias;

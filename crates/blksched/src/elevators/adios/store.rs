@@ -1,8 +1,8 @@
 //! The side effects of writing a knob, and the knobs that are not a single number.
 //!
 //! **Rule** `lat_target_*` resets its model, `read_priority` resets the bias; `lat_model_read` and similar knobs load a
-//! model, `reset_lat_model` all of them, and both discard the samples that wait for any model. **Origin**
-//! docs/behaviour/adios-3.1.md#a11.
+//! model, `reset_lat_model` all of them, and both discard the samples that wait for any model.
+//! **Origin** docs/behaviour/adios-3.1.md#a11.
 
 use alloc::borrow::ToOwned;
 use alloc::string::ToString;

@@ -1,12 +1,13 @@
 //! The state of waiting: for which process, since when, until when.
 //!
 //! **What for** A process that reads one thing after the other has nothing queued at the moment its read completes. A
-//! disk that serves another request at once seeks twice for each such read. **Rule** The disk waits for the process
-//! whose read was dispatched last, until an asynchronous request is dispatched. The wait counts from the completion of
-//! one of its requests: before that, no timer runs; then the timer is set to `antic_expire` later. The wait's end, by
-//! time or by a request that makes it pointless, is final until the next request is dispatched. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#a.6, #a.7, #a.9. **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`,
-//! `as_antic_stop`, `antic_status`.
+//! disk that serves another request at once seeks twice for each such read.
+//! **Rule** The disk waits for the process whose read was dispatched last, until an asynchronous request is dispatched.
+//! The wait counts from the completion of one of its requests: before that, no timer runs; then the timer is set to
+//! `antic_expire` later. The wait's end, by time or by a request that makes it pointless, is final until the next
+//! request is dispatched.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.6, #a.7, #a.9.
+//! **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`, `as_antic_stop`, `antic_status`.
 
 #![doc(alias = "as_antic_waitreq")]
 #![doc(alias = "as_antic_waitnext")]

@@ -3,7 +3,8 @@
 //! **Rule** A batch continues while no request of the other class waits, otherwise until its time is up; a batch of
 //! writes also ends when its count is used up. Then the other class is served. A change waits until the device has
 //! returned everything, and the time of a batch of reads counts from the completion of its first, so that a write
-//! cache's late work is not charged to readers. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
+//! cache's late work is not charged to readers.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
 //!
 //! "Reads" are the synchronous requests, direct writes among them; "writes" are the asynchronous ones.
 //! **In the kernel** `as_batch_expired`, `as_change_batch`, `current_batch_expires`.

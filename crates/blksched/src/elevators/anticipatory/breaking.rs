@@ -3,9 +3,9 @@
 //! **Rule** Do not wait, or stop waiting, if: the request at hand is the process's own; the wait was long enough; the
 //! process already has requests in flight; the request at hand is close ([`close`](super::close)); the process has
 //! exited, and earlier processes that exited had no successor; the process is new, and new ones think longer than
-//! `antic_expire`, or exit; its own think time exceeds `antic_expire`. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#a.8, in this order. **In the kernel** `as_can_break_anticipation`,
-//! `as_can_anticipate`.
+//! `antic_expire`, or exit; its own think time exceeds `antic_expire`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
+//! **In the kernel** `as_can_break_anticipation`, `as_can_anticipate`.
 
 #![doc(alias = "as_can_break_anticipation")]
 #![doc(alias = "as_can_anticipate")]

@@ -3,9 +3,9 @@
 //! **Rule** A batch that continues takes its oldest request if that one is late; otherwise, if it is a batch of reads,
 //! it asks whether to wait for the process that read last; otherwise it continues in sector order. A batch that is over
 //! yields to the other class, which begins with its oldest request. A dispatched request ends any wait, and its
-//! process, if the request is synchronous, becomes the one to wait for. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#a.2, #a.5, #a.6, #e10. **In the kernel** `as_dispatch_request`, `as_choose_req`,
-//! `as_move_to_dispatch`.
+//! process, if the request is synchronous, becomes the one to wait for.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2, #a.5, #a.6, #e10.
+//! **In the kernel** `as_dispatch_request`, `as_choose_req`, `as_move_to_dispatch`.
 
 #![doc(alias = "as_dispatch_request")]
 #![doc(alias = "as_choose_req")]

@@ -2,9 +2,10 @@
 //!
 //! **Rule** Within 8192 sectors ahead of where the arm was left (half as far back); twice as far for each tick waited;
 //! anything once 20 ms or `antic_expire` have passed. Else: nearer than the awaited process seeks on average.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8. **Costs when wrong** If it is too narrow, two processes that
-//! read one file wait for each other; if it is too wide, the disk leaves the process that it waits for. **In the
-//! kernel** `as_close_req`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8.
+//! **Costs when wrong** If it is too narrow, two processes that read one file wait for each other; if it is too wide,
+//! the disk leaves the process that it waits for.
+//! **In the kernel** `as_close_req`.
 
 #![doc(alias = "as_close_req")]
 

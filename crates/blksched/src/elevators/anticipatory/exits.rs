@@ -3,8 +3,9 @@
 //! **Rule** Two moving averages, where 256 means always: `leave`, that a process exits after its first read (increased
 //! when a process without a think time yet is waited for in vain or has exited; lowered by each process's second read),
 //! and `alone`, that no other process reads close to where an exited process left off (a cooperator, such as the next
-//! program of a shell script, lowers it). **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8. **In the
-//! kernel** `exit_prob`, `exit_no_coop`.
+//! program of a shell script, lowers it).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8.
+//! **In the kernel** `exit_prob`, `exit_no_coop`.
 
 #![doc(alias = "exit_prob")]
 #![doc(alias = "exit_no_coop")]

@@ -2,9 +2,12 @@
 //!
 //! **Rule** A request expires a fixed number of ticks after it was queued. A batch checks the oldest of its class, at
 //! most once per expire time, and takes it if it has expired (strictly). When two requests are merged, the survivor
-//! takes the position and time of the one that expires earlier. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3,
-//! #a.5. **Costs when wrong** Checking each time would serve a long queue of late requests first in, first out: one
-//! seek each. **In the kernel** `as_fifo_expired`.
+//! takes the position and time of the one that expires earlier.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3,
+//! #a.5.
+//! **Costs when wrong** Checking each time would serve a long queue of late requests first in, first out: one seek
+//! each.
+//! **In the kernel** `as_fifo_expired`.
 
 #![doc(alias = "as_fifo_expired")]
 

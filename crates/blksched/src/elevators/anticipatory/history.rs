@@ -4,8 +4,10 @@
 //! an eighth towards 256; the mean is their quotient, rounded. Think time counts from the last completion if nothing is
 //! in flight, otherwise it is 0; it is at most one tick less than 20 ms. A seek is capped at four times the mean plus 1
 //! GiB (64 MiB once there are three samples). The first sample of each process also moves the averages over new
-//! processes. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5. **In the kernel** `as_update_thinktime`,
-//! `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`, `as_update_iohist`.
+//! processes.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5.
+//! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`,
+//! `as_update_iohist`.
 
 #![doc(alias = "as_update_thinktime")]
 #![doc(alias = "as_update_seekdist")]

@@ -1,7 +1,9 @@
 //! Processes, as far as anticipation needs to know them.
 //!
 //! **Rule** A process is created by its first request, and forgotten once it has exited, has no live request, and is
-//! not waited for. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.4. **In the kernel** `as_io_context`, `aic`.
+//! not waited for.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.4.
+//! **In the kernel** `as_io_context`, `aic`.
 
 #![doc(alias = "as_io_context")]
 #![doc(alias = "aic")]

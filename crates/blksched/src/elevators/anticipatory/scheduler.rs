@@ -3,8 +3,9 @@
 //! **Rule** Requests that were forced out go first. Nothing is dispatched while a process is waited for or a batch
 //! drains. A batch that continues takes its oldest request if that one is late; otherwise, if it is a batch of reads,
 //! it asks whether to wait for the process that read last; otherwise it continues in sector order. A batch that is over
-//! yields to the other class, which begins with its oldest request. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1
-//! to #a.10, #e9, #e10. **In the kernel** `as_data`, `iosched_as`.
+//! yields to the other class, which begins with its oldest request.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1 to #a.10, #e9, #e10.
+//! **In the kernel** `as_data`, `iosched_as`.
 
 #![doc(alias = "as_data")]
 #![doc(alias = "iosched_as")]

@@ -1,8 +1,9 @@
 //! The decision whether to wait for a process, put together from [`breaking`], [`close`] and the histories.
 //!
 //! **Rule** The question is asked before a batch of reads continues, with the request that would be next, and for every
-//! request that arrives while the disk waits. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8. **In the
-//! kernel** `as_can_anticipate`, `antic_expire`.
+//! request that arrives while the disk waits.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8.
+//! **In the kernel** `as_can_anticipate`, `antic_expire`.
 
 #![doc(alias = "as_can_anticipate")]
 #![doc(alias = "antic_expire")]

@@ -1,11 +1,12 @@
 //! The rule that says how many requests a batch of writes has: feedback on how long the last one took.
 //!
 //! **What for** A disk with a write cache says "done" at once and writes later, in the readers' time. The real duration
-//! of a batch is known only when the first read behind it completes. **Rule** Count down the requests of the batch.
-//! When the first read behind it completes, `w` ticks after it began: more than thrice `write_batch_expire`: half as
-//! many next time; more: one less; less than a third: twice as many; less: one more. More only if the batch used up its
-//! count, fewer only if it never ran dry, at least one. **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9. **In the
-//! kernel** `update_write_batch`, `write_batch_count`.
+//! of a batch is known only when the first read behind it completes.
+//! **Rule** Count down the requests of the batch. When the first read behind it completes, `w` ticks after it began:
+//! more than thrice `write_batch_expire`: half as many next time; more: one less; less than a third: twice as many;
+//! less: one more. More only if the batch used up its count, fewer only if it never ran dry, at least one.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
+//! **In the kernel** `update_write_batch`, `write_batch_count`.
 
 #![doc(alias = "update_write_batch")]
 #![doc(alias = "write_batch_count")]

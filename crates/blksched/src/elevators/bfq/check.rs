@@ -1,6 +1,7 @@
 //! The invariants of the state.
 //!
-//! **Rule** Every stored count is counted again after every call in a test. **In the kernel** `bfq_data`.
+//! **Rule** Every stored count is counted again after every call in a test.
+//! **In the kernel** `bfq_data`.
 
 #![doc(alias = "bfq_data")]
 

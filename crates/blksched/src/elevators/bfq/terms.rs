@@ -1,6 +1,7 @@
 //! BFQ's clocks: nanoseconds and the kernel's tick, and its timeouts, which count in ticks.
 //!
-//! **Rule** A timeout of `n` ms is `n · HZ / 1000` ticks, rounded up. **Origin** docs/behaviour/elevators-6.1.md#b0.
+//! **Rule** A timeout of `n` ms is `n · HZ / 1000` ticks, rounded up.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0.
 //! **In the kernel** `bfq_timeout`, `jiffies`, `ktime_get_ns`.
 
 #![doc(alias = "bfq_timeout")]

@@ -4,9 +4,10 @@
 //! **Rule, 2.5** A batch has `fifo_batch` points. A request that continues the one before it costs 1 (2.5.38) or 1 per
 //! 256 sectors begun (2.5.45); any other costs `seek_cost`. The batch stops when its points are used up, or at the last
 //! request of the order. So the default 64 at 16 a seek are four seeks, or 64 contiguous requests. **Rule, 2.6 to
-//! 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps. **Origin** the mail of
-//! 2002-09-26 (2.5.38), docs/behaviour/elevators-2.5-2.6.md#d25.6 and #d26.2. **Shown by** the mail's table: from 64 to
-//! 16 points a read's wait falls from 5 s to 0.2 s. **In the kernel** `fifo_batch`, `batching`, `seek_cost`.
+//! 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps.
+//! **Origin** the mail of 2002-09-26 (2.5.38), docs/behaviour/elevators-2.5-2.6.md#d25.6 and #d26.2.
+//! **Shown by** the mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
+//! **In the kernel** `fifo_batch`, `batching`, `seek_cost`.
 
 #![doc(alias = "fifo_batch")]
 #![doc(alias = "batching")]

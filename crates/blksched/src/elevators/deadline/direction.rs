@@ -3,8 +3,10 @@
 //! **Rule** Reads first, but at most `writes_starved` times in a row while writes wait. Choosing writes, even because
 //! no reads wait, starts the count again.
 //! **Origin** the mail of 2002-09-26; docs/behaviour/elevators-2.5-2.6.md#d25.5 and #d26.3. The same in every era, and
-//! in mq-deadline. **Costs when wrong** Counting also when only reads wait would let writes in too early; the mail's
-//! readers would stall. **In the kernel** `writes_starved`, `starved`, `deadline_dispatch_requests`.
+//! in mq-deadline.
+//! **Costs when wrong** Counting also when only reads wait would let writes in too early; the mail's readers would
+//! stall.
+//! **In the kernel** `writes_starved`, `starved`, `deadline_dispatch_requests`.
 
 #![doc(alias = "writes_starved")]
 #![doc(alias = "starved")]

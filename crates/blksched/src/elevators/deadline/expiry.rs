@@ -2,9 +2,10 @@
 //!
 //! **Rule** A request expires a fixed number of ticks after it was queued. Only the oldest of its direction is checked,
 //! and only when a batch begins. When two requests merge, the survivor takes the position and time of the one that
-//! expires earlier. **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.5 (reads only), #d26.4, #d26.8;
-//! docs/behaviour/elevators-4.20.md#d420.2 (one tick earlier). **In the kernel** `deadline_check_fifo`, `fifo_expire`,
-//! `read_expire`, `write_expire`.
+//! expires earlier.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.5 (reads only), #d26.4, #d26.8;
+//! docs/behaviour/elevators-4.20.md#d420.2 (one tick earlier).
+//! **In the kernel** `deadline_check_fifo`, `fifo_expire`, `read_expire`, `write_expire`.
 
 #![doc(alias = "deadline_check_fifo")]
 #![doc(alias = "fifo_expire")]

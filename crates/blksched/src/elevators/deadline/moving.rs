@@ -2,9 +2,11 @@
 //!
 //! **Rule** When that list is empty: choose a direction; begin at the oldest read if it has expired, otherwise at the
 //! first request in order; move requests in order until the batch's points are used up. Everything moved is issued in
-//! that order. Requests stay mergeable until they are issued. Writes have no age. **Origin** the mail of 2002-09-26
-//! (2.5.38: its context lines show the loop), docs/behaviour/elevators-2.5-2.6.md#d25 and #d25rb. **Shown by** the
-//! horror test: a read that arrives behind a batch of 49 writes waits for all of them, whatever `read_expire` says.
+//! that order. Requests stay mergeable until they are issued. Writes have no age.
+//! **Origin** the mail of 2002-09-26 (2.5.38: its context lines show the loop), docs/behaviour/elevators-2.5-2.6.md#d25
+//! and #d25rb.
+//! **Shown by** the horror test: a read that arrives behind a batch of 49 writes waits for all of them, whatever
+//! `read_expire` says.
 //! **In the kernel** `deadline_move_requests`, `deadline_move_to_dispatch`.
 
 #![doc(alias = "deadline_move_requests")]

@@ -4,9 +4,10 @@
 //! whose successor lies behind it. If there is none, it is inserted at the front if it lies before the first request
 //! and ahead of the disk's arm, otherwise at the end. So the list need not be sorted: requests behind the arm form a
 //! second run. **Rule, tree** By sector. A second request with the same first sector cannot be inserted and is
-//! dispatched. **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is
-//! linear, and at 4096 requests the second largest consumer of CPU in the kernel. **In the kernel** `sort_list`,
-//! `deadline_add_drq_rb`, `deadline_find_drq_rb`.
+//! dispatched.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
+//! 4096 requests the second largest consumer of CPU in the kernel.
+//! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`.
 
 #![doc(alias = "sort_list")]
 #![doc(alias = "deadline_add_drq_rb")]

@@ -2,9 +2,9 @@
 //!
 //! **Rule** While the batch may continue and there is a request behind the last one in its direction, take that.
 //! Otherwise choose a direction; begin at its oldest request if that one has expired or nothing lies behind the last,
-//! otherwise continue behind the last. **Origin** docs/behaviour/elevators-2.5-2.6.md#d26 and
-//! docs/behaviour/elevators-4.20.md#d420. **In the kernel** `deadline_dispatch_requests`, `deadline_move_request`,
-//! `next_rq`.
+//! otherwise continue behind the last.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#d26 and docs/behaviour/elevators-4.20.md#d420.
+//! **In the kernel** `deadline_dispatch_requests`, `deadline_move_request`, `next_rq`.
 
 #![doc(alias = "deadline_dispatch_requests")]
 #![doc(alias = "deadline_move_request")]

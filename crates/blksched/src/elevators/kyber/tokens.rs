@@ -6,8 +6,9 @@
 //! there is none, the hint is 0. A word has 64 bits, halved until there are at least four words. A smaller depth uses
 //! fewer words and bits, and what is out beyond them no longer counts.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Tokens". A kernel's first hint is random; here it is 0, as
-//! recorded. **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank
-//! below what is out: then a few more than the depth may be, and which depends on the numbers.
+//! recorded.
+//! **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank below what is
+//! out: then a few more than the depth may be, and which depends on the numbers.
 //! **In the kernel** `domain_tokens`, `kyber_get_domain_token`, `sbitmap_queue`.
 
 #![doc(alias = "domain_tokens")]

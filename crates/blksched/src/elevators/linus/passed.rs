@@ -3,8 +3,8 @@
 //! **Rule** From the last request towards the first, up to a wall: remember the first place, and go on looking for a
 //! request to join. Then each request behind the partner pays 1, or each behind the place 16; a partner that grows at
 //! its front pays 1 itself. What goes to the end costs nothing.
-//! **Origin** docs/behaviour/elevator-linus.md#k3 and #k5. **Shown by** a stream beside a lone read: each 64 KiB
-//! request costs the read 31, so 66 of them may pass.
+//! **Origin** docs/behaviour/elevator-linus.md#k3 and #k5.
+//! **Shown by** a stream beside a lone read: each 64 KiB request costs the read 31, so 66 of them may pass.
 //! **In the kernel** `elevator_linus_merge`.
 
 #![doc(alias = "elevator_linus_merge")]

@@ -1,12 +1,12 @@
 //! Ageing: a request of a lower class that has waited long enough goes ahead of the higher classes.
 //!
-//! **Rule** While two or more classes are busy, best effort and then idle are asked first for a request that was
-//! queued `prio_aging_expire` ago or earlier. They are asked as always, with batches and directions: what they answer
-//! first is looked at, and if that one is too young the answer is no, however old another may be. Asking changes the
-//! batch even when the answer is no.
+//! **Rule** While two or more classes are busy, best effort and then idle are asked first for a request that was queued
+//! `prio_aging_expire` ago or earlier. They are asked as always, with batches and directions: what they answer first is
+//! looked at, and if that one is too young the answer is no, however old another may be. Asking changes the batch even
+//! when the answer is no.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
-//! `prio_aging_expire`. **Costs when wrong** An ageing that forgets to end the batch when it refuses decides
-//! differently from then on.
+//! `prio_aging_expire`.
+//! **Costs when wrong** An ageing that forgets to end the batch when it refuses decides differently from then on.
 //! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`.
 
 #![doc(alias = "dd_dispatch_prio_aged_requests")]

@@ -4,8 +4,8 @@
 //! **Origin** `deadline-iosched.c` of 2.5 (256 buckets, the mail of 2002-11-01), the elevator core since 2.6.
 //!
 //! This file has the buckets; their chains go through the requests' slots (`request/arena.rs`). A request whose end
-//! changes is rehashed before the next look-up. **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`,
-//! `elv_rqhash_del`.
+//! changes is rehashed before the next look-up.
+//! **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`, `elv_rqhash_del`.
 
 #![doc(alias = "elv_rqhash_find")]
 #![doc(alias = "elv_rqhash_add")]

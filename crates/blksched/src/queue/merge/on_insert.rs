@@ -1,8 +1,8 @@
 //! 6.1's insert merge: a new request that found nothing as a bio is tried once more as it is inserted.
 //!
 //! **Rule** If the request merged last ends where the new one starts, append it there and stop. Otherwise append it to
-//! the request that the hash has for that end, and continue with the grown request. **In the kernel**
-//! `elv_attempt_insert_merge`, `blk_mq_sched_try_insert_merge`.
+//! the request that the hash has for that end, and continue with the grown request.
+//! **In the kernel** `elv_attempt_insert_merge`, `blk_mq_sched_try_insert_merge`.
 
 #![doc(alias = "elv_attempt_insert_merge")]
 #![doc(alias = "blk_mq_sched_try_insert_merge")]

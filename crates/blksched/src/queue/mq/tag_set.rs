@@ -3,9 +3,10 @@
 //! **Rule** A task that finds none takes the next wait queue, runs the queue and tries again, and once more when it is
 //! queued. A woken task does the same, starting with the next wait queue. A batch of wake-ups is an eighth of the tags
 //! that the waiting tasks may use, between 1 and 8. Disks that share a set have an equal share each while they are
-//! active. **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117. **In the kernel**
-//! `blk_mq_get_tag`, `blk_mq_put_tag`, `sbitmap_queue`, `__sbitmap_queue_get`, `__blk_mq_get_tag`, `hctx_may_queue`,
-//! `blk_mq_tag_busy`, `blk_mq_tag_idle`.
+//! active.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+//! **In the kernel** `blk_mq_get_tag`, `blk_mq_put_tag`, `sbitmap_queue`, `__sbitmap_queue_get`, `__blk_mq_get_tag`,
+//! `hctx_may_queue`, `blk_mq_tag_busy`, `blk_mq_tag_idle`.
 
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "blk_mq_put_tag")]

@@ -2,9 +2,9 @@
 //!
 //! **Rule** A task that sleeps goes to the tail of the next queue, however long it has waited. Returned tags are
 //! counted while any task waits; a batch of them wakes tasks from the heads of the queues, round-robin. A woken task
-//! must ask again and has no privilege. "Waiting" ends when a woken task runs, not when it is woken. **Origin**
-//! docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117. **In the kernel** `sbq_wait_state`,
-//! `sbitmap_queue_wake_up`, `bt_wait_ptr`.
+//! must ask again and has no privilege. "Waiting" ends when a woken task runs, not when it is woken.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
+//! **In the kernel** `sbq_wait_state`, `sbitmap_queue_wake_up`, `bt_wait_ptr`.
 
 #![doc(alias = "sbq_wait_state")]
 #![doc(alias = "sbitmap_queue_wake_up")]

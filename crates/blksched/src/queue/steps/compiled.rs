@@ -4,8 +4,8 @@
 //!
 //! **Rule** A step does what the long path does when nothing rare is going on. If something rare begins, it stops and
 //! says so ([`Rest`]), and the long path continues from there. Each step is compiled twice: with a listener, and
-//! without, where reasons are not even asked for. **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`,
-//! `blk_mq_end_request`.
+//! without, where reasons are not even asked for.
+//! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 
 #![doc(alias = "blk_mq_submit_bio")]
 #![doc(alias = "blk_mq_dispatch_rq_list")]

@@ -1,8 +1,8 @@
 //! **What for**: the rotational speed.
 //!
 //! **Rule**: a sector passes under the head once per revolution, so reads of one sector end whole revolutions apart,
-//! whatever seek came before. Many places are read, more than the drive's buffer remembers; the slowest
-//! frequency at which all places' ends agree is the platters'. Hits in the buffer are left out.
+//! whatever seek came before. Many places are read, more than the drive's buffer remembers; the slowest frequency at
+//! which all places' ends agree is the platters'. Hits in the buffer are left out.
 
 use super::super::ProbeError;
 use super::super::session::{Session, Timed};

@@ -5,7 +5,8 @@
 //! until at most `iodepth_low` are outstanding; then it submits again. With a minimum of 0 it checks after every
 //! submission, and reaps one if there is one. An I/O that is complete but not yet reaped counts as outstanding: its
 //! latency ends when it is reaped. Before it sleeps, for a rate or think time, and at its end, it reaps all outstanding
-//! I/Os, one by one. **Origin** docs/behaviour/fio-reaping.md#1
+//! I/Os, one by one.
+//! **Origin** docs/behaviour/fio-reaping.md#1
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,9 @@
 //! A queue's next budget, depending on how its slice ended.
 //!
 //! **Rule** Used up → four times as much; out of time → twice; idled in vain → four minimum budgets less; no requests
-//! left → the amount used. Never more than the greatest budget. **Origin** docs/behaviour/elevators-6.1.md#b3. **In the
-//! kernel** `__bfq_bfqq_recalc_budget`.
+//! left → the amount used. Never more than the greatest budget.
+//! **Origin** docs/behaviour/elevators-6.1.md#b3.
+//! **In the kernel** `__bfq_bfqq_recalc_budget`.
 
 #![doc(alias = "__bfq_bfqq_recalc_budget")]
 

@@ -1,8 +1,9 @@
 //! Was a queue slow in its slice?
 //!
 //! **Rule** A slice of less than 1 ms is too short to judge except by its seeks; one of more than 20 ms was slow if it
-//! transferred less than half of the greatest budget. **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire". **In
-//! the kernel** `bfq_bfqq_is_slow`.
+//! transferred less than half of the greatest budget.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **In the kernel** `bfq_bfqq_is_slow`.
 
 #![doc(alias = "bfq_bfqq_is_slow")]
 

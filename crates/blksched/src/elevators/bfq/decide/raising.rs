@@ -1,8 +1,9 @@
 //! A queue's weight raising when it becomes busy, and the duration of interactive raising.
 //!
 //! **Rule** [`on_awakening`]. The faster the disk, the shorter the raising: it lasts as long as an application takes to
-//! start. **Origin** docs/behaviour/elevators-6.1.md#b6. **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`,
-//! `bfq_wr_duration`.
+//! start.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6.
+//! **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`.
 
 #![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
 #![doc(alias = "bfq_wr_duration")]

@@ -1,8 +1,10 @@
 //! The greatest budget: the amount the device transfers within `timeout_sync`.
 //!
 //! **Rule** Until enough budgets have been assigned, the greatest is 16,384 sectors; a new queue's first budget and the
-//! least budget are fractions of it. **Origin** docs/behaviour/elevators-6.1.md#b3 and #b13. **In the kernel**
-//! `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`, `bfq_default_max_budget`.
+//! least budget are fractions of it.
+//! **Origin** docs/behaviour/elevators-6.1.md#b3 and #b13.
+//! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`,
+//! `bfq_default_max_budget`.
 
 #![doc(alias = "bfq_max_budget")]
 #![doc(alias = "bfq_min_budget")]

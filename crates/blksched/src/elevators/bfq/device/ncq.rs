@@ -2,8 +2,9 @@
 //!
 //! **Rule** After 33 completions with more than three requests queued or in flight, it does if it has had more than
 //! three at once; the test is repeated until the answer is yes. While the answer is unknown, it counts as yes. A
-//! non-rotational device that queues needs no merging of queues by position. **Origin**
-//! docs/behaviour/elevators-6.1.md#b13; #b14 for the traps. **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
+//! non-rotational device that queues needs no merging of queues by position.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
+//! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
 
 #![doc(alias = "bfq_update_hw_tag")]
 #![doc(alias = "hw_tag")]

@@ -5,8 +5,9 @@
 //! **Rule** Intervals of at least 300 ms and 32 requests, closed at the first dispatch after 1 s, by a silence of more
 //! than 100 ms, or if the device looks idle. An interval's rate counts if three of four requests were sequential or it
 //! is higher than the estimate, and if it is below 20 sectors/µs. Its weight grows with its sequential part and its
-//! length. **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶. **In the kernel**
-//! `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
+//! length.
+//! **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶.
+//! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
 
 #![doc(alias = "bfq_update_peak_rate")]
 #![doc(alias = "bfq_update_rate_reset")]

@@ -1,8 +1,9 @@
 //! How many of a number of tags each entity may have.
 //!
 //! **Rule** From the top down, each group gets its part of its parent group's allowance, by weight; a higher class
-//! counts eight times as much as the next. **Origin** docs/behaviour/elevators-6.12-6.18.md#d1. **In the kernel**
-//! `bfqq_request_over_limit`, `allocated`.
+//! counts eight times as much as the next.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1.
+//! **In the kernel** `bfqq_request_over_limit`, `allocated`.
 
 #![doc(alias = "bfqq_request_over_limit")]
 #![doc(alias = "allocated")]

@@ -1,13 +1,14 @@
 //! Groups: each is an entity among its siblings, and schedules its members by the same rules.
 //!
 //! **What for** A tenant gets the share given by its weight, however many processes it has, and its processes share it
-//! among themselves. **Rule** A group is on its parent's best-effort tree with its weight, as long as any queue in it
-//! is active. Classes, raising and ionice levels count only inside a group; so do positions, write-back and the queue
-//! created last. The processes of a group compete with its child groups as equals. **Origin**
-//! docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process ioprio and
-//! weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 are accepted (a kernel
-//! refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is ignored. **In the kernel** `bfq_group`,
-//! `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
+//! among themselves.
+//! **Rule** A group is on its parent's best-effort tree with its weight, as long as any queue in it is active. Classes,
+//! raising and ionice levels count only inside a group; so do positions, write-back and the queue created last. The
+//! processes of a group compete with its child groups as equals.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
+//! ioprio and weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 are
+//! accepted (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is ignored.
+//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
 
 #![doc(alias = "bfq_group")]
 #![doc(alias = "bfq_bio_bfqg")]

@@ -5,12 +5,13 @@
 //! the level below has changed: there was no next entity before, or the next one's budget is smaller. A deactivated
 //! queue also deactivates the groups that become empty; the groups above those are requeued. *Down* At each level the
 //! next entity is served. A queue leaves its tree for that, and so does a group with a single waiting entity; a group
-//! with more stays on its tree, and may be selected again. **Origin** docs/behaviour/elevators-6.12-6.18.md#g4,
-//! docs/behaviour/elevators-6.12-6.18.md#g5 and docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6. **Costs
-//! when wrong** After the path down, the search for the next queue stops at the first level without a change. A level
-//! may then name the very group that it serves as the next one, and nothing preempts it: a kernel does so, and so does
-//! this. **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`,
-//! `bfq_get_next_queue`.
+//! with more stays on its tree, and may be selected again.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
+//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6.
+//! **Costs when wrong** After the path down, the search for the next queue stops at the first level without a change. A
+//! level may then name the very group that it serves as the next one, and nothing preempts it: a kernel does so, and so
+//! does this.
+//! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
 
 #![doc(alias = "for_each_entity")]
 #![doc(alias = "bfq_update_next_in_service")]

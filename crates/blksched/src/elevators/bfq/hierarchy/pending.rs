@@ -1,8 +1,9 @@
 //! Which groups have pending requests, by either of the two ways of counting them.
 //!
 //! **Rule** Until 6.1 a group counts from its activation until it is idle; since 6.6 while its queues are busy or have
-//! requests in the device. **Origin** docs/behaviour/elevators-6.12-6.18.md#g9. **In the kernel**
-//! `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
+//! requests in the device.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g9.
+//! **In the kernel** `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
 
 #![doc(alias = "num_groups_with_pending_reqs")]
 #![doc(alias = "bfq_add_bfqq_in_groups_with_pending_reqs")]

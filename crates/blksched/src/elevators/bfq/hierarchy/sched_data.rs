@@ -1,7 +1,8 @@
 //! The hierarchy's state.
 //!
 //! **Rule** A queue that has left all trees is reported ([`Hierarchy::left`]) instead of being released here, because
-//! other references to it are not known here. **In the kernel** `bfq_sched_data`, `bfq_group`.
+//! other references to it are not known here.
+//! **In the kernel** `bfq_sched_data`, `bfq_group`.
 
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "in_service_entity")]

@@ -4,11 +4,12 @@
 //! budget of each of them.
 //! **Rule** Of the eligible entities (`S ≤ V`) the one with the earliest finish is served. The search descends a
 //! red-black tree ordered by finish, which stores the earliest start of each subtree: it goes left if an entity there
-//! is eligible, otherwise it stops at the last eligible one that it met. **Origin** docs/behaviour/elevators-6.1.md#b5;
-//! Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996; the augmented tree: Valente, *Extending WF2Q+
-//! to support a dynamic traffic mix*, 2005. **Costs when wrong** The search does not always find the earliest finish:
-//! if a left child's left subtree has no eligible entity, it does not search the right one. The result then depends on
-//! the tree's shape. **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
+//! is eligible, otherwise it stops at the last eligible one that it met.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5; Bennett, Zhang, *Hierarchical Packet Fair Queueing Algorithms*, 1996;
+//! the augmented tree: Valente, *Extending WF2Q+ to support a dynamic traffic mix*, 2005.
+//! **Costs when wrong** The search does not always find the earliest finish: if a left child's left subtree has no
+//! eligible entity, it does not search the right one. The result then depends on the tree's shape.
+//! **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
 //! `bfq_lookup_next_entity`.
 
 #![doc(alias = "bfq_service_tree")]

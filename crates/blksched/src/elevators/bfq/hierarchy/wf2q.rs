@@ -4,11 +4,13 @@
 //! starts; a requeued entity starts where its last service ended. An entity that ran empty for a moment while the disk
 //! waited for it may start in the past, depending on its weight raising. Virtual time passes by `2²²·sectors/weights`,
 //! and jumps to the earliest start when no other entity is eligible. When none is left, it takes the last finish of the
-//! entities on the idle tree. **Origin** docs/behaviour/elevators-6.1.md#b5. **Costs when wrong** Of equal finishes the
-//! one remembered first counts as the last; when that one leaves, the one before it does, or none, although others are
-//! still remembered: then virtual time does not change (recording `bfq-6.1/h02-back-seek-0`). **In the kernel**
-//! `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`, `bfq_activate_requeue_entity`,
-//! `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
+//! entities on the idle tree.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5.
+//! **Costs when wrong** Of equal finishes the one remembered first counts as the last; when that one leaves, the one
+//! before it does, or none, although others are still remembered: then virtual time does not change (recording
+//! `bfq-6.1/h02-back-seek-0`).
+//! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
+//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
 
 #![doc(alias = "bfq_activate_entity")]
 #![doc(alias = "bfq_requeue_entity")]

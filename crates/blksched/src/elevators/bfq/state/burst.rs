@@ -1,8 +1,8 @@
 //! A queue's creation, and the current burst.
 //!
-//! **Rule** Queues created shortly after one another are a burst; with eight or more it is large. **Origin**
-//! docs/behaviour/elevators-6.1.md#b8. **In the kernel** `burst_list`, `burst_size`, `large_burst`,
-//! `last_ins_in_burst`, `in_large_burst`.
+//! **Rule** Queues created shortly after one another are a burst; with eight or more it is large.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8.
+//! **In the kernel** `burst_list`, `burst_size`, `large_burst`, `last_ins_in_burst`, `in_large_burst`.
 
 #![doc(alias = "burst_list")]
 #![doc(alias = "burst_size")]

@@ -1,8 +1,9 @@
 //! What is known of a process.
 //!
 //! **Rule** An exited process is remembered until its last request has completed. The state of its own queue is saved
-//! while it shares another. **Origin** docs/behaviour/elevators-6.1.md#b1. **In the kernel** `bfq_io_cq`,
-//! `bfq_bfqq_save_state`, `bic_to_bfqq`.
+//! while it shares another.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_io_cq`, `bfq_bfqq_save_state`, `bic_to_bfqq`.
 
 #![doc(alias = "bfq_io_cq")]
 #![doc(alias = "bfq_bfqq_save_state")]

@@ -3,9 +3,10 @@
 //! **Rule** *Think time*: from the moment it has no request left until its next one, each capped at two idle times;
 //! short unless its mean exceeds half an idle time. *Seeks*: of the last 32 requests more than 19 began farther than
 //! 800 sectors from the end of the one before (and were small, if the disk does not rotate). *I/O-bound*: at least four
-//! fifths of the time it had something to do. **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6. **Costs when
-//! wrong** every idle decision, and every merge of queues. **In the kernel** `bfq_update_io_thinktime`,
-//! `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`.
+//! fifths of the time it had something to do.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6.
+//! **Costs when wrong** every idle decision, and every merge of queues.
+//! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`.
 
 #![doc(alias = "bfq_update_io_thinktime")]
 #![doc(alias = "has_short_ttime")]

@@ -1,8 +1,9 @@
 //! A request arrives: it updates its queue's statistics, is inserted, and may end the disk's idling.
 //!
 //! **Rule** A single small request of the queue that the disk idles for does not end the idling if idling raises
-//! throughput: more may follow and merge. **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7. **In the kernel**
-//! `bfq_insert_request`, `bfq_add_request`, `bfq_rq_enqueued`, `bfq_update_io_seektime`.
+//! throughput: more may follow and merge.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7.
+//! **In the kernel** `bfq_insert_request`, `bfq_add_request`, `bfq_rq_enqueued`, `bfq_update_io_seektime`.
 
 #![doc(alias = "bfq_insert_request")]
 #![doc(alias = "bfq_add_request")]

@@ -3,7 +3,8 @@
 //! **Rule** A request costs its sectors; write-back costs three times that while all queues have the same weight and
 //! none is raised. After a slice: used up → four times as much next time; out of time → twice; idled in vain → four
 //! minimum budgets less; no requests left → the amount used. Never more than the greatest budget: the amount that the
-//! disk transfers in `timeout_sync`, or the knob's value. **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
+//! disk transfers in `timeout_sync`, or the knob's value.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
 //! `bfq_calc_max_budget`, `bfq_async_charge_factor`.
 

@@ -2,10 +2,10 @@
 //! a single one of them.
 //!
 //! **Rule** Queues created within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
-//! queues is raised. A queue that was idle for 10 s leaves its burst. **Origin** docs/behaviour/elevators-6.1.md#b10;
-//! kernel documentation, `block/bfq-iosched.rst`, "low_latency". **Costs when wrong** a shell script's helpers are each
-//! served as if a person waited for them. **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`,
-//! `burst_list`, `in_large_burst`.
+//! queues is raised. A queue that was idle for 10 s leaves its burst.
+//! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
+//! **Costs when wrong** a shell script's helpers are each served as if a person waited for them.
+//! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
 
 #![doc(alias = "bfq_handle_burst")]
 #![doc(alias = "bfq_add_to_burst")]

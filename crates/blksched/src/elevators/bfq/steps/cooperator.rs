@@ -4,10 +4,12 @@
 //! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
 //! whose next request begins within 8192 sectors of its own. Both must be of one class and group and synchronous,
 //! neither may seek, and neither may have been served for more than 100 ms since it became busy. Not on a
-//! non-rotational disk that queues. **Origin** docs/behaviour/elevators-6.1.md#b9. **Costs when wrong** of two close
-//! queues on either side, the shape of the position tree decides. It compares the *current* positions of queues,
-//! although a queue is moved only when it is reinserted. **In the kernel** `bfq_setup_cooperator`,
-//! `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`, `bfq_pos_tree_add_move`.
+//! non-rotational disk that queues.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **Costs when wrong** of two close queues on either side, the shape of the position tree decides. It compares the
+//! *current* positions of queues, although a queue is moved only when it is reinserted.
+//! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
+//! `bfq_pos_tree_add_move`.
 
 #![doc(alias = "bfq_setup_cooperator")]
 #![doc(alias = "bfq_find_close_cooperator")]

@@ -2,8 +2,10 @@
 //!
 //! **Rule** A queue that was slow, or ran out of time with much of its budget left, is charged for its time in service,
 //! not for the sectors it transferred. An empty one leaves its tree, and the rest of its budget is kept in case it
-//! becomes busy again in time. **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire". **In the kernel**
-//! `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`, `bfq_bfqq_charge_time`.
+//! becomes busy again in time.
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **In the kernel** `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`,
+//! `bfq_bfqq_charge_time`.
 
 #![doc(alias = "bfq_bfqq_expire")]
 #![doc(alias = "__bfq_bfqq_expire")]

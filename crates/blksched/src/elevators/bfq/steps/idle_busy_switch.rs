@@ -3,10 +3,10 @@
 //! **Rule** A queue that becomes busy again within three idle times keeps the rest of its budget and may preempt;
 //! otherwise it begins with the budget that feedback assigned. A queue that starts something new, or meets its soft
 //! real-time rate, is raised (`decide/raising`). It preempts the in-service queue if it was waited for, if it has a
-//! higher class or weight, or if the disk would not be left idle for the in-service queue. **Origin**
-//! docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class that changes
-//! in between makes them wrap. **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`,
-//! `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
+//! higher class or weight, or if the disk would not be left idle for the in-service queue.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
+//! that changes in between makes them wrap.
+//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
 
 #![doc(alias = "bfq_add_bfqq_busy")]
 #![doc(alias = "bfq_del_bfqq_busy")]

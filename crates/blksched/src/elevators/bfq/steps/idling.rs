@@ -1,13 +1,15 @@
 //! Leaving the disk idle for the next request of the in-service queue.
 //!
 //! **What for** A process that waits for each request before it sends the next has nothing queued in between. Giving
-//! the disk away at that moment costs a seek there and back and, worse, costs the process its share. **Rule** Idle if
-//! that raises throughput (a rotating disk that does not queue, or a queue that reads sequentially with a short think
-//! time; no raised queue is busy), or if guarantees need it (the queue is raised and others are busy, weights or
-//! classes differ, or it is alone). 8 ms (`slice_idle`); 2 ms for a seeky queue in the symmetric case; 20 ms for a
-//! raised one. **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`,
-//! "slice_idle" and "strict_guarantees". **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`,
-//! `bfq_better_to_idle`, `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`.
+//! the disk away at that moment costs a seek there and back and, worse, costs the process its share.
+//! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or a queue that reads sequentially
+//! with a short think time; no raised queue is busy), or if guarantees need it (the queue is raised and others are
+//! busy, weights or classes differ, or it is alone). 8 ms (`slice_idle`); 2 ms for a seeky queue in the symmetric case;
+//! 20 ms for a raised one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
+//! "strict_guarantees".
+//! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
+//! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`.
 
 #![doc(alias = "bfq_arm_slice_timer")]
 #![doc(alias = "bfq_idle_slice_timer")]

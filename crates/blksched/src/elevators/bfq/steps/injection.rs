@@ -5,9 +5,11 @@
 //! **Rule** In this order, if it fits into that queue's budget: the process's own write-back; this queue's waker; the
 //! first of the queues that this one wakes; any other, as long as the device has fewer requests than the queue's limit.
 //! The limit follows from measurements: it rises while a request served beside injected ones takes less than one and a
-//! half times as long as alone, and falls otherwise. **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises
-//! a limit of 0 after the idle time compares different clocks in 6.1 and has no effect there, nor here. **In the
-//! kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`, `bfq_reset_inject_limit`.
+//! half times as long as alone, and falls otherwise.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
+//! different clocks in 6.1 and has no effect there, nor here.
+//! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
+//! `bfq_reset_inject_limit`.
 
 #![doc(alias = "bfq_choose_bfqq_for_injection")]
 #![doc(alias = "bfq_update_inject_limit")]

@@ -3,10 +3,11 @@
 //! **Rule** Synchronous reads may use all. Write-back may use a half and synchronous writes three quarters, and while a
 //! raised queue is busy three and six sixteenths; of each word of the tag map until 6.6, of all tags since. With
 //! groups, a queue's share is computed from the top down by weights: if the queue or its group already has that many
-//! requests in flight, it may use one. **Origin** docs/behaviour/elevators-6.1.md#b2.2,
-//! docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8. **Costs when wrong** A process that fills the tags
-//! makes the shares of all others worthless: they have nothing queued that could be selected. **In the kernel**
-//! `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
+//! requests in flight, it may use one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
+//! **Costs when wrong** A process that fills the tags makes the shares of all others worthless: they have nothing
+//! queued that could be selected.
+//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
 
 #![doc(alias = "bfq_limit_depth")]
 #![doc(alias = "bfqq_request_over_limit")]

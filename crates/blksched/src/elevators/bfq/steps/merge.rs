@@ -3,9 +3,9 @@
 //! **Rule** The state of the process's own queue is saved; the shared queue takes over raising, the waker, and the
 //! I/O-bound flag. *Stable merges*: a new queue joins the one created last, of the same level, class and group, if that
 //! was created within 180 ms: at once on a non-rotational disk that queues, otherwise once both are older than 600 ms
-//! and idling for the new one would not raise throughput. Such queues do not split. **Origin**
-//! docs/behaviour/elevators-6.1.md#b9. **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`,
-//! `bfq_bfqq_save_state`, `stably_merged`.
+//! and idling for the new one would not raise throughput. Such queues do not split.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`.
 
 #![doc(alias = "bfq_merge_bfqqs")]
 #![doc(alias = "bfq_setup_merge")]

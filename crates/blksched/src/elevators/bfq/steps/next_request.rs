@@ -2,8 +2,9 @@
 //! the oldest, if it has expired.
 //!
 //! **Rule** As in CFQ, without metadata (`elevators/next_request`). After a dispatch, seen from the start of that
-//! request: the one behind it, or the one before it. **Origin** docs/behaviour/elevators-6.1.md#b4. **In the kernel**
-//! `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
+//! request: the one behind it, or the one before it.
+//! **Origin** docs/behaviour/elevators-6.1.md#b4.
+//! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
 
 #![doc(alias = "bfq_find_next_rq")]
 #![doc(alias = "bfq_check_fifo")]

@@ -1,9 +1,9 @@
 //! Processes: the state of each, and the queues it uses.
 //!
 //! **Rule** A process has one queue for requests it waits for, and shares one for write-back with all processes of its
-//! class, level and group. Requests carry priority and group; a change is noticed at the next one. **Origin**
-//! docs/behaviour/elevators-6.1.md#b1. **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`,
-//! `bic_to_bfqq`.
+//! class, level and group. Requests carry priority and group; a change is noticed at the next one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`, `bic_to_bfqq`.
 
 #![doc(alias = "bfq_io_cq")]
 #![doc(alias = "bfq_get_bfqq_handle_split")]

@@ -5,10 +5,12 @@
 //! **Rule** *Interactive*: a queue that becomes busy after 2 s without I/O, for as long as an application of some size
 //! takes to load on this disk (3 s to 25 s), or until it has received 120,000 sectors. *Soft real-time*: a queue whose
 //! rate does not exceed 7000 sectors per second, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
-//! without I/O. Raising ends early in a large burst. **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel
-//! documentation, `block/bfq-iosched.rst`, "low_latency". **Costs when wrong** A process that keeps looking like a
-//! starting application gets 30 times its share. **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`,
-//! `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`, `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
+//! without I/O. Raising ends early in a large burst.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
+//! "low_latency".
+//! **Costs when wrong** A process that keeps looking like a starting application gets 30 times its share.
+//! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
+//! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
 
 #![doc(alias = "wr_coeff")]
 #![doc(alias = "bfq_bfqq_softrt_next_start")]

@@ -1,6 +1,7 @@
 //! Which queue has the disk: asks for the decision, ends a slice and begins the next.
 //!
-//! **Rule** `decide/select.rs` only decides; here slices end and begin. **Origin** docs/behaviour/elevators-6.1.md#b7.
+//! **Rule** `decide/select.rs` only decides; here slices end and begin.
+//! **Origin** docs/behaviour/elevators-6.1.md#b7.
 //! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
 //! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`.
 

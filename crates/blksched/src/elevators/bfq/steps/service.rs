@@ -2,7 +2,8 @@
 //! left it.
 //!
 //! **Rule** The hierarchy may have held the last reference to a queue that it forgets: other references decide
-//! (`release`). **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
+//! (`release`).
+//! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
 //! `bfq_bfqq_served`.
 
 #![doc(alias = "bfq_activate_bfqq")]

@@ -3,9 +3,11 @@
 //! **Rule** Not if weights differ and the queue has not the lowest of them, if two classes are busy, or if groups
 //! compete. Until 6.1 groups compete as soon as any group except the root is active; since 6.6, if queues of two or
 //! more groups, including the root, are busy or have requests in the device. So a single group counts in 6.1, but not
-//! later. **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9. **Costs when
-//! wrong** idling for shares for which no other queue competes, and write-back charged three times its size where it
-//! should be charged once. **In the kernel** `bfq_asymmetric_scenario`, `num_groups_with_pending_reqs`.
+//! later.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9.
+//! **Costs when wrong** idling for shares for which no other queue competes, and write-back charged three times its
+//! size where it should be charged once.
+//! **In the kernel** `bfq_asymmetric_scenario`, `num_groups_with_pending_reqs`.
 
 #![doc(alias = "bfq_asymmetric_scenario")]
 #![doc(alias = "num_groups_with_pending_reqs")]

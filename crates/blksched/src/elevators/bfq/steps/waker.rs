@@ -2,10 +2,11 @@
 //! process.
 //!
 //! **What for** Idling for the dependent process while the request it waits for is in the other queue would be useless,
-//! so the waker's request is injected. **Rule** Three times within 128 idle times, a request of the same queue has
-//! completed less than 4 ms before one of this queue arrived, which otherwise has a long think time. The queues that a
-//! waker wakes are listed newest first. **Origin** docs/behaviour/elevators-6.1.md#b8. **In the kernel**
-//! `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
+//! so the waker's request is injected.
+//! **Rule** Three times within 128 idle times, a request of the same queue has completed less than 4 ms before one of
+//! this queue arrived, which otherwise has a long think time. The queues that a waker wakes are listed newest first.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8.
+//! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
 
 #![doc(alias = "bfq_check_waker")]
 #![doc(alias = "waker_bfqq")]

@@ -1,11 +1,13 @@
 //! The depth of write-back: few requests in flight while reads may arrive, more when they do not.
 //!
 //! **What for** A disk with 31 write-back requests cannot serve readers until it has done them: up to 40 ms of slice +
-//! 16 × 8 ms = 168 ms (the mail of 2009-11-27). With one in flight it is 40 + 8 = 48 ms. **Rule** see each function.
-//! All times in ticks. **Origin** `since_last_sync` 2.6.32 (the mail's "old formula"), `remaining_slice` the patch of
-//! the mail of 2009-11-26, `since_delayed_sync` 2.6.33; docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8. **Shown by**
-//! the recordings of 2.6.32 with and without the patch. **Costs when wrong** too shallow starves reclaim of clean
-//! pages, too deep makes reads wait. **In the kernel** `cfq_may_dispatch`, `last_delayed_sync`, `slice_async_rq`.
+//! 16 × 8 ms = 168 ms (the mail of 2009-11-27). With one in flight it is 40 + 8 = 48 ms.
+//! **Rule** see each function. All times in ticks.
+//! **Origin** `since_last_sync` 2.6.32 (the mail's "old formula"), `remaining_slice` the patch of the mail of
+//! 2009-11-26, `since_delayed_sync` 2.6.33; docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8.
+//! **Shown by** the recordings of 2.6.32 with and without the patch.
+//! **Costs when wrong** too shallow starves reclaim of clean pages, too deep makes reads wait.
+//! **In the kernel** `cfq_may_dispatch`, `last_delayed_sync`, `slice_async_rq`.
 
 #![doc(alias = "cfq_may_dispatch")]
 #![doc(alias = "last_delayed_sync")]

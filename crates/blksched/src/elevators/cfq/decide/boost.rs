@@ -1,9 +1,10 @@
 //! Metadata boosts its queue.
 //!
 //! **Rule** Since 4.20 a request with the priority mark (metadata, [`Hints::meta`](crate::Hints)) boosts its process's
-//! queue to best effort, level 4, until the process's next request without the mark. **What for** No process should
-//! wait for a journal whose I/O is in the idle class. **Origin** docs/behaviour/elevators-4.20.md#p.3. **In the
-//! kernel** `cfq_prio_boost`, `REQ_PRIO`, `org_ioprio`.
+//! queue to best effort, level 4, until the process's next request without the mark.
+//! **What for** No process should wait for a journal whose I/O is in the idle class.
+//! **Origin** docs/behaviour/elevators-4.20.md#p.3.
+//! **In the kernel** `cfq_prio_boost`, `REQ_PRIO`, `org_ioprio`.
 
 #![doc(alias = "cfq_prio_boost")]
 #![doc(alias = "REQ_PRIO")]

@@ -3,8 +3,9 @@
 //! **Rule** The charge is the time from the slice's first completion, at most the allocated slice; without a
 //! completion, the time since the slice began, at least a jiffy. Write-back of a group that has nothing else is charged
 //! its whole slice. If the disk queues and is not idled (a solid-state disk: IOPS mode), time says nothing about use,
-//! and each request costs one. **Origin** docs/behaviour/elevators-4.20.md#g.4. **In the kernel** `cfq_group_served`,
-//! `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
+//! and each request costs one.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.4.
+//! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
 
 #![doc(alias = "cfq_group_served")]
 #![doc(alias = "cfq_cfqq_slice_usage")]

@@ -3,7 +3,8 @@
 //! **Rule** None while the disk has write-back and should idle for this queue; no write-back while the disk has
 //! synchronous requests; otherwise `quantum`, more if no other queue waits; for write-back, the limit of `async_ramp`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
-//! what differs. **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.
+//! what differs.
+//! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.
 
 #![doc(alias = "cfq_may_dispatch")]
 #![doc(alias = "cfq_quantum")]

@@ -1,9 +1,10 @@
 //! The idle window: is idling for a queue worthwhile, judging by its process's behaviour?
 //!
 //! **Rule** Its think time is at most `slice_idle` and it does not seek too much; [`window`] has the eras. Judged at
-//! each of the queue's insertions. **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15 and #c33.4;
-//! docs/behaviour/elevators-4.20.md#x.3; `fairness` is the patch of the mail of 2009-09-03. **In the kernel**
-//! `cfq_update_idle_window`, `cfq_cfqq_idle_window`.
+//! each of the queue's insertions.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15 and #c33.4; docs/behaviour/elevators-4.20.md#x.3; `fairness`
+//! is the patch of the mail of 2009-09-03.
+//! **In the kernel** `cfq_update_idle_window`, `cfq_cfqq_idle_window`.
 
 #![doc(alias = "cfq_update_idle_window")]
 #![doc(alias = "cfq_cfqq_idle_window")]

@@ -1,8 +1,9 @@
 //! Preemption: when an arrival takes the disk from the active queue.
 //!
-//! **Rule** the list of tests in [`why`], which differs by era ([`Preemption`]). **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19. **Costs when wrong** real time waits
-//! for a slice of 100 ms, or slices end for nothing. **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
+//! **Rule** the list of tests in [`why`], which differs by era ([`Preemption`]).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19.
+//! **Costs when wrong** real time waits for a slice of 100 ms, or slices end for nothing.
+//! **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
 
 #![doc(alias = "cfq_should_preempt")]
 #![doc(alias = "cfq_preempt_queue")]

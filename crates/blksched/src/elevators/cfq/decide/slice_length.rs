@@ -3,10 +3,11 @@
 //! **Rule** `length = base + base/5 · (4 − level)`, base `slice_sync` or `slice_async`. It runs from the first
 //! *completion* of the slice. With `low_latency` and service trees by workload (2.6.33) it shrinks so that all
 //! processes of the class have a slice within 300 ms; in 4.20 all of the group within the group's part of
-//! `target_latency`. The unused rest, or the overrun, shifts the next slice. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c10, #c12 and #c33.5; docs/behaviour/elevators-4.20.md#x.10 and
-//! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]). **Shown by** shares of readers of different
-//! priorities. **Costs when wrong** fairness.
+//! `target_latency`. The unused rest, or the overrun, shifts the next slice.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #c12 and #c33.5; docs/behaviour/elevators-4.20.md#x.10 and
+//! #x.12; the sign of the residual is a bug of 2.6.31 ([`Residual`]).
+//! **Shown by** shares of readers of different priorities.
+//! **Costs when wrong** fairness.
 //! **In the kernel** `cfq_prio_slice`, `cfq_set_prio_slice`, `cfq_scaled_cfqq_slice`, `slice_end`, `slice_resid`,
 //! `cfq_slice_used`, `cfq_prio_to_slice`.
 

@@ -2,10 +2,10 @@
 //!
 //! **Rule** Until 4.7 a kernel's CFQ counted jiffies, so 8 ms of idling are two ticks at 250 per second, the first of
 //! them partly over. 4.20 counts nanoseconds; one jiffy remains as the minimum charge of a slice, as half of the
-//! shortest slice of a kind of load, and as the tolerance of "about to end". **Origin**
-//! docs/behaviour/elevators-4.20.md#t. With nanoseconds come two quirks: a queue's key ([`Clock::stored`]) is compared
-//! unsigned, and the idle class's key no longer grows with the last of its tree. **In the kernel** `jiffies`,
-//! `ktime_get_ns`.
+//! shortest slice of a kind of load, and as the tolerance of "about to end".
+//! **Origin** docs/behaviour/elevators-4.20.md#t. With nanoseconds come two quirks: a queue's key ([`Clock::stored`])
+//! is compared unsigned, and the idle class's key no longer grows with the last of its tree.
+//! **In the kernel** `jiffies`, `ktime_get_ns`.
 
 #![doc(alias = "jiffies")]
 #![doc(alias = "ktime_get_ns")]

@@ -2,8 +2,8 @@
 //!
 //! **Rule** If cooperators are served out of order (2.6.31, 2.6.32), a queue that was served so is not again until it
 //! has had a regular slice. If they merge (2.6.33), a queue is shared until its processes no longer read side by side.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9. **In the kernel** `cfq_mark_cfqq_coop`,
-//! `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9.
+//! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
 
 #![doc(alias = "cfq_mark_cfqq_coop")]
 #![doc(alias = "cfq_cfqq_coop")]

@@ -4,9 +4,11 @@
 //! disk among those that are active now: `4096 · leaf_weight/Σ` in its own group, times `weight/Σ` at each level above.
 //! A group that becomes active begins just behind the last one; its earlier virtual time is forgotten. Weights written
 //! while it is active take effect when it is next inserted (leaf weight), or when its subtree next becomes active
-//! (weight). **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7. **Shown by** the shares in the README.
-//! **Costs when wrong** tenants get what they did not pay for. **In the kernel** `vdisktime`,
-//! `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`.
+//! (weight).
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7.
+//! **Shown by** the shares in the README.
+//! **Costs when wrong** tenants get what they did not pay for.
+//! **In the kernel** `vdisktime`, `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`.
 
 #![doc(alias = "cfq_group_service_tree_add")]
 #![doc(alias = "cfq_choose_cfqg")]

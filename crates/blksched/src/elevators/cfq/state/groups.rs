@@ -2,8 +2,9 @@
 //!
 //! **Rule** Bios carry their group ([`GroupId`]). A process whose bios move to another group leaves its queues behind
 //! (`steps/prepare`). Cooperation and merging stay inside a group; the depth limits, and whether the disk queues, apply
-//! to the whole disk. **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the
-//! root. **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
+//! to the whole disk.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
+//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
 
 #![doc(alias = "cfq_group")]
 #![doc(alias = "cfq_get_cfqg")]

@@ -1,9 +1,9 @@
 //! Is the disk left idle for a queue when it runs empty?
 //!
 //! **Rule** A queue's window is judged at each of its insertions (`decide/idle_window.rs`). A queue that had four
-//! requests queued at once is deep: since 2.6.33 the disk idles for it even if it seeks. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c5 and #c33.4. **In the kernel** `cfq_mark_cfqq_idle_window`,
-//! `cfq_mark_cfqq_deep`.
+//! requests queued at once is deep: since 2.6.33 the disk idles for it even if it seeks.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 and #c33.4.
+//! **In the kernel** `cfq_mark_cfqq_idle_window`, `cfq_mark_cfqq_deep`.
 
 #![doc(alias = "cfq_mark_cfqq_idle_window")]
 #![doc(alias = "cfq_mark_cfqq_deep")]

@@ -2,8 +2,9 @@
 //!
 //! **Rule** One tree per priority level, by the first sector of each queue's next request. A queue is not inserted at a
 //! sector where another already is. Trees compare the *current* positions of queues, although a queue is moved only
-//! when it is reinserted. **Origin** docs/behaviour/elevators-2.5-2.6.md#c9. **In the kernel** `prio_trees`,
-//! `cfq_prio_tree_add`.
+//! when it is reinserted.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9.
+//! **In the kernel** `prio_trees`, `cfq_prio_tree_add`.
 
 #![doc(alias = "prio_trees")]
 #![doc(alias = "cfq_prio_tree_add")]

@@ -1,7 +1,8 @@
 //! What is known of a process.
 //!
 //! **Rule** An exited process is remembered until its last request has completed, or while the disk idles for it.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1. **In the kernel** `cfq_io_context`, `cfq_io_cq`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1.
+//! **In the kernel** `cfq_io_context`, `cfq_io_cq`.
 
 #![doc(alias = "cfq_io_context")]
 #![doc(alias = "cfq_io_cq")]

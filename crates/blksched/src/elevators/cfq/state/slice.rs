@@ -1,8 +1,9 @@
 //! Where a queue is in its slice.
 //!
 //! **Rule** A slice runs from its first *completion*, so before that it has no end; its unused rest, or its overrun,
-//! shifts the next one. **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12. **In the kernel** `slice_end`,
-//! `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`.
+//! shifts the next one.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12.
+//! **In the kernel** `slice_end`, `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`.
 
 #![doc(alias = "slice_end")]
 #![doc(alias = "slice_resid")]

@@ -1,11 +1,12 @@
 //! Think time: the time between a completion and the next request, at up to three levels.
 //!
 //! **What for** Idling is not worthwhile for a process whose think time exceeds the idle time. The same holds for a
-//! tree of processes that are idled for together, or for a group, if its think time is that long. **Rule** Per record:
-//! the mean of `min(now − last completion, 2·idle)`. A process's and a tree's count with `slice_idle`, a group's with
-//! `group_idle`. **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 (processes), docs/behaviour/elevators-4.20.md#x.2
-//! (trees and groups); [`Think`] says what differs. **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`,
-//! `sample_valid`, `ttime_mean`.
+//! tree of processes that are idled for together, or for a group, if its think time is that long.
+//! **Rule** Per record: the mean of `min(now − last completion, 2·idle)`. A process's and a tree's count with
+//! `slice_idle`, a group's with `group_idle`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 (processes), docs/behaviour/elevators-4.20.md#x.2 (trees and
+//! groups); [`Think`] says what differs.
+//! **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`, `sample_valid`, `ttime_mean`.
 
 #![doc(alias = "cfq_ttime")]
 #![doc(alias = "cfq_update_io_thinktime")]

@@ -1,8 +1,9 @@
 //! A group's position among groups: its weight, its share of the disk, and its received service.
 //!
 //! **Rule** Positions wrap, so they are compared by their signed difference. A written weight takes effect when the
-//! group is next inserted (file `state/group_tree`). **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4. **In the
-//! kernel** `vdisktime`, `leaf_weight`.
+//! group is next inserted (file `state/group_tree`).
+//! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
+//! **In the kernel** `vdisktime`, `leaf_weight`.
 
 #![doc(alias = "leaf_weight")]
 #![doc(alias = "cfqg_scale_charge")]

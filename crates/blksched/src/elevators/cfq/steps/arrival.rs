@@ -1,8 +1,8 @@
 //! A request arrives: it enters its queue's orders and the estimates, and may preempt the active queue.
 //!
 //! **Rule** If the disk idles for this very queue: run at once if the request is larger than 4 KiB or other queues
-//! wait, otherwise let the timer run so that more can merge. If another queue is active: `preempt`. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
+//! wait, otherwise let the timer run so that more can merge. If another queue is active: `preempt`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
 //! #e420.2; `WhileIdling` and `Alias` say what differs.
 //! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`.
 

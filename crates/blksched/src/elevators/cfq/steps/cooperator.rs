@@ -5,10 +5,12 @@
 //! **Rule** One tree per priority level, by the first sector of each queue's next request. The queue at the disk's
 //! position, or the last one that a search for it visits, or that one's neighbour on the other side, if it is close: no
 //! farther than the mean seek of the process being served (8192 sectors while that is unknown; with seek statistics per
-//! queue also at most that, except for preemption). **Origin** docs/behaviour/elevators-2.5-2.6.md#c9; `jump` 2.6.31
-//! and 2.6.32, `merge_split` 2.6.33 (file `merge_split`); docs/behaviour/elevators-4.20.md#x.1, #x.6 and #x.7: only in
-//! one group, and close is 8192 sectors, always. **Costs when wrong** which of two close queues is found depends on the
-//! tree's shape. Trees compare the *current* positions of queues, although a queue is moved only when it is reinserted.
+//! queue also at most that, except for preemption).
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9; `jump` 2.6.31 and 2.6.32, `merge_split` 2.6.33 (file
+//! `merge_split`); docs/behaviour/elevators-4.20.md#x.1, #x.6 and #x.7: only in one group, and close is 8192 sectors,
+//! always.
+//! **Costs when wrong** which of two close queues is found depends on the tree's shape. Trees compare the *current*
+//! positions of queues, although a queue is moved only when it is reinserted.
 //! **In the kernel** `cfq_close_cooperator`, `cfqq_close`, `cfq_rq_close`, `prio_trees`, `cfq_prio_tree_add`.
 
 #![doc(alias = "cfq_close_cooperator")]

@@ -1,9 +1,9 @@
 //! One request moves from the active queue to the dispatch list.
 //!
 //! **Rule** The oldest if it has expired and this slice has not checked yet, otherwise the next. Write-back gives up
-//! the disk after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17. **In the kernel**
-//! `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
+//! the disk after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
+//! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
 
 #![doc(alias = "cfq_dispatch_requests")]
 #![doc(alias = "cfq_dispatch_request")]

@@ -1,8 +1,9 @@
 //! Age: when a queue's slice begins, its oldest request goes first if it has expired.
 //!
 //! **Rule** This is checked once per slice, at its first dispatch. The time is `fifo_expire_sync` or
-//! `fifo_expire_async`; [`Fifo`] says from when it counts. **Origin** docs/behaviour/elevators-2.5-2.6.md#c13;
-//! docs/behaviour/elevators-4.20.md#x.15. **Costs when wrong** a request at the far end of a busy queue waits for ever.
+//! `fifo_expire_async`; [`Fifo`] says from when it counts.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15.
+//! **Costs when wrong** a request at the far end of a busy queue waits for ever.
 //! **In the kernel** `cfq_check_fifo`, `fifo_expire`, `rq_fifo_time`.
 
 #![doc(alias = "cfq_check_fifo")]

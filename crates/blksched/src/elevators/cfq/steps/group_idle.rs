@@ -2,11 +2,13 @@
 //!
 //! **What for** A group leaves the tree of groups as soon as it has nothing queued, and its received service is
 //! forgotten. On a disk that is not idled for processes (a solid-state disk) a group that sends one request at a time
-//! would never get its share. **Rule** If the queue that ran empty is the only one of its group, and the group's think
-//! time does not exceed `group_idle`: wait for `group_idle`. Also wait, without a timer, for the group's requests in
-//! flight; and if its slice is over, extend it by `group_idle` in the hope of a request, which then begins a new slice.
-//! **Origin** docs/behaviour/elevators-4.20.md#x.5, #x.9 and #x.13. **Costs when wrong** 33.3 : 33.3 : 33.3 for weights
-//! 100 : 200 : 700. **In the kernel** `group_idle`, `cfq_should_wait_busy`.
+//! would never get its share.
+//! **Rule** If the queue that ran empty is the only one of its group, and the group's think time does not exceed
+//! `group_idle`: wait for `group_idle`. Also wait, without a timer, for the group's requests in flight; and if its
+//! slice is over, extend it by `group_idle` in the hope of a request, which then begins a new slice.
+//! **Origin** docs/behaviour/elevators-4.20.md#x.5, #x.9 and #x.13.
+//! **Costs when wrong** 33.3 : 33.3 : 33.3 for weights 100 : 200 : 700.
+//! **In the kernel** `group_idle`, `cfq_should_wait_busy`.
 
 #![doc(alias = "cfq_should_wait_busy")]
 

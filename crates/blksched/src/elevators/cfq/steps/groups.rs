@@ -1,8 +1,9 @@
 //! Groups are announced and removed.
 //!
 //! **Rule** A removed group's queues live until their last request; its processes' next requests create new queues in
-//! the root. **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9. **In the kernel** `cfq_pd_init`,
-//! `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
+//! the root.
+//! **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9.
+//! **In the kernel** `cfq_pd_init`, `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
 
 #![doc(alias = "cfq_pd_init")]
 #![doc(alias = "cfq_pd_offline")]

@@ -4,11 +4,12 @@
 //! **Rule** There are two questions. First, is the queue's *idle window* open? It is judged at each of its insertions:
 //! the think time must be at most `slice_idle` and the queue must not seek too much ([`Idling`]). Second, at the
 //! completion that leaves the queue empty, is arming the timer worthwhile now? The timer runs for `slice_idle`; until
-//! 2.6.32 at most 2 ms for a process that seeks. Idling for a group is in `group_idle`. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c5, #c15, #c16, #c33.4 and #c33.6; docs/behaviour/elevators-4.20.md#x.3 to #x.5
-//! and #x.13; `fairness` is the patch of the mail of 2009-09-03. **Costs when wrong** too little: a seek per request
-//! and no fairness; too much: an idle disk. **In the kernel** `cfq_arm_slice_timer`, `cfq_idle_slice_timer`,
-//! `cfq_should_idle`, `cfq_update_idle_window`, `slice_idle`.
+//! 2.6.32 at most 2 ms for a process that seeks. Idling for a group is in `group_idle`.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15, #c16, #c33.4 and #c33.6;
+//! docs/behaviour/elevators-4.20.md#x.3 to #x.5 and #x.13; `fairness` is the patch of the mail of 2009-09-03.
+//! **Costs when wrong** too little: a seek per request and no fairness; too much: an idle disk.
+//! **In the kernel** `cfq_arm_slice_timer`, `cfq_idle_slice_timer`, `cfq_should_idle`, `cfq_update_idle_window`,
+//! `slice_idle`.
 
 #![doc(alias = "cfq_arm_slice_timer")]
 #![doc(alias = "cfq_idle_slice_timer")]

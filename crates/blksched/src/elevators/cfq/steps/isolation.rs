@@ -1,11 +1,13 @@
 //! `group_isolation`: whether processes that seek stay in their own group.
 //!
 //! **What for** Processes that seek are served together (`workload`), and a tree of them in each group would leave the
-//! disk idle group by group. So unless the user requests isolation, they all count for the root. **Rule** With
-//! `group_isolation` off, a queue that the disk does not idle for is put into the root's tree, and back into its own
-//! group's when that changes. Like any change of tree, this happens when the queue is reinserted. **Origin** the
-//! kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording shows it: `+groups` on 2.6.33 has
-//! 4.20's groups under 2.6.33's other rules. **In the kernel** `group_isolation`.
+//! disk idle group by group. So unless the user requests isolation, they all count for the root.
+//! **Rule** With `group_isolation` off, a queue that the disk does not idle for is put into the root's tree, and back
+//! into its own group's when that changes. Like any change of tree, this happens when the queue is reinserted.
+//! **Origin** the kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording shows it: `+groups` on
+//! 2.6.33 has
+//! 4.20's groups under 2.6.33's other rules.
+//! **In the kernel** `group_isolation`.
 
 #![doc(alias = "group_isolation")]
 

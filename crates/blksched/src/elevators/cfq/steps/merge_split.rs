@@ -5,7 +5,8 @@
 //! A shared queue whose mean seek exceeds 8192 sectors when a slice of it ends is marked; each of its processes then
 //! gets a queue of its own at its next request, and the last one keeps it.
 //! **Origin** the mail of 2009-10-23; docs/behaviour/elevators-2.5-2.6.md#c33.9 (2.6.33, with the stable fixes to the
-//! references). **Shown by** the recordings of 2.6.33 with interleaved readers.
+//! references).
+//! **Shown by** the recordings of 2.6.33 with interleaved readers.
 //! **In the kernel** `cfq_setup_merge`, `cfq_merge_cfqqs`, `split_cfqq`, `should_split_cfqq`, `cfq_mark_cfqq_coop`.
 
 #![doc(alias = "cfq_setup_merge")]

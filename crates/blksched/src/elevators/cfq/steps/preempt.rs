@@ -1,7 +1,8 @@
 //! An arrival takes the disk from the active queue.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c8; docs/behaviour/elevators-4.20.md#x.19; the tests are in
-//! `decide/preempt.rs`. **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
+//! `decide/preempt.rs`.
+//! **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
 
 #![doc(alias = "cfq_should_preempt")]
 #![doc(alias = "cfq_preempt_queue")]

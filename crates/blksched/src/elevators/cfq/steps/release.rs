@@ -1,9 +1,9 @@
 //! The end of requests, processes and queues: objects without references are released.
 //!
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists. A
-//! process that exits ends the slice of its queue at once, since no more requests will follow. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c1 and #c17. **In the kernel** `cfq_put_queue`, `cfq_put_request`,
-//! `cfq_exit_icq`, `cfq_exit_cfqq`.
+//! process that exits ends the slice of its queue at once, since no more requests will follow.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17.
+//! **In the kernel** `cfq_put_queue`, `cfq_put_request`, `cfq_exit_icq`, `cfq_exit_cfqq`.
 
 #![doc(alias = "cfq_put_queue")]
 #![doc(alias = "cfq_put_request")]

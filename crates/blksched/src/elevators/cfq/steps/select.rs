@@ -1,9 +1,9 @@
 //! Which queue has the disk: asks for the decision, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs`. Decision and action are separate: `decide/select.rs` only decides; here cooperators are
-//! searched for if it says so, and slices end and begin. **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7;
-//! docs/behaviour/elevators-4.20.md#x.13. **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`,
-//! `cfq_set_active_queue`.
+//! searched for if it says so, and slices end and begin.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
+//! **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`, `cfq_set_active_queue`.
 
 #![doc(alias = "cfq_select_queue")]
 #![doc(alias = "cfq_get_next_queue")]

@@ -2,12 +2,12 @@
 //!
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], where n is the
 //! number of waiting queues: the shorter a queue's slice, the later it comes. A queue of the idle class comes 200 ms
-//! after all others of that class; a preempting queue comes first. Equal keys in the order of arrival. **Origin**
-//! docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8. With one tree
-//! ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices makes a queue
-//! wait for 2³² ticks. In 2.6.33 the product is signed, and the joining queue is not counted, so the first one's offset
-//! is negative. With groups, n counts the queues of the group. **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`,
-//! `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`.
+//! after all others of that class; a preempting queue comes first. Equal keys in the order of arrival.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10, #s1, #c33.1 and #c33.2; docs/behaviour/elevators-4.20.md#x.8.
+//! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
+//! makes a queue wait for 2³² ticks. In 2.6.33 the product is signed, and the joining queue is not counted, so the
+//! first one's offset is negative. With groups, n counts the queues of the group.
+//! **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`, `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`.
 
 #![doc(alias = "cfq_rb_root")]
 #![doc(alias = "cfq_service_tree_add")]

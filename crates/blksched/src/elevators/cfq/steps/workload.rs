@@ -8,8 +8,8 @@
 //! by `slice_async/slice_sync`; the rest of a slice is saved, per group, when a queue's slice ends. `target` is 300 ms,
 //! in 4.20 the group's part of `target_latency`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
-//! **In the kernel** `choose_service_tree`, in 4.20 `choose_wl_class_and_type`, `cfq_choose_wl`,
-//! `workload_expires`, `serving_type`, `cfq_group_slice`.
+//! **In the kernel** `choose_service_tree`, in 4.20 `choose_wl_class_and_type`, `cfq_choose_wl`, `workload_expires`,
+//! `serving_type`, `cfq_group_slice`.
 
 #![doc(alias = "choose_service_tree")]
 #![doc(alias = "cfq_choose_wl")]
