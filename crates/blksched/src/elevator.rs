@@ -5,6 +5,7 @@ use crate::explain::{End, Listener, Reason};
 pub use crate::facts::DeviceFacts;
 pub(crate) use crate::facts::Due;
 use crate::group::Group;
+use crate::index::Steps;
 use crate::queue::merge::{Merging, adjoins};
 use crate::queue::rq_qos::OwnThrottling;
 use crate::queue::{CalmSteps, QueueState};
@@ -70,6 +71,12 @@ impl Cx<'_> {
     /// Is there a listener? For reasons that cost something to find out.
     pub fn is_heard(&self) -> bool {
         self.listener.is_some()
+    }
+
+    /// Whether a search counts its comparisons: it does for [`Reason::Searched`].
+    #[inline(always)]
+    pub fn steps(&self) -> Steps {
+        if self.listener.is_some() { Steps::Counted } else { Steps::Uncounted }
     }
 
     /// Tell the listener, if there is one, what is made only then.

@@ -12,7 +12,7 @@ mod numbers;
 mod tournament;
 mod tree;
 
-pub use forest::{Forest, Root, Summary};
+pub use forest::{Forest, Root, Steps, Summary};
 pub use list::List;
 pub use lists::{Chain, Lists};
 pub use numbers::Numbers;

@@ -84,19 +84,16 @@ struct Gap<K> {
     key: K,
     /// Of the tree with this top; `UNKNOWN`: no gap is known.
     top: u32,
-    parent: u32,
-    side: u32,
-    /// Nobody may have counted them.
-    comparisons: u32,
+    place: Place,
 }
 
-/// A gap, and the members at both its ends.
+/// On one side of a gap in order is the parent of the missing child, on the other side the parent's neighbour there.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     parent: u32,
     side: u32,
-    before: u32,
-    behind: u32,
+    beyond: u32,
+    /// How many there are from the top down; `UNCOUNTED`: nobody has asked.
     comparisons: u32,
 }
 
@@ -108,8 +105,8 @@ struct Node<K, S> {
     summary: S,
     parent: u32,
     child: [u32; 2],
-    before: u32,
-    behind: u32,
+    /// Before it and behind it.
+    beside: [u32; 2],
     colour: Colour,
 }
 
@@ -121,16 +118,20 @@ enum Colour {
     Out,
 }
 
-/// Does a search count its comparisons? Each costs one more instruction then.
+/// Are a search's comparisons counted? Each costs one more instruction then, so they are where somebody hears of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    No,
-    Yes,
+pub enum Steps {
+    /// They are.
+    Counted,
+    /// Nobody asks.
+    Uncounted,
 }
 
 const NIL: u32 = 0;
 /// No tree has this at its top.
 const UNKNOWN: u32 = u32::MAX;
+/// No search has as many comparisons.
+const UNCOUNTED: u32 = u32::MAX;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
@@ -142,7 +143,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Default for Forest<K, S> {
 
 impl<K: Copy + Default + Ord, S: Summary<K>> Node<K, S> {
     fn of(key: K, parent: u32, colour: Colour) -> Node<K, S> {
-        Node { key, summary: S::default(), parent, child: [NIL; 2], before: NIL, behind: NIL, colour }
+        Node { key, summary: S::default(), parent, child: [NIL; 2], beside: [NIL; 2], colour }
     }
 }
 
@@ -150,7 +151,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// No nodes yet.
     pub fn new() -> Forest<K, S> {
         let sentinel = Node::of(K::default(), NIL, Colour::Black);
-        let gap = Gap { key: K::default(), top: UNKNOWN, parent: NIL, side: 0, comparisons: 0 };
+        let place = Place { parent: NIL, side: 0, beyond: NIL, comparisons: UNCOUNTED };
+        let gap = Gap { key: K::default(), top: UNKNOWN, place };
         Forest { nodes: vec![sentinel], gap, rekeyed: false }
     }
 
@@ -173,7 +175,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// Give the member `id` another key and leave it where it is, even if that breaks the order: kernels whose trees
     /// compare what members point at *now* do so.
     pub fn rekey(&mut self, id: u32, key: K) {
-        let Node { before, behind, colour, .. } = self.nodes[id as usize + 1];
+        let Node { beside: [before, behind], colour, .. } = self.nodes[id as usize + 1];
         assert!(colour != Colour::Out, "{id} is not in the tree");
         self.gap.top = UNKNOWN;
         let below = before == NIL || self.nodes[before as usize].key <= key;
@@ -213,60 +215,58 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// The member behind `id` in its tree.
     #[inline]
     pub fn next(&self, id: u32) -> Option<u32> {
-        member(self.nodes[id as usize + 1].behind)
+        member(self.nodes[id as usize + 1].beside[RIGHT])
     }
 
     /// The member before `id` in its tree.
     #[inline]
     pub fn previous(&self, id: u32) -> Option<u32> {
-        member(self.nodes[id as usize + 1].before)
+        member(self.nodes[id as usize + 1].beside[LEFT])
     }
 
     /// The members on both sides of `id` in its tree.
     #[inline(always)]
     pub fn neighbours(&self, id: u32) -> (Option<u32>, Option<u32>) {
-        let node = &self.nodes[id as usize + 1];
-        (member(node.before), member(node.behind))
+        let [before, behind] = self.nodes[id as usize + 1].beside;
+        (member(before), member(behind))
     }
 
     /// The member of a tree with this key that a descent from its top meets first.
     #[inline(always)]
     pub fn find(&mut self, of: Root, key: K) -> Option<u32> {
-        match self.known_place(of, key) {
-            Some(_) => None,
-            None => self.search(of, key, Count::No).0,
-        }
+        self.find_counting(of, key, Steps::Uncounted).0
     }
 
-    /// The same, and how many comparisons that took.
+    /// The same, and how many comparisons that took, if they are counted.
     #[inline(always)]
-    pub(super) fn find_counting(&mut self, of: Root, key: K) -> (Option<u32>, u32) {
-        match self.known_place(of, key) {
+    pub(super) fn find_counting(&mut self, of: Root, key: K, steps: Steps) -> (Option<u32>, u32) {
+        match self.known_place(of, key, steps) {
             Some(place) => (None, place.comparisons),
-            None => self.search(of, key, Count::Yes),
+            None => self.search(of, key, steps),
         }
     }
 
     #[inline(always)]
-    fn search(&mut self, of: Root, key: K, count: Count) -> (Option<u32>, u32) {
-        if of.top == NIL {
-            return (None, 0);
-        }
+    fn search(&mut self, of: Root, key: K, steps: Steps) -> (Option<u32>, u32) {
         // Counted from the slot behind the sentinel, a missing child lies beyond the table: one test for both.
         let members = &self.nodes[1..];
-        let (mut at, mut parent, mut side, mut comparisons) = (of.top.wrapping_sub(1), 0, LEFT, 0);
-        while let Some(node) = members.get(at as usize) {
+        let mut at = of.top.wrapping_sub(1) as usize;
+        let (mut last, mut side, mut comparisons) = (at, LEFT, 0);
+        while let Some(node) = members.get(at) {
             // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
-            (parent, side) = (at, usize::from(key > node.key));
-            at = node.child[side].wrapping_sub(1);
-            comparisons += u32::from(count == Count::Yes);
+            (last, side) = (at, usize::from(key > node.key));
+            at = node.child[side].wrapping_sub(1) as usize;
+            comparisons += u32::from(steps == Steps::Counted);
         }
+        let Some(parent) = members.get(last) else { return (None, 0) };
+        let (slot, beyond) = (last as u32 + 1, parent.beside[side]);
         // On which side a search falls out cannot be predicted either, here and below.
-        let behind = select_unpredictable(side == LEFT, parent + 1, members[parent as usize].behind);
+        let behind = select_unpredictable(side == LEFT, slot, beyond);
         if self.rekeyed || (behind != NIL && self.nodes[behind as usize].key == key) {
             return self.find_again(of, key);
         }
-        self.gap = Gap { key, top: of.top, parent: parent + 1, side: side as u32, comparisons };
+        let comparisons = if steps == Steps::Counted { comparisons } else { UNCOUNTED };
+        self.gap = Gap { key, top: of.top, place: Place { parent: slot, side: side as u32, beyond, comparisons } };
         (None, comparisons)
     }
 
@@ -287,25 +287,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     /// The gap of the last search that failed, if a search for `key` would fail there too.
     #[inline(always)]
-    fn known_place(&self, of: Root, key: K) -> Option<Place> {
-        let gap = self.gap;
-        if gap.top != of.top || key > gap.key {
+    fn known_place(&self, of: Root, key: K, steps: Steps) -> Option<Place> {
+        let Gap { key: searched, top, place } = self.gap;
+        if top != of.top || key > searched || (steps == Steps::Counted && place.comparisons == UNCOUNTED) {
             return None;
         }
-        let place = self.place(gap);
-        (place.before == NIL || self.nodes[place.before as usize].key < key).then_some(place)
-    }
-
-    #[inline(always)]
-    fn place(&self, Gap { parent, side, comparisons, .. }: Gap<K>) -> Place {
-        if parent == NIL {
-            // The sentinel's neighbours mean nothing.
-            return Place { parent, side, before: NIL, behind: NIL, comparisons };
-        }
-        let Node { before, behind, .. } = self.nodes[parent as usize];
-        let before = select_unpredictable(side == 0, before, parent);
-        let behind = select_unpredictable(side == 0, parent, behind);
-        Place { parent, side, before, behind, comparisons }
+        let before = select_unpredictable(place.side as usize == LEFT, place.beyond, place.parent);
+        (before == NIL || self.nodes[before as usize].key < key).then_some(place)
     }
 
     /// The gap behind every equal of `key`.
@@ -317,7 +305,14 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             (parent, side) = (at, usize::from(key >= node.key));
             at = node.child[side];
         }
-        self.place(Gap { key, top: of.top, parent, side: side as u32, comparisons })
+        self.place(parent, side, comparisons)
+    }
+
+    /// Of the child that `parent` has not on this side; without a parent, of the first member of all.
+    fn place(&self, parent: u32, side: usize, comparisons: u32) -> Place {
+        // The sentinel's neighbours mean nothing.
+        let beyond = if parent == NIL { NIL } else { self.nodes[parent as usize].beside[side] };
+        Place { parent, side: side as u32, beyond, comparisons }
     }
 
     /// How many comparisons it takes to put `key` in.
@@ -361,13 +356,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// If it is in one already.
     #[inline]
     pub fn insert(&mut self, into: &mut Root, id: u32, key: K) {
-        self.insert_counting(into, id, key);
+        self.insert_counting(into, id, key, Steps::Uncounted);
     }
 
-    /// The same; says how many comparisons that took, if the last search counted them.
+    /// The same; says how many comparisons that took, if they are counted.
     #[inline(always)]
-    pub(super) fn insert_counting(&mut self, into: &mut Root, id: u32, key: K) -> u32 {
-        let place = match self.known_place(*into, key) {
+    pub(super) fn insert_counting(&mut self, into: &mut Root, id: u32, key: K, steps: Steps) -> u32 {
+        let place = match self.known_place(*into, key, steps) {
             Some(place) => place,
             None => self.descend(*into, key),
         };
@@ -390,7 +385,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             (parent, side) = (at, key > node.key);
             at = node.child[usize::from(side)];
         }
-        let place = self.place(Gap { key, top: into.top, parent, side: u32::from(side), comparisons: 0 });
+        let place = self.place(parent, usize::from(side), UNCOUNTED);
         self.enter(into, id, key, place);
         true
     }
@@ -398,15 +393,14 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     #[inline(always)]
     fn enter(&mut self, into: &mut Root, id: u32, key: K, place: Place) {
         let slot = id + 1;
-        match self.nodes.get(slot as usize) {
-            Some(node) => assert!(node.colour == Colour::Out, "{id} is already in a tree"),
-            None => self.grow(slot),
+        if slot as usize >= self.nodes.len() {
+            self.grow(slot);
         }
         self.gap.top = UNKNOWN;
         self.hang(into, slot, key, place);
         into.len += 1;
         self.summarise_up(slot);
-        self.fix_insertion(into, slot);
+        self.fix_insertion(into, slot, place.parent);
     }
 
     #[cold]
@@ -417,19 +411,24 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     /// Into a gap, red.
     #[inline(always)]
-    fn hang(&mut self, into: &mut Root, slot: u32, key: K, Place { parent, side, before, behind, .. }: Place) {
-        let nodes = &mut self.nodes[..];
-        nodes[slot as usize] = Node { before, behind, ..Node::of(key, parent, Colour::Red) };
-        // The one that is missing is the sentinel, whose neighbours are never asked for.
-        nodes[before as usize].behind = slot;
-        nodes[behind as usize].before = slot;
-        if before == NIL {
+    fn hang(&mut self, into: &mut Root, slot: u32, key: K, Place { parent, side, beyond, .. }: Place) {
+        let (nodes, side) = (&mut self.nodes[..], side as usize & 1);
+        let node = &mut nodes[slot as usize];
+        assert!(node.colour == Colour::Out, "{} is already in a tree", slot - 1);
+        *node = Node::of(key, parent, Colour::Red);
+        node.beside[side] = beyond;
+        node.beside[1 - side] = parent;
+        if parent == NIL {
+            (into.top, into.first) = (slot, slot);
+            return;
+        }
+        if side == LEFT && beyond == NIL {
             into.first = slot;
         }
-        match parent {
-            NIL => into.top = slot,
-            parent => nodes[parent as usize].child[side as usize & 1] = slot,
-        }
+        // A missing neighbour is the sentinel, whose own are never asked for.
+        nodes[beyond as usize].beside[1 - side] = slot;
+        let parent = &mut nodes[parent as usize];
+        (parent.child[side], parent.beside[side]) = (slot, slot);
     }
 
     /// Take `id` out of the tree that it is in.
@@ -441,10 +440,10 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         let z = id + 1;
         self.gap.top = UNKNOWN;
         let nodes = &mut self.nodes[..];
-        let Node { parent, child: [left, right], before, behind, colour, .. } = nodes[z as usize];
+        let Node { parent, child: [left, right], beside: [before, behind], colour, .. } = nodes[z as usize];
         assert!(colour != Colour::Out, "{id} is in no tree");
-        nodes[before as usize].behind = behind;
-        nodes[behind as usize].before = before;
+        nodes[before as usize].beside[RIGHT] = behind;
+        nodes[behind as usize].beside[LEFT] = before;
         if before == NIL {
             from.first = behind;
         }

@@ -1,6 +1,6 @@
 //! One sorted set: a tree with its own [`Forest`], which counts its comparisons.
 
-use super::forest::{Forest, Root, Summary};
+use super::forest::{Forest, Root, Steps, Summary};
 
 /// A sorted set of small numbered things (requests, queues), each with a key.
 #[derive(Clone, Debug)]
@@ -84,7 +84,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// The member with this key that a descent from the root meets first, and how many comparisons that took.
     #[inline(always)]
     pub fn find(&mut self, key: K) -> (Option<u32>, u32) {
-        self.forest.find_counting(self.root, key)
+        self.find_counting(key, Steps::Counted)
+    }
+
+    /// The same; the number means nothing if they are not counted.
+    #[inline(always)]
+    pub fn find_counting(&mut self, key: K, steps: Steps) -> (Option<u32>, u32) {
+        self.forest.find_counting(self.root, key, steps)
     }
 
     /// As [`Forest::last_visited`].
@@ -103,7 +109,16 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
     /// If it is a member already.
     #[inline]
     pub fn insert(&mut self, id: u32, key: K) -> u32 {
-        self.forest.insert_counting(&mut self.root, id, key)
+        self.insert_counting(id, key, Steps::Counted)
+    }
+
+    /// The same; the number means nothing if they are not counted.
+    ///
+    /// # Panics
+    /// If it is a member already.
+    #[inline(always)]
+    pub fn insert_counting(&mut self, id: u32, key: K, steps: Steps) -> u32 {
+        self.forest.insert_counting(&mut self.root, id, key, steps)
     }
 
     /// Take the member `id` out.

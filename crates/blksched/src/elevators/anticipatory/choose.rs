@@ -159,12 +159,12 @@ impl Anticipatory {
     pub(super) fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let (class, start) = (cx.rq(rq).waiter, cx.rq(rq).start);
         let mut run = Run::No;
-        while let Some(older) = self.sorted[class].find(start).0.map(RequestId::from_index) {
+        while let Some(older) = self.sorted[class].find_counting(start, cx.steps()).0.map(RequestId::from_index) {
             cx.explain(Reason::AliasForced { rq: older });
             run = run.max(self.take(cx, older));
             cx.seal(older);
         }
-        let steps = self.sorted[class].insert(rq.index() as u32, start);
+        let steps = self.sorted[class].insert_counting(rq.index() as u32, start, cx.steps());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         run
     }

@@ -18,7 +18,7 @@ use crate::elevator::{
     Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
 };
 use crate::explain::{BatchStart, End, Index, Reason};
-use crate::index::{List, Tree};
+use crate::index::{List, Steps, Tree};
 use crate::mechanism;
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, PerDir, RequestId, Requests, Sector};
@@ -144,7 +144,7 @@ impl Stepping {
     #[inline(always)]
     fn sort(&mut self, cx: &mut Cx<'_>, dir: Dir, rq: RequestId, start: Sector) {
         while self.alias == Alias::Force
-            && let Some(older) = self.lanes[dir].sorted.find(start).0
+            && let Some(older) = self.lanes[dir].sorted.find_counting(start, Steps::Uncounted).0
         {
             let older = RequestId::from_index(older);
             cx.explain(Reason::AliasForced { rq: older });
@@ -152,7 +152,7 @@ impl Stepping {
             self.chosen.push_back(older);
             cx.seal(older);
         }
-        let steps = self.lanes[dir].sorted.insert(rq.index() as u32, start);
+        let steps = self.lanes[dir].sorted.insert_counting(rq.index() as u32, start, cx.steps());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
     }
 }
@@ -244,7 +244,7 @@ impl Merges for Stepping {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let (found, steps) = self.lanes[bio.dir()].sorted.find(bio.end());
+        let (found, steps) = self.lanes[bio.dir()].sorted.find_counting(bio.end(), cx.steps());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }

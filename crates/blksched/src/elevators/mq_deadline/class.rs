@@ -19,7 +19,7 @@ use core::ops::{Index, IndexMut};
 use super::position::Position;
 use crate::elevators::deadline::Fifo;
 use crate::elevators::ioprio::IoprioClass;
-use crate::index::Tree;
+use crate::index::{Steps, Tree};
 use crate::request::{Dir, PerDir, RequestId, Sector};
 use crate::time::Tick;
 
@@ -154,7 +154,7 @@ impl Lane {
     #[inline(always)]
     pub(super) fn insert(&mut self, rq: RequestId, start: Sector, expires: Tick) {
         self.aged.push(rq, expires);
-        self.sorted.insert(rq.index() as u32, start);
+        self.sorted.insert_counting(rq.index() as u32, start, Steps::Uncounted);
         let First::Known(first) = self.first else { return };
         // Equals stand in the order in which they came.
         let is_first = first.is_none() || start < self.first_at;
@@ -192,6 +192,6 @@ impl Lane {
     pub(super) fn move_in_order(&mut self, rq: RequestId, start: Sector) {
         self.first = First::Unknown;
         self.sorted.remove(rq.index() as u32);
-        self.sorted.insert(rq.index() as u32, start);
+        self.sorted.insert_counting(rq.index() as u32, start, Steps::Uncounted);
     }
 }

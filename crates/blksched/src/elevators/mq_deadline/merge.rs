@@ -24,7 +24,8 @@ impl MqDeadline {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let (found, steps) = self.classes[IoprioClass::of(bio.priority)].lanes[bio.dir()].sorted.find(bio.end());
+        let sorted = &mut self.classes[IoprioClass::of(bio.priority)].lanes[bio.dir()].sorted;
+        let (found, steps) = sorted.find_counting(bio.end(), cx.steps());
         cx.explain(Reason::Searched { index: Index::Tree, steps });
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }

@@ -7,16 +7,14 @@ use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary, member};
 /// Turn the edge between `at` and its child on the other side, so that `at` moves down to `side`.
 #[inline(always)]
 fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, side: usize) {
-    let Node { parent, child, .. } = nodes[at as usize];
-    let up = child[1 - side];
-    let inner = nodes[up as usize].child[side];
+    let up = nodes[at as usize].child[1 - side];
+    let inner = core::mem::replace(&mut nodes[up as usize].child[side], at);
     let node = &mut nodes[at as usize];
     node.child[1 - side] = inner;
-    node.parent = up;
+    let parent = core::mem::replace(&mut node.parent, up);
     if inner != NIL {
         nodes[inner as usize].parent = at;
     }
-    nodes[up as usize].child[side] = at;
     replace(nodes, root, at, parent, up);
     if S::KEPT {
         summarise(nodes, at);
@@ -53,11 +51,10 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         }
     }
 
-    /// `z` is new and red; so may its parent be.
+    /// `z` is new and red; so may `parent`, above it, be.
     #[inline(always)]
-    pub(super) fn fix_insertion(&mut self, of: &mut Root, mut z: u32) {
+    pub(super) fn fix_insertion(&mut self, of: &mut Root, mut z: u32, mut parent: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
-        let mut parent = nodes[z as usize].parent;
         while nodes[parent as usize].colour == Colour::Red {
             let grandparent = nodes[parent as usize].parent;
             let children = nodes[grandparent as usize].child;
