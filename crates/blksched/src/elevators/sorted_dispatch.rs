@@ -51,10 +51,11 @@ impl SortedDispatch {
         }
     }
 
-    /// `rq` is chosen while nothing else is: it goes to the device without standing here.
-    pub(super) fn pass_by(&mut self, cx: &Cx<'_>, rq: RequestId) {
-        debug_assert!(self.is_empty(), "{rq:?} would overtake others");
-        self.arm = cx.rq(rq).end();
+    /// A request that ends there goes to the device: the one taken last, or one that was chosen while nothing stood
+    /// here.
+    #[inline]
+    pub(super) fn arm_is_at(&mut self, end: Sector) {
+        self.arm = end;
     }
 
     /// The device handed `rq` back untried.

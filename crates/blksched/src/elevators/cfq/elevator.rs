@@ -39,7 +39,15 @@ impl Elevator for Cfq {
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         self.begin(cx);
         self.settle();
-        self.arrived(cx, rq)
+        let bio = **cx.rq(rq);
+        self.arrived(cx, rq, &bio)
+    }
+
+    /// It was prepared in the same step, which began this call already.
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
+        debug_assert_eq!((self.now, self.pending), (self.unit.tick(cx.now), None));
+        self.arrived(cx, rq, bio)
     }
 
     #[inline(always)]

@@ -10,6 +10,7 @@
 #![doc(alias = "cfq_quantum")]
 
 use crate::elevators::cfq::rules::Depth;
+use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::slice::Duty;
 use crate::explain::HeldBack;
 use crate::request::Waiter;
@@ -35,6 +36,20 @@ pub(crate) struct Load {
     pub(crate) sync_in_flight: bool,
     /// How much write-back may be in flight.
     pub(crate) async_depth: Option<u32>,
+}
+
+/// May a queue send, as mostly? A process waits for it, it has little in flight, and the disk has no write-back: then no
+/// other limit need be looked at.
+#[inline(always)]
+pub(crate) fn simply_allowed(rule: Depth, queue: &CfqQueue, quantum: u32, async_in_flight: u32) -> bool {
+    queue.is_sync() && !queue.is_idle_class() && async_in_flight == 0 && queue.dispatched < at_first(rule, quantum)
+}
+
+/// How many requests may be in flight whatever else waits.
+#[inline(always)]
+fn at_first(rule: Depth, quantum: u32) -> u32 {
+    // 4.20 begins with half of the knob, and goes on to all of it only while the slice has time for what is in flight.
+    if rule == Depth::WhileSliceLasts { (quantum / 2).max(1) } else { quantum }
 }
 
 pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
@@ -63,8 +78,7 @@ pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
 
 /// How many requests of any queue may be in flight.
 pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
-    // 4.20 begins with half of the knob, and goes on to all of it only while the slice has time for what is in flight.
-    let quantum = if rule == Depth::WhileSliceLasts { (load.quantum / 2).max(1) } else { load.quantum };
+    let quantum = at_first(rule, load.quantum);
     // One at a time: whatever else comes finds at most one request of the idle class ahead of it.
     if load.idle_class {
         return Ok(1);

@@ -10,9 +10,10 @@
 
 use crate::elevators::cfq::rules::Preemption;
 use crate::elevators::cfq::state::queue::CfqQueue;
-use crate::elevators::cfq::state::slice::Duty;
+use crate::elevators::cfq::state::slice::{Duty, Idle};
 use crate::explain::Preempt;
 use crate::request::Waiter;
+use crate::time::Tick;
 
 /// What the ladder looks at, rung by rung: what stands behind the one that decides is not asked.
 pub(crate) trait Arrival {
@@ -32,6 +33,19 @@ pub(crate) trait Arrival {
     fn abandoned(&self) -> bool;
     /// The disk idles, and the request is close by.
     fn close(&self) -> bool;
+}
+
+/// Does no rung say yes, as mostly? A queue of a process that reads on is served, with requests and time left, and
+/// nothing of higher rank has come: then the ladder need not be asked.
+#[inline(always)]
+pub(crate) fn nothing_speaks_for_it(active: &CfqQueue, new: &CfqQueue, meta: bool, now: Tick) -> bool {
+    active.is_sync()
+        && !active.is_idle_class()
+        && !active.is_empty()
+        && active.slice.idle == Idle::No
+        && !new.is_real_time()
+        && !meta
+        && !active.slice.is_used(now)
 }
 
 /// The first rung that says yes.

@@ -31,8 +31,6 @@ pub(crate) struct NcqWatch {
 pub(crate) struct Moment {
     pub(crate) queued: u32,
     pub(crate) in_driver: u32,
-    /// The requests of the queue being served, if the disk would idle for it: it cannot show what the disk does.
-    pub(crate) idled_for: Option<u32>,
 }
 
 impl NcqWatch {
@@ -45,14 +43,16 @@ impl NcqWatch {
         self.queues
     }
 
+    /// `idled_for`: the requests of the queue being served, if the disk would idle for it, as it cannot show what the
+    /// disk does; asked where that counts.
     #[inline(always)]
-    pub(crate) fn look(&mut self, at: Moment) {
+    pub(crate) fn look(&mut self, at: Moment, idled_for: impl FnOnce() -> Option<u32>) {
         self.most = self.most.max(at.in_driver);
         let sticky = self.rule == Ncq::UntilYes;
         if sticky && self.decided && self.queues || at.queued <= MANY && at.in_driver <= MANY {
             return;
         }
-        if sticky && at.in_driver < MANY && at.idled_for.is_some_and(|requests| requests < MANY) {
+        if sticky && at.in_driver < MANY && idled_for().is_some_and(|requests| requests < MANY) {
             return;
         }
         self.samples += 1;
@@ -76,16 +76,17 @@ impl NcqWatch {
 mod tests {
     use super::*;
 
+    /// With no queue that the disk would idle for.
     fn after(rule: Ncq, moments: &[(u32, Moment)]) -> bool {
         let mut watch = NcqWatch::new(rule);
         for &(times, moment) in moments {
-            (0..times).for_each(|_| watch.look(moment));
+            (0..times).for_each(|_| watch.look(moment, || None));
         }
         watch.queues()
     }
 
-    const SHALLOW: Moment = Moment { queued: 20, in_driver: 1, idled_for: None };
-    const DEEP: Moment = Moment { queued: 20, in_driver: 8, idled_for: None };
+    const SHALLOW: Moment = Moment { queued: 20, in_driver: 1 };
+    const DEEP: Moment = Moment { queued: 20, in_driver: 8 };
 
     #[test]
     fn a_disk_that_takes_one_at_a_time_is_found_out_after_fifty_completions() {

@@ -14,7 +14,7 @@ use crate::elevators::cfq::state::think::Pauses;
 use crate::elevators::ioprio::Ioprio;
 use crate::estimate::SeekDistance;
 use crate::index::Numbers;
-use crate::request::{PerWaiter, SubmitterId};
+use crate::request::{PerWaiter, Priority, SubmitterId};
 use crate::time::Tick;
 
 /// What is known of a process.
@@ -22,6 +22,8 @@ use crate::time::Tick;
 pub(crate) struct Process {
     pub(crate) id: SubmitterId,
     pub(crate) ioprio: Ioprio,
+    /// What its last request said, which that was made of.
+    pub(crate) priority: Priority,
     /// The group that its last inserted request counted for.
     pub(crate) group: Gid,
     pub(crate) queues: PerWaiter<Option<Qid>>,
@@ -58,10 +60,11 @@ impl Processes {
         self.by_id.get(id.0)
     }
 
-    pub(crate) fn make(&mut self, id: SubmitterId, group: Gid, ioprio: Ioprio, now: Tick) -> Pid {
+    pub(crate) fn make(&mut self, id: SubmitterId, group: Gid, priority: Priority, now: Tick) -> Pid {
         let process = Process {
             id,
-            ioprio,
+            ioprio: Ioprio::of(priority),
+            priority,
             group,
             queues: PerWaiter::default(),
             pauses: Pauses::since(now),

@@ -29,15 +29,15 @@ use crate::request::{Bio, RequestId, Sector};
 const SMALL_BYTES: u64 = 4096;
 
 impl Cfq {
-    /// A request enters its queue.
+    /// A request, which reads as this bio, enters its queue.
     #[inline(always)]
-    pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
+    pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> Run {
         let RequestData { queue: q, process: pid, .. } = self.rows[rq];
-        let Bio { start, waiter, priority, hints, .. } = **cx.rq(rq);
-        if self.queues[q].reading == Reading::Stale {
-            self.queues[q].take(Ioprio::of(priority));
+        let queue = &self.queues[q];
+        if queue.reading == Reading::Stale || queue.served_in.is_none() || self.rules.alias == Alias::Forced {
+            self.prepare_queue(cx, q, bio);
         }
-        self.make_way(cx, q, start);
+        let Bio { start, waiter, hints, .. } = *bio;
         let queue = &mut self.queues[q];
         self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
         self.rows.push_back(&mut queue.fifo, rq).expires = self.now + self.ticks.fifo_expire[waiter];
@@ -50,14 +50,23 @@ impl Cfq {
         let is_next = next != queue.next;
         queue.next = next;
         Learning { rules: &self.rules, ticks: &self.ticks, knobs: &self.knobs, ncq: self.ncq.queues(), now: self.now }
-            .learn(cx, rq, queue, &mut self.processes[pid], &mut self.groups);
+            .learn(cx, bio, queue, &mut self.processes[pid], &mut self.groups);
         let idle = queue.slice.idle;
         if is_next {
             self.position_add(cx, q);
         }
-        let run = if self.active == Some(q) { self.meet_own(cx, q, rq, idle) } else { self.meet_other(cx, q, rq) };
+        let run = if self.active == Some(q) { self.meet_own(cx, q, bio, idle) } else { self.meet_other(cx, q, bio) };
         // The queue that was served may have ended when its last process left it (`prepare`).
         run.max(self.take_wish())
+    }
+
+    /// A queue that does not wait for a slice does so from now on, by its process's priority.
+    #[inline(never)]
+    fn prepare_queue(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) {
+        if self.queues[q].reading == Reading::Stale {
+            self.queues[q].take(Ioprio::of(bio.priority));
+        }
+        self.make_way(cx, q, bio.start);
     }
 
     /// A bio joined a request in front.
@@ -97,7 +106,6 @@ impl Cfq {
 
     /// A request that starts here is about to stand in the queue's order: nothing else does, and the queue waits for a
     /// slice.
-    #[inline(always)]
     fn make_way(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
         // Until 2.6.33 the order has one place for each first sector, so the older request has to leave it.
         if self.rules.alias == Alias::Forced {
@@ -119,25 +127,25 @@ impl Cfq {
 
     /// An arrival and the queue being served, which is another one.
     #[inline(always)]
-    fn meet_other(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
-        let Some(why) = self.should_preempt(cx, q, rq) else { return Run::No };
+    fn meet_other(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) -> Run {
+        let Some(why) = self.should_preempt(cx, q, bio) else { return Run::No };
         self.preempt(cx, q, why);
         Run::Now
     }
 
     /// An arrival for the queue being served: does the disk idle for it?
     #[inline(always)]
-    fn meet_own(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId, idle: Idle) -> Run {
+    fn meet_own(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio, idle: Idle) -> Run {
         match idle {
             Idle::No => Run::No,
-            Idle::WaitsForRequest => self.was_waited_for(cx, q, rq),
+            Idle::WaitsForRequest => self.was_waited_for(cx, q, bio),
         }
     }
 
     #[inline(never)]
-    fn was_waited_for(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) -> Run {
+    fn was_waited_for(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) -> Run {
         // A small request alone may still grow by what follows it; if others wait there is no time for that.
-        let large = u64::from(cx.rq(rq).sectors) * 512 > SMALL_BYTES;
+        let large = u64::from(bio.sectors) * 512 > SMALL_BYTES;
         if !large && self.service.busy() <= 1 {
             self.queues[q].slice.duty = Duty::MustDispatch;
             return Run::No;

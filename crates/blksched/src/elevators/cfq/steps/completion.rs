@@ -63,11 +63,11 @@ impl Cfq {
 
     #[inline(always)]
     fn watch_depth(&mut self) {
-        let active = self.active.map(|a| &self.queues[a]).filter(|queue| queue.window.is_open());
-        self.ncq.look(Moment {
-            queued: self.queued,
-            in_driver: self.in_driver.sync + self.in_driver.async_,
-            idled_for: active.map(|queue| queue.dispatched + queue.sorted.len()),
+        let Cfq { ncq, queues, active, .. } = self;
+        let at = Moment { queued: self.queued, in_driver: self.in_driver.sync + self.in_driver.async_ };
+        ncq.look(at, || {
+            let active = active.map(|a| &queues[a]).filter(|queue| queue.window.is_open());
+            active.map(|queue| queue.dispatched + queue.sorted.len())
         });
     }
 

@@ -16,7 +16,8 @@ use crate::elevators::by_sector;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::decide::async_ramp::Ramp;
 use crate::elevators::cfq::decide::async_share::async_share;
-use crate::elevators::cfq::decide::depth::{Load, allowed};
+use crate::elevators::cfq::decide::depth::{Load, allowed, simply_allowed};
+use crate::elevators::cfq::decide::select::simply_goes_on;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{AsyncDepth, Depth, Fifo, NextRequest, Trees};
 use crate::elevators::cfq::state::queue::CfqQueue;
@@ -35,6 +36,7 @@ impl Cfq {
         let request = cx.rq(rq);
         self.in_driver[request.waiter] += 1;
         self.head = request.end();
+        self.chosen.arm_is_at(self.head);
         Dispatch::Issue(rq)
     }
 
@@ -49,6 +51,29 @@ impl Cfq {
     /// Choose a request, if one may go: it goes past the dispatch list, on which nothing else is.
     #[inline(always)]
     fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
+        if let Some(a) = self.active
+            && self.simply_sends(&self.queues[a])
+        {
+            debug_assert_eq!(self.select(cx), Some(a));
+            let next = self.queues[a].next.expect("a queue that goes on has requests");
+            self.choose(cx, a, next);
+            self.sent(cx, a, next);
+            return Some(next);
+        }
+        self.look_and_dispatch(cx)
+    }
+
+    /// Does a queue go on, with no limit near and no age to look at, as mostly?
+    #[inline(always)]
+    fn simply_sends(&self, queue: &CfqQueue) -> bool {
+        let quantum = self.knobs.quantum as u32;
+        queue.slice.age_check == AgeCheck::Done
+            && simply_goes_on(self.rules.preemption, queue, self.now)
+            && simply_allowed(self.rules.depth, queue, quantum, self.async_in_flight())
+    }
+
+    #[inline(never)]
+    fn look_and_dispatch(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if self.service.busy() == 0 {
             return None;
         }
@@ -68,7 +93,13 @@ impl Cfq {
         }
         let rq = late.or(next).expect("a queue that is selected has requests");
         self.choose(cx, q, rq);
-        self.chosen.pass_by(cx, rq);
+        self.sent(cx, q, rq);
+        Some(rq)
+    }
+
+    /// The queue being served has sent a request.
+    #[inline(always)]
+    fn sent(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
         // counts, though another one of it may be the one that sends.
         if self.active_process.is_none() {
@@ -80,7 +111,6 @@ impl Cfq {
         if self.service.busy() > 1 && (!queue.is_sync() || queue.is_idle_class()) {
             self.give_way(cx, q);
         }
-        Some(rq)
     }
 
     /// A request of write-back or of the idle class went, and others wait.
@@ -96,15 +126,19 @@ impl Cfq {
         }
     }
 
+    /// How much write-back the disk has.
     #[inline(always)]
-    fn may_dispatch(&self, cx: &mut Cx<'_>, q: Qid, queue: &CfqQueue) -> Result<(), HeldBack> {
-        let busy = self.service.busy();
-        let async_depth = if queue.is_sync() { None } else { self.async_depth(cx, queue) };
-        let async_in_flight = match self.rules.depth {
+    fn async_in_flight(&self) -> u32 {
+        match self.rules.depth {
             Depth::WhileSliceLasts => self.in_flight.async_,
             // Until 2.6.33 write-back on the dispatch list does not count, though the disk has it next.
             _ => self.in_driver.async_,
-        };
+        }
+    }
+
+    fn may_dispatch(&self, cx: &mut Cx<'_>, q: Qid, queue: &CfqQueue) -> Result<(), HeldBack> {
+        let busy = self.service.busy();
+        let async_depth = if queue.is_sync() { None } else { self.async_depth(cx, queue) };
         let load = Load {
             waiter: queue.waiter,
             idle_class: queue.is_idle_class(),
@@ -115,7 +149,7 @@ impl Cfq {
             only_reader: queue.is_sync() && self.service.busy_sync() == 1,
             // Not asked for if no other queue waits.
             slice_short: busy > 1 && !queue.slice.lasts(self.now, self.ticks.slice_idle * u64::from(queue.dispatched)),
-            must_drain: async_in_flight > 0 && self.should_idle(cx, q),
+            must_drain: self.async_in_flight() > 0 && self.should_idle(cx, q),
             sync_in_flight: self.in_flight.sync > 0,
             async_depth,
         };
@@ -164,9 +198,9 @@ impl Cfq {
         if self.rules.next_request == NextRequest::Kept {
             return self.take_out(cx, q, rq);
         }
-        let request = cx.rq(rq);
         let (behind, before) = by_sector::candidates_after(&self.sorted, queue.sorted, rq);
-        let from = if self.rules.next_request == NextRequest::FromTaken { request.start } else { self.head };
+        let from_taken = self.rules.next_request == NextRequest::FromTaken;
+        let from = if from_taken { self.sorted.key(rq.index() as u32) } else { self.head };
         let choice = Choice::of(self.turning_back, queue.meta, from);
         queue.next = choice.better(&self.sorted, |rq| cx.rq(rq), behind, before);
         if let (Some(_), Some(next)) = (queue.positioned_in, queue.next) {
@@ -174,7 +208,9 @@ impl Cfq {
         }
         self.rows.remove(&mut queue.fifo, rq);
         self.sorted.remove(&mut queue.sorted, rq.index() as u32);
-        queue.meta -= u32::from(request.hints.meta);
+        if queue.meta > 0 {
+            queue.meta -= u32::from(cx.rq(rq).hints.meta);
+        }
         self.queued -= 1;
         if queue.is_empty() {
             self.ran_empty(q);

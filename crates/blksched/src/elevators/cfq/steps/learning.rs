@@ -33,12 +33,12 @@ pub(crate) struct Learning<'c> {
 }
 
 impl Learning<'_> {
-    /// `rq` is in its queue.
+    /// A request that reads as this bio is in its queue.
     #[inline(always)]
     pub(crate) fn learn(
         self,
         cx: &Cx<'_>,
-        rq: RequestId,
+        bio: &Bio,
         queue: &mut CfqQueue,
         process: &mut Process,
         groups: &mut Groups,
@@ -52,17 +52,16 @@ impl Learning<'_> {
         if rules.think != Think::PerProcess {
             groups.pauses_end(queue, now, ticks, rules.groups);
         }
-        let request = cx.rq(rq);
         match rules.seeks {
-            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, request.start),
-            Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, request.start),
-            Seeks::History => queue.history.add(request.start, request.sectors, cx.device().rotational),
+            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, bio.start),
+            Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, bio.start),
+            Seeks::History => queue.history.add(bio.start, bio.sectors, cx.device().rotational),
         }
         // Is it worth idling for now?
         if queue.is_sync() && !queue.is_idle_class() {
             queue.window = self.window(cx, queue, process);
         }
-        let end = request.end();
+        let end = bio.end();
         match rules.seeks {
             Seeks::PerProcess => process.seeks.ended(end),
             Seeks::PerQueue => queue.seeks.ended(end),

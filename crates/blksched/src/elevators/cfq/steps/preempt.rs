@@ -9,7 +9,7 @@
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::decide::preempt::{Arrival, why};
+use crate::elevators::cfq::decide::preempt::{Arrival, nothing_speaks_for_it, why};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Preemption, Trees};
 use crate::elevators::cfq::state::queue::CfqQueue;
@@ -17,13 +17,13 @@ use crate::elevators::cfq::state::slice::{Idle, Progress, Rest};
 use crate::elevators::cfq::steps::cooperator::ClosePurpose;
 use crate::elevators::cfq::steps::service_tree::InsertPosition;
 use crate::explain::{Preempt, ServiceType, SliceEnd};
-use crate::request::{Request, RequestId, Waiter};
+use crate::request::{Bio, Waiter};
 
 /// A request of one queue while another one is served.
 struct Met<'c, 'a> {
     cfq: &'c Cfq,
     cx: &'c Cx<'a>,
-    rq: &'c Request,
+    bio: &'c Bio,
     active: (Qid, &'c CfqQueue),
     arriving: &'c CfqQueue,
 }
@@ -38,11 +38,11 @@ impl Arrival for Met<'_, '_> {
     }
 
     fn waiter(&self) -> Waiter {
-        self.rq.waiter
+        self.bio.waiter
     }
 
     fn meta(&self) -> bool {
-        self.rq.hints.meta
+        self.bio.hints.meta
     }
 
     #[inline]
@@ -78,17 +78,27 @@ impl Arrival for Met<'_, '_> {
         // 2.6.31 asks no such thing, and two cooperators could take the disk from each other again and again.
         let once =
             || cfq.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || cfq.service.busy() == 1;
-        idles && once() && cfq.is_close(self.rq.start, ClosePurpose::Preemption)
+        idles && once() && cfq.is_close(self.bio.start, ClosePurpose::Preemption)
     }
 }
 
 impl Cfq {
     /// Does an arrival of the queue `n` take the disk from the one being served?
     #[inline(always)]
-    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, rq: RequestId) -> Option<Preempt> {
+    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, bio: &Bio) -> Option<Preempt> {
         let a = self.active?;
+        if nothing_speaks_for_it(&self.queues[a], &self.queues[n], bio.hints.meta, self.now) {
+            debug_assert_eq!(self.climb(cx, a, n, bio), None);
+            return None;
+        }
+        self.climb(cx, a, n, bio)
+    }
+
+    /// The whole ladder.
+    #[inline(never)]
+    fn climb(&mut self, cx: &Cx<'_>, a: Qid, n: Qid, bio: &Bio) -> Option<Preempt> {
         let active = (a, &self.queues[a]);
-        let met = Met { cfq: self, cx, rq: cx.rq(rq), active, arriving: &self.queues[n] };
+        let met = Met { cfq: self, cx, bio, active, arriving: &self.queues[n] };
         let why = why(self.rules.preemption, &met);
         if why == Some(Preempt::Close) && self.rules.preemption == Preemption::CloseOnce {
             self.queues[n].cooperation.preempt();

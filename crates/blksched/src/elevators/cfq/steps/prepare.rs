@@ -33,11 +33,11 @@ impl Cfq {
     #[inline(always)]
     pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
-        let (submitter, waiter, ioprio) = (request.submitter, request.waiter, Ioprio::of(request.priority));
+        let (submitter, waiter, priority) = (request.submitter, request.waiter, request.priority);
         let (group, prefers) = (self.group_of(request.group), request.hints.meta);
         let pid = match self.processes.of(submitter) {
             Some(known) => known,
-            None => self.processes.make(submitter, group, ioprio, self.now),
+            None => self.processes.make(submitter, group, priority, self.now),
         };
         let row = self.rows.value(rq);
         row.process = pid;
@@ -52,13 +52,14 @@ impl Cfq {
             }
             queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
             // As most requests: nothing is new since the last one.
-            if process.ioprio == ioprio && process.group == group && queue.goes_on_as_it_is() {
+            if process.priority == priority && process.group == group && queue.goes_on_as_it_is() {
                 queue.held_by.requests += 1;
                 row.queue = q;
                 return;
             }
         }
-        let q = self.find_queue(cx, pid, waiter, ioprio, group);
+        process.priority = priority;
+        let q = self.find_queue(cx, pid, waiter, Ioprio::of(priority), group);
         self.queues[q].held_by.requests += 1;
         self.rows[rq].queue = q;
     }
