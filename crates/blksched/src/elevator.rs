@@ -177,6 +177,12 @@ pub trait Merges {
         true
     }
 
+    /// Of an elevator that names [`Hook::MergeChanges`]: could asking whether this bio may join change anything now?
+    /// Then it is asked of the request merged last, even if the bio does not adjoin that.
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        true
+    }
+
     /// May this request, about to be inserted, be appended to a queued one?
     fn may_append(&self, _rq: &Request) -> bool {
         true

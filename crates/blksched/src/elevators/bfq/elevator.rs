@@ -16,6 +16,7 @@ use crate::elevator::{
     Run, Tuned,
 };
 use crate::elevators::bfq::rules::Grouping;
+use crate::elevators::bfq::terms::Call;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
 use crate::explain::End;
@@ -46,8 +47,18 @@ impl Elevator for Bfq {
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
+        let bio = **cx.rq(rq);
         let mut call = self.call(cx);
-        self.arrived(&mut call, rq);
+        self.arrived(&mut call, rq, &bio);
+        Run::No
+    }
+
+    /// The moment is that of the step in which its bio was met.
+    #[inline(always)]
+    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
+        let (ns, now) = (cx.now.as_ns(), self.clock.latest());
+        debug_assert_eq!(now, self.clock.tick(cx.now));
+        self.arrived(&mut Call { cx, ns, now }, rq, bio);
         Run::No
     }
 
@@ -64,9 +75,8 @@ impl Elevator for Bfq {
         let one_at_a_time = self.knobs.strict_guarantees && self.device.in_device > 0;
         if !one_at_a_time
             && self.queued > 0
-            && let Some(q) = self.select(&mut call)
+            && let Some(rq) = self.serve_next(&mut call)
         {
-            let rq = self.serve(&mut call, q);
             self.device.in_device += 1;
             return Dispatch::Issue(rq);
         }
@@ -126,20 +136,23 @@ impl Merges for Bfq {
     #[inline(always)]
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
-        if let Some(context) = self.contexts.find(bio.submitter) {
+        if let Some(context) = self.contexts.find_often(bio.submitter) {
             let level = self.hierarchy.level_of(bio.group);
             let run = self.notice_group(&mut call, context, level);
-            cx.wish(run);
+            if run != Run::No {
+                cx.wish(run);
+            }
         }
     }
 
     #[inline(always)]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let mut call = self.call(cx);
-        self.prepared(&mut call, rq);
+        self.prepared(cx, rq);
     }
 
-    fn unprepare(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
+    fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        // What turns a knob next takes the last call's moment for its own; preparing looks at none.
+        self.clock.tick(cx.now);
         self.finished(rq);
     }
 
@@ -161,6 +174,11 @@ impl Merges for Bfq {
             own = into;
         }
         self.rows[rq].queue == own
+    }
+
+    #[inline(always)]
+    fn asking_changes(&mut self, bio: &Bio) -> bool {
+        self.may_redirect(bio)
     }
 
     #[inline(always)]

@@ -113,7 +113,7 @@ impl Cx<'_> {
         if let Some(last) = self.state.merges.last_merged() {
             let end = self.state.merges.last_at.end_beside(bio);
             // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
-            if (end.is_some() || hooks.has(Hook::MergeChanges))
+            if (end.is_some() || (hooks.has(Hook::MergeChanges) && elevator.asking_changes(bio)))
                 && self.apart().is_allowed(elevator, hooks, kin, last, bio)
                 && let Some(end) = end
             {

@@ -17,13 +17,18 @@ fn rounded(a: i64, b: i64) -> i64 {
     (a + b / 2) / b
 }
 
+/// `n < rounded(a, b)`, without a division: of positive `a` and `b`.
+fn is_below_rounded(n: i64, a: i64, b: i64) -> bool {
+    (n + 1) * b <= a + b / 2
+}
+
 impl Hierarchy {
     /// A queue, or a group that it is in, has as many requests on their way as its weight allows of `limit`.
     #[inline]
     pub(crate) fn has_its_share(&self, q: Qid, limit: i64) -> bool {
         let entity = self.entity(q);
         match self.group_above(entity.level) {
-            None => entity.place != EntityPlace::Out && self.part_of(Node::queue(q), limit).is_none(),
+            None => entity.place != EntityPlace::Out && self.has_its_part(Node::queue(q), limit),
             Some(_) => self.has_its_share_below(q, limit),
         }
     }
@@ -50,18 +55,33 @@ impl Hierarchy {
     /// What of `limit`, which is left to its siblings and it, is for `n`; `None` if all of that is on the way.
     #[inline]
     fn part_of(&self, n: Node, limit: i64) -> Option<i64> {
-        let entity = &self.entities[n];
-        let classes = &self.levels[entity.level].classes;
-        let weights = match n.as_queue() {
-            // Higher classes weigh eight times as much.
-            Some(_) => classes[..=entity.class as usize].iter().fold(0, |sum, tree| 8 * sum + tree.weight),
-            None => classes[entity.class as usize].weight,
-        };
+        let (entity, weights) = (&self.entities[n], self.weights_beside(n));
         if weights == 0 {
             return Some(limit);
         }
         let limit = rounded(limit * entity.weight, weights);
         (entity.allocated < limit).then_some(limit)
+    }
+
+    /// Is there no such part left?
+    #[inline]
+    fn has_its_part(&self, n: Node, limit: i64) -> bool {
+        let (entity, weights) = (&self.entities[n], self.weights_beside(n));
+        let has = weights != 0 && !is_below_rounded(entity.allocated, limit * entity.weight, weights);
+        debug_assert_eq!(has, self.part_of(n, limit).is_none());
+        has
+    }
+
+    /// What the siblings of `n` that come before it or with it weigh, and it.
+    #[inline]
+    fn weights_beside(&self, n: Node) -> i64 {
+        let entity = &self.entities[n];
+        let classes = &self.levels[entity.level].classes;
+        match n.as_queue() {
+            // Higher classes weigh eight times as much.
+            Some(_) => classes[..=entity.class as usize].iter().fold(0, |sum, tree| 8 * sum + tree.weight),
+            None => classes[entity.class as usize].weight,
+        }
     }
 
     /// A request of a queue exists, or no more: it counts for the queue and the groups that it is in at that moment.
@@ -84,5 +104,12 @@ mod tests {
     #[test]
     fn a_share_is_rounded_to_the_nearest_and_a_half_up() {
         assert_eq!([rounded(7, 2), rounded(10, 4), rounded(9, 4), rounded(1, 3)], [4, 3, 2, 0]);
+    }
+
+    #[test]
+    fn a_count_is_compared_with_a_share_as_if_that_was_worked_out() {
+        for (n, a, b) in (0..20 * 40 * 12).map(|at| (at % 20 - 4, at / 20 % 40, at / 800 + 1)) {
+            assert_eq!(is_below_rounded(n, a, b), n < rounded(a, b), "{n} < {a} / {b}");
+        }
     }
 }

@@ -23,11 +23,11 @@ use crate::request::{Bio, RequestId, Sector, Waiter};
 const SMALL: u32 = 32;
 
 impl Bfq {
-    /// A prepared request is inserted.
+    /// A prepared request, which reads as this bio, is inserted.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+    pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId, bio: &Bio) {
         let RequestData { context, queue: mut q, .. } = self.rows[rq];
-        let Bio { start, sectors, waiter, .. } = **call.rq(rq);
+        let Bio { start, sectors, waiter, .. } = *bio;
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
         if let Some(into) = self.cooperator(call, context, q, start) {
             self.move_request(call, rq, q, into);

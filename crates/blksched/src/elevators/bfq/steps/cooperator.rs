@@ -25,12 +25,18 @@ use crate::elevators::bfq::state::positions::CLOSE;
 use crate::elevators::bfq::terms::Call;
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
-use crate::request::{RequestId, Sector};
+use crate::request::{Bio, RequestId, Sector};
 
 impl Bfq {
     /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
-    #[inline]
+    #[inline(never)]
     pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
+        self.position_put(call, q);
+    }
+
+    /// The same, for a step of each request.
+    #[inline(always)]
+    pub(super) fn position_put(&mut self, call: &Call<'_, '_>, q: Qid) {
         if self.device.ncq.is_flash_that_queues() {
             return;
         }
@@ -85,10 +91,23 @@ impl Bfq {
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
-        // The usual case: no merge is planned, for good or not, and there is no queue to merge with.
-        let lonely = self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1;
-        let planned = self.queues[q].sharing.target.is_some() || self.contexts[context].stable_target.is_some();
-        if lonely && !planned { None } else { self.look_for_cooperator(call, context, q, at) }
+        // As mostly.
+        if self.belongs_to_itself(context, q) { None } else { self.look_for_cooperator(call, context, q, at) }
+    }
+
+    /// No merge is planned of a queue, for good or not, and there is no queue to merge with.
+    #[inline(always)]
+    fn belongs_to_itself(&self, context: Cid, q: Qid) -> bool {
+        (self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1)
+            && self.queues[q].sharing.target.is_none()
+            && self.contexts[context].stable_target.is_none()
+    }
+
+    /// Could the question whether a bio may merge make two queues one?
+    #[inline(always)]
+    pub(in crate::elevators::bfq) fn may_redirect(&mut self, bio: &Bio) -> bool {
+        let own = self.queue_of(bio.submitter, bio.waiter);
+        own.is_some_and(|(context, q)| !self.belongs_to_itself(context, q))
     }
 
     #[inline(never)]

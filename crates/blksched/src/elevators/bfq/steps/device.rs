@@ -13,13 +13,12 @@ use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
 use crate::elevators::bfq::state::habits;
 use crate::elevators::bfq::terms::Call;
 use crate::explain::Reason;
-use crate::request::RequestId;
+use crate::request::Sector;
 
 impl Bfq {
     /// A request goes to the device, of the queue in service or of another one.
     #[inline(always)]
-    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, rq: RequestId, in_service: bool) {
-        let (start, sectors) = (call.rq(rq).start, call.rq(rq).sectors);
+    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, start: Sector, sectors: u32, in_service: bool) {
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
         let at =
             Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device == 0 };

@@ -33,7 +33,10 @@ impl Bfq {
             Op::Read => (all, device.nr_requests),
             _ => {
                 let tags = ((u64::from(all) * share / 16) as u32).max(1);
-                (tags, (u64::from(device.nr_requests) * u64::from(tags) / u64::from(all.max(1))) as u32)
+                let nr = device.nr_requests;
+                // As many of one as of the other, where all tags count together.
+                let limit = || (u64::from(nr) * u64::from(tags) / u64::from(all.max(1))) as u32;
+                (tags, if all == nr && nr > 0 { tags } else { limit() })
             }
         };
         let own = self.contexts.find(bio.submitter).and_then(|context| self.contexts[context].queues[bio.waiter]);

@@ -54,13 +54,14 @@ impl Bfq {
 
     /// A request leaves its queue.
     pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        self.leave_orders(call, self.rows[rq].queue, rq);
+        let start = call.rq(rq).start;
+        self.leave_orders(call, self.rows[rq].queue, rq, start);
     }
 
-    /// The same of one whose queue is known.
+    /// The same of one of which it is known whose it is and where it starts.
     #[inline(always)]
-    pub(super) fn leave_orders(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
-        let choice = self.choice(call.rq(rq).start);
+    pub(super) fn leave_orders(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId, start: Sector) {
+        let choice = self.choice(start);
         let mut queue = &mut self.queues[q];
         if queue.next == Some(rq) {
             let mut oldest = None;
@@ -88,7 +89,7 @@ impl Bfq {
         if queue.is_empty() {
             self.ran_empty(call, q);
         } else {
-            self.position_add(call, q);
+            self.position_put(call, q);
         }
     }
 

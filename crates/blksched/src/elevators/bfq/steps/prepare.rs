@@ -11,6 +11,7 @@
 #![doc(alias = "bic_to_bfqq")]
 #![doc(alias = "bfq_init_rq")]
 
+use crate::elevator::Cx;
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
 use crate::elevators::bfq::ids::{Cid, Qid};
@@ -23,8 +24,8 @@ use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 impl Bfq {
     /// A request exists: its queue is found, made, or parted from.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn prepared(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
-        let request = call.rq(rq);
+    pub(in crate::elevators::bfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
+        let request = cx.rq(rq);
         let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
         let context = self.contexts.meet(submitter);
         let level = self.hierarchy.level_of(group);
@@ -48,10 +49,11 @@ impl Bfq {
                 return;
             }
         }
-        self.notice_priority(call, context, priority, level);
+        let mut call = self.call(cx);
+        self.notice_priority(&mut call, context, priority, level);
         // A run of the queue that this asks for comes after the insertion that follows.
-        self.notice_group(call, context, level);
-        self.find_queue(call, context, level, rq);
+        self.notice_group(&mut call, context, level);
+        self.find_queue(&mut call, context, level, rq);
     }
 
     /// Its queue is to be made, may be new, or is shared.

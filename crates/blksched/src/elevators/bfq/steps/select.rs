@@ -24,12 +24,56 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::{Call, Jiffy};
 use crate::explain::{Reason, SliceStart};
-use crate::request::RequestId;
+use crate::request::{Bio, RequestId, Sector};
+
+/// A request that goes to the device, and what it costs its queue, which may be the one in service.
+#[derive(Clone, Copy, Debug)]
+struct SentRequest {
+    rq: RequestId,
+    start: Sector,
+    sectors: u32,
+    cost: i64,
+    in_service: bool,
+}
 
 impl Bfq {
-    /// The queue whose next request goes, if any may.
+    /// The next request for the device, if any may go: of the queue in service, as mostly, if nothing stands against it.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+    pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
+        if let Some(q) = self.hierarchy.in_service
+            && let Some((rq, start, sectors)) = self.simply_next(call, q)
+        {
+            debug_assert_eq!(self.select(call), Some(q));
+            self.send(call, q, SentRequest { rq, start, sectors, cost: i64::from(sectors), in_service: true });
+            return Some(rq);
+        }
+        self.select_and_serve(call)
+    }
+
+    /// The next request of the queue in service, with where and how long it is, if that goes on with what its slice has
+    /// of time and budget, and the disk is not idle for it.
+    #[inline(always)]
+    fn simply_next(&self, call: &Call<'_, '_>, q: Qid) -> Option<(RequestId, Sector, u32)> {
+        let queue = &self.queues[q];
+        let next = queue.next.filter(|_| queue.is_sync() && !queue.slice.waits && call.now < queue.slice.expires)?;
+        let Bio { start, sectors, .. } = **call.rq(next);
+        (i64::from(sectors) <= self.entity(q).left()).then_some((next, start, sectors))
+    }
+
+    #[inline(never)]
+    fn select_and_serve(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
+        let q = self.select(call)?;
+        let queue = &self.queues[q];
+        let rq = queue.next.expect("a queue that is selected has a next request");
+        let cost = self.cost(call, rq, q, queue);
+        let Bio { start, sectors, .. } = **call.rq(rq);
+        let in_service = self.hierarchy.in_service == Some(q);
+        self.send(call, q, SentRequest { rq, start, sectors, cost, in_service });
+        Some(rq)
+    }
+
+    /// The queue whose next request goes, if any may.
+    fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
         if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);
         }
@@ -104,7 +148,7 @@ impl Bfq {
         self.slice_began_ns = call.ns;
         // Until it sends something, whatever is near sector 0 counts as close to it: as in the kernel, for no known
         // reason.
-        self.served_position = crate::request::Sector(0);
+        self.served_position = Sector(0);
         let (owner, waiter) = (queue.owner, queue.waiter);
         call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });
         Some(q)
@@ -112,21 +156,18 @@ impl Bfq {
 
     /// A queue's next request goes to the device.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn serve(&mut self, call: &mut Call<'_, '_>, q: Qid) -> RequestId {
-        let queue = &self.queues[q];
-        let rq = queue.next.expect("a queue that is selected has a next request");
-        let cost = self.cost(call, rq, q, queue);
-        let in_service = self.hierarchy.in_service == Some(q);
+    fn send(&mut self, call: &mut Call<'_, '_>, q: Qid, sent: SentRequest) {
+        let SentRequest { rq, start, sectors, cost, in_service } = sent;
+        self.hierarchy.serve_entity(Node::queue(q), cost);
+        self.release_left();
+        self.sample_dispatch(call, start, sectors, in_service);
         let queue = &mut self.queues[q];
         queue.note_served(call.now, cost);
         queue.in_device += 1;
         if in_service && core::mem::take(&mut queue.injection.measures) {
             self.sample.request = Some(rq);
         }
-        self.hierarchy.serve_entity(Node::queue(q), cost);
-        self.release_left();
-        self.sample_dispatch(call, rq, in_service);
-        self.leave_orders(call, q, rq);
+        self.leave_orders(call, q, rq, start);
         if in_service {
             self.watch_raising(call, q);
             // One request at a time: after each, any other queue goes first.
@@ -134,7 +175,6 @@ impl Bfq {
                 self.expire(call, q, Why::IdleClass, Until::Now);
             }
         }
-        rq
     }
 
     /// Why nothing is issued.
