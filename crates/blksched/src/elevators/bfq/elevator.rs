@@ -136,12 +136,13 @@ impl Merges for Bfq {
     #[inline(always)]
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
-        if let Some(context) = self.contexts.find_often(bio.submitter) {
+        if let Some(context) = self.contexts.find_often(bio.submitter)
+            && self.contexts.settled != Some(bio.group)
+        {
             let level = self.hierarchy.level_of(bio.group);
             let run = self.notice_group(&mut call, context, level);
-            if run != Run::No {
-                cx.wish(run);
-            }
+            cx.wish(run);
+            self.contexts.settled = Some(bio.group);
         }
     }
 
@@ -216,6 +217,7 @@ impl Admits for Bfq {
 
 impl Grouped for Bfq {
     fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
+        self.contexts.settled = None;
         if self.rules.groups == Grouping::On {
             let Bfq { hierarchy, queues, .. } = self;
             hierarchy.group_changed(id, group, || queues.iter().map(|(q, _)| q).collect());
@@ -223,6 +225,7 @@ impl Grouped for Bfq {
     }
 
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
+        self.contexts.settled = None;
         let mut call = self.call(cx);
         let run = self.group_gone(&mut call, id);
         cx.wish(run);

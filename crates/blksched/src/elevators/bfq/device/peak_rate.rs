@@ -95,7 +95,7 @@ impl PeakRate {
     }
 
     /// True if the estimate may be another one now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn dispatched(&mut self, at: Dispatched) -> bool {
         if self.interval.samples == 0 {
             self.begin(Some(at));

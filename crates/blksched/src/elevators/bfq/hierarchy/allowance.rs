@@ -85,7 +85,7 @@ impl Hierarchy {
     }
 
     /// A request of a queue exists, or no more: it counts for the queue and the groups that it is in at that moment.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count_allocated(&mut self, q: Qid, change: i64) {
         let mut at = Some(Node::queue(q));
         while let Some(n) = at {

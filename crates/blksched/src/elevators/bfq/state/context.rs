@@ -19,7 +19,7 @@ use crate::elevators::bfq::state::injection::Injection;
 use crate::elevators::bfq::state::raising::Raising;
 use crate::elevators::bfq::terms::LONG_AGO;
 use crate::elevators::ioprio::Ioprio;
-use crate::request::{PerWaiter, Priority, SubmitterId, Waiter};
+use crate::request::{GroupId, PerWaiter, Priority, SubmitterId, Waiter};
 
 /// What a process was like alone, while it shares a queue.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,8 @@ pub(crate) struct Contexts {
     pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
     /// The one looked for last: most look-ups are for it again.
     pub(crate) recent: Option<(SubmitterId, Cid)>,
+    /// The group that this one is known to be in: its bios of that group say nothing new, until groups come or go.
+    pub(crate) settled: Option<GroupId>,
 }
 
 impl Contexts {
@@ -104,7 +106,7 @@ impl Contexts {
     #[inline(never)]
     fn find_anew(&mut self, submitter: SubmitterId) -> Option<Cid> {
         let found = self.by_submitter.get(&submitter).copied()?;
-        self.recent = Some((submitter, found));
+        (self.recent, self.settled) = (Some((submitter, found)), None);
         Some(found)
     }
 
@@ -139,6 +141,7 @@ impl Contexts {
         };
         self.slots[id as usize] = context;
         self.by_submitter.insert(submitter, id);
+        (self.recent, self.settled) = (Some((submitter, id)), None);
         id
     }
 
@@ -154,7 +157,7 @@ impl Contexts {
     #[inline(never)]
     fn forget(&mut self, id: Cid, submitter: SubmitterId) {
         if self.by_submitter.remove(&submitter).is_some() {
-            self.recent = None;
+            (self.recent, self.settled) = (None, None);
             self.free.push(id);
         }
     }

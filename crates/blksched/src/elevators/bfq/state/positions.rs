@@ -40,7 +40,7 @@ impl Positions {
     }
 
     /// Put a queue, which may be in this tree already, where its next request is; where another one is, it is left out.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, level: usize, q: Qid, at: Sector) {
         // Alone it moves with its node: there is no shape to be kept.
         match self.roots.get(level) {

@@ -37,13 +37,15 @@ impl Bfq {
         }
         // Which process a shared queue's request wakes cannot be told: it is of one of several.
         self.last_completed = (!queue.sharing.is_shared).then_some(q);
+        // As mostly, it has more to send, and time: then nothing is to be decided.
+        let goes_on = !queue.is_empty() && call.now < queue.slice.expires;
         let is_quiet = queue.in_device == 0 && queue.is_empty();
         // When its slice ended the device had requests of it, so how fast it is could not be told yet. An interactive
         // queue is left out: while it starts, its rate says nothing about what comes after.
         if queue.raising.soft_is_open && is_quiet && queue.raising.kind != RaisingKind::Interactive {
             self.note_soft_real_time(call.now, q);
         }
-        if self.hierarchy.in_service == Some(q) {
+        if self.hierarchy.in_service == Some(q) && !goes_on {
             self.go_on_after(call, q);
         }
     }

@@ -28,12 +28,11 @@ impl Bfq {
         let request = cx.rq(rq);
         let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
         let context = self.contexts.meet(submitter);
-        let level = self.hierarchy.level_of(group);
-        let serial = Some(self.hierarchy.levels[level].serial);
+        let settled = self.contexts.settled == Some(group);
         let process = &mut self.contexts[context];
         // As most requests: nothing is new of its process, and its queue is its own and has had others before.
         if process.priority == priority
-            && process.group_serial == serial
+            && settled
             && let Some(q) = process.queues[waiter]
         {
             let queue = &mut self.queues[q];
@@ -49,10 +48,12 @@ impl Bfq {
                 return;
             }
         }
+        let level = self.hierarchy.level_of(group);
         let mut call = self.call(cx);
         self.notice_priority(&mut call, context, priority, level);
         // A run of the queue that this asks for comes after the insertion that follows.
         self.notice_group(&mut call, context, level);
+        self.contexts.settled = Some(group);
         self.find_queue(&mut call, context, level, rq);
     }
 
