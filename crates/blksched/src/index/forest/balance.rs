@@ -78,7 +78,10 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             rotate(nodes, root, grandparent, 1 - side);
             break;
         }
-        nodes[*root as usize].colour = Colour::Black;
+        // Only one that has come to the top can be red there.
+        if parent == NIL {
+            nodes[z as usize].colour = Colour::Black;
+        }
     }
 
     /// A black node is gone above `x`.
