@@ -52,6 +52,7 @@ impl Bfq {
     pub(super) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
+        // Why a third is much, no source says; kept.
         let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
         // By sectors alone, a queue that seeks would have the disk for most of the time at the price of a few sectors.
         if !self.queues[q].is_raised() && (pace.is_slow || much_left) {

@@ -112,7 +112,8 @@ impl Bfq {
         self.is_out_of_time(call, q) && self.is_not_waited_for(q)
     }
 
-    /// It is not being waited for; or it is, with a third of its budget left at least.
+    /// It is not being waited for; or it is, with a third of its budget left at least. Why one that has used more of it
+    /// may go on beyond its time as long as it is waited for, no source says; kept.
     #[inline(never)]
     fn is_not_waited_for(&self, q: Qid) -> bool {
         let entity = self.entity(q);

@@ -119,6 +119,7 @@ impl Cfq {
             // One wait for a next request would use up anything shorter.
             ServiceType::SyncNoIdle | ServiceType::Sync => share.max(2 * ticks.slice_idle),
         };
+        // Why two jiffies at least, also where time is counted in nanoseconds, no source says; kept.
         length.max(2 * self.jiffy)
     }
 }
