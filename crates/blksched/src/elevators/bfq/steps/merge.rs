@@ -132,7 +132,8 @@ impl Bfq {
         }
     }
 
-    /// It has been made, or split, long enough ago to be judged by what it does. Why after 600 ms, no source says; kept.
+    /// It has been made, or split, long enough ago to be judged by what it does. Why after 600 ms, no source says;
+    /// kept.
     pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);

@@ -37,7 +37,8 @@ struct SentRequest {
 }
 
 impl Bfq {
-    /// The next request for the device, if any may go: of the queue in service, as mostly, if nothing stands against it.
+    /// The next request for the device, if any may go: of the queue in service, as mostly, if nothing stands against
+    /// it.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
         if let Some(q) = self.hierarchy.in_service

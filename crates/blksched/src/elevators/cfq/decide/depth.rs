@@ -38,8 +38,8 @@ pub(crate) struct Load {
     pub(crate) async_depth: Option<u32>,
 }
 
-/// May a queue send, as mostly? A process waits for it, it has little in flight, and the disk has no write-back: then no
-/// other limit need be looked at.
+/// May a queue send, as mostly? A process waits for it, it has little in flight, and the disk has no write-back: then
+/// no other limit need be looked at.
 #[inline(always)]
 pub(crate) fn simply_allowed(rule: Depth, queue: &CfqQueue, quantum: u32, async_in_flight: u32) -> bool {
     queue.is_sync() && !queue.is_idle_class() && async_in_flight == 0 && queue.dispatched < at_first(rule, quantum)
