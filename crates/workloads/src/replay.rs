@@ -14,6 +14,7 @@
 //! process would have done next on a faster disk.
 
 mod joint;
+mod packed;
 mod recording;
 mod source;
 mod under_way;
@@ -202,7 +203,7 @@ impl Replay {
     pub fn on(&self, device: (u32, u32)) -> Option<Replay> {
         let nth = self.recording.devices().iter().position(|known| *known == device)?;
         let disk = StandsFor::Nth(u16::try_from(nth).ok()?);
-        let is_asked = self.recording.processes.iter().any(|process| process.priority(disk).is_some());
+        let is_asked = (0..self.recording.processes.len()).any(|nth| self.recording.priority(nth, disk).is_some());
         is_asked.then(|| Replay { disk, ..self.clone() })
     }
 
@@ -226,7 +227,7 @@ impl Replay {
         let mut rows: Vec<&str> = Vec::new();
         let mut parts = Vec::new();
         for (process, recorded) in self.recording.processes.iter().enumerate() {
-            let Some(priority) = recorded.priority(self.disk) else { continue };
+            let Some(priority) = self.recording.priority(process, self.disk) else { continue };
             let row = match self.settings.word("rows") {
                 "name" => rows.iter().position(|name| *name == recorded.name).unwrap_or(rows.len()),
                 _ => rows.len(),
@@ -238,7 +239,7 @@ impl Replay {
                 "name" => recorded.name.clone(),
                 _ => format!("{}.{}", recorded.name, recorded.pid),
             };
-            let is_shared = !recorded.ios.iter().all(|io| self.disk.has(io));
+            let is_shared = !recorded.is_wholly_on(self.disk);
             parts.push(ReplayedProcess {
                 name,
                 row: row as u32,

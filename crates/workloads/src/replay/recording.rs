@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
+use super::packed::{PackedIos, PackedPlace};
 use super::under_way::UnderWay;
 
 /// One event of a trace, whatever its format.
@@ -55,6 +56,11 @@ pub struct Recording {
     devices: Vec<(u32, u32)>,
     completions: u64,
     priorities: bool,
+    /// All of it is of this class, whatever the trace tells.
+    class: Option<Class>,
+    /// How often it is played again, each time from where it ended.
+    again: u64,
+    /// Of it once.
     length: Span,
 }
 
@@ -63,7 +69,17 @@ pub struct Recording {
 pub(super) struct RecordedProcess {
     pub pid: u32,
     pub name: String,
-    pub ios: Vec<ReplayIo>,
+    ios: PackedIos,
+}
+
+/// Where a process is that is played.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlayedTo {
+    place: PackedPlace,
+    /// How many rounds are over, how long they were, and how many I/Os all processes had in them.
+    rounds: u64,
+    later: Span,
+    before: usize,
 }
 
 /// One I/O of a process.
@@ -114,15 +130,21 @@ type IoPlace = (u32, u32);
 /// More devices than this count as one: a simulation of this many disks is not meant.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
+/// Those whose completion is looked for at most: a trace that completes nothing does not fill the memory.
+const MOST_UNDER_WAY: usize = 1 << 20;
+
 /// What a process is at while the trace is read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ProcessState {
     under_way: u32,
     /// When it last submitted something or heard of a completion \[ns\].
     last: u64,
     plugged: bool,
-    /// The first I/O of what it collects.
-    burst: usize,
+    /// What is not packed yet, because a plug may still say when it was handed over: what the process collects, else
+    /// its last I/O.
+    open: Vec<ReplayIo>,
+    /// How many it had so far.
+    ios: u32,
 }
 
 /// Reads a trace, event by event.
@@ -158,61 +180,74 @@ impl Recording {
 
     /// The same without I/Os of one kind.
     pub(crate) fn without(&self, op: Op) -> Recording {
-        let mut recording = self.clone();
-        for process in &mut recording.processes {
-            let mut kept: Vec<ReplayIo> = Vec::with_capacity(process.ios.len());
-            for io in process.ios.drain(..) {
-                match kept.last_mut() {
-                    _ if io.op != op => kept.push(io),
+        let left = |process: &RecordedProcess| {
+            let (mut kept, mut last) = (PackedIos::default(), None::<ReplayIo>);
+            for io in process.ios.iter() {
+                match &mut last {
+                    _ if io.op != op => last.replace(io).iter().for_each(|before| kept.push(before)),
                     // What its burst ends with is gone.
                     Some(before) if !io.goes_on => before.goes_on = false,
                     _ => {}
                 }
             }
-            process.ios = kept;
-        }
-        recording.processes.retain(|process| !process.ios.is_empty());
-        recording
+            last.iter().for_each(|io| kept.push(io));
+            RecordedProcess { ios: kept, name: process.name.clone(), pid: process.pid }
+        };
+        let mut processes: Vec<RecordedProcess> = self.processes.iter().map(left).collect();
+        processes.retain(|process| process.ios.len() > 0);
+        let &Recording { ref devices, completions, priorities, class, again, length, .. } = self;
+        Recording { processes, devices: devices.clone(), completions, priorities, class, again, length }
     }
 
     /// The same with all I/Os of this class.
     pub(crate) fn of_class(&self, class: Class) -> Recording {
-        let mut recording = self.clone();
-        let ios = recording.processes.iter_mut().flat_map(|process| &mut process.ios);
-        ios.for_each(|io| io.priority.class = class);
-        recording.priorities = true;
-        recording
+        Recording { class: Some(class), priorities: true, ..self.clone() }
     }
 
     /// The same so often, each time from where it ended.
     pub(crate) fn repeated(&self, times: u64) -> Recording {
-        let mut recording = self.clone();
-        let ios = self.ios();
-        for process in &mut recording.processes {
-            let once = process.ios.clone();
-            for round in 1..times {
-                let later = |io: &ReplayIo| ReplayIo {
-                    at: io.at + self.length * round,
-                    nth: io.nth + ios * round as usize,
-                    ..*io
-                };
-                process.ios.extend(once.iter().map(later));
-            }
+        Recording { again: times.saturating_sub(1), ..self.clone() }
+    }
+
+    /// The process's next I/O; the place moves on. `None` at the end.
+    pub(super) fn play(&self, process: usize, to: &mut PlayedTo) -> Option<ReplayIo> {
+        let ios = &self.processes.get(process)?.ios;
+        let mut io = ios.read(&mut to.place);
+        if io.is_none() && to.rounds < self.again {
+            let (later, before) = (to.later + self.length, to.before + self.ios_once());
+            *to = PlayedTo { place: PackedPlace::default(), rounds: to.rounds + 1, later, before };
+            io = ios.read(&mut to.place);
         }
-        recording.length = self.length * times;
-        recording
+        let io = io?;
+        let priority = Priority { class: self.class.unwrap_or(io.priority.class), ..io.priority };
+        Some(ReplayIo { priority, nth: io.nth + to.before, at: io.at + to.later, ..io })
+    }
+
+    /// A process's I/Os.
+    fn played(&self, process: usize) -> impl Iterator<Item = ReplayIo> {
+        let mut to = PlayedTo::default();
+        core::iter::from_fn(move || self.play(process, &mut to))
     }
 
     /// How many I/Os it has.
     pub fn ios(&self) -> usize {
+        self.ios_once() * (1 + self.again as usize)
+    }
+
+    fn ios_once(&self) -> usize {
         self.processes.iter().map(|process| process.ios.len()).sum()
     }
 
     /// All I/Os, of whichever process, in their order.
     pub(crate) fn in_order(&self) -> Vec<ReplayIo> {
-        let mut all: Vec<ReplayIo> = self.processes.iter().flat_map(|process| process.ios.iter().copied()).collect();
+        let mut all: Vec<ReplayIo> = (0..self.processes.len()).flat_map(|process| self.played(process)).collect();
         all.sort_by_key(|io| (io.at, io.nth));
         all
+    }
+
+    /// The priority of a process's first I/O on `disk`; `None` if it has none there.
+    pub(super) fn priority(&self, process: usize, disk: StandsFor) -> Option<Priority> {
+        self.played(process).find(|io| disk.has(io)).map(|io| io.priority)
     }
 
     pub(super) fn has_completions(&self) -> bool {
@@ -226,21 +261,33 @@ impl Recording {
 
     /// The last place that anything on `disk` begins at, and the longest length \[sectors\].
     pub(crate) fn reach(&self, disk: StandsFor) -> (u64, u32) {
-        let ios = || self.processes.iter().flat_map(|process| &process.ios).filter(|io| disk.has(io));
-        (ios().map(|io| io.start).max().unwrap_or(0), ios().map(|io| io.sectors).max().unwrap_or(0))
+        let of = |process: &RecordedProcess| match disk {
+            StandsFor::Whole => process.ios.reach(),
+            StandsFor::Nth(_) => {
+                let ios = process.ios.iter().filter(|io| disk.has(io));
+                ios.fold((0, 0), |(start, sectors), io| (io.start.max(start), io.sectors.max(sectors)))
+            }
+        };
+        let further = |all: (u64, u32), one: (u64, u32)| (all.0.max(one.0), all.1.max(one.1));
+        self.processes.iter().map(of).fold((0, 0), further)
     }
 
     /// What is in it of `disk` and what is not; `when` says when its I/Os are submitted.
     pub(crate) fn notes(&self, name: &str, when: &str, disk: StandsFor) -> Vec<String> {
         let count =
             |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
-        let each = || self.processes.iter().map(|process| process.ios.iter().filter(|io| disk.has(io)).count());
-        let processes = each().filter(|&ios| ios > 0).count();
+        let on_disk = |process: &RecordedProcess| match disk {
+            StandsFor::Whole => process.ios.len(),
+            StandsFor::Nth(_) => process.ios.iter().filter(|io| disk.has(io)).count(),
+        };
+        let each: Vec<usize> = self.processes.iter().map(on_disk).collect();
+        let processes = each.iter().filter(|&&ios| ios > 0).count();
+        let (rounds, length) = (1 + self.again as usize, self.length * (1 + self.again));
         let several = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
         let mut notes = vec![format!(
             "{name}: {} of {several} in {:.3}s, {when}; merges, waiting and completions are the simulation's",
-            count(each().sum(), "I/O"),
-            self.length.as_secs_f64()
+            count(each.iter().sum::<usize>() * rounds, "I/O"),
+            length.as_secs_f64()
         )];
         if !self.priorities {
             notes.push(format!("{name}: the trace tells no priorities: all are normal"));
@@ -275,7 +322,8 @@ impl Builder {
     /// # Errors
     /// If nobody submitted anything.
     pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
-        for process in &mut self.recording.processes {
+        for (process, state) in self.recording.processes.iter_mut().zip(&self.states) {
+            state.open.iter().for_each(|io| process.ios.push(io));
             let name = names.get(&process.pid).cloned().unwrap_or_else(|| "process".to_owned());
             process.name = if process.writes_back(&name) { "write-back".to_owned() } else { name };
         }
@@ -290,8 +338,13 @@ impl Builder {
     fn queue(&mut self, event: &TraceEvent, since: u64) {
         let device = self.device(event.device);
         let process = self.process(event.pid).unwrap_or_else(|| self.newcomer(event.pid, since));
-        let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
-        ios.push(ReplayIo {
+        let state = &mut self.states[process];
+        if !state.plugged {
+            let packed = &mut self.recording.processes[process].ios;
+            state.open.iter().for_each(|io| packed.push(io));
+            state.open.clear();
+        }
+        state.open.push(ReplayIo {
             nth: self.queued,
             at: Span::from_ns(since),
             op: event.op,
@@ -304,13 +357,16 @@ impl Builder {
             under_way: state.under_way,
             device,
             // The first comes as long after the recording's beginning as it did.
-            pause: Span::from_ns(if ios.is_empty() { since } else { since - state.last }),
+            pause: Span::from_ns(if state.ios == 0 { since } else { since - state.last }),
             goes_on: state.plugged,
         });
         self.queued += 1;
         state.under_way += 1;
         state.last = since;
-        self.under_way.add(event, ((process as u32, ios.len() as u32 - 1), event.time));
+        if self.under_way.len() < MOST_UNDER_WAY {
+            self.under_way.add(event, ((process as u32, state.ios), event.time));
+        }
+        state.ios += 1;
     }
 
     /// The place of a device among the recording's.
@@ -344,7 +400,7 @@ impl Builder {
     fn newcomer(&mut self, pid: u32, since: u64) -> usize {
         let processes = &mut self.recording.processes;
         self.places.insert(pid, processes.len());
-        processes.push(RecordedProcess { pid, name: String::new(), ios: Vec::new() });
+        processes.push(RecordedProcess { pid, name: String::new(), ios: PackedIos::default() });
         self.states.push(ProcessState { last: since, ..ProcessState::default() });
         self.states.len() - 1
     }
@@ -353,7 +409,7 @@ impl Builder {
         let Recording { processes, priorities, .. } = &mut self.recording;
         *priorities = true;
         let ios = |&((process, io), _): &(IoPlace, u64)| {
-            processes[process as usize].ios[io as usize].priority = priority;
+            processes[process as usize].ios.give_priority(io as usize, priority);
         };
         self.under_way.inside(event, ios);
     }
@@ -373,15 +429,20 @@ impl Builder {
     /// blktrace tells of a plug behind the first bio that is in it.
     fn plug(&mut self, event: &TraceEvent, since: u64) {
         let Some(process) = self.process(event.pid) else { return };
-        let (state, ios) = (&mut self.states[process], &mut self.recording.processes[process].ios);
+        let state = &mut self.states[process];
         if event.what == TraceAction::Plug && !state.plugged {
             state.plugged = true;
-            state.burst = ios.len() - 1;
-            ios[state.burst].goes_on = true;
+            state.open.last_mut().expect("it has submitted something").goes_on = true;
         }
         if event.what == TraceAction::Unplug && core::mem::take(&mut state.plugged) {
-            ios[state.burst..].iter_mut().for_each(|io| io.at = Span::from_ns(since));
-            ios.last_mut().expect("it has submitted something").goes_on = false;
+            let (last, before) = state.open.split_last_mut().expect("it has submitted something");
+            (last.at, last.goes_on) = (Span::from_ns(since), false);
+            let handed_over = before.len();
+            if handed_over > 0 {
+                let packed = &mut self.recording.processes[process].ios;
+                before.iter().for_each(|io| packed.push(&ReplayIo { at: Span::from_ns(since), ..*io }));
+                state.open.drain(..handed_over);
+            }
         }
     }
 }
@@ -389,18 +450,18 @@ impl Builder {
 impl RecordedProcess {
     /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
     fn writes_back(&self, name: &str) -> bool {
-        let writes = |io: &ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
+        let writes = |io: ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)
     }
 
     /// How many I/Os it had under way at most.
     pub(super) fn depth(&self) -> u32 {
-        self.ios.iter().map(|io| io.under_way + 1).max().unwrap_or(1)
+        self.ios.deepest() + 1
     }
 
-    /// The priority of its first I/O on `disk`; `None` if it has none there.
-    pub(super) fn priority(&self, disk: StandsFor) -> Option<Priority> {
-        self.ios.iter().find(|io| disk.has(io)).map(|io| io.priority)
+    /// Is all of it on `disk`?
+    pub(super) fn is_wholly_on(&self, disk: StandsFor) -> bool {
+        disk == StandsFor::Whole || self.ios.iter().all(|io| disk.has(&io))
     }
 }
 
@@ -438,7 +499,7 @@ pub(super) mod tests {
             event(1000, TraceAction::Queue, 16),
             event(1300, TraceAction::Complete, 16),
         ]);
-        let ios = &recording.processes[0].ios;
+        let ios = recording.in_order();
         let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.under_way, io.pause.as_ns())).collect();
         assert_eq!(seen, [(0, 0, 0), (50, 1, 50), (900, 0, 100)]);
         assert_eq!((recording.processes[0].depth(), recording.reach(StandsFor::Whole)), (2, (16, 8)));
@@ -453,7 +514,7 @@ pub(super) mod tests {
             event(30, TraceAction::Unplug, 0),
             event(40, TraceAction::Queue, 64),
         ]);
-        let ios = &recording.processes[0].ios;
+        let ios = recording.in_order();
         let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.goes_on)).collect();
         assert_eq!(seen, [(30, true), (30, false), (40, false)]);
     }
@@ -463,7 +524,7 @@ pub(super) mod tests {
         let level = Priority { class: blksched::Class::RealTime, level: 2 };
         let request = TraceEvent { sectors: 16, ..event(5, TraceAction::Request(level), 0) };
         let recording = read(vec![event(0, TraceAction::Queue, 0), event(1, TraceAction::Queue, 64), request]);
-        let ios = &recording.processes[0].ios;
+        let ios = recording.in_order();
         assert_eq!((ios[0].priority, ios[1].priority), (level, Priority::default()));
     }
 
@@ -477,7 +538,7 @@ pub(super) mod tests {
             event(30, TraceAction::Unplug, 0),
         ]);
         let left = recording.without(Op::Write);
-        assert_eq!((left.ios(), left.processes[0].ios[0].goes_on), (1, false));
+        assert_eq!((left.ios(), left.in_order()[0].goes_on), (1, false));
         assert_eq!(left.without(Op::Read).ios(), 0);
     }
 

@@ -2,7 +2,7 @@
 
 use blksched::{Bio, GroupId, Instant, Sector, Span, SubmitterId, Tag};
 
-use super::recording::ReplayIo;
+use super::recording::{PlayedTo, ReplayIo};
 use super::{Replay, Timing};
 use crate::{Delivered, Emission, Source, Trouble};
 
@@ -12,8 +12,10 @@ pub(super) struct Replayer {
     timing: Timing,
     process: usize,
     submitter: SubmitterId,
-    /// The next I/O.
-    at: usize,
+    /// The next I/O, and its number in the process.
+    io: Option<ReplayIo>,
+    at: u64,
+    to: PlayedTo,
     under_way: u32,
     /// Since when it may go, but for its pause; `None` while too many others are under way.
     free_since: Option<Instant>,
@@ -27,7 +29,10 @@ pub(super) struct Replayer {
 
 impl Replayer {
     pub fn new(replay: Replay, process: usize, submitter: SubmitterId) -> Replayer {
+        let mut to = PlayedTo::default();
         Replayer {
+            io: replay.recording.play(process, &mut to),
+            to,
             timing: replay.timing(),
             now: replay.at,
             free_since: Some(replay.at),
@@ -45,7 +50,7 @@ impl Replayer {
 
     /// The next I/O; `None` if there is none left.
     pub fn io(&self) -> Option<&ReplayIo> {
-        self.replay.recording.processes[self.process].ios.get(self.at)
+        self.io.as_ref()
     }
 
     /// When it ends, once all of its I/Os are over.
@@ -80,7 +85,7 @@ impl Replayer {
     fn bio(&self, io: &ReplayIo) -> Bio {
         let ReplayIo { op, sectors, waiter, hints, durability, priority, .. } = *io;
         let start = Sector(self.replay.place(io.start));
-        let (tag, submitter, group) = (Tag(self.at as u64), self.submitter, GroupId::ROOT);
+        let (tag, submitter, group) = (Tag(self.at), self.submitter, GroupId::ROOT);
         Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
     }
 }
@@ -101,13 +106,14 @@ impl Source for Replayer {
             return;
         }
         self.now = now;
-        let Some(io) = self.io().copied() else {
+        let Some(io) = self.io else {
             self.finished = true;
             return out.push(Emission::Exit);
         };
         out.push(Emission::Submit(self.bio(&io)));
         self.under_way += 1;
         self.at += 1;
+        self.io = self.replay.recording.play(self.process, &mut self.to);
         self.in_burst = io.goes_on && self.io().is_some();
         if !self.in_burst {
             out.push(Emission::Waits);
