@@ -8,7 +8,7 @@
 //! | VMware's vscsi, versions 1 and 2 | version 2: completions |
 //! | rows of [columns](blksched_traces::columns), [known](blksched_traces::presets) or described | what they say |
 //!
-//! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 100 bytes an I/O;
+//! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 16 bytes an I/O;
 //! [`Info`] needs memory only for the I/Os under way.
 
 mod apart;
@@ -104,9 +104,11 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
             info.took_so_long(event.op, took);
             own.iter_mut().for_each(|own| own.took_so_long(event.op, took));
         });
-        match reading.most_ios.filter(|most| builder.ios() as u64 > *most) {
-            Some(most) => Err(format!("{name}: more than {most} I/Os, which is all that there is memory for")),
-            None => Ok(()),
+        match reading.most_ios {
+            Some(most) if builder.ios() as u64 > most => {
+                Err(format!("{name}: more than {most} I/Os, which is all that there is memory for"))
+            }
+            _ => Ok(()),
         }
     })?;
     let counts: BTreeMap<_, u64> = info.devices().into_iter().map(|(device, share)| (device, share.ios)).collect();

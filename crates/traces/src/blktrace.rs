@@ -3,7 +3,11 @@
 //! Layout and codes: MEMORY of the format that blktrace writes and blkparse reads, checked event by event against
 //! blkparse's own text of a recorded trace. Both byte orders are read; the machine's little-endian order is written.
 
+mod action;
+
 use std::io::{self, BufRead, BufReader, Read, Write};
+
+pub use action::{Action, ActionSet, Categories};
 
 /// Upper three bytes of the magic number; the lowest is the version.
 const MAGIC: u32 = 0x6561_7400;
@@ -36,150 +40,6 @@ pub struct BlktraceEvent {
     pub error: u16,
     /// What else is told: a process's name, a message, a number.
     pub payload: Vec<u8>,
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Action {
-    /// A bio was submitted (`Q`).
-    #[default]
-    Queue,
-    /// It joined a request behind (`M`) …
-    BackMerge,
-    /// … or before it (`F`).
-    FrontMerge,
-    /// It has a request (`G`).
-    GetRequest,
-    /// It sleeps for one (`S`).
-    SleepRequest,
-    /// The device handed it back (`R`).
-    Requeue,
-    /// The device has it (`D`).
-    Issue,
-    /// It is done (`C`).
-    Complete,
-    /// The queue was plugged (`P`) …
-    Plug,
-    /// … and unplugged (`U`) …
-    Unplug,
-    /// … by its timer (`UT`).
-    UnplugTimer,
-    /// The elevator has it (`I`).
-    Insert,
-    /// It was split (`X`).
-    Split,
-    /// It was mapped to another device (`A`).
-    Remap,
-    /// Not about an I/O: a process's name, the time, a message (`m`).
-    Note(u16),
-    /// Another code, kept as it is.
-    Other(u16),
-}
-
-/// Codes, and the category bit that belongs to each.
-const ACTIONS: [(Action, u16, u16, &str); 14] = [
-    (Action::Queue, 1, Categories::QUEUE, "Q"),
-    (Action::BackMerge, 2, Categories::QUEUE, "M"),
-    (Action::FrontMerge, 3, Categories::QUEUE, "F"),
-    (Action::GetRequest, 4, Categories::QUEUE, "G"),
-    (Action::SleepRequest, 5, Categories::QUEUE, "S"),
-    (Action::Requeue, 6, Categories::REQUEUE, "R"),
-    (Action::Issue, 7, Categories::ISSUE, "D"),
-    (Action::Complete, 8, Categories::COMPLETE, "C"),
-    (Action::Plug, 9, Categories::QUEUE, "P"),
-    (Action::Unplug, 10, Categories::QUEUE, "U"),
-    (Action::UnplugTimer, 11, Categories::QUEUE, "UT"),
-    (Action::Insert, 12, Categories::QUEUE, "I"),
-    (Action::Split, 13, 0, "X"),
-    (Action::Remap, 15, Categories::QUEUE, "A"),
-];
-
-/// The plain actions, each at its code: readers ask for every event.
-const BY_CODE: [Option<Action>; 16] = {
-    let (mut by_code, mut row) = ([None; 16], 0);
-    while row < ACTIONS.len() {
-        by_code[ACTIONS[row].1 as usize] = Some(ACTIONS[row].0);
-        row += 1;
-    }
-    by_code
-};
-
-impl Action {
-    /// blkparse's letter.
-    pub fn letter(self) -> &'static str {
-        match self {
-            Action::Note(_) => "m",
-            Action::Other(_) => "?",
-            action => Action::row(action).3,
-        }
-    }
-
-    fn row(action: Action) -> &'static (Action, u16, u16, &'static str) {
-        ACTIONS.iter().find(|row| row.0 == action).expect("every plain action has a row")
-    }
-
-    fn of(code: u16, kind: Categories) -> Action {
-        if kind.0 & Categories::NOTIFY != 0 {
-            return Action::Note(code);
-        }
-        BY_CODE.get(usize::from(code)).copied().flatten().unwrap_or(Action::Other(code))
-    }
-
-    /// Its code and the category bits it brings.
-    fn code(self) -> (u16, u16) {
-        match self {
-            Action::Note(code) => (code, Categories::NOTIFY),
-            Action::Other(code) => (code, 0),
-            action => (Action::row(action).1, Action::row(action).2),
-        }
-    }
-}
-
-/// Category bits: what kind of I/O an event is about, and what kind of event it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Categories(pub u16);
-
-impl Categories {
-    /// Disk to memory.
-    pub const READ: u16 = 1 << 0;
-    /// Memory to disk.
-    pub const WRITE: u16 = 1 << 1;
-    /// A flush, or a write behind one.
-    pub const FLUSH: u16 = 1 << 2;
-    /// Synchronous: a process waits.
-    pub const SYNC: u16 = 1 << 3;
-    const QUEUE: u16 = 1 << 4;
-    const REQUEUE: u16 = 1 << 5;
-    const ISSUE: u16 = 1 << 6;
-    const COMPLETE: u16 = 1 << 7;
-    const NOTIFY: u16 = 1 << 10;
-    /// Read ahead of need.
-    pub const AHEAD: u16 = 1 << 11;
-    /// Metadata.
-    pub const META: u16 = 1 << 12;
-    /// A discard.
-    pub const DISCARD: u16 = 1 << 13;
-    /// Stable when it completes.
-    pub const FUA: u16 = 1 << 15;
-
-    /// blkparse's letters (`WS`, `FWFSM`, `N` for none).
-    pub fn letters(self) -> String {
-        let has = |bit| self.0 & bit != 0;
-        let mut text = String::new();
-        if has(Categories::FLUSH) {
-            text.push('F');
-        }
-        text.push(match () {
-            () if has(Categories::DISCARD) => 'D',
-            () if has(Categories::WRITE) => 'W',
-            () if has(Categories::READ) => 'R',
-            () => 'N',
-        });
-        let flags =
-            [(Categories::FUA, 'F'), (Categories::AHEAD, 'A'), (Categories::SYNC, 'S'), (Categories::META, 'M')];
-        text.extend(flags.into_iter().filter(|&(bit, _)| has(bit)).map(|(_, letter)| letter));
-        text
-    }
 }
 
 /// Why a trace could not be read.
@@ -221,7 +81,7 @@ pub fn read(input: impl Read) -> Result<Vec<BlktraceEvent>, BlktraceError> {
 
 /// The events of a trace, one after the other. One that ends inside an event is read up to there.
 pub fn events<I: BufRead>(input: I) -> Events<I> {
-    Events { input, read: 0, ended: false }
+    Events { input, read: 0, ended: false, out: Vec::new() }
 }
 
 /// Reads events; after an error there is nothing more.
@@ -229,6 +89,8 @@ pub struct Events<I> {
     input: I,
     read: usize,
     ended: bool,
+    /// The event that was taken out last, as it is written.
+    out: Vec<u8>,
 }
 
 impl<I: BufRead> Events<I> {
@@ -237,9 +99,19 @@ impl<I: BufRead> Events<I> {
     /// # Errors
     /// If the input cannot be read, or something else than an event stands where one should.
     pub fn next_into(&mut self, event: &mut BlktraceEvent) -> Result<bool, BlktraceError> {
-        let read = !self.ended && self.read_into(event).inspect_err(|_| self.ended = true)?;
-        self.ended = !read;
-        Ok(read)
+        if !self.take_out()? {
+            return Ok(false);
+        }
+        self.read += 1;
+        if let Some((header, behind)) = self.out.split_first_chunk()
+            && let Some(order) = order_of(header)
+        {
+            let mut payload = core::mem::take(&mut event.payload);
+            payload.clear();
+            payload.extend_from_slice(behind);
+            *event = BlktraceEvent { payload, ..decoded(header, order) };
+        }
+        Ok(true)
     }
 
     /// Some events more; false at the end. Each whose action is `wanted` is handed over with its payload, which it does
@@ -247,80 +119,81 @@ impl<I: BufRead> Events<I> {
     ///
     /// # Errors
     /// As [`Events::next_into`], behind what was handed over.
+    #[inline]
     pub fn several(
         &mut self,
-        wanted: impl Fn(Action) -> bool,
+        wanted: ActionSet,
         mut take: impl FnMut(&BlktraceEvent, &[u8]),
     ) -> Result<bool, BlktraceError> {
-        let (mut event, mut at, mut taken, mut damage) = (BlktraceEvent::default(), 0, 0, None);
         let buffer = if self.ended { &[][..] } else { self.input.fill_buf().unwrap_or_default() };
-        while let Some(header) = buffer.get(at..).and_then(|rest| rest.first_chunk::<HEADER>()) {
-            let Some(order) = order_of(header) else {
-                damage = Some(BlktraceError::Magic { event: self.read + 1, found: magic_of(header) });
-                break;
-            };
-            let end = at + HEADER + length_of(header, order);
-            if end > buffer.len() {
-                break;
-            }
-            if wanted(action_of(header, order)) {
-                decode(header, order, &mut event);
-                take(&event, &buffer[at + HEADER..end]);
-                taken += 1;
-            }
-            at = end;
-            self.read += 1;
+        let is_buffered = begins_with_event(buffer);
+        if !is_buffered && !self.take_out()? {
+            return Ok(false);
+        }
+        let source = if is_buffered { self.input.fill_buf().unwrap_or_default() } else { &self.out[..] };
+        let passed = pass(source, wanted, &mut take);
+        if is_buffered {
+            self.input.consume(passed.bytes);
+        }
+        self.read += passed.events;
+        Ok(true)
+    }
+
+    /// Takes the next event out of the input, wherever it lies there; false at the end.
+    fn take_out(&mut self) -> Result<bool, BlktraceError> {
+        let read = !self.ended && self.take_whole().inspect_err(|_| self.ended = true)?;
+        self.ended = !read;
+        Ok(read)
+    }
+
+    fn take_whole(&mut self) -> Result<bool, BlktraceError> {
+        let event = self.read + 1;
+        let failed = |source| BlktraceError::Io { event, source };
+        let mut header = [0; HEADER];
+        if !filled(&mut self.input, &mut header).map_err(failed)? {
+            return Ok(false);
+        }
+        let order = order_of(&header).ok_or(BlktraceError::Magic { event, found: magic_of(&header) })?;
+        self.out.clear();
+        self.out.extend_from_slice(&header);
+        self.out.resize(HEADER + length_of(&header, order), 0);
+        filled(&mut self.input, &mut self.out[HEADER..]).map_err(failed)
+    }
+}
+
+/// What of a buffer was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passed {
+    events: usize,
+    bytes: usize,
+}
+
+/// Does a whole event stand at its beginning?
+fn begins_with_event(buffer: &[u8]) -> bool {
+    let header = buffer.first_chunk();
+    let length = |header| order_of(header).map(|order| HEADER + length_of(header, order));
+    header.and_then(length).is_some_and(|length| length <= buffer.len())
+}
+
+/// Looks at the events that lie in `buffer` as a whole, up to the [`AT_ONCE`]th that is wanted.
+#[inline]
+fn pass(buffer: &[u8], wanted: ActionSet, take: &mut impl FnMut(&BlktraceEvent, &[u8])) -> Passed {
+    let (mut passed, mut rest, mut taken) = (Passed::default(), buffer, 0);
+    while let Some((header, behind)) = rest.split_first_chunk::<HEADER>() {
+        let Some(order) = order_of(header) else { break };
+        let Some((payload, next)) = behind.split_at_checked(length_of(header, order)) else { break };
+        rest = next;
+        passed.events += 1;
+        if wanted.has_bits(word(header, 28, order)) {
+            // In one place, so that it is compiled into this loop.
+            take(&decoded(header, order), payload);
+            taken += 1;
             if taken == AT_ONCE {
                 break;
             }
         }
-        self.input.consume(at);
-        match damage {
-            Some(damage) => {
-                self.ended = true;
-                Err(damage)
-            }
-            None if at > 0 => Ok(true),
-            None => self.one(wanted, take, event),
-        }
     }
-
-    /// The next one, which does not lie in the buffer as a whole.
-    fn one(
-        &mut self,
-        wanted: impl Fn(Action) -> bool,
-        mut take: impl FnMut(&BlktraceEvent, &[u8]),
-        mut event: BlktraceEvent,
-    ) -> Result<bool, BlktraceError> {
-        let read = self.next_into(&mut event)?;
-        if read && wanted(event.action) {
-            let payload = core::mem::take(&mut event.payload);
-            take(&event, &payload);
-        }
-        Ok(read)
-    }
-
-    fn read_into(&mut self, into: &mut BlktraceEvent) -> Result<bool, BlktraceError> {
-        let event = self.read + 1;
-        let failed = |source| BlktraceError::Io { event, source };
-        let mut header = [0; HEADER];
-        let ahead = self.input.fill_buf().ok().and_then(|buffer| buffer.first_chunk::<HEADER>());
-        if let Some(bytes) = ahead {
-            header = *bytes;
-            self.input.consume(HEADER);
-        } else if !filled(&mut self.input, &mut header).map_err(failed)? {
-            return Ok(false);
-        }
-        let found = || BlktraceError::Magic { event, found: magic_of(&header) };
-        let order = order_of(&header).ok_or_else(found)?;
-        decode(&header, order, into);
-        into.payload.resize(length_of(&header, order), 0);
-        if !into.payload.is_empty() && !filled(&mut self.input, &mut into.payload).map_err(failed)? {
-            return Ok(false);
-        }
-        self.read += 1;
-        Ok(true)
-    }
+    Passed { bytes: buffer.len() - rest.len(), ..passed }
 }
 
 impl<I: BufRead> Iterator for Events<I> {
@@ -372,58 +245,47 @@ fn order_of(header: &[u8; HEADER]) -> Option<ByteOrder> {
 const AT_ONCE: usize = 64;
 
 #[inline]
-fn long<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u64 {
-    let bytes = bytes_at(header, at);
-    if LITTLE { u64::from_le_bytes(bytes) } else { u64::from_be_bytes(bytes) }
+fn long(header: &[u8; HEADER], at: usize, order: ByteOrder) -> u64 {
+    let number = u64::from_le_bytes(bytes_at(header, at));
+    if order == ByteOrder::Little { number } else { number.swap_bytes() }
 }
 
 #[inline]
-fn word<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u32 {
-    let bytes = bytes_at(header, at);
-    if LITTLE { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+fn word(header: &[u8; HEADER], at: usize, order: ByteOrder) -> u32 {
+    let number = u32::from_le_bytes(bytes_at(header, at));
+    if order == ByteOrder::Little { number } else { number.swap_bytes() }
 }
 
 #[inline]
-fn short<const LITTLE: bool>(header: &[u8; HEADER], at: usize) -> u16 {
-    let bytes = bytes_at(header, at);
-    if LITTLE { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
-}
-
-#[inline]
-fn action_of(header: &[u8; HEADER], order: ByteOrder) -> Action {
-    let action = if order == ByteOrder::Little { word::<true>(header, 28) } else { word::<false>(header, 28) };
-    Action::of(action as u16, Categories((action >> 16) as u16))
+fn short(header: &[u8; HEADER], at: usize, order: ByteOrder) -> u16 {
+    let number = u16::from_le_bytes(bytes_at(header, at));
+    if order == ByteOrder::Little { number } else { number.swap_bytes() }
 }
 
 /// Of its payload.
 #[inline]
 fn length_of(header: &[u8; HEADER], order: ByteOrder) -> usize {
-    usize::from(if order == ByteOrder::Little { short::<true>(header, 46) } else { short::<false>(header, 46) })
+    usize::from(short(header, 46, order))
 }
 
 /// The event of these bytes, without its payload.
 #[inline]
-fn decode(header: &[u8; HEADER], order: ByteOrder, event: &mut BlktraceEvent) {
-    match order {
-        ByteOrder::Little => decode_as::<true>(header, event),
-        ByteOrder::Big => decode_as::<false>(header, event),
+fn decoded(header: &[u8; HEADER], order: ByteOrder) -> BlktraceEvent {
+    let action = word(header, 28, order);
+    let kind = Categories((action >> 16) as u16);
+    BlktraceEvent {
+        kind,
+        action: Action::of(action as u16, kind),
+        sequence: word(header, 4, order),
+        time: long(header, 8, order),
+        sector: long(header, 16, order),
+        bytes: word(header, 24, order),
+        pid: word(header, 32, order),
+        device: word(header, 36, order),
+        cpu: word(header, 40, order),
+        error: short(header, 44, order),
+        payload: Vec::new(),
     }
-}
-
-#[inline]
-fn decode_as<const LITTLE: bool>(header: &[u8; HEADER], event: &mut BlktraceEvent) {
-    let action = word::<LITTLE>(header, 28);
-    event.kind = Categories((action >> 16) as u16);
-    event.action = Action::of(action as u16, event.kind);
-    event.sequence = word::<LITTLE>(header, 4);
-    event.time = long::<LITTLE>(header, 8);
-    event.sector = long::<LITTLE>(header, 16);
-    event.bytes = word::<LITTLE>(header, 24);
-    event.pid = word::<LITTLE>(header, 32);
-    event.device = word::<LITTLE>(header, 36);
-    event.cpu = word::<LITTLE>(header, 40);
-    event.error = short::<LITTLE>(header, 44);
-    event.payload.clear();
 }
 
 impl BlktraceEvent {
@@ -522,10 +384,14 @@ mod tests {
     #[test]
     fn several_at_once_are_the_same_events() {
         let file = include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0");
-        let wanted = |action| matches!(action, Action::Queue | Action::Unplug | Action::Note(_));
+        let notes = [Action::Note(0), Action::Note(1), Action::Note(2)];
+        let wanted = ActionSet::of(&[&[Action::Queue, Action::Unplug], &notes[..]].concat());
         let all = read(&file[..]).unwrap();
         let fifth: usize = all[..5].iter().map(|event| HEADER + event.payload.len()).sum();
-        let expected: Vec<BlktraceEvent> = all.into_iter().filter(|event| wanted(event.action)).collect();
+        let expected: Vec<BlktraceEvent> = all
+            .into_iter()
+            .filter(|event| matches!(event.action, Action::Queue | Action::Unplug | Action::Note(_)))
+            .collect();
         for buffer in [1, 47, 48, 100, 4096, 1 << 20] {
             let (mut reader, mut seen) = (events(BufReader::with_capacity(buffer, &file[..])), Vec::new());
             let mut take = |event: &BlktraceEvent, payload: &[u8]| {

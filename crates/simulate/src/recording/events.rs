@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority};
-use blksched_traces::blktrace::{self, Action};
+use blksched_traces::blktrace::{self, Action, ActionSet};
 use blksched_traces::columns::{ToldOp, TraceRow};
 use blksched_traces::{blkparse, tracefs, vscsi};
 use blksched_workloads::replay::{TraceAction, TraceEvent};
@@ -29,16 +29,23 @@ pub enum Begins {
 /// Processes' names, as far as the trace tells.
 pub(super) type Names = BTreeMap<u32, String>;
 
-/// A process collects, or hands over.
-pub(super) fn is_plug(action: Action) -> bool {
-    matches!(action, Action::Plug | Action::Unplug | Action::UnplugTimer)
+/// What becomes of a process's plugging and unplugging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plugs {
+    Told,
+    PassedOver,
 }
 
-/// Submissions, completions and names; the others are about what the simulation does itself.
-pub(super) fn is_told_by(action: Action) -> bool {
-    matches!(action, Action::Queue | Action::Complete | Action::Note(0))
+/// Submissions, completions and names, and plugs if they are told; the others are about what the simulation does.
+pub(super) fn asked(plugs: Plugs) -> ActionSet {
+    let always = [Action::Queue, Action::Complete, Action::Note(0)];
+    match plugs {
+        Plugs::Told => ActionSet::of(&[&always[..], &[Action::Plug, Action::Unplug, Action::UnplugTimer]].concat()),
+        Plugs::PassedOver => ActionSet::of(&always),
+    }
 }
 
+#[inline]
 pub(super) fn of_blktrace(
     event: &blktrace::BlktraceEvent,
     payload: &[u8],
@@ -55,17 +62,22 @@ pub(super) fn of_blktrace(
             return events.extend([of_plug(event.time, TraceAction::Unplug, whose)]);
         }
         Action::Note(0) => {
-            let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
-            // Told again and again: mostly it is known.
-            if names.get(&event.pid).is_none_or(|known| known.as_bytes() != name) {
-                names.insert(event.pid, String::from_utf8_lossy(name).into_owned());
-            }
-            return;
+            return named(event.pid, payload, names);
         }
         _ => return,
     };
     let place = (event.sector, event.bytes.div_ceil(512));
     events.extend(made(event.time, what, whose, Letters::of_bits(event.kind), place));
+}
+
+/// A process's name.
+#[inline(never)]
+fn named(pid: u32, payload: &[u8], names: &mut Names) {
+    let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
+    // Told again and again: mostly it is known.
+    if names.get(&pid).is_none_or(|known| known.as_bytes() != name) {
+        names.insert(pid, String::from_utf8_lossy(name).into_owned());
+    }
 }
 
 pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<TraceEvent>, names: &mut Names) {
@@ -216,6 +228,7 @@ impl Letters {
         Letters { preflush: preflush && is_known, op, fua: has('F'), sync: has('S'), meta: has('M') }
     }
 
+    #[inline]
     fn of_bits(kind: blktrace::Categories) -> Letters {
         let has = |bit| kind.0 & bit != 0;
         let op = match () {
@@ -235,12 +248,14 @@ impl Letters {
 }
 
 /// A process collects, or hands over: of no kind of I/O, and at no place.
+#[inline]
 fn of_plug(time: u64, what: TraceAction, (device, pid): (DeviceNumber, u32)) -> TraceEvent {
     let (hints, durability) = (Hints::default(), Durability::default());
     TraceEvent { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
 }
 
 /// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
+#[inline]
 fn made(
     time: u64,
     what: TraceAction,

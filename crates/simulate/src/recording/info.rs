@@ -140,23 +140,36 @@ impl Info {
         }
         let first = self.first.unwrap_or(event.time);
         self.depth_time += u128::from(event.time - self.last.max(first)) * self.open.len() as u128;
-        self.count(event);
+        self.first.get_or_insert(event.time);
+        self.last = event.time;
         match event.what {
-            TraceAction::Queue => self.is_under_way(event),
-            TraceAction::Complete => self.completed(event),
-            TraceAction::Request(_) | TraceAction::Plug | TraceAction::Unplug => {}
+            TraceAction::Queue => {
+                self.submitted(event);
+                self.is_under_way(event);
+            }
+            TraceAction::Complete => {
+                self.completions += 1;
+                self.completed(event);
+            }
+            TraceAction::Request(_) => self.priorities += 1,
+            TraceAction::Plug | TraceAction::Unplug => {}
         }
     }
 
-    /// The same for whoever knows by himself what a completion completes, and says so
-    /// ([`took_so_long`](Info::took_so_long)): how many were under way is not counted then.
+    /// What a verdict hangs on alone ([`fitness`](Info::fitness)), and how many I/Os each device was asked for; for
+    /// whoever knows by himself what a completion completes, and says so ([`took_so_long`](Info::took_so_long)).
     #[inline]
     pub(super) fn count(&mut self, event: &TraceEvent) {
         match event.what {
             TraceAction::Plug | TraceAction::Unplug => return,
-            TraceAction::Queue => self.submitted(event),
+            TraceAction::Queue => {
+                self.judged(event);
+                if let Some(device) = self.device(event.device) {
+                    device.share.ios += 1;
+                }
+            }
             TraceAction::Complete => self.completions += 1,
-            TraceAction::Request(_) => self.priorities += 1,
+            TraceAction::Request(_) => {}
         }
         self.first.get_or_insert(event.time);
         self.last = event.time;
@@ -172,25 +185,34 @@ impl Info {
     fn submitted(&mut self, event: &TraceEvent) {
         let bytes = u64::from(event.sectors) * 512;
         let end = event.start.saturating_add(u64::from(event.sectors));
-        let asked = &mut self.asked[kind(event.op)];
-        asked.ios += 1;
-        asked.bytes += bytes;
-        let (major, minor) = event.device;
-        if let Some(device) = self.devices.at(event.device, major ^ minor) {
+        self.judged(event);
+        if let Some(device) = self.device(event.device) {
             let before = device.ends[kind(event.op)].replace(end);
-            asked.sequential += u64::from(before == Some(event.start) && event.sectors > 0);
             device.share.add(event.start, end, bytes);
+            self.asked[kind(event.op)].sequential += u64::from(before == Some(event.start) && event.sectors > 0);
         }
+        self.asked[kind(event.op)].bytes += bytes;
         if let Some(share) = self.processes.at(event.pid, event.pid) {
             share.add(event.start, end, bytes);
         }
         self.sizes.add(event.sectors);
+    }
+
+    /// What a verdict hangs on.
+    #[inline]
+    fn judged(&mut self, event: &TraceEvent) {
+        self.asked[kind(event.op)].ios += 1;
         self.together += u64::from(self.before == Some(event.time));
         self.before = Some(event.time);
         // Most traces are exact to 1 ns soon.
         if self.resolution != 1 {
             self.resolution = gcd(self.resolution, event.time);
         }
+    }
+
+    #[inline]
+    fn device(&mut self, device: DeviceNumber) -> Option<&mut SharedDevice> {
+        self.devices.at(device, device.0 ^ device.1)
     }
 
     fn is_under_way(&mut self, event: &TraceEvent) {

@@ -9,7 +9,7 @@ use blksched_workloads::replay::TraceEvent;
 
 /// An event and its number among all that came.
 #[derive(PartialEq, Eq)]
-pub(super) struct WaitingEvent(u64, pub TraceEvent);
+pub(super) struct WaitingEvent(pub u64, pub TraceEvent);
 
 impl WaitingEvent {
     fn key(&self) -> Key {
@@ -38,7 +38,7 @@ const NONE: Key = Key::MAX;
 /// Puts events in order.
 pub(super) struct EventOrder {
     /// By file; each is in order.
-    files: Vec<VecDeque<WaitingEvent>>,
+    files: Vec<WaitingRun>,
     strays: BinaryHeap<Reverse<WaitingEvent>>,
     /// The earliest key of each file, and behind them the strays'.
     fronts: Vec<Key>,
@@ -50,11 +50,19 @@ pub(super) struct EventOrder {
     came: u64,
 }
 
+/// What waits of one file, in order.
+#[derive(Default)]
+struct WaitingRun {
+    events: VecDeque<WaitingEvent>,
+    /// The moment of the last of them, 0 if there is none: what is earlier is a stray.
+    newest: u64,
+}
+
 impl EventOrder {
     /// Of this many files.
     pub fn of(files: usize) -> EventOrder {
         let fronts = vec![NONE; files + 1];
-        let files = (0..files).map(|_| VecDeque::new()).collect();
+        let files = (0..files).map(|_| WaitingRun::default()).collect();
         EventOrder { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
     }
 
@@ -72,29 +80,20 @@ impl EventOrder {
 
     /// What is read of this file, which has been read up to this moment.
     pub fn lot(&mut self, file: usize, counts: Counts, reached: u64) -> Lot<'_> {
-        Lot { order: self, file, counts, added: 0, reached }
+        let run = core::mem::take(&mut self.files[file]);
+        Lot { was_empty: run.events.is_empty(), order: self, run, file, counts, added: 0, reached }
     }
 
     /// One more, of this file.
-    #[inline]
-    pub fn add(&mut self, file: usize, event: TraceEvent) {
-        let waiting = WaitingEvent(self.came, event);
-        self.came += 1;
-        self.waiting += 1;
-        let run = &mut self.files[file];
-        match run.back() {
-            // The file's earliest is another.
-            Some(last) if last.1.time <= waiting.1.time => run.push_back(waiting),
-            Some(_) => {
-                self.front(self.files.len(), waiting.key());
-                self.strays.push(Reverse(waiting));
-            }
-            None => {
-                let key = waiting.key();
-                run.push_back(waiting);
-                self.front(file, key);
-            }
-        }
+    #[cfg(test)]
+    fn add(&mut self, file: usize, event: TraceEvent) {
+        self.lot(file, Counts::Every, 0).extend([event]);
+    }
+
+    #[cold]
+    fn stray(&mut self, waiting: WaitingEvent) {
+        self.front(self.files.len(), waiting.key());
+        self.strays.push(Reverse(waiting));
     }
 
     /// Perhaps this is the earliest there.
@@ -117,10 +116,15 @@ impl EventOrder {
         let Some(file) = self.files.get(self.first) else {
             return self.strays.peek().map_or(&[], |Reverse(waiting)| core::slice::from_ref(waiting));
         };
-        let (row, _) = file.as_slices();
-        let follows = |waiting: &&WaitingEvent| waiting.key() < self.rival && Some(waiting.1.time) <= settled;
-        let following = row.get(1..).map_or(0, |rest| rest.iter().take_while(follows).count());
-        &row[..row.len().min(1 + following)]
+        let (row, _) = file.events.as_slices();
+        let Some(settled) = settled else { return &row[..row.len().min(1)] };
+        let rival = (self.rival >> 64) as u64;
+        // Nearly all are told by their moments alone; the moment of the rival is decided by who came first.
+        let is_early = |waiting: &&WaitingEvent| waiting.1.time < rival && waiting.1.time <= settled;
+        let early = row.iter().skip(1).take_while(is_early).count();
+        let end = row.len().min(1 + early);
+        let at_once = |waiting: &&WaitingEvent| waiting.1.time <= settled && waiting.key() < self.rival;
+        &row[..end + row[end..].iter().take_while(at_once).count()]
     }
 
     /// So many of the [run](Order::run) go.
@@ -128,8 +132,11 @@ impl EventOrder {
     pub fn pop(&mut self, run: usize) {
         let next = match self.files.get_mut(self.first) {
             Some(file) => {
-                file.drain(..run);
-                file.front().map(WaitingEvent::key)
+                file.events.drain(..run);
+                if file.events.is_empty() {
+                    file.newest = 0;
+                }
+                file.events.front().map(WaitingEvent::key)
             }
             None => {
                 for _ in 0..run {
@@ -172,6 +179,9 @@ pub(super) enum Counts {
 /// Where a file's events go.
 pub(super) struct Lot<'a> {
     order: &'a mut EventOrder,
+    /// The file's, which goes back when all have come.
+    run: WaitingRun,
+    was_empty: bool,
     file: usize,
     counts: Counts,
     added: usize,
@@ -197,8 +207,29 @@ impl Extend<TraceEvent> for Lot<'_> {
             if self.counts == Counts::Every || self.added == 0 {
                 self.reached = self.reached.max(event.time);
             }
+            let (time, waiting) = (event.time, WaitingEvent(self.order.came + self.added as u64, event));
             self.added += 1;
-            self.order.add(self.file, event);
+            if time >= self.run.newest {
+                self.run.newest = time;
+                self.run.events.push_back(waiting);
+            } else {
+                self.order.stray(waiting);
+            }
+        }
+    }
+}
+
+impl Drop for Lot<'_> {
+    fn drop(&mut self) {
+        let order = &mut *self.order;
+        order.came += self.added as u64;
+        order.waiting += self.added;
+        order.files[self.file] = core::mem::take(&mut self.run);
+        if self.was_empty
+            && let Some(first) = order.files[self.file].events.front()
+        {
+            let key = first.key();
+            order.front(self.file, key);
         }
     }
 }

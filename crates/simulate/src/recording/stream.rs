@@ -8,17 +8,18 @@ use std::io::{BufRead, Cursor, Read};
 use std::path::Path;
 
 use blksched::Span;
+use blksched_traces::blktrace::ActionSet;
 use blksched_traces::columns::RowReader;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
 use blksched_workloads::replay::{TraceAction, TraceEvent};
 
 use super::events::{
-    Begins, DeviceNumber, NAMED, Names, is_plug, is_told_by, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
+    Begins, DeviceNumber, NAMED, Names, Plugs, asked, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
 };
 use super::filter::Filter;
 use super::format::{self, Format};
-use super::order::{Counts, EventOrder, Lot};
+use super::order::{Counts, EventOrder, Lot, WaitingEvent};
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -77,17 +78,10 @@ struct StreamFile {
 }
 
 enum StreamKind {
-    Blktrace(blktrace::Events<Input>, Plugs),
+    Blktrace(blktrace::Events<Input>, ActionSet),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
     Rows(Box<RowReader<Input>>),
-}
-
-/// What becomes of a process's plugging and unplugging.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plugs {
-    Told,
-    PassedOver,
 }
 
 /// Is there to be more?
@@ -183,8 +177,8 @@ impl Stream {
     /// The same without plugs, for callers that do not ask which I/Os were submitted together.
     pub fn without_plugs(mut self) -> Stream {
         for file in &mut self.files {
-            if let StreamKind::Blktrace(_, plugs) = &mut file.kind {
-                *plugs = Plugs::PassedOver;
+            if let StreamKind::Blktrace(_, wanted) = &mut file.kind {
+                *wanted = asked(Plugs::PassedOver);
             }
         }
         self
@@ -218,25 +212,35 @@ impl Stream {
                 continue;
             }
             let (mut told, mut went) = (0, Go::On);
-            for waiting in self.order.run(self.settled) {
-                let event = &waiting.1;
-                let time = event.time.max(self.last);
-                let is_plug = matches!(event.what, TraceAction::Plug | TraceAction::Unplug);
-                if self.first.is_none() && !is_plug {
-                    self.first = Some(time);
-                }
-                let since = Span::from_ns(time - self.first.unwrap_or(time));
-                if time > event.time {
-                    let event = TraceEvent { time, ..event.clone() };
-                    self.met.late += 1;
-                    if self.keeps_all || self.keeps(&event, since) {
-                        went = tell(&event)?;
-                    }
-                } else if self.keeps_all || self.keeps(event, since) {
-                    went = tell(event)?;
-                }
-                self.last = time;
+            let run = self.order.run(self.settled);
+            // A run is in order, so if the first of it is on time, all are.
+            let plain = self.keeps_all && self.first.is_some();
+            let is_plain = plain && run.first().is_some_and(|waiting| waiting.1.time >= self.last);
+            let mut late;
+            for WaitingEvent(_, event) in run {
                 told += 1;
+                let mut event = event;
+                if is_plain {
+                    self.last = event.time;
+                } else {
+                    let time = event.time.max(self.last);
+                    let is_plug = matches!(event.what, TraceAction::Plug | TraceAction::Unplug);
+                    if self.first.is_none() && !is_plug {
+                        self.first = Some(time);
+                    }
+                    self.last = time;
+                    if time > event.time {
+                        self.met.late += 1;
+                        late = TraceEvent { time, ..event.clone() };
+                        event = &late;
+                    }
+                    let since = Span::from_ns(time - self.first.unwrap_or(time));
+                    if !self.keeps_all && !self.keeps(event, since) {
+                        continue;
+                    }
+                }
+                // In one place, so that it is compiled into this loop.
+                went = tell(event)?;
                 if went == Go::Stop {
                     break;
                 }
@@ -291,6 +295,7 @@ impl Stream {
         let mut lot = self.order.lot(at, counts, reached);
         let read = file.read(&mut lot, &mut self.names, &mut self.devices);
         file.reached = Some(lot.reached());
+        drop(lot);
         match (read, self.reading.damage) {
             (Ok(StreamStep::Read), _) => {}
             (Ok(StreamStep::Lost(events)), _) => self.met.lost += events,
@@ -354,7 +359,7 @@ impl StreamFile {
         let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
-            Format::Blktrace => StreamKind::Blktrace(blktrace::events(input), Plugs::Told),
+            Format::Blktrace => StreamKind::Blktrace(blktrace::events(input), asked(Plugs::Told)),
             Format::Blkparse => StreamKind::Lines(input, Begins::Queue, Text::Blkparse, 0),
             Format::Tracefs(begins) => StreamKind::Lines(input, *begins, Text::Tracefs, 0),
             Format::Vscsi(version) => StreamKind::Vscsi(vscsi::Records::new(input, *version)),
@@ -372,13 +377,8 @@ impl StreamFile {
     ) -> Result<StreamStep, StreamTrouble> {
         let name = &self.name;
         match &mut self.kind {
-            StreamKind::Blktrace(reader, plugs) => loop {
-                let take = |event: &blktrace::BlktraceEvent, payload: &[u8]| of_blktrace(event, payload, events, names);
-                let read = match plugs {
-                    Plugs::Told => reader.several(|action| is_plug(action) || is_told_by(action), take),
-                    Plugs::PassedOver => reader.several(is_told_by, take),
-                };
-                match read {
+            StreamKind::Blktrace(reader, wanted) => loop {
+                match reader.several(*wanted, |event, payload| of_blktrace(event, payload, events, names)) {
                     Ok(false) => return Ok(StreamStep::Ended),
                     Ok(true) => {}
                     Err(error @ blktrace::BlktraceError::Io { .. }) => {
