@@ -12,6 +12,7 @@ pub mod kyber;
 pub mod linus;
 pub mod mq_deadline;
 mod nearer;
+mod newest;
 mod next_request;
 pub mod none;
 pub mod noop;

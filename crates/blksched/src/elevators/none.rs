@@ -10,11 +10,11 @@
 use alloc::boxed::Box;
 
 use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
+use crate::elevators::newest::NewestJoin;
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::explain::End;
-use crate::index::List;
 use crate::kernel::{Kernel, V6_18};
-use crate::queue::merge::{Extent, Merging};
+use crate::queue::merge::Merging;
 use crate::queue::{Plugging, Slots};
 use crate::request::{Bio, RequestId, Requests};
 
@@ -56,8 +56,7 @@ fn bound(_: &Choice) -> Bound {
 /// A software queue, and nothing else.
 #[derive(Debug, Default)]
 pub struct Unscheduled {
-    /// Each with where it lies: bios look there.
-    waiting: List<Extent>,
+    waiting: NewestJoin,
 }
 
 impl Elevator for Unscheduled {
@@ -67,10 +66,9 @@ impl Elevator for Unscheduled {
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let place = Extent::of(cx.rq(rq));
         match at {
-            Insert::First => self.waiting.push_front_with(rq, place),
-            _ => self.waiting.push_back_with(rq, place),
+            Insert::First => self.waiting.push_front(rq, cx.rq(rq)),
+            _ => self.waiting.push_back(rq, cx.rq(rq)),
         }
         Run::No
     }
@@ -80,7 +78,7 @@ impl Elevator for Unscheduled {
         if at == Insert::First {
             return self.insert(cx, rq, at);
         }
-        self.waiting.push_back_with(rq, Extent::of(bio));
+        self.waiting.push_back(rq, bio);
         Run::No
     }
 
@@ -102,12 +100,11 @@ impl Elevator for Unscheduled {
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.waiting.push_front_with(rq, Extent::of(cx.rq(rq)));
+        self.waiting.push_front(rq, cx.rq(rq));
     }
 
     fn check(&self, requests: &Requests) {
         self.waiting.check(requests);
-        assert!(self.waiting.iter().all(|rq| self.waiting.value(rq) == Extent::of(&requests[rq])));
     }
 }
 
@@ -117,22 +114,22 @@ impl Merges for Unscheduled {
     }
 
     fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        than.map_or(self.waiting.tail(), |than| self.waiting.before(than))
+        self.waiting.newest(than)
     }
 
     #[inline(always)]
     fn newest_beside(
         &self,
-        _requests: &Requests,
+        requests: &Requests,
         bio: &Bio,
         than: Option<RequestId>,
         left: &mut usize,
     ) -> Option<(RequestId, End)> {
-        self.waiting.find_before(than, left, |place| place.end_beside(bio))
+        self.waiting.beside(requests, bio, than, left)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
-        self.waiting.set_value(rq, Extent::of(cx.rq(rq)));
+        self.waiting.grown(rq, cx.rq(rq));
     }
 }
 

@@ -139,34 +139,6 @@ impl<V: Copy + Default> List<V> {
         id(self.links[rq].before).filter(|before| before.0 != OUT)
     }
 
-    /// The first member, from behind or from the one before `than` on, of whose value `find` makes something; and what.
-    /// `left`: so many may still be looked at.
-    #[inline(always)]
-    pub fn find_before<F>(
-        &self,
-        than: Option<RequestId>,
-        left: &mut usize,
-        find: impl Fn(V) -> Option<F>,
-    ) -> Option<(RequestId, F)> {
-        let mut at = than.map_or(self.ends.tail, |than| self.links[than].before);
-        // `NONE` lies beyond any table: one test for both.
-        while *left > 0
-            && let Some(link) = self.links.get(RequestId(at))
-        {
-            *left -= 1;
-            if let Some(found) = find(link.value) {
-                return Some((RequestId(at), found));
-            }
-            at = link.before;
-        }
-        None
-    }
-
-    /// Another value for the member `rq`.
-    pub fn set_value(&mut self, rq: RequestId, value: V) {
-        self.links[rq].value = value;
-    }
-
     /// The value of the member `rq`; of one that was a member last, its last.
     #[inline(always)]
     pub fn value(&self, rq: RequestId) -> V {

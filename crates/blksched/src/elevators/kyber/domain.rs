@@ -18,9 +18,9 @@
 use core::ops::{Index, IndexMut};
 
 use super::tokens::Tokens;
+use crate::elevators::newest::NewestJoin;
 use crate::explain::Domain;
 use crate::index::List;
-use crate::queue::merge::Extent;
 use crate::request::{Op, RequestId, Requests};
 
 /// All of them, in the order of their turns.
@@ -77,10 +77,10 @@ impl<T> IndexMut<Domain> for PerDomain<T> {
 /// One domain's requests and tokens.
 #[derive(Debug)]
 pub(super) struct DomainQueue {
-    /// Where bios may still join; each with where it lies.
-    pub(super) staged: List<Extent>,
+    /// Where bios may still join.
+    pub(super) staged: NewestJoin,
     /// Where they no longer may.
-    pub(super) flushed: List<Extent>,
+    pub(super) flushed: List,
     pub(super) tokens: Tokens,
 }
 
@@ -97,7 +97,7 @@ pub(super) enum DomainAnswer {
 
 impl DomainQueue {
     pub(super) fn new(domain: Domain) -> DomainQueue {
-        DomainQueue { staged: List::new(), flushed: List::new(), tokens: Tokens::new(most_tokens(domain)) }
+        DomainQueue { staged: NewestJoin::default(), flushed: List::new(), tokens: Tokens::new(most_tokens(domain)) }
     }
 
     pub(super) fn has_any(&self) -> bool {
@@ -111,7 +111,7 @@ impl DomainQueue {
         }
         let Some(token) = self.tokens.get() else { return DomainAnswer::Throttled };
         if self.flushed.is_empty() {
-            core::mem::swap(&mut self.staged, &mut self.flushed);
+            self.staged.hand_over(&mut self.flushed);
         }
         let rq = self.flushed.pop_front().expect("one of the two lists has a request");
         DomainAnswer::Goes(rq, token)
@@ -119,7 +119,6 @@ impl DomainQueue {
 
     pub(super) fn check(&self, requests: &Requests) {
         self.staged.check(requests);
-        assert!(self.staged.iter().all(|rq| self.staged.value(rq) == Extent::of(&requests[rq])));
         self.flushed.check(requests);
     }
 }
@@ -127,12 +126,14 @@ impl DomainQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{Bio, Sector, SubmitterId};
 
     #[test]
     fn without_a_token_the_staged_list_is_left_as_it_is() {
         let mut queue = DomainQueue::new(Domain::Other);
+        let bio = Bio::read(0, SubmitterId(1), Sector(0), 8);
         for index in 0..18 {
-            queue.staged.push_back_with(RequestId::from_index(index), Extent::default());
+            queue.staged.push_back(RequestId::from_index(index), &bio);
         }
         for index in 0..16 {
             assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(index), index));
@@ -141,7 +142,7 @@ mod tests {
         assert_eq!((queue.take(), queue.flushed.len()), (DomainAnswer::Throttled, 2));
         queue.flushed.remove(RequestId::from_index(16));
         queue.flushed.remove(RequestId::from_index(17));
-        queue.staged.push_back_with(RequestId::from_index(20), Extent::default());
+        queue.staged.push_back(RequestId::from_index(20), &bio);
         assert_eq!((queue.take(), queue.staged.len()), (DomainAnswer::Throttled, 1));
         queue.tokens.put_back(3);
         assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(20), 3));

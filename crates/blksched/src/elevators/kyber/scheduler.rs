@@ -24,7 +24,7 @@ use crate::elevator::{
 };
 use crate::elevators::tags::Tags;
 use crate::explain::End;
-use crate::queue::merge::{Extent, Merging};
+use crate::queue::merge::Merging;
 use crate::request::{Bio, RequestId, Requests, Table, Waiter};
 use crate::time::{Instant, Jiffies};
 use crate::tunables::Tunables;
@@ -80,11 +80,10 @@ impl Elevator for Kyber {
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let (op, place) = (cx.rq(rq).op, Extent::of(cx.rq(rq)));
-        let queue = &mut self.queues[domain_of(op)];
+        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         match at {
-            Insert::First => queue.flushed.push_front_with(rq, place),
-            _ => queue.staged.push_back_with(rq, place),
+            Insert::First => queue.flushed.push_front(rq),
+            _ => queue.staged.push_back(rq, cx.rq(rq)),
         }
         Run::No
     }
@@ -94,7 +93,7 @@ impl Elevator for Kyber {
         if at == Insert::First {
             return self.insert(cx, rq, at);
         }
-        self.queues[domain_of(bio.op)].staged.push_back_with(rq, Extent::of(bio));
+        self.queues[domain_of(bio.op)].staged.push_back(rq, bio);
         Run::No
     }
 
@@ -141,7 +140,7 @@ impl Elevator for Kyber {
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         queue.tokens.put_back(self.started[rq].token);
-        queue.flushed.push_front_with(rq, Extent::of(cx.rq(rq)));
+        queue.flushed.push_front(rq);
     }
 
     fn check(&self, requests: &Requests) {
@@ -155,24 +154,23 @@ impl Merges for Kyber {
     }
 
     fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        let staged = &self.queues[domain_of(bio.op)].staged;
-        than.map_or(staged.tail(), |than| staged.before(than))
+        self.queues[domain_of(bio.op)].staged.newest(than)
     }
 
     #[inline(always)]
     fn newest_beside(
         &self,
-        _requests: &Requests,
+        requests: &Requests,
         bio: &Bio,
         than: Option<RequestId>,
         left: &mut usize,
     ) -> Option<(RequestId, End)> {
-        self.queues[domain_of(bio.op)].staged.find_before(than, left, |place| place.end_beside(bio))
+        self.queues[domain_of(bio.op)].staged.beside(requests, bio, than, left)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
         let request = cx.rq(rq);
-        self.queues[domain_of(request.op)].staged.set_value(rq, Extent::of(request));
+        self.queues[domain_of(request.op)].staged.grown(rq, request);
     }
 }
 

@@ -1,0 +1,211 @@
+//! A first-in, first-out list whose newest few members bios may join: Kyber's and none's.
+//!
+//! **Rule** A bio joins the newest of the newest eight that it adjoins. Of these the list keeps where each begins and
+//! ends, as the lower halves of the sectors' numbers, in two rows that are compared at once: where no half is the same,
+//! as mostly, no request is looked at. A half that is the same by chance, or of a member that has left, costs a look
+//! and decides nothing.
+//! **In the kernel** `blk_bio_list_merge`.
+
+#![doc(alias = "blk_bio_list_merge")]
+
+use crate::explain::End;
+use crate::index::List;
+use crate::queue::merge::adjoins;
+use crate::request::{Bio, RequestId, Requests};
+
+/// So many are looked at ([`Search::Newest`](crate::queue::merge::Search)).
+const LOOK_BACK: usize = 8;
+
+/// Requests in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct NewestJoin {
+    list: List,
+    marks: Marks,
+}
+
+/// Where the newest begin and end. The place of a member is how many were put in before it, modulo the length.
+#[derive(Debug, Default)]
+#[repr(align(16))]
+struct Marks {
+    starts: [u32; LOOK_BACK],
+    ends: [u32; LOOK_BACK],
+    /// How many were ever put in behind.
+    count: u32,
+}
+
+impl Marks {
+    /// Of the member behind which so many are newer.
+    #[inline(always)]
+    fn set(&mut self, newer: u32, bio: &Bio) {
+        let place = self.count.wrapping_sub(1 + newer) as usize % LOOK_BACK;
+        (self.starts[place], self.ends[place]) = (bio.start.0 as u32, bio.end().0 as u32);
+    }
+
+    /// Is one of the newest perhaps adjoined by this bio?
+    #[inline(always)]
+    fn may_adjoin(&self, bio: &Bio) -> bool {
+        let (start, end) = (bio.start.0 as u32, bio.end().0 as u32);
+        let sides = self.starts.iter().zip(&self.ends);
+        // All of them without a branch.
+        sides.fold(false, |any, (&begins, &ends)| any | (ends == start) | (begins == end))
+    }
+}
+
+impl NewestJoin {
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// A request comes.
+    #[inline(always)]
+    pub(super) fn push_back(&mut self, rq: RequestId, bio: &Bio) {
+        self.list.push_back(rq);
+        self.marks.count = self.marks.count.wrapping_add(1);
+        self.marks.set(0, bio);
+    }
+
+    /// A request goes ahead of all.
+    pub(super) fn push_front(&mut self, rq: RequestId, bio: &Bio) {
+        let newer = self.list.len();
+        self.list.push_front(rq);
+        if (newer as usize) < LOOK_BACK {
+            self.marks.set(newer, bio);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn pop_front(&mut self) -> Option<RequestId> {
+        self.list.pop_front()
+    }
+
+    /// All of them go on to this list, which is empty.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, to: &mut List) {
+        core::mem::swap(&mut self.list, to);
+    }
+
+    /// A member has grown by a bio.
+    pub(super) fn grown(&mut self, rq: RequestId, request: &Bio) {
+        if self.list.tail() == Some(rq) {
+            return self.marks.set(0, request);
+        }
+        let newest = core::iter::successors(self.list.tail(), |&rq| self.list.before(rq));
+        if let Some((newer, _)) = (0..).zip(newest.take(LOOK_BACK)).find(|(_, member)| *member == rq) {
+            self.marks.set(newer, request);
+        }
+    }
+
+    /// The newest, or the newest that is older than `than`.
+    pub(super) fn newest(&self, than: Option<RequestId>) -> Option<RequestId> {
+        than.map_or(self.list.tail(), |than| self.list.before(than))
+    }
+
+    /// The newest, or the newest that is older than `than`, that `bio` adjoins, and at which end. `left`: so many may
+    /// still be looked at.
+    #[inline(always)]
+    pub(super) fn beside(
+        &self,
+        requests: &Requests,
+        bio: &Bio,
+        than: Option<RequestId>,
+        left: &mut usize,
+    ) -> Option<(RequestId, End)> {
+        if !self.marks.may_adjoin(bio) {
+            return None;
+        }
+        self.look(requests, bio, than, left)
+    }
+
+    #[inline(never)]
+    fn look(
+        &self,
+        requests: &Requests,
+        bio: &Bio,
+        mut than: Option<RequestId>,
+        left: &mut usize,
+    ) -> Option<(RequestId, End)> {
+        while *left > 0 {
+            *left -= 1;
+            let rq = self.newest(than)?;
+            if let Some(end) = adjoins(&requests[rq], bio) {
+                return Some((rq, end));
+            }
+            than = Some(rq);
+        }
+        None
+    }
+
+    pub(super) fn check(&self, requests: &Requests) {
+        self.list.check(requests);
+        let newest = core::iter::successors(self.list.tail(), |&rq| self.list.before(rq));
+        for (newer, rq) in (0..).zip(newest.take(LOOK_BACK)) {
+            let place = self.marks.count.wrapping_sub(1 + newer) as usize % LOOK_BACK;
+            let marks = (self.marks.starts[place], self.marks.ends[place]);
+            assert_eq!(marks, (requests[rq].start.0 as u32, requests[rq].end().0 as u32), "of {rq:?}");
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> u32 {
+        self.list.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::merge::Extent;
+    use crate::request::{Sector, Stage, SubmitterId};
+    use crate::time::Instant;
+    use alloc::collections::VecDeque;
+
+    /// A linear congruential generator, its upper half.
+    fn draw(random: &mut u64, below: u64) -> u64 {
+        *random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*random >> 33) % below
+    }
+
+    #[test]
+    fn it_finds_what_a_walk_over_the_newest_eight_finds() {
+        let (mut requests, mut list, mut model) = (Requests::default(), NewestJoin::default(), VecDeque::new());
+        let (mut random, mut found) = (1, 0);
+        for _ in 0..20_000 {
+            // Far apart and near: lower halves are the same by chance, too.
+            let start = Sector(8 * draw(&mut random, 40) + (draw(&mut random, 2) << 32));
+            let bio = Bio::read(0, SubmitterId(1), start, 8);
+            let expected = model.iter().rev().take(LOOK_BACK).find_map(|&rq| {
+                let end: Option<End> = Extent::of(&requests[rq]).end_beside(&bio);
+                end.map(|end| (rq, end))
+            });
+            let hit = list.beside(&requests, &bio, None, &mut LOOK_BACK.clone());
+            assert_eq!(hit, expected);
+            found += usize::from(hit.is_some());
+            match draw(&mut random, 5) {
+                0 if let Some((rq, _)) = hit => {
+                    requests.get_mut(rq).bio.sectors += 8;
+                    list.grown(rq, &requests[rq]);
+                }
+                0 => {
+                    let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
+                    list.push_front(rq, &bio);
+                    model.push_front(rq);
+                }
+                1 | 2 if model.len() < 20 => {
+                    let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
+                    list.push_back(rq, &bio);
+                    model.push_back(rq);
+                }
+                _ => {
+                    let gone = list.pop_front();
+                    assert_eq!(gone, model.pop_front());
+                    if let Some(rq) = gone {
+                        requests.end(rq);
+                    }
+                }
+            }
+            list.check(&requests);
+        }
+        assert!(found > 1_000, "{found}");
+    }
+}
