@@ -40,6 +40,8 @@ mod recorded;
 mod requeue;
 pub mod rq_qos;
 mod sequence;
+#[cfg(test)]
+mod short_way;
 mod slot_pools;
 mod slots;
 mod split;
@@ -89,9 +91,7 @@ pub struct BlockQueue<L: Listener = NoListener> {
     flushes: Flushes,
     sequences: Sequences,
     list: DispatchList,
-    policies: Policies,
     gate: BioGate,
-    groups: Groups,
     /// The elevator's last answer, while nothing has changed since.
     answer: Option<Dispatch>,
     /// In flight, but issued by an elevator that has been replaced.
@@ -100,8 +100,6 @@ pub struct BlockQueue<L: Listener = NoListener> {
     cancelled: Vec<RequestId>,
     /// The task that fell asleep last; further pieces of its bio follow.
     last_asleep: Option<Task>,
-    /// Kept for the next call that wakes a submitter.
-    woke: Vec<Task>,
 }
 
 /// What the queue's mechanisms share: the state, and the listener.
@@ -177,6 +175,9 @@ impl<L: Listener> BlockQueue<L> {
             clock: config.born,
             bios: Bios::default(),
             slots,
+            policies: Policies::default(),
+            groups: Groups::default(),
+            woke: Vec::new(),
             queued: 0,
             deliveries: Vec::new(),
             rest: Rest::Nothing,
@@ -189,14 +190,11 @@ impl<L: Listener> BlockQueue<L> {
             flushes: Flushes::default(),
             sequences: Sequences::default(),
             list: DispatchList::default(),
-            policies: Policies::default(),
             gate: BioGate::default(),
-            groups: Groups::default(),
             answer: None,
             orphans: Vec::new(),
             cancelled: Vec::new(),
             last_asleep: None,
-            woke: Vec::new(),
         };
         queue.elevator.attach(&mut queue.core.cx(config.born));
         queue.introduce_groups(config.born);
@@ -335,13 +333,7 @@ impl<L: Listener> BlockQueue<L> {
         if !self.has_timers() {
             return elevator;
         }
-        Instant::earliest([elevator, self.plug.deadline(), self.policies.deadline(), self.gate.deadline()])
-    }
-
-    /// May anything but the elevator have a deadline? Mostly nothing has.
-    #[inline]
-    fn has_timers(&self) -> bool {
-        self.plug.is_closed() || self.plug.holds() || !self.policies.is_empty() || self.gate.has_limits()
+        Instant::earliest([elevator, self.plug.deadline(), self.core.state.policies.deadline(), self.gate.deadline()])
     }
 
     /// Let what is due by `now` happen. Every other call does this first.
@@ -466,7 +458,7 @@ impl<L: Listener> BlockQueue<L> {
                 self.changed();
             }
             self.obey(at, run);
-        } else if self.policies.deadline().is_some_and(|deadline| deadline <= at) {
+        } else if self.core.state.policies.deadline().is_some_and(|deadline| deadline <= at) {
             self.elapse_policies(at);
         } else if self.gate.deadline().is_some_and(|deadline| deadline <= at) {
             self.elapse_gate(at);

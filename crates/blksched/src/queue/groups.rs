@@ -7,6 +7,8 @@
 #![doc(alias = "blkcg_gq")]
 #![doc(alias = "blkg_create")]
 
+use alloc::vec::Vec;
+
 use super::{BlockQueue, Listener};
 use crate::group::{Group, GroupError, Groups};
 use crate::request::{Bio, GroupId};
@@ -31,7 +33,7 @@ impl<L: Listener> BlockQueue<L> {
     /// If the group does not exist, has child groups, or is the root.
     pub fn remove_group(&mut self, now: Instant, id: GroupId) -> Result<(), GroupError> {
         self.catch_up(now);
-        self.groups.remove(id)?;
+        self.core.state.groups.remove(id)?;
         self.ungate(now, id);
         self.elevator.ungroup(&mut self.core.cx(now), id);
         self.tell_policies(now, |policy, cx| policy.ungroup(cx, id));
@@ -42,7 +44,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The groups there are.
     pub fn groups(&self) -> &Groups {
-        &self.groups
+        &self.core.state.groups
     }
 
     /// A bio has come: its group exists from now on.
@@ -51,14 +53,14 @@ impl<L: Listener> BlockQueue<L> {
     /// If its number is beyond [`crate::group::MOST_GROUPS`].
     #[inline]
     pub(super) fn meet_group(&mut self, now: Instant, bio: &Bio) {
-        if self.groups.get(bio.group).is_none() {
+        if self.core.state.groups.get(bio.group).is_none() {
             // That alone changes no answer; what becomes of the bio may.
             self.announce(now, bio.group, Group::default()).expect("a bio's group number is small");
         }
     }
 
     fn announce(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
-        self.groups.set(id, group)?;
+        self.core.state.groups.set(id, group)?;
         self.gate.group(id, group.parent);
         self.elevator.group(&mut self.core.cx(now), id, group);
         self.tell_policies(now, |policy, cx| policy.group(cx, id, group));
@@ -67,7 +69,8 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A new elevator hears of every group.
     pub(super) fn introduce_groups(&mut self, now: Instant) {
-        for (id, group) in self.groups.iter() {
+        let groups: Vec<_> = self.core.state.groups.iter().collect();
+        for (id, group) in groups {
             self.elevator.group(&mut self.core.cx(now), id, group);
         }
     }

@@ -13,9 +13,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::cell::Cell;
 
 use super::mq::Task;
+use super::wbt;
 use crate::cgroup::files::Written;
 use crate::group::{Group, Groups};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests};
@@ -59,7 +61,7 @@ impl QosCx<'_> {
 /// A policy: a state machine that is told what happens and decides which bios go on. It knows no time but `cx.now`.
 ///
 /// A task sleeps for one bio at a time. Numbers of tasks are used again once a task has gone through.
-pub trait RqQos: Send {
+pub trait RqQos: Send + Any {
     /// As a user knows it.
     fn name(&self) -> &'static str;
 
@@ -125,38 +127,107 @@ pub enum OwnThrottling {
     Yes,
 }
 
+/// One of the policies. Writeback throttling, which nearly every queue has, is known by its type: its answers are
+/// compiled into the steps of the short way.
+pub(super) enum Policy {
+    Throttle(Box<wbt::Throttle>),
+    Other(Box<dyn RqQos>),
+}
+
+impl Policy {
+    pub(super) fn of(policy: Box<dyn RqQos>) -> Policy {
+        if !(&*policy as &dyn Any).is::<wbt::Throttle>() {
+            return Policy::Other(policy);
+        }
+        match (policy as Box<dyn Any>).downcast() {
+            Ok(throttle) => Policy::Throttle(throttle),
+            Err(_) => unreachable!("it is one"),
+        }
+    }
+
+    pub(super) fn get(&self) -> &dyn RqQos {
+        match self {
+            Policy::Throttle(throttle) => &**throttle,
+            Policy::Other(policy) => &**policy,
+        }
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut dyn RqQos {
+        match self {
+            Policy::Throttle(throttle) => &mut **throttle,
+            Policy::Other(policy) => &mut **policy,
+        }
+    }
+}
+
 /// The policies, the one that was switched on last first.
 #[derive(Default)]
-pub(super) struct Policies {
-    pub(super) policies: Vec<Box<dyn RqQos>>,
+pub(crate) struct Policies {
+    policies: Vec<Policy>,
     /// The earliest of their deadlines, asked for many times between two changes; `None`: something has changed.
     earliest: Cell<Option<Instant>>,
 }
 
 impl Policies {
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.policies.is_empty()
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.policies.iter().any(|policy| policy.get().name() == name)
+    }
+
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let earliest = self.earliest.get().unwrap_or_else(|| self.ask());
+        let earliest = self.earliest();
         (earliest != Instant::NEVER).then_some(earliest)
+    }
+
+    /// `Instant::NEVER`: none has any.
+    #[inline]
+    pub(super) fn earliest(&self) -> Instant {
+        self.earliest.get().unwrap_or_else(|| self.ask())
     }
 
     #[inline(never)]
     fn ask(&self) -> Instant {
-        let earliest = self.policies.iter().filter_map(|policy| policy.deadline()).min();
+        let earliest = self.policies.iter().filter_map(|policy| policy.get().deadline()).min();
         let earliest = earliest.unwrap_or(Instant::NEVER);
         self.earliest.set(Some(earliest));
         earliest
     }
 
+    /// It stands in front of those that were there.
+    pub(super) fn add(&mut self, policy: Box<dyn RqQos>) -> &mut dyn RqQos {
+        self.earliest.set(None);
+        self.policies.insert(0, Policy::of(policy));
+        self.policies[0].get_mut()
+    }
+
     /// A change to a policy changes its deadline, too.
     #[inline]
-    pub(super) fn all(&mut self) -> &mut Vec<Box<dyn RqQos>> {
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut dyn RqQos> {
         self.earliest.set(None);
+        self.policies.iter_mut().map(Policy::get_mut)
+    }
+
+    /// As they are kept, for a caller that says what has [changed](Policies::changed).
+    #[inline(always)]
+    pub(super) fn kept(&mut self) -> &mut [Policy] {
         &mut self.policies
+    }
+
+    /// A policy's deadline may have moved: the earliest of all.
+    #[inline(always)]
+    pub(super) fn changed(&mut self) -> Instant {
+        match &*self.policies {
+            [Policy::Throttle(throttle)] => {
+                let at = throttle.due();
+                self.earliest.set(Some(at));
+                at
+            }
+            _ => self.ask(),
+        }
     }
 }

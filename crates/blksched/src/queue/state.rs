@@ -6,11 +6,13 @@ use super::answers::Delivery;
 use super::calm::Calm;
 use super::config::QueueConfig;
 use super::merge::MergeIndex;
-use super::mq::SearchDepth;
+use super::mq::{SearchDepth, Task};
+use super::rq_qos::Policies;
 use super::slot_pools::SlotPools;
 use crate::answer::{Dispatch, Hooks, Insert, Run};
 use crate::explain::End;
 use crate::facts::{DeviceFacts, Due};
+use crate::group::Groups;
 use crate::request::{Bios, RequestId, Requests};
 use crate::time::Instant;
 
@@ -33,6 +35,10 @@ pub struct QueueState {
     pub(crate) clock: Instant,
     pub(crate) bios: Bios,
     pub(crate) slots: SlotPools,
+    pub(crate) policies: Policies,
+    pub(crate) groups: Groups,
+    /// Tasks that a policy or a tag that came free has woken, until that is [told](QueueState::woken).
+    pub(crate) woke: Vec<Task>,
     /// Requests the elevator holds.
     pub(crate) queued: u32,
     pub(crate) deliveries: Vec<Delivery>,
@@ -49,6 +55,8 @@ pub(crate) enum Rest {
     Joined { into: RequestId, end: End, freed: Option<RequestId> },
     /// No slot is simply free; the bio's request would be inserted here.
     NoSlot(Insert),
+    /// This policy, by its number, holds the bio back.
+    Held(usize),
     /// No tag is free, by this search.
     NoTag(SearchDepth),
     /// This new request may continue another; it would be inserted here.

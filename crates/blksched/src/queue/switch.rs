@@ -41,9 +41,8 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.state.config.slots.capacity());
         let shallowest = self.elevator.shallowest(&self.core.state.device);
         if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
-            let mut woke = core::mem::take(&mut self.woke);
-            tasks.change_over(shallowest, &mut woke);
-            self.woken(woke);
+            tasks.change_over(shallowest, &mut self.core.state.woke);
+            self.core.state.woken();
         }
         let own = self.elevator.own_throttling();
         self.tell_policies(now, |policy, cx| policy.elevator(cx, own));

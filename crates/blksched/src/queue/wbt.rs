@@ -102,9 +102,9 @@ pub struct Throttle {
     unknown: u32,
     /// A read that the driver has, and since when.
     sync_issue: Option<(RequestId, Instant)>,
-    /// When a read last came, and when one last ended.
-    last_issue: Tick,
-    last_comp: Tick,
+    /// When a read last came, and when one last ended; their ticks are what counts.
+    last_issue: Instant,
+    last_comp: Instant,
     /// When a writer last slept for dirty memory.
     dirty_wait: Tick,
     requests: Table<Tracked>,
@@ -126,8 +126,8 @@ impl Throttle {
             window: Window::default(),
             unknown: 0,
             sync_issue: None,
-            last_issue: born,
-            last_comp: born,
+            last_issue: config.born,
+            last_comp: config.born,
             dirty_wait: born,
             requests: Table::new(),
         };
@@ -142,7 +142,7 @@ impl Throttle {
             return Throttled::Go;
         }
         if kind.is_read() {
-            self.last_issue = self.jiffies.tick(now);
+            self.last_issue = now;
         }
         let Some(counter) = kind.counter(self.config.era) else { return Throttled::Go };
         let limit = self.limit(now, kind);
@@ -200,7 +200,7 @@ impl Throttle {
         self.forget_sync_issue(rq);
         match counter {
             Some(counter) => self.uncount(now, counter, woke),
-            None if is_read && self.is_enabled() => self.last_comp = self.jiffies.tick(now),
+            None if is_read && self.is_enabled() => self.last_comp = now,
             None => {}
         }
     }
@@ -208,6 +208,12 @@ impl Throttle {
     /// When the window ends, if one runs.
     pub fn deadline(&self) -> Option<Instant> {
         self.window.end().map(|tick| self.jiffies.first(tick))
+    }
+
+    /// The same; `Instant::NEVER`: none runs.
+    #[inline(always)]
+    pub(super) fn due(&self) -> Instant {
+        self.deadline().unwrap_or(Instant::NEVER)
     }
 
     /// The window has ended: the limits follow, and perhaps another begins.
@@ -335,8 +341,8 @@ impl Throttle {
     /// Within a tenth of a second.
     fn reads_are_near(&self, now: Instant) -> bool {
         let near = u64::from(self.jiffies.hz() / 10);
-        let now = self.jiffies.tick(now);
-        now < self.last_issue + near || now < self.last_comp + near
+        let last = self.jiffies.tick(self.last_issue.max(self.last_comp));
+        self.jiffies.tick(now) < last + near
     }
 
     fn uncount(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {

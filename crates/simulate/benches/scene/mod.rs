@@ -1,6 +1,8 @@
 //! What both benchmarks of the simulator run: one process that reads 4 KiB at random from an hdd, for ever.
 
 use blksched::reasons::NoListener;
+use blksched::surroundings::mq::MqEra;
+use blksched::surroundings::wbt;
 use blksched::{BlockQueue, Built, Catalogue, Instant, Limits, Listener, Op, QueueConfig, Span, SubmitterId};
 use blksched_disks::{Disk, DiskSpec, load, parse};
 use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
@@ -8,7 +10,9 @@ use blksched_simulate::{Observer, World};
 use blksched_workloads::fio::JobFile;
 
 const DISK: &str = "hdd-7200";
-const ELEVATOR: &str = "deadline";
+
+/// Ticks per second of a kernel with writeback throttling.
+const HZ: u32 = 250;
 
 /// Does the disk choose among several commands?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +21,15 @@ pub enum Commands {
     One,
     /// It has 32, and takes the one that it reaches first.
     Ncq32,
+}
+
+/// What schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// deadline of 4.20.
+    Deadline,
+    /// mq-deadline behind writeback throttling, as the simulator runs it by default.
+    Throttled,
 }
 
 /// What is kept of a run.
@@ -57,6 +70,8 @@ pub struct Scene {
     pub depth: u32,
     /// What the disk takes.
     pub commands: Commands,
+    /// What schedules.
+    pub schedules: Schedules,
     /// What is kept.
     pub kept: Kept,
     /// On whose disk.
@@ -69,20 +84,22 @@ impl Scene {
         let mut all = Vec::new();
         for kept in [Kept::Nothing, Kept::All] {
             for commands in [Commands::One, Commands::Ncq32] {
-                let scene = |day, depth| Scene { depth, commands, kept, day };
+                let scene = |day, depth| Scene { depth, commands, schedules: Schedules::Deadline, kept, day };
                 all.extend([1, 32, 128].map(|depth| scene(Day::Today, depth)));
                 all.push(scene(Day::OfTheAims, 32));
+                all.push(Scene { schedules: Schedules::Throttled, ..scene(Day::Today, 32) });
             }
         }
         all
     }
 
-    /// `world/ncq32/kept/128`
+    /// `world/ncq32/kept/128`, `world/wbt/ncq32/kept/32`
     pub fn name(self) -> String {
         let commands = if self.commands == Commands::One { "one" } else { "ncq32" };
         let kept = if self.kept == Kept::Nothing { "bare" } else { "kept" };
         let day = if self.day == Day::OfTheAims { OF_THE_AIMS } else { "" };
-        format!("{day}world/{commands}/{kept}/{}", self.depth)
+        let wbt = if self.schedules == Schedules::Throttled { "wbt/" } else { "" };
+        format!("{day}world/{wbt}{commands}/{kept}/{}", self.depth)
     }
 
     /// The world, under way.
@@ -96,11 +113,15 @@ impl Scene {
     fn world<L: Listener, O: Observer>(self, listener: L, observer: O) -> World<L, O> {
         let disk = self.disk();
         let facts = disk.facts();
-        let built = Catalogue::builtin().build(ELEVATOR).expect("a built-in elevator");
+        let elevator = if self.schedules == Schedules::Deadline { "deadline" } else { "mq-deadline" };
+        let built = Catalogue::builtin().build(elevator).expect("a built-in elevator");
         let limits = Limits { max_sectors: built.max_sectors, rotational: true, ..Limits::default() };
         let Built { elevator, plugging, slots, .. } = built;
         let config = QueueConfig { limits, depth: facts.depth, plugging, slots, ..QueueConfig::default() };
-        let queue = BlockQueue::with_listener(config, elevator, listener);
+        let mut queue = BlockQueue::with_listener(config, elevator, listener);
+        if let (Schedules::Throttled, Some(era)) = (self.schedules, config.slots.era()) {
+            queue.add_policy(config.born, Box::new(throttle(era, &config)));
+        }
         let job = format!(
             "[j]\nrw=randread\nnorandommap\nbs=4k\nioengine=libaio\ndirect=1\niodepth={}\nfilename=/dev/sda\n\
              time_based\nruntime=1000000\n",
@@ -118,6 +139,18 @@ impl Scene {
         }
         spec.build(1)
     }
+}
+
+/// As on every disk that turns.
+fn throttle(era: MqEra, config: &QueueConfig) -> wbt::Throttle {
+    wbt::Throttle::new(wbt::Config {
+        era,
+        hz: HZ,
+        target: wbt::Config::default_target(config.limits.rotational),
+        queue_depth: config.depth,
+        write_cache: config.limits.volatile_cache,
+        born: config.born,
+    })
 }
 
 /// A world, whatever it keeps.

@@ -12,7 +12,7 @@ use crate::request::{Bio, FlightKey, Sector, Tag};
 
 /// An elevator, and its queue's steps; every elevator has them. The moment is the state's clock. Each of the three that
 /// every request takes is there twice: where nobody listens, reasons are not even asked for, and what is handed over
-/// fits the registers.
+/// fits the registers. And once more for a queue with policies, which are asked and told on the way.
 pub trait CalmSteps {
     /// A bio comes. The request that was inserted; `NONE` if the rest is to be done.
     fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32;
@@ -34,6 +34,26 @@ pub trait CalmSteps {
         &mut self,
         state: &'a mut QueueState,
         listener: &'a mut dyn Listener,
+        key: FlightKey,
+        start: Sector,
+    ) -> (CalmEnd, Tag);
+
+    /// A bio comes, and policies stand in front of the slots.
+    fn arrive_watched<'a>(
+        &mut self,
+        state: &'a mut QueueState,
+        listener: Option<&'a mut dyn Listener>,
+        bio: &Bio,
+    ) -> u32;
+
+    /// The device has room, likewise.
+    fn issue_watched<'a>(&mut self, state: &'a mut QueueState, listener: Option<&'a mut dyn Listener>) -> u32;
+
+    /// The device is done with a command, likewise.
+    fn complete_watched<'a>(
+        &mut self,
+        state: &'a mut QueueState,
+        listener: Option<&'a mut dyn Listener>,
         key: FlightKey,
         start: Sector,
     ) -> (CalmEnd, Tag);

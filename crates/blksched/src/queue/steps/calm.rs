@@ -1,5 +1,6 @@
-//! The short path through the queue, for when nothing rare is going on: no plug, no limit, no policy, no task asleep,
-//! no flush, nothing on the dispatch list, nothing cancelled.
+//! The short path through the queue, for when nothing rare is going on: no plug, no limit, no task asleep for a slot, no
+//! flush, nothing on the dispatch list, nothing cancelled. Policies (`queue/steps/rq_qos.rs`) are asked on it, too,
+//! until one of them holds a bio back or wants to be told the time.
 //!
 //! **Rule** It does what the long path (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they
 //! are asked once and not for each request. Every call that takes the long path discards the answer
@@ -28,16 +29,17 @@ impl<L: Listener> BlockQueue<L> {
         now >= *clock && (now < calm.until || self.calms_down(now))
     }
 
-    /// Is it later than ever, and is the elevator's deadline yet to come?
+    /// The same, if that need not be asked anew.
     #[inline(always)]
-    fn is_now(&self, now: Instant) -> bool {
-        now >= self.core.state.clock && !self.core.state.due.may_be(now)
+    fn is_still_calm(&self, now: Instant) -> bool {
+        let QueueState { clock, calm, .. } = &self.core.state;
+        now >= *clock && now < calm.until
     }
 
     /// It was not known to be. An elevator that is always asked for its deadline is never calm.
     #[inline(never)]
     fn calms_down(&mut self, now: Instant) -> bool {
-        if self.core.state.due.may_be(now) || !self.policies.is_empty() {
+        if self.core.state.due.may_be(now) {
             return false;
         }
         let calm = self.look();
@@ -52,11 +54,14 @@ impl<L: Listener> BlockQueue<L> {
         };
         let nothing_flushed = self.flushes.is_idle() && self.sequences.is_idle() && self.list.is_idle();
         let nothing_lost = self.cancelled.is_empty() && self.orphans.is_empty();
-        let quiet = !self.has_timers() && nobody_waits && nothing_flushed && nothing_lost;
+        let policies = &self.core.state.policies;
+        // Until blk-mq they are told what becomes of requests, though not asked.
+        let not_asked = matches!(self.core.state.slots, SlotPools::Pools(_)) && !policies.is_empty();
+        let quiet = !self.has_rare_timers() && nobody_waits && nothing_flushed && nothing_lost && !not_asked;
         let max_sectors = |if_so: bool| if if_so { self.core.state.config.limits.max_sectors } else { 0 };
         let straight = quiet && !self.plug.closes() && self.gate.is_open();
         let sectors = max_sectors(straight && !self.plug.collects());
-        let until = if quiet { self.core.state.due.at } else { Instant::ZERO };
+        let until = if quiet { self.core.state.due.at.min(policies.earliest()) } else { Instant::ZERO };
         Calm { until, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
     }
 
@@ -87,9 +92,9 @@ impl<L: Listener> BlockQueue<L> {
     fn is_plain_below(&self, sectors: u32, now: Instant, bio: &Bio) -> bool {
         // One comparison for no length, too long, and no calm.
         bio.sectors.wrapping_sub(1) < sectors
-            && self.is_now(now)
+            && self.is_still_calm(now)
             && bio.is_mergeable()
-            && (bio.group == GroupId::ROOT || self.groups.get(bio.group).is_some())
+            && (bio.group == GroupId::ROOT || self.core.state.groups.get(bio.group).is_some())
     }
 
     /// A bio that may take it.
@@ -99,6 +104,7 @@ impl<L: Listener> BlockQueue<L> {
         self.answer = None;
         let Cx { state, listener, .. } = self.core.cx(now);
         let became = match listener {
+            listener if !state.policies.is_empty() => self.elevator.arrive_watched(state, listener, bio),
             None => self.elevator.arrive_calmly(state, bio),
             Some(listener) => self.elevator.arrive_heard(state, listener, bio),
         };
@@ -112,8 +118,12 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(never)]
     fn submit_rest(&mut self, now: Instant, bio: &Bio) -> Submitted {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
-            Rest::Joined { into, end, freed } => self.joined(now, into, end, freed),
+            Rest::Joined { into, end, freed } => self.joined(now, bio, into, end, freed),
             Rest::NoSlot(at) => self.take_pooled(now, bio, at),
+            Rest::Held(nth) => {
+                self.core.state.calm = Calm::UNKNOWN;
+                self.sleep_for_policy(now, nth, Sleeper { bio: *bio, piece: SplitPiece { of: None, last: true } })
+            }
             Rest::NoTag(search) => self.sleep_for_tag(now, bio, search),
             Rest::MayContinue(rq, at) => self.continue_or_enter(now, rq, at),
             rest @ (Rest::Nothing | Rest::Answered(_)) => unreachable!("a bio does not leave {rest:?}"),
@@ -122,12 +132,15 @@ impl<L: Listener> BlockQueue<L> {
 
     /// It joined a request.
     #[inline(always)]
-    fn joined(&mut self, now: Instant, into: RequestId, end: End, freed: Option<RequestId>) -> Submitted {
+    fn joined(&mut self, now: Instant, bio: &Bio, into: RequestId, end: End, freed: Option<RequestId>) -> Submitted {
         if let Some(victim) = freed {
             self.absorb(now, into, victim);
         }
         if self.core.state.wished != Run::No {
             self.obey_wish(now);
+        }
+        if !self.core.state.policies.is_empty() {
+            self.core.state.tell_merged(now, into, bio);
         }
         Submitted::Merged { into, end }
     }
@@ -142,6 +155,8 @@ impl<L: Listener> BlockQueue<L> {
     #[cold]
     fn continue_or_enter(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
         self.core.state.requests.get_mut(rq).stage = Stage::Prepared;
+        // What it absorbs may move the deadline of a policy.
+        self.core.state.calm = Calm::UNKNOWN;
         if let Some(into) = self.merge_on_insert(now, rq) {
             return Submitted::MergedOnInsert { into };
         }
@@ -176,6 +191,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.clock = now;
         let Cx { state, listener, .. } = self.core.cx(now);
         let issued = match listener {
+            listener if !state.policies.is_empty() => self.elevator.issue_watched(state, listener),
             None => self.elevator.issue_calmly(state),
             Some(listener) => self.elevator.issue_heard(state, listener),
         };
@@ -219,7 +235,9 @@ impl<L: Listener> BlockQueue<L> {
     ) -> bool {
         self.core.state.clock = now;
         let Cx { state, listener, .. } = self.core.cx(now);
+        let watched = !state.policies.is_empty();
         let (end, bios) = match listener {
+            listener if watched => self.elevator.complete_watched(state, listener, key, start),
             None => self.elevator.complete_calmly(state, key, start),
             Some(listener) => self.elevator.complete_heard(state, listener, key, start),
         };
@@ -227,6 +245,9 @@ impl<L: Listener> BlockQueue<L> {
             CalmEnd::NotYet => return false,
             CalmEnd::Lone => self.core.state.deliveries.push(Delivery::Done { tag: bios, outcome }),
             CalmEnd::Chain => self.core.state.deliver_all(Carried::chain_of(bios), outcome),
+        }
+        if watched {
+            self.core.state.woken();
         }
         self.answer = None;
         true

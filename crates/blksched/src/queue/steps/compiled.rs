@@ -3,8 +3,9 @@
 //! `queue/steps/calm.rs` says when the short path may be taken.
 //!
 //! **Rule** A step does what the long path does when nothing rare is going on. If something rare begins, it stops and
-//! says so ([`Rest`]), and the long path continues from there. Each step is compiled twice: with a listener, and
-//! without, where reasons are not even asked for.
+//! says so ([`Rest`]), and the long path continues from there. Each step is compiled three times: with a listener;
+//! without, where reasons are not even asked for; and for a queue with policies (`WATCHED`), where the step asks
+//! whether there is a listener.
 //! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 
 #![doc(alias = "blk_mq_submit_bio")]
@@ -23,23 +24,23 @@ use crate::request::{Bio, Carried, Ended, FlightKey, NONE, Sector, Stage, Tag};
 
 impl<E: Elevator> CalmSteps for E {
     fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32 {
-        arrive(self, &mut Cx { now: state.clock, state, listener: None }, bio)
+        arrive::<E, false>(self, &mut Cx { now: state.clock, state, listener: None }, bio)
     }
 
     fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32 {
-        arrive(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, bio)
+        arrive::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, bio)
     }
 
     fn issue_calmly(&mut self, state: &mut QueueState) -> u32 {
-        issue(self, &mut Cx { now: state.clock, state, listener: None })
+        issue::<E, false>(self, &mut Cx { now: state.clock, state, listener: None })
     }
 
     fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32 {
-        issue(self, &mut Cx { now: state.clock, state, listener: Some(listener) })
+        issue::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) })
     }
 
     fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag) {
-        complete(self, &mut Cx { now: state.clock, state, listener: None }, key, start)
+        complete::<E, false>(self, &mut Cx { now: state.clock, state, listener: None }, key, start)
     }
 
     fn complete_heard<'a>(
@@ -49,7 +50,30 @@ impl<E: Elevator> CalmSteps for E {
         key: FlightKey,
         start: Sector,
     ) -> (CalmEnd, Tag) {
-        complete(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, key, start)
+        complete::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, key, start)
+    }
+
+    fn arrive_watched<'a>(
+        &mut self,
+        state: &'a mut QueueState,
+        listener: Option<&'a mut dyn Listener>,
+        bio: &Bio,
+    ) -> u32 {
+        arrive::<E, true>(self, &mut Cx { now: state.clock, state, listener }, bio)
+    }
+
+    fn issue_watched<'a>(&mut self, state: &'a mut QueueState, listener: Option<&'a mut dyn Listener>) -> u32 {
+        issue::<E, true>(self, &mut Cx { now: state.clock, state, listener })
+    }
+
+    fn complete_watched<'a>(
+        &mut self,
+        state: &'a mut QueueState,
+        listener: Option<&'a mut dyn Listener>,
+        key: FlightKey,
+        start: Sector,
+    ) -> (CalmEnd, Tag) {
+        complete::<E, true>(self, &mut Cx { now: state.clock, state, listener }, key, start)
     }
 }
 
@@ -60,20 +84,20 @@ fn known<E: Elevator>(elevator: &E) -> Known {
 }
 
 #[inline(always)]
-fn arrive<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
+fn arrive<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
     let known = known(elevator);
     let at = match cx.look_for(elevator, known, bio) {
-        Ok(hit) => return join(elevator, &mut cx.apart(), bio, hit),
+        Ok(hit) => return join::<E, WATCHED>(elevator, &mut cx.apart(), bio, hit),
         Err(at) => at,
     };
-    enter(elevator, cx, bio, at)
+    enter::<E, WATCHED>(elevator, cx, bio, at)
 }
 
 /// It joins a request, unless that is too large then.
 #[inline(never)]
-fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
+fn join<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
     match cx.join_if_it_fits(elevator, bio, None, hit) {
-        (Attempt::Insert(at), _) => enter(elevator, cx, bio, at),
+        (Attempt::Insert(at), _) => enter::<E, WATCHED>(elevator, cx, bio, at),
         (Attempt::Joined { into, end }, freed) => leave(cx.state, Rest::Joined { into, end, freed }),
     }
 }
@@ -85,7 +109,7 @@ const fn wishes(hooks: Hooks) -> bool {
 
 /// It has found nothing to join.
 #[inline(always)]
-fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
+fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
     let hooks = elevator.hooks();
     if wishes(hooks) {
         obey_wish(cx);
@@ -101,6 +125,9 @@ fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) 
             (if collects { Insert::Sorted } else { at }, NONE)
         }
         SlotPools::Tags(_) => {
+            if WATCHED && let Some(nth) = cx.held_back(bio) {
+                return leave(cx.state, Rest::Held(nth));
+            }
             let search = if hooks.has(Hook::Admit) {
                 let admission = elevator.admit(cx, bio);
                 cx.search_of(admission)
@@ -115,19 +142,28 @@ fn enter<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) 
             }
         }
     };
-    become_request(elevator, cx, bio, at, tag)
+    become_request::<E, WATCHED>(elevator, cx, bio, at, tag)
 }
 
 /// It becomes a request with a slot.
 #[inline(always)]
-fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert, tag: u32) -> u32 {
+fn become_request<E: Elevator, const WATCHED: bool>(
+    elevator: &mut E,
+    cx: &mut Cx<'_>,
+    bio: &Bio,
+    at: Insert,
+    tag: u32,
+) -> u32 {
     let Known { hooks, rules } = known(elevator);
     let state = &mut *cx.state;
     if rules.on_insert == OnInsert::Merge && !state.merges.nothing_ends_at(bio.start) {
-        return may_continue(elevator, &mut cx.apart(), bio, at, tag);
+        return may_continue::<E, WATCHED>(elevator, &mut cx.apart(), bio, at, tag);
     }
     let rq = if hooks.has(Hook::Prepare) {
         let rq = state.requests.make_lone(Stage::Prepared, true, cx.now, bio, tag);
+        if WATCHED {
+            state.track(state.clock, rq, bio);
+        }
         elevator.prepare(cx, rq);
         let state = &mut *cx.state;
         state.requests.get_mut(rq).stage = Stage::Queued;
@@ -135,10 +171,16 @@ fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at:
             state.merges.admit_new(&mut state.requests, rq, bio.end());
         }
         rq
-    } else if rules.uses_hash() {
-        state.merges.make(&mut state.requests, cx.now, bio, tag)
     } else {
-        state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
+        let rq = if rules.uses_hash() {
+            state.merges.make(&mut state.requests, cx.now, bio, tag)
+        } else {
+            state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
+        };
+        if WATCHED {
+            state.track(state.clock, rq, bio);
+        }
+        rq
     };
     cx.state.queued += 1;
     cx.tell(|_| {
@@ -152,11 +194,20 @@ fn become_request<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at:
 
 /// A request may end where this one starts.
 #[inline(never)]
-fn may_continue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert, tag: u32) -> u32 {
+fn may_continue<E: Elevator, const WATCHED: bool>(
+    elevator: &mut E,
+    cx: &mut Cx<'_>,
+    bio: &Bio,
+    at: Insert,
+    tag: u32,
+) -> u32 {
     let prepares = elevator.hooks().has(Hook::Prepare);
     // At what stage it is shows in between only to the call that prepares it, and in what it may continue.
     let stage = if prepares { Stage::Prepared } else { Stage::Queued };
     let rq = cx.state.requests.make_lone(stage, true, cx.now, bio, tag);
+    if WATCHED {
+        cx.state.track(cx.state.clock, rq, bio);
+    }
     if prepares {
         elevator.prepare(cx, rq);
         cx.state.requests.get_mut(rq).stage = Stage::Queued;
@@ -165,7 +216,7 @@ fn may_continue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: I
 }
 
 #[inline(always)]
-fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
+fn issue<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
     let rq = match elevator.dispatch(cx) {
         Dispatch::Issue(rq) => rq,
         answer => return leave(cx.state, Rest::Answered(answer)),
@@ -179,14 +230,22 @@ fn issue<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
         let Bio { op, sectors, submitter, .. } = *requests[rq];
         Reason::Issued { rq, dir: op.dir(), sectors, submitter }
     });
+    if WATCHED {
+        cx.state.tell_issued(cx.now, rq);
+    }
     rq.0
 }
 
 #[inline(always)]
-fn complete<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, key: FlightKey, start: Sector) -> (CalmEnd, Tag) {
+fn complete<E: Elevator, const WATCHED: bool>(
+    elevator: &mut E,
+    cx: &mut Cx<'_>,
+    key: FlightKey,
+    start: Sector,
+) -> (CalmEnd, Tag) {
     let rq = key.slot();
     let told = elevator.hooks().has(Hook::Complete);
-    let ended = if told || cx.is_heard() {
+    let ended = if told || WATCHED || cx.is_heard() {
         if !cx.state.requests.land(key, start) {
             return (CalmEnd::NotYet, Tag(0));
         }
@@ -198,6 +257,9 @@ fn complete<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, key: FlightKey, star
         if told {
             let run = elevator.complete(cx, rq);
             obey(cx, run);
+        }
+        if WATCHED {
+            cx.state.tell_done(cx.now, rq);
         }
         cx.state.requests.end(rq)
     } else {

@@ -1,5 +1,8 @@
 //! Bios on their way through the policies in front of the slots. The state is in `queue/rq_qos.rs`.
 //!
+//! **Rule** On the short way (`queue/steps/calm.rs`) each policy is asked and told what it is on the long one, in the
+//! same order, and what is known to be calm ends with the earliest deadline that they then have. A queue without
+//! policies asks once a step whether it has any.
 //! **In the kernel** `rq_qos_throttle`.
 
 #![doc(alias = "rq_qos_throttle")]
@@ -7,44 +10,58 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::queue::mq::Task;
-use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
-use crate::queue::{BlockQueue, Listener};
-use crate::request::Bio;
+use crate::queue::rq_qos::{Policies, Policy, QosCx, RqQos, Throttled};
+use crate::queue::slot_pools::SlotPools;
+use crate::queue::wbt::Kind;
+use crate::queue::{BlockQueue, Listener, QueueState};
+use crate::request::{Bio, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
     /// Switch a policy on. Only blk-mq's queues ask it.
     pub fn add_policy(&mut self, now: Instant, policy: Box<dyn RqQos>) {
         self.catch_up(now);
-        self.policies.all().insert(0, policy);
-        let groups: Vec<_> = self.groups.iter().collect();
+        let groups: Vec<_> = self.core.state.groups.iter().collect();
         let own = self.elevator.own_throttling();
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policy = &mut self.policies.all()[0];
+        let (policies, mut cx) = self.core.state.qos(now);
+        let policy = policies.add(policy);
         groups.into_iter().for_each(|(id, group)| policy.group(&mut cx, id, group));
         policy.elevator(&mut cx, own);
-        self.woken(woke);
+        self.core.state.woken();
     }
 
     /// Is this policy on?
     pub(in crate::queue) fn has_policy(&self, name: &str) -> bool {
-        self.policies.policies.iter().any(|policy| policy.name() == name)
+        self.core.state.policies.has(name)
     }
 
     /// A writer slept because too much memory was dirty; a throttle wants to know.
     pub fn waited_for_memory(&mut self, now: Instant) {
         self.catch_up(now);
-        self.policies.all().iter_mut().for_each(|policy| policy.dirty_wait(now));
+        self.core.state.policies.all().for_each(|policy| policy.dirty_wait(now));
     }
 
     /// Has a deadline of anything but the elevator come?
     #[inline]
     pub(in crate::queue) fn is_timer_due(&self, now: Instant) -> bool {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        self.has_timers() && (due(self.plug.deadline()) || due(self.policies.deadline()) || due(self.gate.deadline()))
+        let policies = &self.core.state.policies;
+        self.has_timers() && (due(self.plug.deadline()) || due(policies.deadline()) || due(self.gate.deadline()))
+    }
+
+    /// May anything but the elevator have a deadline?
+    #[inline]
+    pub(in crate::queue) fn has_timers(&self) -> bool {
+        self.has_rare_timers() || !self.core.state.policies.is_empty()
+    }
+
+    /// May anything but the elevator and a policy have one? Mostly nothing has.
+    #[inline]
+    pub(in crate::queue) fn has_rare_timers(&self) -> bool {
+        self.plug.is_closed() || self.plug.holds() || self.gate.has_limits()
     }
 
     /// Tell every policy.
@@ -54,39 +71,31 @@ impl<L: Listener> BlockQueue<L> {
         now: Instant,
         mut tell: impl FnMut(&mut dyn RqQos, &mut QosCx<'_>),
     ) {
-        if self.policies.policies.is_empty() {
+        if self.core.state.policies.is_empty() {
             return;
         }
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.all().iter_mut().for_each(|policy| tell(&mut **policy, &mut cx));
-        self.woken(woke);
+        let (policies, mut cx) = self.core.state.qos(now);
+        policies.all().for_each(|policy| tell(policy, &mut cx));
+        self.core.state.woken();
     }
 
     /// The first policy, from this one on, that holds the bio back.
     pub(in crate::queue) fn held_back(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<usize> {
-        if self.policies.is_empty() {
+        if self.core.state.policies.is_empty() {
             return None;
         }
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        let policies = self.policies.all().iter_mut().enumerate().skip(from);
-        let mut held = policies.filter_map(|(nth, policy)| {
-            (policy.throttle(&mut cx, task, bio) == Throttled::Sleep).then(|| (nth, policy.name()))
-        });
-        let held = held.next();
-        self.woken(woke);
-        let (nth, by) = held?;
+        let (nth, by) = self.core.state.first_that_holds(now, from, task, bio)?;
         self.core.explain(now, |_| Reason::HeldByPolicy { submitter: bio.submitter, by });
         Some(nth)
     }
 
     /// A task that policy number `nth` had put to sleep runs on.
     pub(in crate::queue) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
-        let mut woke = core::mem::take(&mut self.woke);
-        let mut cx = QosCx { now, requests: &self.core.state.requests, groups: &self.groups, woke: &mut woke };
-        self.policies.all()[nth].resumed(&mut cx, task, bio);
-        self.woken(woke);
+        let (policies, mut cx) = self.core.state.qos(now);
+        if let Some(policy) = policies.all().nth(nth) {
+            policy.resumed(&mut cx, task, bio);
+        }
+        self.core.state.woken();
     }
 
     /// Windows and periods that have ended.
@@ -96,5 +105,110 @@ impl<L: Listener> BlockQueue<L> {
                 policy.elapse(cx);
             }
         });
+    }
+}
+
+/// On the short way.
+impl QueueState {
+    /// The policies, and what they may look at.
+    #[inline(always)]
+    fn qos(&mut self, now: Instant) -> (&mut Policies, QosCx<'_>) {
+        let QueueState { policies, requests, groups, woke, .. } = self;
+        (policies, QosCx { now, requests, groups, woke })
+    }
+
+    /// It is calm until then at most.
+    #[inline(always)]
+    fn calm_until_policies(&mut self) {
+        self.calm.until = self.calm.until.min(self.policies.changed());
+    }
+
+    /// The same behind what moves no throttle's deadline: its window begins when a bio is let through, or in its time.
+    #[inline(always)]
+    fn calm_until_others(&mut self) {
+        if !matches!(self.policies.kept(), [Policy::Throttle(_)]) {
+            self.calm_until_policies();
+        }
+    }
+
+    /// It was given a slot.
+    #[inline(never)]
+    pub(in crate::queue) fn track(&mut self, now: Instant, rq: RequestId, bio: &Bio) {
+        let (policies, mut cx) = self.qos(now);
+        for policy in policies.kept() {
+            match policy {
+                Policy::Throttle(throttle) => throttle.track(rq, Kind::of(bio)),
+                Policy::Other(policy) => policy.track(&mut cx, rq, bio),
+            }
+        }
+        self.calm_until_others();
+    }
+
+    /// It goes to the device.
+    #[inline(never)]
+    pub(in crate::queue) fn tell_issued(&mut self, now: Instant, rq: RequestId) {
+        let (policies, mut cx) = self.qos(now);
+        for policy in policies.kept() {
+            match policy {
+                Policy::Throttle(throttle) => throttle.issued(now, rq),
+                Policy::Other(policy) => policy.issued(&mut cx, rq),
+            }
+        }
+        self.calm_until_others();
+    }
+
+    /// It has ended, and has its slot still. What that wakes is told behind its bios.
+    #[inline(never)]
+    pub(in crate::queue) fn tell_done(&mut self, now: Instant, rq: RequestId) {
+        let (policies, mut cx) = self.qos(now);
+        for policy in policies.kept() {
+            match policy {
+                Policy::Throttle(throttle) => throttle.done(now, rq, cx.woke),
+                Policy::Other(policy) => policy.done(&mut cx, rq),
+            }
+        }
+        self.calm_until_others();
+    }
+
+    /// A bio joined a request.
+    #[inline(never)]
+    pub(in crate::queue) fn tell_merged(&mut self, now: Instant, into: RequestId, bio: &Bio) {
+        let (policies, mut cx) = self.qos(now);
+        for policy in policies.kept() {
+            if let Policy::Other(policy) = policy {
+                policy.merged(&mut cx, into, bio);
+            }
+        }
+        self.woken();
+        self.calm_until_others();
+    }
+
+    /// The first policy, from this one on, that holds the bio back, and its name.
+    #[inline(never)]
+    fn first_that_holds(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<(usize, &'static str)> {
+        let (policies, mut cx) = self.qos(now);
+        let mut policies = policies.kept().iter_mut().enumerate().skip(from);
+        let held = policies.find_map(|(nth, policy)| {
+            let became = match policy {
+                Policy::Throttle(throttle) => throttle.throttle(now, task, Kind::of(bio)),
+                Policy::Other(policy) => policy.throttle(&mut cx, task, bio),
+            };
+            (became == Throttled::Sleep).then(|| (nth, policy.get().name()))
+        });
+        self.woken();
+        self.calm_until_policies();
+        held
+    }
+}
+
+impl Cx<'_> {
+    /// The first policy that holds the bio back, where there are tags.
+    #[inline(always)]
+    pub(in crate::queue) fn held_back(&mut self, bio: &Bio) -> Option<usize> {
+        let SlotPools::Tags(tasks) = &mut self.state.slots else { return None };
+        let task = tasks.next();
+        let (nth, by) = self.state.first_that_holds(self.now, 0, task, bio)?;
+        self.tell(|_| Reason::HeldByPolicy { submitter: bio.submitter, by });
+        Some(nth)
     }
 }

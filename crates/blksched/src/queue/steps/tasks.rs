@@ -5,17 +5,16 @@
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "sbitmap_prepare_to_wait")]
 
-use alloc::vec::Vec;
-
 use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
+use crate::queue::calm::Calm;
 use crate::queue::mq::{Patience, SearchDepth, TagAsked, Task};
 use crate::queue::plug::Handover;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::SplitPiece;
 use crate::queue::tasks::{Gate, Sleeping, Tasks, Wakes};
 use crate::queue::waiters::Sleeper;
-use crate::queue::{BlockQueue, Delivery, Listener, Submitted};
+use crate::queue::{BlockQueue, Delivery, Listener, QueueState, Submitted};
 use crate::request::{Bio, NONE, RequestId};
 use crate::time::Instant;
 
@@ -51,7 +50,7 @@ impl<L: Listener> BlockQueue<L> {
     /// A bio that did not merge wants to become a request.
     #[inline(always)]
     pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
-        if self.policies.is_empty() {
+        if self.core.state.policies.is_empty() {
             let search = self.search_for(now, bio);
             return match self.core.take_tag(search) {
                 Some(tag) => self.enter_with(now, bio, piece, tag),
@@ -61,6 +60,13 @@ impl<L: Listener> BlockQueue<L> {
         let task = self.core.tasks().next();
         let climbed = self.climb(now, 0, task, bio);
         self.climbed(now, task, climbed, Sleeper { bio: *bio, piece })
+    }
+
+    /// This policy holds it back.
+    #[cold]
+    pub(in crate::queue) fn sleep_for_policy(&mut self, now: Instant, nth: usize, sleeper: Sleeper) -> Submitted {
+        let task = self.core.tasks().next();
+        self.climbed(now, task, Climbed::Asleep(Gate::Policy(nth)), sleeper)
     }
 
     /// No tag was free.
@@ -181,24 +187,6 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.deliveries.push(Delivery::Awake(submitter));
     }
 
-    /// These tasks have been woken, in this order; the list is kept for the next time.
-    #[inline]
-    pub(in crate::queue) fn woken(&mut self, woke: Vec<Task>) {
-        if woke.is_empty() { self.woke = woke } else { self.let_run(woke) }
-    }
-
-    fn let_run(&mut self, mut woke: Vec<Task>) {
-        match self.core.state.config.wakes {
-            Wakes::ByDriver => self.core.state.deliveries.extend(woke.drain(..).map(Delivery::Runnable)),
-            Wakes::AtOnce => {
-                if let Some(tasks) = self.tasks() {
-                    tasks.runnable.extend(woke.drain(..));
-                }
-            }
-        }
-        self.woke = woke;
-    }
-
     /// Let woken tasks run; true if any did.
     pub(in crate::queue) fn run_woken(&mut self, now: Instant) -> bool {
         let mut any = false;
@@ -214,13 +202,9 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn return_tag(&mut self, rq: RequestId) {
         let tag = self.core.state.requests.take_tag(rq);
         if tag != NONE {
-            self.core.tasks().set.free(tag, &mut self.woke);
+            self.core.state.free_tag(tag);
         }
-        // Mostly none sleeps.
-        if !self.woke.is_empty() {
-            let woke = core::mem::take(&mut self.woke);
-            self.woken(woke);
-        }
+        self.core.state.woken();
     }
 
     fn tasks(&mut self) -> Option<&mut Tasks> {
@@ -244,6 +228,35 @@ impl<L> crate::queue::Core<L> {
         match &mut self.state.slots {
             SlotPools::Tags(tasks) => tasks,
             SlotPools::Pools(_) => unreachable!("only blk-mq has tags"),
+        }
+    }
+}
+
+impl QueueState {
+    fn free_tag(&mut self, tag: u32) {
+        if let SlotPools::Tags(tasks) = &mut self.slots {
+            tasks.set.free(tag, &mut self.woke);
+        }
+    }
+
+    /// Tasks have been woken, in this order; mostly none is. The list is kept for the next time.
+    #[inline(always)]
+    pub(in crate::queue) fn woken(&mut self) {
+        if !self.woke.is_empty() {
+            self.let_run();
+        }
+    }
+
+    #[inline(never)]
+    fn let_run(&mut self) {
+        match (self.config.wakes, &mut self.slots) {
+            (Wakes::ByDriver, _) => self.deliveries.extend(self.woke.drain(..).map(Delivery::Runnable)),
+            (Wakes::AtOnce, SlotPools::Tags(tasks)) => {
+                tasks.runnable.extend(self.woke.drain(..));
+                // They run before the elevator is asked again.
+                self.calm = Calm::UNKNOWN;
+            }
+            (Wakes::AtOnce, SlotPools::Pools(_)) => {}
         }
     }
 }
