@@ -85,11 +85,17 @@ impl NewestJoin {
         core::mem::swap(&mut self.list, to);
     }
 
-    /// A member has grown by a bio.
+    /// A member has grown by a bio: mostly the newest.
+    #[inline(always)]
     pub(super) fn grown(&mut self, rq: RequestId, request: &Bio) {
-        if self.list.tail() == Some(rq) {
-            return self.marks.set(0, request);
+        match self.list.tail() == Some(rq) {
+            true => self.marks.set(0, request),
+            false => self.older_grown(rq, request),
         }
+    }
+
+    #[inline(never)]
+    fn older_grown(&mut self, rq: RequestId, request: &Bio) {
         let newest = core::iter::successors(self.list.tail(), |&rq| self.list.before(rq));
         if let Some((newer, _)) = (0..).zip(newest.take(LOOK_BACK)).find(|(_, member)| *member == rq) {
             self.marks.set(newer, request);
@@ -117,7 +123,7 @@ impl NewestJoin {
         self.look(requests, bio, than, left)
     }
 
-    #[inline(never)]
+    #[inline]
     fn look(
         &self,
         requests: &Requests,

@@ -19,7 +19,7 @@ use crate::request::{Bio, Carried, RequestId, SplitId};
 
 impl Cx<'_> {
     /// `bio` joins `rq` at `end`; returns the request that was absorbed because of it, if one was.
-    #[inline]
+    #[inline(always)]
     pub(super) fn join<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,

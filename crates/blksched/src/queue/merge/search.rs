@@ -75,7 +75,7 @@ impl Cx<'_> {
     }
 
     /// The bio joins what it found, if that may grow so far.
-    #[inline]
+    #[inline(always)]
     pub(in crate::queue) fn join_if_it_fits<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
