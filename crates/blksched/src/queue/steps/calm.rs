@@ -1,5 +1,5 @@
-//! The short path through the queue, for when nothing rare is going on: no plug, no limit, no task asleep for a slot, no
-//! flush, nothing on the dispatch list, nothing cancelled. Policies (`queue/steps/rq_qos.rs`) are asked on it, too,
+//! The short path through the queue, for when nothing rare is going on: no plug, no limit, no task asleep for a slot,
+//! no flush, nothing on the dispatch list, nothing cancelled. Policies (`queue/steps/rq_qos.rs`) are asked on it, too,
 //! until one of them holds a bio back or wants to be told the time.
 //!
 //! **Rule** It does what the long path (`queue.rs`, `submit.rs`) does when all those questions are answered by no; they
