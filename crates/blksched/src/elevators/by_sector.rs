@@ -28,7 +28,7 @@ pub(crate) fn neighbours(sorted: &Forest<Sector>, rq: RequestId) -> Neighbours {
     Neighbours { before: before.map(RequestId::from_index), behind: behind.map(RequestId::from_index) }
 }
 
-/// The requests that may be next once one is taken: the one behind it, else the lowest; and the one before it.
+/// The candidates for the next request once one is taken: the one after it, or else the lowest; and the one before it.
 #[inline(always)]
 pub(crate) fn candidates_after(
     sorted: &Forest<Sector>,

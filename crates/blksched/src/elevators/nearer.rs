@@ -1,23 +1,23 @@
-//! The nearer of two requests, for an arm that goes upward and turns back a little if that is nearer still.
+//! The nearer of two requests, for an arm that moves upward and turns back only for a short seek.
 //!
-//! **Rule** The smaller cost: the distance ahead, or the distance back times a penalty, if it is within reach; beyond
-//! that it is as if it lay behind the end of the disk. Of equal costs the higher sector, which is the one ahead; of two
-//! beyond reach the lower one.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2 and #c3, docs/behaviour/elevators-6.1.md#b4: the anticipatory
-//! scheduler, CFQ and BFQ have it in common.
+//! **Rule** The smaller cost: the distance ahead, or the distance back times a penalty, if it is within reach; a
+//! request beyond reach counts as if it were behind the end of the disk. With equal costs, the higher sector, which is
+//! the one ahead; of two beyond reach, the lower one.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2 and #c3, docs/behaviour/elevators-6.1.md#b4: common to the
+//! anticipatory scheduler, CFQ and BFQ.
 
 use crate::request::Sector;
 
-/// How far back the arm turns, and at what price.
+/// How far back the arm may turn, and at what cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TurningBack {
     pub(crate) reach_sectors: u64,
-    /// What a sector back costs in sectors ahead.
+    /// The cost of a sector back, in sectors ahead.
     pub(crate) penalty: u64,
 }
 
 impl TurningBack {
-    /// Is the first of two requests the one to take? `first` and `second` are where they start.
+    /// Whether the first of two requests is to be taken; `first` and `second` are their start sectors.
     #[inline(always)]
     pub(super) fn prefers_first(self, arm: Sector, first: Sector, second: Sector) -> bool {
         match (first >= arm, second >= arm) {
@@ -31,7 +31,7 @@ impl TurningBack {
         }
     }
 
-    /// Does the arm turn back for a request, with another one ahead of it?
+    /// Whether the arm turns back for a request although another one is ahead of it.
     #[inline(always)]
     fn turns_back(self, arm: Sector, behind: Sector, ahead: Sector) -> bool {
         let back = arm.0 - behind.0;
@@ -54,7 +54,7 @@ mod tests {
         Sector(ARM.0.checked_add_signed(offset).unwrap())
     }
 
-    /// As the rule is written: by costs \[sectors ahead\]; `None`: too far back.
+    /// The rule as written: by costs \[sectors ahead\]; `None`: too far back.
     fn first_wins_by_cost(rule: TurningBack, arm: u64, first: u64, second: u64) -> bool {
         let cost = |start: u64| match arm.checked_sub(start) {
             None | Some(0) => Some(start - arm),

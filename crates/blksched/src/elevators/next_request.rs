@@ -11,15 +11,15 @@ use super::nearer::TurningBack;
 use crate::index::Forest;
 use crate::request::{Request, RequestId, Sector};
 
-/// Does metadata go before data?
+/// Whether metadata is dispatched before data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metadata {
     First,
-    /// Or there is none.
+    /// Metadata is treated as data, or there is none.
     AsData,
 }
 
-/// By what rule one of two requests of a queue is chosen, with the arm at `from`.
+/// The rule for choosing one of two requests of a queue, with the arm at `from`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     pub(crate) turning_back: TurningBack,
@@ -28,14 +28,15 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// In a queue of CFQ with so many requests for metadata.
+    /// The rule for a queue of CFQ with this many requests for metadata.
     #[inline(always)]
     pub(crate) fn of(turning_back: TurningBack, metadata: u32, from: Sector) -> Choice {
         let metadata = if metadata > 0 { Metadata::First } else { Metadata::AsData };
         Choice { turning_back, metadata, from }
     }
 
-    /// The one of two that goes. Where they start is their key in the queue's order, which is looked at anyway.
+    /// The better of two requests. Their start sectors are read from the keys of the queue's order, which are accessed
+    /// anyway.
     #[inline(always)]
     pub(crate) fn better<'r>(
         self,
@@ -45,7 +46,7 @@ impl Choice {
         b: Option<RequestId>,
     ) -> Option<RequestId> {
         let (Some(one), Some(two)) = (a, b) else { return a.or(b) };
-        // Kernels ask whether one of them is waited for and the other one is not. All of a queue are alike.
+        // Kernels also compare whether the requests are synchronous; here all requests of a queue are alike.
         debug_assert_eq!(request(one).waiter, request(two).waiter, "{one:?} and {two:?} are of two queues");
         if self.metadata == Metadata::First && request(one).hints.meta != request(two).hints.meta {
             return if request(one).hints.meta { a } else { b };
@@ -64,7 +65,7 @@ mod tests {
 
     const ARM: Sector = Sector(100_000);
 
-    /// Is a request at `first` chosen rather than one at `second`? Each is metadata or not.
+    /// Whether a request at `first` is chosen rather than one at `second`; each is metadata or not.
     fn first_wins(metadata: Metadata, first: (u64, bool), second: (u64, bool)) -> bool {
         let (mut requests, mut sorted, mut root) = (Requests::with_capacity(2), Forest::new(), Default::default());
         let [a, b] = [first, second].map(|(start, meta)| {

@@ -1,8 +1,9 @@
-//! The list of requests already chosen, which the device gets first: a one-way elevator from where the arm was left.
+//! The dispatch list: requests already dispatched by the elevator but not yet issued, as a one-way elevator from the
+//! arm's position.
 //!
 //! **Rule** A new entry goes behind the last one of its direction that the arm passes earlier: first those at or beyond
 //! the end of the request taken last, then those before it, each group upward. Entries of the other direction are never
-//! passed. A request that the device handed back goes before all of them.
+//! passed. A request that the device returned goes before all of them.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#e9: CFQ and the anticipatory scheduler of 2.6 (deadline appends
 //! instead). It holds more than one request only after aliases were forced out.
 //! **In the kernel** `elv_dispatch_sort`, `elv_dispatch_add_tail`.
@@ -25,7 +26,7 @@ pub(super) struct SortedDispatch {
 }
 
 impl SortedDispatch {
-    /// Make room for requests up to this slot.
+    /// Reserves room for requests up to this slot.
     pub(super) fn reserve(&mut self, slots: usize) {
         self.handed_back.reserve(slots);
         self.sorted.reserve(slots);
@@ -35,7 +36,7 @@ impl SortedDispatch {
         self.handed_back.is_empty() && self.sorted.is_empty()
     }
 
-    /// `rq` is chosen.
+    /// Inserts `rq`.
     pub(super) fn insert(&mut self, cx: &Cx<'_>, rq: RequestId) {
         let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
         let mut at = self.sorted.tail();
@@ -51,14 +52,14 @@ impl SortedDispatch {
         }
     }
 
-    /// A request that ends there goes to the device: the one taken last, or one that was chosen while nothing stood
-    /// here.
+    /// Notes that a request that ends there goes to the device: the one taken last, or one dispatched directly while
+    /// this list was empty.
     #[inline]
     pub(super) fn arm_is_at(&mut self, end: Sector) {
         self.arm = end;
     }
 
-    /// The device handed `rq` back untried.
+    /// Puts back `rq`, which the device returned untried.
     pub(super) fn hand_back(&mut self, rq: RequestId) {
         self.handed_back.push_front(rq);
     }
@@ -76,7 +77,7 @@ impl SortedDispatch {
     }
 }
 
-/// Does the arm, going upward from `arm` and then from 0, pass `entry` before it passes `start`?
+/// Whether the arm, moving upward from `arm` and then from 0, passes `entry` before `start`.
 fn goes_behind(start: Sector, entry: Sector, arm: Sector) -> bool {
     match (start >= arm, entry >= arm) {
         (true, false) => false,

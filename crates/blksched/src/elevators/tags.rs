@@ -1,9 +1,9 @@
-//! How a depth limit counts: of each word of the tag map, or of all tags.
+//! What a depth limit applies to: the tags of each word of the tag map, or all tags.
 //!
-//! **Rule** blk-mq's tags stand in words. Until 6.6 an elevator's limit held for each word, so its smallest value, one,
-//! let through as many requests as there are words; since then it holds for all tags together.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1 (6.12.117 has it as a late stable fix; an early 6.12 presumably
-//! has not).
+//! **Rule** blk-mq's tags are stored in words. Until 6.6 an elevator's limit applied to each word, so its smallest
+//! value, one, allowed as many requests as there are words; since then it applies to all tags together.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1 (6.12.117 has this as a late stable fix; an early 6.12
+//! presumably does not).
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::mechanism;
@@ -19,7 +19,7 @@ mechanism! {
 }
 
 impl Tags {
-    /// As many as there are, counted so.
+    /// The number of all tags, counted in this way.
     pub(super) fn all(self, device: &DeviceFacts) -> u32 {
         match self {
             Tags::PerWord => device.tags_per_word,
@@ -27,7 +27,7 @@ impl Tags {
         }
     }
 
-    /// This many of them.
+    /// The admission that allows this many tags.
     pub(super) fn admission(self, tags: u32) -> Admission {
         match self {
             Tags::PerWord => Admission::Shallow(tags),

@@ -23,9 +23,9 @@ tunables! {
         /// Age at which write-back goes first when its queue's slice begins.
         fifo_expire_async: Span [Ms] = Span::from_ms(250), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [125 * MS, 250 * MS, 1000 * MS];
-        /// How far back a request may lie and still be next.
+        /// How far behind the disk's position a request may be and still be chosen next.
         back_seek_max: u32 [Kib] = 16384, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
-        /// How many times its distance a seek back costs.
+        /// The cost of a seek back, as a multiple of its distance.
         back_seek_penalty: u32 [Cost] = 2, 1..=INT_MAX, Kernels::since(V6_1), sweep [1, 2, 8];
         /// How long the disk waits for the next request of the queue being served. 0 turns idling off, and with it much
         /// of fairness. (`slice_idle_us` is the same in microseconds; here any time may have a fraction.)

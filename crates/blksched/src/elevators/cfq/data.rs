@@ -21,13 +21,13 @@ use crate::index::{Forest, Lists};
 use crate::request::{PerWaiter, Sector, SubmitterId};
 use crate::time::{Jiffies, Span, Tick};
 
-/// What is kept of each request.
+/// The data kept for each request (`elv.priv`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestData {
     pub(super) queue: Qid,
-    /// Whose it is.
+    /// The process that sent it.
     pub(super) process: Pid,
-    /// When it goes out of turn (`Fifo::SinceInserted`).
+    /// When it expires, and is then dispatched out of order (`Fifo::SinceInserted`).
     pub(super) expires: Tick,
 }
 
@@ -35,16 +35,16 @@ pub(super) struct RequestData {
 #[derive(Debug)]
 pub struct Cfq {
     pub(super) knobs: CfqTunables,
-    /// The times among them, in units of the clock.
+    /// Those of the knobs that are times, in units of the clock.
     pub(super) ticks: Ticks,
-    /// When the arm turns back, by them.
+    /// When the arm turns back, by the knobs.
     pub(super) turning_back: TurningBack,
     pub(super) rules: Mechanisms,
-    /// What time is counted in.
+    /// The unit in which time is counted.
     pub(super) unit: Jiffies,
-    /// A jiffy in that unit.
+    /// One jiffy in that unit.
     pub(super) jiffy: Tick,
-    /// The moment of the call under way.
+    /// The time of the current call.
     pub(super) now: Tick,
     /// Added to service keys (`Clock::head_start`).
     pub(super) head_start: i64,
@@ -52,43 +52,43 @@ pub struct Cfq {
     pub(super) processes: Processes,
     pub(super) queues: Queues,
     pub(super) groups: Groups,
-    /// By request, and each queue's requests by age.
+    /// The data of each request, which also links each queue's requests by age.
     pub(super) rows: Lists<RequestData>,
-    /// Each queue's requests by sector.
+    /// Each queue's requests, sorted by sector.
     pub(super) sorted: Forest<Sector>,
     pub(super) service: ServiceTrees,
     pub(super) positions: Positions,
     pub(super) workload: Workload,
     pub(super) chosen: SortedDispatch,
 
-    /// The queue being served.
+    /// The active queue.
     pub(super) active: Option<Qid>,
-    /// The process whose request was the first of this slice: the one that the disk idles for.
+    /// The process that sent the first request of this slice; the disk idles for this process.
     pub(super) active_process: Option<Pid>,
-    /// Until when the disk idles.
+    /// The time until which the disk idles.
     pub(super) timer: Option<Tick>,
-    /// The process or group that it idles for.
+    /// The process or group for which it idles.
     pub(super) idles_for: IdleFor,
-    /// The queue to be marked once the run that its arrival set off is over.
+    /// The queue to be marked after the run that its arrival triggered.
     pub(super) pending: Option<Qid>,
 
-    /// Requests in all queues.
+    /// The number of requests in all queues.
     pub(super) queued: u32,
     pub(super) in_driver: PerWaiter<u32>,
-    /// Chosen and not yet back.
+    /// Dispatched and not yet completed.
     pub(super) in_flight: PerWaiter<u32>,
     pub(super) ncq: NcqWatch,
-    /// Behind the last request that the driver took.
+    /// The end of the last request that the driver took.
     pub(super) head: Sector,
-    /// When a synchronous request last came back.
+    /// When a synchronous request last completed.
     pub(super) last_sync: Tick,
-    /// When one last came back late.
+    /// When a synchronous request last completed late.
     pub(super) last_delayed_sync: Tick,
     wished: bool,
 }
 
 impl Cfq {
-    /// CFQ with these knobs and mechanisms, on a kernel with `hz` ticks per second.
+    /// Creates a CFQ with these knobs and mechanisms, on a kernel with `hz` ticks per second.
     pub fn new(knobs: CfqTunables, rules: Mechanisms, hz: u32) -> Cfq {
         let unit = rules.clock.unit(hz);
         Cfq {
@@ -125,8 +125,8 @@ impl Cfq {
         }
     }
 
-    /// Room for this many requests, within reason, and for the queues of a usual load; more have room made for them
-    /// when they come.
+    /// Reserves room for this many requests (at most 4096) and for the queues of a usual load; the tables grow if there
+    /// are more.
     pub(super) fn reserve(&mut self, requests: usize) {
         let (requests, queues) = (requests.min(4096), 256);
         self.processes.reserve(queues);
@@ -138,18 +138,18 @@ impl Cfq {
         self.chosen.reserve(requests);
     }
 
-    /// A call of the contract begins: the moment is turned into ticks once.
+    /// Begins a call of the contract: the time is converted to ticks once.
     #[inline]
     pub(super) fn begin(&mut self, cx: &Cx<'_>) {
         self.now = self.unit.tick(cx.now);
     }
 
-    /// A second in units of the clock.
+    /// One second in units of the clock.
     pub(super) fn second(&self) -> Tick {
         u64::from(self.unit.hz())
     }
 
-    /// The device is known now, and time begins.
+    /// Called once, when the device is known.
     pub(super) fn meet_device(&mut self, cx: &Cx<'_>) {
         let now = self.now;
         self.last_sync = now;
@@ -160,11 +160,12 @@ impl Cfq {
             self.knobs.slice_idle = Span::ZERO;
             self.ticks = Ticks::of(&self.knobs, self.unit);
         }
-        // 2.6 lets a woken submitter have a batch beyond the limit: one and a half times, in each direction.
+        // In 2.6 a woken submitter may exceed the limit by a batch, up to one and a half times the limit in each
+        // direction.
         self.reserve((3 * cx.device().nr_requests as usize).saturating_add(cx.device().depth as usize));
     }
 
-    /// Wish to be run later, if there is anything to run for.
+    /// Requests a later run if any queue waits for a slice.
     pub(super) fn wish_run(&mut self) {
         self.wished |= self.service.busy() > 0;
     }

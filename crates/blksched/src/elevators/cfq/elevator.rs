@@ -1,4 +1,4 @@
-//! CFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
+//! CFQ as an elevator: each call of the contract, and the mechanisms it uses.
 //!
 //! **In the kernel** `iosched_cfq`, `cfq_forced_dispatch`.
 
@@ -43,7 +43,7 @@ impl Elevator for Cfq {
         self.arrived(cx, rq, &bio)
     }
 
-    /// It was prepared in the same step, which began this call already.
+    /// The request was prepared in the same step, which has already begun this call.
     #[inline(always)]
     fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
         debug_assert_eq!((self.now, self.pending), (self.unit.tick(cx.now), None));
@@ -167,7 +167,7 @@ impl Tuned for Cfq {
     }
 }
 
-/// Turning a knob also changes what is kept of it in units of the clock.
+/// Setting a knob also updates the values kept in units of the clock.
 impl Tunables for Cfq {
     fn knobs(&self) -> Vec<&'static Knob> {
         self.knobs.knobs()

@@ -6,7 +6,7 @@ pub(crate) type Qid = u32;
 /// A process's place in the table; reused.
 pub(crate) type Pid = u32;
 
-/// A group's place in the table; the root's is 0. Reused once a group is gone and its last queue too.
+/// A group's place in the table; the root's is 0. Reused once both the group and its last queue are gone.
 pub(crate) type Gid = u32;
 
 pub(crate) const ROOT: Gid = 0;

@@ -1,4 +1,4 @@
-//! Which era has what: the rows of the table.
+//! The preset of each kernel: the mechanisms that it has.
 
 use alloc::boxed::Box;
 
@@ -147,7 +147,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Slices come round in time, not in requests; and classes are absolute.
+/// No bound in requests: slices are measured in time, and classes are strict.
 fn bound(_: &Choice) -> Bound {
     let none = Wait::None("the idle class waits for everybody else, and a queue's requests only for its slice");
     Bound { reads: none, writes: none }

@@ -10,19 +10,19 @@ use crate::mechanism;
 use crate::mechanism::mechanisms;
 
 mechanism! {
-    /// what becomes of a queue that goes on close to where the one being served stopped
+    /// what happens to a queue that continues close to where the active one stopped
     pub enum CooperationRule = "cooperation" {
-        /// no search for one
+        /// none is searched for
         None = "none",
         /// it is served next, once: 2.6.31, 2.6.32
         Jump = "jump",
-        /// the queues become one until they seek: 2.6.33 (mail of 2009-10-23)
+        /// the queues are merged until they seek: 2.6.33 (mail of 2009-10-23)
         MergeSplit = "merge_split",
     }
 }
 
 mechanism! {
-    /// what says that a queue seeks
+    /// how a queue is judged to be seeky
     pub enum Seeks = "seeks" {
         /// each process's mean distance, with its write-back: 2.6.31, 2.6.32
         PerProcess = "per_process",
@@ -36,9 +36,9 @@ mechanism! {
 mechanism! {
     /// whether a process's or queue's first request is a seek, where mean distances decide
     pub enum FirstSeek = "first_seek" {
-        /// it is none: 2.6.31 to 2.6.33
+        /// it is not: 2.6.31 to 2.6.33
         None = "none",
-        /// it is one, from the disk's beginning: before the fix of 2009 (MEMORY; not recorded)
+        /// it is, from sector 0: before the fix of 2009 (MEMORY; not recorded)
         FromZero = "from_zero",
     }
 }
@@ -70,13 +70,13 @@ mechanism! {
 }
 
 mechanism! {
-    /// what becomes of time left over when a slice ends early
+    /// what happens to the time left when a slice ends early
     pub enum Residual = "residual" {
         /// the queue waits longer, a wrong sign: 2.6.31
         Added = "added",
-        /// the queue comes earlier: 2.6.32, 2.6.33
+        /// the queue's next slice is due earlier: 2.6.32, 2.6.33
         Subtracted = "subtracted",
-        /// also for a slice of which nothing came back: 4.20
+        /// also for a slice without a completion: 4.20
         Whole = "whole",
     }
 }
@@ -96,15 +96,15 @@ mechanism! {
 }
 
 mechanism! {
-    /// which arrivals take the disk from the queue being served
+    /// which arrivals take the disk from the active queue
     pub enum Preemption = "preempt" {
         /// also a close request while the disk idles: 2.6.31
         Close = "close",
         /// a close request, once per cooperator: 2.6.32
         CloseOnce = "close_once",
-        /// classes are asked first: 2.6.33
+        /// classes are compared first: 2.6.33
         ClassFirst = "class_first",
-        /// only of the same group; any over an empty queue not idled for: 4.20
+        /// only within a group; any arrival if the active queue is empty and not idled for: 4.20
         SameGroup = "same_group",
     }
 }
@@ -112,13 +112,13 @@ mechanism! {
 mechanism! {
     /// how many requests of a queue may be in flight
     pub enum Depth = "depth" {
-        /// quantum, alone four times that: 2.6.31
+        /// quantum, or four times that while no other queue waits: 2.6.31
         Quantum = "quantum",
         /// write-back drains before a reader is served: 2.6.32
         Drain = "drain",
-        /// as drain, alone without limit: 2.6.33
+        /// as drain, without a limit while no other queue waits: 2.6.33
         DrainOrAlone = "drain_or_alone",
-        /// half of quantum, more while the slice lasts; the only reader all: 4.20
+        /// half of quantum, all of it while the slice lasts; no limit for the only reader: 4.20
         WhileSliceLasts = "while_slice_lasts",
     }
 }
@@ -138,9 +138,9 @@ mechanism! {
 mechanism! {
     /// from when a request's age counts
     pub enum Fifo = "fifo" {
-        /// from when it was made, by its queue's knob: 2.6.31
+        /// from its creation, by its queue's knob: 2.6.31
         SinceMade = "since_made",
-        /// from when it was inserted, by its own knob: 2.6.32, 2.6.33
+        /// from its insertion, by its own knob: 2.6.32, 2.6.33
         SinceInserted = "since_inserted",
         /// the same, and an expired request goes past all limits: 4.20
         PastLimits = "past_limits",
@@ -160,9 +160,9 @@ mechanism! {
 mechanism! {
     /// when a queue that was idled for is marked to survive the end of its slice
     pub enum WhileIdling = "while_idling" {
-        /// always, even after its request went: 2.6.31, 2.6.32
+        /// always, even after its request was dispatched: 2.6.31, 2.6.32
         MarkAfterRun = "mark_after_run",
-        /// only if its request does not go at once: 2.6.33
+        /// only if its request is not dispatched at once: 2.6.33
         MarkOrRun = "mark_or_run",
     }
 }
@@ -188,7 +188,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// what becomes of two requests of a queue with one first sector
+    /// what happens to two requests of a queue with the same first sector
     pub enum Alias = "alias" {
         /// the older is forced out, past all limits: 2.6.31 to 2.6.33
         Forced = "forced",
@@ -200,7 +200,7 @@ mechanism! {
 mechanism! {
     /// which write-back queue a process uses when its priority changes
     pub enum WriteBack = "write_back" {
-        /// the new level's; its present one, if that has none: 2.6.31 to 2.6.33
+        /// that of the new level, or its present one if that level has none: 2.6.31 to 2.6.33
         Moves = "moves",
         /// that of the priority it had before: 4.20
         LagsBehind = "lags",
@@ -208,7 +208,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// whether metadata lifts its queue to best effort, level 4
+    /// whether metadata raises its queue to best effort, level 4
     pub enum Boost = "boost" {
         /// it does not: 2.6.31 to 2.6.33
         Off = "off",
@@ -222,7 +222,7 @@ mechanism! {
     pub enum Grouping = "groups" {
         /// all is one group: 4.20 without group scheduling
         Off = "off",
-        /// by weight and virtual disk time: 4.20 with group scheduling; 2.6.33 so is not recorded
+        /// by weight and virtual disk time: 4.20 with group scheduling; not recorded for 2.6.33
         On = "on",
     }
 }
@@ -238,11 +238,11 @@ mechanism! {
 }
 
 mechanisms! {
-    /// Everything that can be switched by itself.
+    /// Everything that can be switched separately.
     pub struct Mechanisms {
-        /// What becomes of close cooperators.
+        /// What happens to close cooperators.
         cooperation: CooperationRule;
-        /// What says that a queue seeks.
+        /// How a queue is judged to be seeky.
         seeks: Seeks;
         /// Whether a first request is a seek.
         first_seek: FirstSeek, or FirstSeek::None;
@@ -250,7 +250,7 @@ mechanisms! {
         async_depth: AsyncDepth;
         /// How many service trees there are.
         trees: Trees;
-        /// What becomes of time left over.
+        /// What happens to the time left when a slice ends early.
         residual: Residual;
         /// For which queues the disk may idle.
         idling: Idling;
@@ -266,15 +266,15 @@ mechanisms! {
         ncq: Ncq;
         /// When a queue that was idled for is marked.
         while_idling: WhileIdling;
-        /// What time is counted in.
+        /// The unit in which time is counted.
         clock: Clock;
         /// What think times are averaged over.
         think: Think;
-        /// What becomes of requests with one first sector.
+        /// What happens to requests with the same first sector.
         alias: Alias;
-        /// What becomes of write-back when a process's priority changes.
+        /// What happens to write-back when a process's priority changes.
         write_back: WriteBack;
-        /// Whether requests can lift their queue.
+        /// Whether metadata can boost its queue.
         boost: Boost;
         /// Whether groups count.
         groups: Grouping, or Grouping::Off;

@@ -14,7 +14,7 @@ pub(crate) const V2_6_31: Kernel = Kernel::new(2, 6, 31);
 pub(crate) const V2_6_32: Kernel = Kernel::new(2, 6, 32);
 pub(crate) const V2_6_33: Kernel = Kernel::new(2, 6, 33);
 pub(crate) const V4_20: Kernel = Kernel::new(4, 20, 0);
-/// A seeky process is worth so long.
+/// The longest that the disk idles for a seeky process.
 const SEEKY_IDLE: Span = Span::from_ms(2);
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
@@ -23,7 +23,7 @@ const INT_MAX: i64 = i32::MAX as i64;
 tunables! {
     /// CFQ's knobs.
     pub struct CfqTunables {
-        /// How many requests of one queue may be in flight while other queues wait. 4.20: half of it at once.
+        /// How many requests of one queue may be in flight while other queues wait. 4.20: at first half of it.
         quantum: i32 [Requests] = 8, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 4, 8, 16];
         /// Age at which a synchronous request goes first when its queue's slice begins.
         fifo_expire_sync: Span [Ms] = Span::from_ms(125), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
@@ -31,20 +31,20 @@ tunables! {
         /// Age at which write-back goes first when its queue's slice begins.
         fifo_expire_async: Span [Ms] = Span::from_ms(250), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [125 * MS, 250 * MS, 1000 * MS];
-        /// How far back a request may lie and still be next.
+        /// How far behind the disk's position a request may be and still be chosen next.
         back_seek_max: i32 [Kib] = 16384, 0..=INT_MAX, Kernels::since(V2_6_31), sweep [0, 1024, 16384];
-        /// How many times its distance a seek back costs.
+        /// The cost of a seek back, as a multiple of its distance.
         back_seek_penalty: i32 [Cost] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
-        /// How long a process of level 4 has the disk. Each level is a fifth more or less.
+        /// The slice of a process of level 4. Each level is a fifth more or less.
         slice_sync: Span [Ms] = Span::from_ms(100), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [20 * MS, 50 * MS, 100 * MS, 200 * MS];
-        /// How long write-back of level 4 has the disk.
+        /// The slice of write-back of level 4.
         slice_async: Span [Ms] = Span::from_ms(40), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [10 * MS, 40 * MS, 100 * MS];
         /// How many requests of write-back per slice and level, times two.
         slice_async_rq: i32 [Requests] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
-        /// How long the disk waits for the next request of the queue being served. 0 turns idling off, as it is on a
-        /// disk without an arm since 4.20.
+        /// How long the disk waits for the next request of the active queue. 0 turns idling off, which is the default
+        /// on a disk without an arm since 4.20.
         slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [0, 2 * MS, 4 * MS, 8 * MS, 16 * MS];
         /// Latency before throughput: write-back keeps few requests in flight; since 2.6.33 slices also shrink when
@@ -54,10 +54,11 @@ tunables! {
         fairness: bool [Switch] = false, 0..=1, Kernels::between(V2_6_31, V2_6_31), sweep [0, 1];
         /// Whether processes that seek stay in their own group (`+groups`) instead of counting for the root.
         group_isolation: bool [Switch] = false, 0..=1, Kernels::between(V2_6_33, V2_6_33), sweep [0, 1];
-        /// How long the disk waits for the next request of a group whose last queue ran empty. Without groups it is 0.
+        /// How long the disk waits for the next request of a group whose last queue has run empty. Without groups it is
+        /// 0.
         group_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V4_20),
             sweep [0, 2 * MS, 8 * MS, 16 * MS];
-        /// Within how long every process of a group should have a slice; a group has its part of it.
+        /// The time within which every process should have a slice; each group has its share of it.
         target_latency: Span [Ms] = Span::from_ms(300), 1..=INT_MAX * MS, Kernels::since(V4_20),
             sweep [10 * MS, 50 * MS, 300 * MS];
     }
@@ -76,7 +77,7 @@ tunables! {
 }
 
 impl CfqTunables {
-    /// Which of two requests goes first.
+    /// The rule for seeks back, from the knobs.
     pub(crate) fn turning_back(&self) -> TurningBack {
         TurningBack {
             reach_sectors: 2 * u64::try_from(self.back_seek_max).unwrap_or(0),
@@ -103,13 +104,13 @@ impl CfqTunables {
     }
 }
 
-/// The times among the knobs in units of the clock, made anew whenever a knob is turned.
+/// Those of the knobs that are times, in units of the clock; recomputed whenever a knob is set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     pub(crate) slice_sync: Tick,
     pub(crate) slice_async: Tick,
     pub(crate) slice_idle: Tick,
-    /// What a seeky process is worth.
+    /// The longest that the disk idles for a seeky process.
     pub(crate) seeky_idle: Tick,
     pub(crate) group_idle: Tick,
     pub(crate) target_latency: Tick,

@@ -16,14 +16,14 @@
 use crate::elevators::cfq::rules::AsyncDepth;
 use crate::explain::DepthRule;
 
-/// What the formulas look at \[ticks\].
+/// The inputs of the formulas \[ticks\].
 #[derive(Clone, Copy, Debug)]
 pub struct Ramp {
-    /// Since the last synchronous request.
+    /// Time since the last synchronous request completed.
     pub last_sync: u64,
-    /// Since the last such request that ended late.
+    /// Time since the last synchronous request that completed late.
     pub delayed_sync: u64,
-    /// What is left of the slice; 0 before its first completion, when it has no end yet.
+    /// The rest of the slice; 0 before its first completion, as it has no end until then.
     pub left: u64,
     /// The knob.
     pub slice_sync: u64,
@@ -34,7 +34,7 @@ pub struct Ramp {
 }
 
 impl AsyncDepth {
-    /// How many requests may be in flight, and which formula says so; `None`: this one says nothing.
+    /// How many requests may be in flight, and the formula that says so; `None` if there is no limit.
     pub fn depth(self, ramp: Ramp) -> Option<(u32, DepthRule)> {
         let Ramp { last_sync, delayed_sync, left, slice_sync, slice_idle, dispatched } = ramp;
         match self {
@@ -52,13 +52,13 @@ impl AsyncDepth {
     }
 }
 
-/// One more for every `slice_sync` since then, and one if nothing is in flight: `depth = since / slice_sync`.
+/// One more for each `slice_sync` that has passed, and one if nothing is in flight: `depth = since / slice_sync`.
 ///
 /// In ticks of 1 ms, with the defaults: one at a time for 200 ms, then two.
 /// ```
 /// use blksched::elevators::cfq::since_sync;
 /// assert_eq!([0, 99, 100, 150, 199, 200, 300].map(|since| since_sync(since, 100, 0)), [1, 1, 1, 1, 1, 2, 3]);
-/// // With one in flight and the first 100 ms not over, the depth is none: nothing more may go.
+/// // With one in flight during the first 100 ms the depth is zero: no more may be dispatched.
 /// assert_eq!(since_sync(99, 100, 1), 0);
 /// ```
 /// With one request of 8 ms in flight at its end, a slice of 40 ms takes 48 ms at most; with the 16 of the mail 168 ms.
@@ -74,23 +74,23 @@ pub fn since_sync(since: u64, slice_sync: u64, dispatched: u32) -> u32 {
     }
 }
 
-/// One, and as many as fit into what is left of the slice, the more, the longer the last synchronous request is ago:
+/// One, plus as many as fit into the rest of the slice; more the longer ago the last synchronous request completed:
 /// `depth = 1 + last_sync·left / (slice_sync·slice_idle)`, in the patch's 32-bit arithmetic.
 ///
-/// A fresh slice of 40 ms, the disk idling 8 ms: 6 requests 100 ms after the last sync request and 8 after 150 ms. The
-/// mail's prose says 5 (`async_slice/slice_idle`) and forgets the one that its code begins with.
+/// With a fresh slice of 40 ms and `slice_idle` 8 ms: 6 requests 100 ms after the last sync request and 8 after 150 ms.
+/// The mail's prose says 5 (`async_slice/slice_idle`) and forgets the one that its code begins with.
 /// ```
 /// use blksched::elevators::cfq::remaining_slice;
 /// assert_eq!(remaining_slice(100, 40, 100, 8), 6);
 /// assert_eq!(remaining_slice(150, 40, 100, 8), 8);
-/// // At the end of the slice one at a time, as long as the last sync request is not long ago …
+/// // At the end of the slice one at a time, if the last sync request was recent …
 /// assert_eq!(remaining_slice(150, 5, 100, 8), 1);
-/// // … and before the first completion, when the slice has no end yet, too.
+/// // … and also before the first completion, when the slice has no end yet.
 /// assert_eq!(remaining_slice(150, 0, 100, 8), 1);
 /// ```
 /// The mail promises 48 ms within the first 200 ms, as before. That holds if each request takes no longer than
-/// `slice_idle` and the last sync request is no more than 100 ms ago: then what is allowed fits into what is left, but
-/// for the one.
+/// `slice_idle` and the last sync request is no more than 100 ms ago: then all but one of the allowed requests fit into
+/// the rest of the slice.
 /// ```
 /// # use blksched::elevators::cfq::remaining_slice;
 /// let worst = |since: u64, service: u64| {
@@ -104,8 +104,8 @@ pub fn since_sync(since: u64, slice_sync: u64, dispatched: u32) -> u32 {
 /// assert_eq!(worst(1000, 8), 408);
 /// ```
 pub fn remaining_slice(last_sync: u64, left: u64, slice_sync: u64, slice_idle: u64) -> u32 {
-    // 32 bits wide in the patch, so with 40 ms left the depth begins anew at one after 30 hours without a synchronous
-    // request. Kept.
+    // The patch computes this in 32 bits, so with 40 ms left the depth restarts at one after 30 hours without a
+    // synchronous request. Kept.
     let boosted = (last_sync as u32).wrapping_mul(left as u32);
     let each = (slice_sync as u32).wrapping_mul(slice_idle as u32).max(1);
     (boosted / each).saturating_add(1)

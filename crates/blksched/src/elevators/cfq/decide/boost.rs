@@ -18,7 +18,8 @@ impl Boost {
         self == Boost::On
     }
 
-    /// The class and level by which a queue is served after its process has sent a request.
+    /// The class and level by which a queue is served after a request of its process; `prefers`: with the priority
+    /// mark.
     pub(crate) fn ioprio(self, own: Ioprio, prefers: bool) -> Ioprio {
         if self == Boost::Off || !prefers {
             return own;

@@ -14,14 +14,14 @@
 use crate::elevators::cfq::state::slice::Slice;
 use crate::time::Tick;
 
-/// The time that a slice had.
+/// The time that a slice is charged for.
 pub(crate) fn used(slice: &Slice, now: Tick, jiffy: Tick) -> Tick {
     match slice.started {
-        // No more than it was given: the time that the disk was held beyond the slice's end, in the hope of the group's
-        // next request (`wait_while_alone`), is not the group's debt.
+        // At most the allocated slice: the group does not owe the time for which the disk was kept idle beyond the
+        // slice's end, in the hope of the group's next request (`wait_while_alone`).
         Some(started) if started != now => (now - started).min(slice.allocated),
-        // Nothing came back, or only just now. At least a tick, or a queue that is preempted at once, again and again,
-        // would have the disk for nothing.
+        // Nothing has completed, or only at this very moment. The charge is at least a jiffy; otherwise a queue that is
+        // repeatedly preempted at once would use the disk for free.
         _ => (now - slice.activated).max(jiffy),
     }
 }

@@ -15,55 +15,57 @@ use crate::elevators::cfq::state::slice::Duty;
 use crate::explain::HeldBack;
 use crate::request::Waiter;
 
-/// What the rule looks at.
+/// The inputs of the rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) waiter: Waiter,
     pub(crate) idle_class: bool,
     pub(crate) dispatched: u32,
     pub(crate) quantum: u32,
-    /// Other queues wait.
+    /// Whether other queues wait.
     pub(crate) contended: bool,
-    /// 4.20: a request has to go.
+    /// 4.20: whether a request must be dispatched.
     pub(crate) duty: Duty,
-    /// 4.20: it is the only queue with synchronous requests.
+    /// 4.20: whether it is the only queue with synchronous requests.
     pub(crate) only_reader: bool,
-    /// 4.20: with `slice_idle` for each request in flight, the slice will not last for another.
+    /// 4.20: whether the slice is too short for another request, counting `slice_idle` for each one in flight.
     pub(crate) slice_short: bool,
-    /// The disk would idle for this queue and has write-back.
+    /// Whether the disk has write-back in flight and should idle for this queue.
     pub(crate) must_drain: bool,
-    /// Synchronous requests are in the disk or on the dispatch list.
+    /// Whether synchronous requests are in the disk or on the dispatch list.
     pub(crate) sync_in_flight: bool,
     /// How much write-back may be in flight.
     pub(crate) async_depth: Option<u32>,
 }
 
-/// May a queue send, as mostly? A process waits for it, it has little in flight, and the disk has no write-back: then
-/// no other limit need be looked at.
+/// Whether a queue may obviously dispatch, which is the usual case: it is synchronous, it has little in flight, and the
+/// disk has no write-back. Then no other limit needs to be checked.
 #[inline(always)]
 pub(crate) fn simply_allowed(rule: Depth, queue: &CfqQueue, quantum: u32, async_in_flight: u32) -> bool {
     queue.is_sync() && !queue.is_idle_class() && async_in_flight == 0 && queue.dispatched < at_first(rule, quantum)
 }
 
-/// How many requests may be in flight whatever else waits.
+/// How many requests may be in flight regardless of other queues.
 #[inline(always)]
 fn at_first(rule: Depth, quantum: u32) -> u32 {
-    // 4.20 begins with half of the knob, and goes on to all of it only while the slice has time for what is in flight.
+    // 4.20 begins with half of `quantum`, and allows all of it only while the slice has time for the requests in
+    // flight.
     if rule == Depth::WhileSliceLasts { (quantum / 2).max(1) } else { quantum }
 }
 
 pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
-    // 4.20: the disk idled for this request, or it is overdue. Held back by a limit, it would wait behind what it was
-    // to go ahead of; earlier kernels hold it back all the same.
+    // 4.20: the disk idled for this request, or the request is overdue. Held back by a limit, it would wait behind the
+    // requests that it was to precede; earlier kernels hold it back nevertheless.
     if rule == Depth::WhileSliceLasts && load.duty == Duty::MustDispatch {
         return Ok(());
     }
-    // The disk is about to idle for a reader, whose next read would find it busy with write-back: a slice of that, and
-    // what is in flight at its end, cost readers up to 168 ms (the mail of 2009-11-27). 2.6.31 does not ask.
+    // The disk is about to idle for a reader, and the reader's next read would find it busy with write-back: a slice of
+    // write-back, and the requests in flight at its end, cost readers up to 168 ms (the mail of 2009-11-27). 2.6.31
+    // does not check this.
     if load.must_drain && rule != Depth::Quantum {
         return Err(HeldBack::AsyncInFlight);
     }
-    // Beside a synchronous request, write-back takes the disk's time from just the process that is waiting.
+    // Beside a synchronous request, write-back would take the disk's time from the very process that is waiting.
     if load.waiter == Waiter::Async && load.sync_in_flight {
         return Err(HeldBack::SyncInFlight);
     }
@@ -76,10 +78,10 @@ pub(crate) fn allowed(rule: Depth, load: Load) -> Result<(), HeldBack> {
     }
 }
 
-/// How many requests of any queue may be in flight.
+/// How many requests of the queue may be in flight, write-back's own limit aside.
 pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
     let quantum = at_first(rule, load.quantum);
-    // One at a time: whatever else comes finds at most one request of the idle class ahead of it.
+    // One at a time, so that any other request finds at most one request of the idle class ahead of it.
     if load.idle_class {
         return Ok(1);
     }
@@ -88,12 +90,12 @@ pub(crate) fn limit(rule: Depth, load: Load) -> Result<u32, HeldBack> {
     }
     match rule {
         Depth::WhileSliceLasts if !load.contended || load.only_reader => Ok(u32::MAX),
-        // What is in flight when the slice ends is served in the next queue's time.
+        // Requests still in flight when the slice ends are served in the next queue's time.
         Depth::WhileSliceLasts if load.slice_short => Err(HeldBack::SliceShort),
         Depth::WhileSliceLasts => Ok(load.quantum),
         _ if load.contended => Ok(quantum),
-        // No other queue waits, so more in flight delays none. Why four times, no source says; 2.6.33 has no limit
-        // here.
+        // No other queue waits, so more requests in flight delay no one. No source gives a reason for the factor of
+        // four; 2.6.33 has no limit here.
         Depth::Quantum | Depth::Drain => Ok(quantum.saturating_mul(4)),
         Depth::DrainOrAlone => Ok(u32::MAX),
     }

@@ -1,4 +1,4 @@
-//! The idle window: is idling for a queue worthwhile, judging by its process's behaviour?
+//! The idle window: whether idling for a queue is worthwhile, judging by its process's behaviour.
 //!
 //! **Rule** Its think time is at most `slice_idle` and it does not seek too much; [`window`] has the eras. Judged at
 //! each of the queue's insertions.
@@ -14,7 +14,7 @@ use crate::elevators::cfq::state::idle_window::{QueueDepth, WindowState};
 use crate::elevators::cfq::state::seeks::Seekiness;
 use crate::time::Tick;
 
-/// What the window looks at \[ticks\].
+/// The inputs of the rule; times in ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
     pub(crate) gone: bool,
@@ -22,33 +22,33 @@ pub(crate) struct Habits {
     pub(crate) seeky_idle: Tick,
     pub(crate) think: Option<Tick>,
     pub(crate) seeks: Seekiness,
-    /// Its next request is a write that says that none follows.
+    /// Whether its next request is a write marked as the last (`Hints::no_idle`).
     pub(crate) ends: bool,
     pub(crate) depth: QueueDepth,
-    /// The disk queues.
+    /// Whether the disk queues requests itself.
     pub(crate) ncq: bool,
     pub(crate) fairness: bool,
     pub(crate) low_latency: bool,
     pub(crate) window: WindowState,
 }
 
-/// Is it worth idling for this queue?
+/// The new state of a queue's idle window.
 pub(crate) fn window(rule: Idling, habits: Habits) -> WindowState {
     let Habits { gone, idle, seeky_idle, think, seeks, ends, depth, ncq, fairness, low_latency, window } = habits;
     let too_seeky = match rule {
         // A disk with NCQ orders the seeks of several queues by itself; idling for one of them leaves it one request.
         Idling::UnlessSeeky => !fairness && ncq && seeks.is_seeky,
-        // With `low_latency` all the same, but briefly: else a queue that seeks waits a whole round for each of its
-        // requests.
+        // With `low_latency` the disk idles nevertheless, but briefly; otherwise a queue that seeks would wait a whole
+        // round for each of its requests.
         Idling::SeekyShortly => !low_latency && ncq && seeks.is_seeky,
-        // A queue with four at once gives the disk something to order while it has its slice; any other has its seeks
-        // served together with those of others (the tree without idling).
+        // A queue with four requests at once gives the disk something to reorder during its slice; the seeks of any
+        // other queue are served together with those of others (the no-idle tree).
         Idling::UnlessSeekyAndShallow | Idling::TreeThinks => depth == QueueDepth::Shallow && seeks.is_surely,
     };
     let longest = if rule == Idling::SeekyShortly && seeks.is_surely { seeky_idle } else { idle };
-    // 4.20: a writer said that nothing follows (`Hints::no_idle`), so nothing will come while the disk idles.
+    // 4.20: the writer has announced that nothing follows, so no request would arrive while the disk idles.
     let ends = ends && rule == Idling::TreeThinks;
-    // Too few pauses to judge by: the window stays as it is.
+    // With too few samples of the think time, the window stays as it is.
     let prompt = think.map_or(window == WindowState::Open, |think| think <= longest);
     if !gone && !ends && idle > 0 && !too_seeky && prompt { WindowState::Open } else { WindowState::Closed }
 }

@@ -15,28 +15,28 @@ use crate::explain::Preempt;
 use crate::request::Waiter;
 use crate::time::Tick;
 
-/// What the ladder looks at, rung by rung: what stands behind the one that decides is not asked.
+/// The inputs of the tests, computed one by one: those after the deciding test are not needed.
 pub(crate) trait Arrival {
-    /// The queue being served.
+    /// The active queue.
     fn active(&self) -> &CfqQueue;
-    /// The queue of the request that came.
+    /// The queue of the arriving request.
     fn arriving(&self) -> &CfqQueue;
     fn waiter(&self) -> Waiter;
     fn meta(&self) -> bool;
-    /// The active queue's time is up.
+    /// Whether the active queue's slice is used up.
     fn slice_used(&self) -> bool;
-    /// The arriving queue's group is neither the active one's nor above it.
+    /// Whether the arriving queue's group is neither the active queue's group nor an ancestor of it.
     fn foreign(&self) -> bool;
-    /// Both queues seek (until 2.6.33: and no third queue shares their tree), and the active one is empty.
+    /// Whether both queues are seeky (until 2.6.33 also alone in their tree) and the active one is empty.
     fn fellow_seekers(&self) -> bool;
-    /// The active queue is empty and not worth idling for.
+    /// Whether the active queue is empty and not worth idling for.
     fn abandoned(&self) -> bool;
-    /// The disk idles, and the request is close by.
+    /// Whether the disk idles and the request is close.
     fn close(&self) -> bool;
 }
 
-/// Does no rung say yes, as mostly? A queue of a process that reads on is served, with requests and time left, and
-/// nothing of higher rank has come: then the ladder need not be asked.
+/// Whether it is obvious that no test succeeds, which is the usual case: the active queue is synchronous and has
+/// requests and time left, and the arrival has no higher priority. Then the tests can be skipped.
 #[inline(always)]
 pub(crate) fn nothing_speaks_for_it(active: &CfqQueue, new: &CfqQueue, meta: bool, now: Tick) -> bool {
     active.is_sync()
@@ -48,7 +48,7 @@ pub(crate) fn nothing_speaks_for_it(active: &CfqQueue, new: &CfqQueue, meta: boo
         && !active.slice.is_used(now)
 }
 
-/// The first rung that says yes.
+/// The first test that succeeds.
 #[inline(always)]
 pub(crate) fn why(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     match rule {
@@ -58,7 +58,7 @@ pub(crate) fn why(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
 }
 
 fn by_closeness(of: &impl Arrival) -> Option<Preempt> {
-    // Until 2.6.32 this is asked first, so even the idle class takes the disk from a slice that is over.
+    // Until 2.6.32 this test comes first, so even the idle class takes the disk from a queue whose slice is over.
     if of.slice_used() {
         return Some(Preempt::SliceUsed);
     }
@@ -89,16 +89,16 @@ fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     if active.is_idle_class() {
         return Some(Preempt::IdleClass);
     }
-    // Until 2.6.32 this is not asked, and any sync request took the disk from real-time write-back.
+    // Until 2.6.32 this test is missing, and any sync request takes the disk from real-time write-back.
     if active.is_real_time() && !new.is_real_time() {
         return None;
     }
     let own_group = rule == Preemption::SameGroup;
-    // 4.20: unless that write-back has to go (`must_dispatch`).
+    // 4.20: unless the write-back must dispatch first (`must_dispatch`).
     if is_sync_over_async(of) && (!own_group || active.slice.duty == Duty::None) {
         return Some(Preempt::SyncOverAsync);
     }
-    // Between groups shares decide: a process that could take the disk across groups would take its group's share.
+    // Between groups the shares decide: preemption across groups would let a process exceed its group's share.
     if own_group && of.foreign() {
         return None;
     }
@@ -108,8 +108,8 @@ fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     if own_group && is_real_time_over_others(of) {
         return Some(Preempt::RealTime);
     }
-    // Where queues seek, the disk idles for the tree and not for one of them (`steps/workload.rs`): an arrival ends
-    // that idling, whichever process sent it.
+    // Among seeky queues the disk idles for the whole tree rather than for one queue (`steps/workload.rs`), so an
+    // arrival from any of their processes ends the idling.
     if of.fellow_seekers() {
         return Some(Preempt::FellowSeeker);
     }
@@ -130,7 +130,7 @@ fn is_sync_over_async(of: &impl Arrival) -> bool {
     of.waiter() == Waiter::Sync && !of.active().is_sync()
 }
 
-/// Of two queues with metadata neither has the better claim.
+/// Whether the arrival is metadata and the active queue has none; of two queues with metadata neither takes precedence.
 #[inline(always)]
 fn has_more_metadata(of: &impl Arrival) -> bool {
     of.meta() && of.active().meta == 0

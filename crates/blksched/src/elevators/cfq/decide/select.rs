@@ -1,4 +1,4 @@
-//! The steps of the decision: does the active queue keep the disk?
+//! The decision whether the active queue keeps the disk.
 //!
 //! **Rule** see [`choose`] and the README's picture.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
@@ -12,43 +12,44 @@ use crate::elevators::cfq::state::slice::{Duty, Progress, Rest};
 use crate::explain::SliceEnd;
 use crate::time::Tick;
 
-/// What the ladder looks at.
+/// The inputs of the decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionInputs {
     pub(crate) trees: Trees,
-    /// Something is queued, in this queue or another.
+    /// Whether anything is queued, in this queue or another.
     pub(crate) any_queued: bool,
-    /// The queue being served has nothing queued.
+    /// Whether the active queue has nothing queued.
     pub(crate) empty: bool,
     pub(crate) in_flight: bool,
-    /// Its time is up, and no request came while the disk idled for it.
+    /// Whether its slice is used up and no request arrived while the disk idled for it.
     pub(crate) used: bool,
     pub(crate) progress: Progress,
-    /// No other queue waits.
+    /// Whether no other queue of its group waits.
     pub(crate) alone: bool,
     pub(crate) should_idle: bool,
-    /// 4.20: it is its group's last queue, and what is in flight of the group will bring more.
+    /// 4.20: whether it is its group's only queue, and the group's requests in flight are expected to bring more.
     pub(crate) group_waits: bool,
-    /// 2.6.31: it is not real time, and a real-time queue waits.
+    /// 2.6.31: whether it is not real time and a real-time queue waits.
     pub(crate) yields_to_real_time: bool,
 }
 
-/// A rung.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Its slice goes on.
+    /// The slice continues.
     Keep,
-    /// Leave the disk alone.
+    /// The disk stays idle.
     Hold,
-    /// Leave the disk alone, for the group's sake.
+    /// The disk stays idle for the group.
     HoldForGroup,
-    /// Its slice ends.
+    /// The slice ends.
     Expire(Rest, SliceEnd),
-    /// A cooperator goes on, if there is one; else hold if the disk idles or waits, else its slice ends.
+    /// A cooperator is served, if there is one; otherwise the disk stays idle if the timer or requests in flight
+    /// justify it, or the slice ends.
     Cooperate,
 }
 
-/// Has the queue being served requests, and time? As mostly: then the ladder need not be asked.
+/// Whether the active queue obviously continues, which is the usual case: it has requests and time left.
 #[inline]
 pub(crate) fn simply_goes_on(rule: Preemption, queue: &CfqQueue, now: Tick) -> bool {
     let has_time = match queue.slice.progress {
@@ -56,24 +57,25 @@ pub(crate) fn simply_goes_on(rule: Preemption, queue: &CfqQueue, now: Tick) -> b
         Progress::Running(end) => now < end || queue.slice.duty != Duty::None,
         Progress::WaitingAlone(_) => false,
     };
-    // 2.6.31 may yield to real time.
+    // 2.6.31 may still yield to real time.
     has_time && !queue.is_empty() && rule != Preemption::Close
 }
 
 pub(crate) fn choose(at: DecisionInputs) -> Decision {
     let by_workload = at.trees != Trees::Single;
-    // Since 2.6.33 an empty queue stays on its tree until its slice ends. Further down it would be expired for having
-    // nothing queued, and lose what is left of its slice though no queue competes for the disk.
+    // Since 2.6.33 an empty queue stays on its tree until its slice ends. The tests below would expire it for having
+    // nothing queued, so that it would lose the rest of its slice although no queue competes for the disk.
     if by_workload && !at.any_queued {
         return Decision::Hold;
     }
-    // It was waited for beyond its slice. What came begins a new one, or the time beyond would be free.
+    // The disk waited for it beyond its slice. The request that arrived begins a new slice; otherwise the extra time
+    // would be free.
     if matches!(at.progress, Progress::WaitingAlone(_)) && !at.empty {
         return Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy);
     }
     if at.used {
-        // Its last requests are in flight, and whether to wait for more is decided when they come back
-        // (`wait_while_alone`). Expired now, its group would leave the tree of groups, which costs it its share.
+        // Its last requests are in flight, and whether to wait for more is decided when they complete
+        // (`wait_while_alone`). If it expired now, its group would leave the tree of groups and lose its share.
         let last_one = by_workload && at.alone && at.empty && at.in_flight && at.should_idle;
         return match (last_one, at.group_waits) {
             (true, _) => Decision::Hold,
@@ -81,8 +83,8 @@ pub(crate) fn choose(at: DecisionInputs) -> Decision {
             (false, false) => Decision::Expire(Rest::Dropped, SliceEnd::Used),
         };
     }
-    // 2.6.31 lets real time in at every look, though its arrival preempts already; in which case that is not enough, no
-    // source says. 2.6.32 dropped it.
+    // 2.6.31 yields to real time at every selection, although a real-time arrival already preempts; no source says when
+    // that is not enough. 2.6.32 dropped the test.
     if at.yields_to_real_time {
         return Decision::Expire(Rest::Kept, SliceEnd::RealTimeWaits);
     }

@@ -39,14 +39,15 @@ pub(crate) fn by_level(waiter: Waiter, level: u8, ticks: &Ticks) -> i64 {
     scaled(if waiter == Waiter::Sync { ticks.slice_sync } else { ticks.slice_async }, level)
 }
 
-/// A slice among `average` queues that share `target` \[ticks\].
+/// A slice shortened so that `average` queues share `target` \[ticks\].
 pub(crate) fn shortened(slice: i64, average: u64, target: u64, ticks: &Ticks) -> i64 {
     let (average, target, base) = (average as i64, target as i64, ticks.slice_sync as i64);
     let expected = base.saturating_mul(average);
     if expected <= target {
         return slice;
     }
-    // Not shorter than two idle times, in proportion to its level: one wait for the next request would use it up.
+    // Not shorter than two idle times, in proportion to its level; a single wait for the next request would use up a
+    // shorter slice.
     let least = slice.min((2 * ticks.slice_idle as i64).saturating_mul(slice) / base);
     (slice.saturating_mul(target) / expected).max(least)
 }

@@ -1,4 +1,4 @@
-//! The unit of time: ticks of HZ, or nanoseconds.
+//! The unit of time: jiffies or nanoseconds.
 //!
 //! **Rule** Until 4.7 a kernel's CFQ counted jiffies, so 8 ms of idling are two ticks at 250 per second, the first of
 //! them partly over. 4.20 counts nanoseconds; one jiffy remains as the minimum charge of a slice, as half of the
@@ -13,8 +13,8 @@
 use crate::elevators::cfq::rules::Clock;
 use crate::time::{Instant, Jiffies, Span, Tick};
 
-/// Keys compare unsigned, so a machine must have been up for longer than keys reach back: a queue of ours that begins
-/// earlier (simulations begin at 0) counts as if it began now.
+/// Keys compare unsigned, so the clock must be later than the farthest that keys reach back; a clock that starts at 0,
+/// as in simulations, counts as if the machine had been up for this long.
 const UPTIME: Span = Span::from_secs(100);
 
 impl Clock {
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// A jiffy in units of this clock.
+    /// One jiffy in units of this clock.
     pub(crate) fn jiffy(self, hz: u32) -> Tick {
         match self {
             Clock::Jiffies => 1,
@@ -33,8 +33,8 @@ impl Clock {
         }
     }
 
-    /// A service key as its tree keeps it, and back: nanoseconds sort as unsigned numbers, so a key before 0 comes
-    /// last.
+    /// Converts a service key to the form stored in its tree, and back: nanoseconds sort as unsigned numbers, so a
+    /// negative key comes last.
     pub(crate) fn stored(self, key: i64) -> i64 {
         match self {
             Clock::Jiffies => key,
@@ -42,7 +42,7 @@ impl Clock {
         }
     }
 
-    /// How much to add to service keys of a queue born then.
+    /// The offset to add to all service keys if the elevator was attached at `born`.
     pub(crate) fn head_start(self, born: Instant) -> i64 {
         match self {
             Clock::Jiffies => 0,

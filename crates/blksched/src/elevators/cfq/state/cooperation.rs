@@ -1,7 +1,8 @@
-//! What a queue is to its close cooperators.
+//! A queue's relation to its close cooperators.
 //!
-//! **Rule** If cooperators are served out of order (2.6.31, 2.6.32), a queue that was served so is not again until it
-//! has had a regular slice. If they merge (2.6.33), a queue is shared until its processes no longer read side by side.
+//! **Rule** If cooperators are served out of order (2.6.31, 2.6.32), a queue that was served out of order must have a
+//! regular slice before it can be again. If they merge (2.6.33), a queue is shared until its processes no longer read
+//! side by side.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9.
 //! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
 
@@ -10,43 +11,43 @@
 #![doc(alias = "cfq_mark_cfqq_split_coop")]
 #![doc(alias = "cfq_cfqq_coop_preempt")]
 
-/// What a queue is to its close cooperators.
+/// A queue's relation to its close cooperators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cooperation {
-    /// It has one process, and its slices come in order.
+    /// It has one process, and its slices begin in order.
     Alone,
-    /// It was served out of turn.
+    /// It was served out of order.
     Jumped,
-    /// It preempted as a cooperator: that it did so is remembered one slice longer.
+    /// It preempted as a cooperator, which is remembered for one slice more.
     Preempted,
-    /// Several processes have come together in it.
+    /// Several processes share it.
     Shared,
-    /// They no longer read side by side: each gets its own again at its next request.
+    /// They no longer read side by side: each gets its own queue again at its next request.
     Splitting,
 }
 
 impl Cooperation {
-    /// It has cooperated since its last slice in order, or does.
+    /// Whether it cooperates, or has cooperated since its last slice in order.
     pub(crate) fn is_on(self) -> bool {
         self != Cooperation::Alone
     }
 
-    /// It is served out of turn.
+    /// Notes that it is served out of order.
     pub(crate) fn jump(&mut self) {
         if *self == Cooperation::Alone {
             *self = Cooperation::Jumped;
         }
     }
 
-    /// It preempts as a cooperator.
+    /// Notes that it preempts as a cooperator.
     pub(crate) fn preempt(&mut self) {
-        // Only a user who mixes eras has shared queues that preempt so.
+        // Shared queues that preempt in this way exist only if a user mixes eras.
         if *self != Cooperation::Splitting {
             *self = Cooperation::Preempted;
         }
     }
 
-    /// Its slice begins: in order, or out of it.
+    /// Notes that its slice begins, in order or not.
     pub(crate) fn begin_slice(&mut self, in_order: bool) {
         *self = match *self {
             Cooperation::Preempted => Cooperation::Jumped,
@@ -55,14 +56,14 @@ impl Cooperation {
         };
     }
 
-    /// A process comes into it from another queue.
+    /// Notes that a process of another queue has joined it.
     pub(crate) fn share(&mut self) {
         if *self == Cooperation::Alone {
             *self = Cooperation::Shared;
         }
     }
 
-    /// Its processes seek, so they no longer read side by side.
+    /// Notes that the queue seeks: its processes no longer read side by side.
     pub(crate) fn split(&mut self) {
         if self.is_on() {
             *self = Cooperation::Splitting;

@@ -21,14 +21,14 @@ use crate::elevators::cfq::state::groups::Groups;
 use crate::elevators::cfq::state::vdisktime::WHOLE;
 
 impl Groups {
-    /// A group has its first queue that waits for a slice.
+    /// Adds a group when its first queue begins to wait for a slice.
     pub(crate) fn join(&mut self, g: Gid, delay: u64) {
         let last = self.waiting.last().map(|last| self[last].share.at);
         self[g].share.at = last.map_or(self.least, |last| last.after(delay));
         self.put_in(g);
     }
 
-    /// No queue of it waits any more.
+    /// Removes a group when none of its queues waits any more.
     pub(crate) fn quit(&mut self, g: Gid) {
         self.waiting.remove(g);
         let share = &mut self[g].share;
@@ -36,7 +36,7 @@ impl Groups {
         self.less_active(g);
     }
 
-    /// A slice of a group's queue is over.
+    /// Charges a group when a slice of one of its queues is over.
     pub(crate) fn charge(&mut self, g: Gid, charge: u64) {
         let fraction = self[g].share.fraction;
         self.quit(g);
@@ -44,7 +44,7 @@ impl Groups {
         self.put_in(g);
     }
 
-    /// The group that is due.
+    /// The group to be served next.
     pub(crate) fn due(&mut self) -> Option<Gid> {
         let first = self.waiting.first()?;
         self.least = self.least.max(self[first].share.at);
@@ -102,7 +102,7 @@ mod tests {
 
     const DELAY: u64 = 200_000_000;
 
-    /// Groups below the root, or below each other, by weight and leaf weight; group 0 is the root.
+    /// Groups given by parent, weight and leaf weight; group 0 is the root.
     fn groups(of: &[(u32, u32, u32)]) -> Groups {
         let mut groups = Groups::new(0);
         for (id, &(parent, weight, leaf_weight)) in (0..).zip(of) {
@@ -121,7 +121,7 @@ mod tests {
         groups.join(1, DELAY);
         assert_eq!(fractions(&groups, &[1]), [4096]);
         groups.join(2, DELAY);
-        // The first hears of it at its next charge.
+        // The first group's fraction changes only at its next charge.
         assert_eq!(fractions(&groups, &[1, 2]), [4096, 3072]);
         groups.charge(1, 1);
         assert_eq!(fractions(&groups, &[1, 2]), [1024, 3072]);
@@ -134,7 +134,7 @@ mod tests {
             groups.join(g, DELAY);
         }
         (0..4).for_each(|g| groups.charge(g, 0));
-        // The root's own: 1000/1500. Group 1's third is divided 500 : 300 : 200.
+        // The root's own queues have 1000/1500. Group 1's third is divided 500 : 300 : 200.
         assert_eq!(fractions(&groups, &[0, 1, 2, 3]), [2730, 682, 409, 273]);
     }
 
@@ -148,7 +148,7 @@ mod tests {
             slices[g as usize] += 1;
             groups.charge(g, 1_000_000);
         }
-        // The first slices are charged by fractions from before the others came.
+        // The first slices are charged by fractions computed before the other groups joined.
         let off = slices.iter().zip([0, 100, 200, 700]).map(|(had, due)| (had - due).abs());
         assert!(off.max() <= Some(2), "{slices:?}");
     }
@@ -160,7 +160,7 @@ mod tests {
         groups.announce(GroupId(1), Group { parent: GroupId(0), weight: 300, leaf_weight: 500 }, 0);
         groups.charge(2, 1);
         assert_eq!(fractions(&groups, &[2]), [2048]);
-        // The only active member of its subtree, it becomes active anew within its charge.
+        // As the only active member of its subtree, it becomes active again within its charge.
         groups.charge(1, 1);
         assert_eq!(fractions(&groups, &[1]), [3072]);
     }

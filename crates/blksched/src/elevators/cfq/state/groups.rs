@@ -34,24 +34,24 @@ pub(crate) const NOWHERE: Gid = Gid::MAX;
 /// Real time and best effort have eight levels each, the idle class one.
 const LEVELS: usize = 17;
 
-/// What is kept of each group.
+/// The state of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct CfqGroup {
     pub(crate) id: GroupId,
     pub(crate) share: Share,
     pub(crate) pauses: Pauses,
     trees: [Pauses; TREES],
-    /// How many queues wait, in the mean: real time and best effort.
+    /// The average number of waiting queues: best effort, real time.
     pub(crate) average: [u64; 2],
-    /// What was left of the slice of the kind of load that it served last.
+    /// The rest of the slice of the kind of load served last.
     pub(crate) saved: Option<Saved>,
-    /// Requests of it, chosen and not yet back.
+    /// Its requests that are dispatched and not yet completed.
     pub(crate) in_flight: u32,
     /// The write-back queue of each class and level.
     pub(crate) write_back: [Option<Qid>; LEVELS],
-    /// Queues and child groups.
+    /// The number of its queues and child groups.
     users: u32,
-    /// Announced, and not gone.
+    /// Whether it is announced and not removed.
     pub(crate) exists: bool,
 }
 
@@ -85,20 +85,20 @@ impl CfqGroup {
     }
 }
 
-/// The groups there are.
+/// All groups.
 #[derive(Clone, Debug)]
 pub(crate) struct Groups {
     table: Vec<CfqGroup>,
     free: Vec<Gid>,
     pub(crate) by_id: Vec<Gid>,
-    /// Those with queues that wait for a slice, by virtual time.
+    /// The groups with queues that wait for a slice, by virtual time.
     pub(crate) waiting: Tree<VirtualTime>,
-    /// No group that waits is before this.
+    /// A lower bound of the waiting groups' virtual times (`min_vdisktime`).
     pub(crate) least: VirtualTime,
 }
 
 impl Groups {
-    /// The root alone.
+    /// Only the root group.
     pub(crate) fn new(now: Tick) -> Groups {
         let root = CfqGroup::new(GroupId::ROOT, Share::new(None, Group::ROOT.weight, Group::ROOT.leaf_weight), now);
         Groups {
@@ -114,7 +114,7 @@ impl Groups {
         self.by_id.get(id.0 as usize).copied().filter(|&g| g != NOWHERE)
     }
 
-    /// How many places there are.
+    /// The number of places in the table.
     pub(crate) fn places(&self) -> usize {
         self.table.len()
     }
@@ -123,7 +123,7 @@ impl Groups {
         (0..).zip(&self.table).filter(|(_, group)| group.exists || group.users > 0)
     }
 
-    /// A group is made, or its weights are written.
+    /// Creates a group, or writes its weights.
     pub(crate) fn announce(&mut self, id: GroupId, group: Group, now: Tick) -> Gid {
         if let Some(g) = self.of(id) {
             self[g].share.write(group.weight, group.leaf_weight);
@@ -151,12 +151,12 @@ impl Groups {
         g
     }
 
-    /// A queue of it is made.
+    /// Counts a new queue of the group.
     pub(crate) fn used(&mut self, g: Gid) {
         self[g].users += 1;
     }
 
-    /// A queue or a child group of it is gone.
+    /// Uncounts a queue or child group of the group; an unused group's place becomes free.
     pub(crate) fn unused(&mut self, g: Gid) {
         let group = &mut self[g];
         group.users -= 1;
@@ -170,7 +170,7 @@ impl Groups {
         }
     }
 
-    /// Is `g` the group `above`, or below it?
+    /// Whether `g` is the group `above` or a descendant of it.
     #[inline]
     pub(crate) fn is_within(&self, g: Gid, above: Gid) -> bool {
         g == above || self.is_below(g, above)
@@ -181,7 +181,7 @@ impl Groups {
         core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
     }
 
-    /// A queue's pause is over: its tree's and its group's are.
+    /// Ends the pauses of a queue's tree and group when it gets a request.
     #[inline]
     pub(crate) fn pauses_end(&mut self, queue: &CfqQueue, now: Tick, ticks: &Ticks, grouping: Grouping) {
         if queue.is_sync() {
@@ -193,7 +193,7 @@ impl Groups {
         }
     }
 
-    /// A request of a queue came back: pauses begin.
+    /// Begins the pauses of a queue's tree and group when one of its requests completes.
     #[inline]
     pub(crate) fn pauses_begin(&mut self, queue: &CfqQueue, waiter: Waiter, now: Tick, grouping: Grouping) {
         if waiter == Waiter::Sync {
@@ -228,7 +228,7 @@ impl core::ops::IndexMut<Gid> for Groups {
 }
 
 impl CfqGroup {
-    /// The mean of the queues of a class, with `busy` of them now: it rises fast and falls slowly.
+    /// Updates and returns the average number of busy queues of a class, `busy` now: it rises fast and falls slowly.
     pub(crate) fn averaged(&mut self, class: IoprioClass, busy: u64) -> u64 {
         let average = &mut self.average[usize::from(class == IoprioClass::RealTime)];
         *average = (3 * (*average).max(busy) + (*average).min(busy) + 2) / 4;

@@ -1,4 +1,4 @@
-//! Is the disk left idle for a queue when it runs empty?
+//! A queue's idle window: whether the disk is left idle for it when it runs empty.
 //!
 //! **Rule** A queue's window is judged at each of its insertions (`decide/idle_window.rs`). A queue that had four
 //! requests queued at once is deep: since 2.6.33 the disk idles for it even if it seeks.
@@ -10,14 +10,14 @@
 
 use crate::request::Waiter;
 
-/// Is the disk left idle for a queue?
+/// Whether the disk is left idle for a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowState {
     Open,
     Closed,
 }
 
-/// How many requests a queue has had queued at once.
+/// Whether a queue has had many requests queued at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueDepth {
     Shallow,
@@ -25,7 +25,7 @@ pub(crate) enum QueueDepth {
     Deep,
 }
 
-/// A queue's window, and what speaks for it.
+/// A queue's idle window, and its depth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleWindow {
     pub(crate) window: WindowState,

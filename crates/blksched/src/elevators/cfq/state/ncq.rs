@@ -1,4 +1,4 @@
-//! Does the disk queue requests itself (NCQ)? This is observed, not queried.
+//! Whether the disk queues requests itself (NCQ), which is observed rather than queried.
 //!
 //! **Rule** At each completion with more than 5 requests queued or in flight, remember the largest number in the disk;
 //! after 50 such completions the disk queues if that was 5 or more.
@@ -15,18 +15,18 @@ const MANY: u32 = 5;
 
 const SAMPLES: u32 = 50;
 
-/// What was seen so far.
+/// The observations so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NcqWatch {
     rule: Ncq,
-    /// The last answer; undecided counts as yes.
+    /// The last decision; true until the first.
     queues: bool,
     decided: bool,
     most: u32,
     samples: u32,
 }
 
-/// What the watch looks at when a request completes (which still counts as in flight).
+/// The counts when a request completes; that request still counts as in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) queued: u32,
@@ -38,13 +38,13 @@ impl NcqWatch {
         NcqWatch { rule, queues: true, decided: false, most: 0, samples: 0 }
     }
 
-    /// Undecided counts as yes.
+    /// Whether the disk queues; undecided counts as yes.
     pub(crate) fn queues(&self) -> bool {
         self.queues
     }
 
-    /// `idled_for`: the requests of the queue being served, if the disk would idle for it, as it cannot show what the
-    /// disk does; asked where that counts.
+    /// Observes one completion. `idled_for`: the active queue's number of requests if its idle window is open; such a
+    /// queue with few requests cannot show whether the disk queues.
     #[inline(always)]
     pub(crate) fn look(&mut self, at: Moment, idled_for: impl FnOnce() -> Option<u32>) {
         self.most = self.most.max(at.in_driver);
@@ -76,7 +76,7 @@ impl NcqWatch {
 mod tests {
     use super::*;
 
-    /// With no queue that the disk would idle for.
+    /// Without a queue for which the disk would idle.
     fn after(rule: Ncq, moments: &[(u32, Moment)]) -> bool {
         let mut watch = NcqWatch::new(rule);
         for &(times, moment) in moments {

@@ -14,7 +14,7 @@ use crate::elevators::cfq::ids::Qid;
 use crate::index::{Forest, Root};
 use crate::request::Sector;
 
-/// Where queues are, level by level.
+/// The positions of queues, level by level.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Positions {
     forest: Forest<Sector>,
@@ -26,7 +26,7 @@ impl Positions {
         self.forest.reserve(queues);
     }
 
-    /// Put a queue in; false if another one is at the same place.
+    /// Inserts a queue; false if another one is at the same sector.
     pub(crate) fn insert(&mut self, level: u8, q: Qid, start: Sector) -> bool {
         self.forest.insert_if_free(&mut self.roots[usize::from(level)], q, start)
     }
@@ -35,14 +35,13 @@ impl Positions {
         self.forest.remove(&mut self.roots[usize::from(level)], q);
     }
 
-    /// It is elsewhere now, but stays where it is in the tree, as in the kernel.
+    /// Updates a queue's position without moving it in the tree, as in the kernel.
     #[inline(always)]
     pub(crate) fn moved(&mut self, q: Qid, start: Sector) {
         self.forest.rekey_anyhow(q, start);
     }
 
-    /// The queue that is there, or the last one that a search for it comes by: which one that is depends on the tree's
-    /// shape.
+    /// The queue at a sector, or else the last one that the search visits, which depends on the tree's shape.
     pub(crate) fn last_visited(&self, level: u8, at: Sector) -> Option<Qid> {
         self.forest.last_visited(self.roots[usize::from(level)], at)
     }

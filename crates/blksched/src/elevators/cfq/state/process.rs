@@ -1,4 +1,4 @@
-//! What is known of a process.
+//! The state of a process.
 //!
 //! **Rule** An exited process is remembered until its last request has completed, or while the disk idles for it.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1.
@@ -17,22 +17,22 @@ use crate::index::Numbers;
 use crate::request::{PerWaiter, Priority, SubmitterId};
 use crate::time::Tick;
 
-/// What is known of a process.
+/// The state of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process {
     pub(crate) id: SubmitterId,
     pub(crate) ioprio: Ioprio,
-    /// What its last request said, which that was made of.
+    /// The priority that its last request carried, from which `ioprio` was computed.
     pub(crate) priority: Priority,
-    /// The group that its last inserted request counted for.
+    /// The group of its last inserted request.
     pub(crate) group: Gid,
     pub(crate) queues: PerWaiter<Option<Qid>>,
-    /// At first since it came.
+    /// Its think time; the first pause counts from its creation.
     pub(crate) pauses: Pauses,
     pub(crate) seeks: SeekDistance,
-    /// It has exited; it is remembered until its last request is back.
+    /// Whether it has exited; it is then remembered until its last request completes.
     pub(crate) gone: bool,
-    /// Prepared and not yet complete.
+    /// The number of its requests that are prepared and not yet complete.
     pub(crate) requests: u32,
 }
 

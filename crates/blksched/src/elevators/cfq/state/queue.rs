@@ -28,12 +28,12 @@ use crate::request::{RequestId, SubmitterId, Waiter};
 /// One queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CfqQueue {
-    /// The process that made it, for reasons.
+    /// The process that created it, named in reasons.
     pub(crate) owner: SubmitterId,
     pub(crate) waiter: Waiter,
     /// The group that it belongs to.
     pub(crate) own_group: Gid,
-    /// The group that it counts for now: mostly that one (`steps/isolation`).
+    /// The group for which it counts now, usually `own_group` (`steps/isolation`).
     pub(crate) group: Gid,
     /// Effective class and level.
     pub(crate) ioprio: Ioprio,
@@ -41,20 +41,20 @@ pub(crate) struct CfqQueue {
     pub(crate) own_ioprio: Ioprio,
     pub(crate) reading: Reading,
 
-    /// Its requests by sector.
+    /// Its requests, by sector.
     pub(crate) sorted: Root,
-    /// Its requests by age.
+    /// Its requests, by age.
     pub(crate) fifo: Chain,
     /// Its next request, while it has any.
     pub(crate) next: Option<RequestId>,
-    /// Its requests for metadata.
+    /// The number of its requests for metadata.
     pub(crate) meta: u32,
-    /// Chosen and not yet back.
+    /// The number of its requests that are dispatched and not yet completed.
     pub(crate) dispatched: u32,
 
     /// The service tree it is in.
     pub(crate) served_in: Option<TreeAt>,
-    /// The tree of positions it is in: its level.
+    /// The tree of positions it is in, by level.
     pub(crate) positioned_in: Option<u8>,
 
     pub(crate) slice: Slice,
@@ -62,30 +62,30 @@ pub(crate) struct CfqQueue {
     pub(crate) seeks: SeekDistance,
     pub(crate) history: SeekHistory,
     pub(crate) cooperation: Cooperation,
-    /// Its processes change to this queue, one by one.
+    /// The queue into which it is being merged, process by process.
     pub(crate) joins: Option<Qid>,
     pub(crate) held_by: References,
 }
 
-/// Does a queue know its process's priority?
+/// Whether a queue has its process's current priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
     Current,
-    /// It changed; the queue reads it at the next insertion.
+    /// The priority has changed; the queue reads it at the next insertion.
     Stale,
 }
 
-/// Why a queue lives.
+/// The references that keep a queue alive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct References {
-    /// Processes, and merges planned into it.
+    /// The number of processes that hold it, and of merges planned into it.
     pub(crate) processes: u32,
-    /// Its requests, from prepared to complete.
+    /// The number of its requests, from preparation to completion.
     pub(crate) requests: u32,
 }
 
 impl References {
-    /// Nothing holds the queue any more.
+    /// Whether nothing holds the queue any more.
     pub(crate) fn is_none(self) -> bool {
         self.processes + self.requests == 0
     }
@@ -120,7 +120,7 @@ impl CfqQueue {
         queue
     }
 
-    /// A process's priority becomes the queue's.
+    /// Takes over a process's priority.
     pub(crate) fn take(&mut self, ioprio: Ioprio) {
         (self.ioprio, self.own_ioprio) = (ioprio, ioprio);
         self.reading = Reading::Current;
@@ -141,7 +141,7 @@ impl CfqQueue {
         self.waiter == Waiter::Sync
     }
 
-    /// What kind of load it is now.
+    /// The kind of load that it is now.
     pub(crate) fn kind(&self) -> ServiceType {
         match (self.is_sync(), self.window.is_open()) {
             (false, _) => ServiceType::Async,
@@ -150,12 +150,12 @@ impl CfqQueue {
         }
     }
 
-    /// Its process neither parts from it nor joins another one.
+    /// Whether no split or merge of it is pending.
     pub(crate) fn goes_on_as_it_is(&self) -> bool {
         self.cooperation != Cooperation::Splitting && self.joins.is_none()
     }
 
-    /// Nothing of it is queued.
+    /// Whether it has no queued requests.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }

@@ -16,11 +16,11 @@ use crate::request::Sector;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seekiness {
     pub(crate) is_seeky: bool,
-    /// And enough is known to believe it.
+    /// Whether it is seeky and there are enough samples to be sure.
     pub(crate) is_surely: bool,
 }
 
-/// The seeks that count for a queue, used by this process.
+/// The seekiness of a queue that this process uses.
 #[inline]
 pub(crate) fn seekiness(rule: Seeks, queue: &CfqQueue, process: Option<&Process>) -> Seekiness {
     let mean = match (rule, process) {

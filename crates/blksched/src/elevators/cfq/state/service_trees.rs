@@ -31,7 +31,7 @@ pub(crate) struct TreeAt {
 const TYPES: [ServiceType; 3] = [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync];
 
 impl TreeAt {
-    /// The only one of a group.
+    /// A group's only tree, where there is one.
     pub(crate) fn single(group: Gid) -> TreeAt {
         TreeAt { group, nth: 0 }
     }
@@ -50,7 +50,7 @@ impl TreeAt {
         self.group
     }
 
-    /// Which of its group's.
+    /// Its index among its group's trees.
     pub(crate) fn nth(self) -> usize {
         usize::from(self.nth)
     }
@@ -63,7 +63,7 @@ struct Branch {
     queues: u32,
 }
 
-/// The queues that wait for a slice or have it.
+/// The queues that wait for a slice or have one.
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceTrees {
     forest: Forest<(IoprioClass, i64)>,
@@ -83,27 +83,27 @@ impl ServiceTrees {
         self.forest.reserve(queues);
     }
 
-    /// Trees for this many groups.
+    /// Makes room for the trees of this many groups.
     pub(crate) fn make_room(&mut self, groups: usize) {
         self.branches.resize(groups.max(self.branches.len()), Branch::default());
     }
 
-    /// How many queues there are in all.
+    /// The number of queues in all.
     pub(crate) fn busy(&self) -> u32 {
         self.busy
     }
 
-    /// How many of them hold synchronous requests.
+    /// The number of synchronous queues.
     pub(crate) fn busy_sync(&self) -> u32 {
         self.busy_sync
     }
 
-    /// How many queues of a group there are.
+    /// The number of a group's queues.
     pub(crate) fn in_group(&self, g: Gid) -> u32 {
         self.branches[g as usize].queues
     }
 
-    /// Of one class (by workload).
+    /// The number of a group's queues of one class (with trees by workload).
     pub(crate) fn busy_of(&self, g: Gid, class: IoprioClass) -> u32 {
         match class {
             IoprioClass::Idle => self.count(TreeAt::of(g, class, ServiceType::Async)),
@@ -111,7 +111,7 @@ impl ServiceTrees {
         }
     }
 
-    /// The group has queues that are neither write-back nor of the idle class (by workload).
+    /// Whether the group has queues that are neither write-back nor of the idle class (with trees by workload).
     pub(crate) fn has_sync(&self, g: Gid) -> bool {
         let none = |class| self.count(TreeAt::of(g, class, ServiceType::Async));
         self.in_group(g) > none(IoprioClass::RealTime) + none(IoprioClass::BestEffort) + none(IoprioClass::Idle)
@@ -129,12 +129,12 @@ impl ServiceTrees {
         self.root(tree).first()
     }
 
-    /// The first of a group's single tree.
+    /// The first queue of a group's single tree.
     pub(crate) fn first(&self, g: Gid) -> Option<Qid> {
         self.first_of(TreeAt::single(g))
     }
 
-    /// As the tree keeps it ([`Clock::stored`]).
+    /// A queue's key as stored in its tree ([`Clock::stored`]).
     pub(crate) fn key(&self, q: Qid) -> i64 {
         self.forest.key(q).1
     }
@@ -151,7 +151,7 @@ impl ServiceTrees {
         self.forest.remove(&mut self.branches[tree.group as usize].roots[tree.nth()], q);
     }
 
-    /// A queue waits for a slice from now on. True if it is the first of its group.
+    /// Counts a queue that begins to wait for a slice. True if it is the first of its group.
     pub(crate) fn count_in(&mut self, group: Gid, waiter: Waiter) -> bool {
         self.busy += 1;
         self.busy_sync += u32::from(waiter == Waiter::Sync);
@@ -160,7 +160,7 @@ impl ServiceTrees {
         branch.queues == 1
     }
 
-    /// It waits no more. True if it was the last of its group.
+    /// Uncounts a queue that no longer waits. True if it was the last of its group.
     pub(crate) fn count_out(&mut self, group: Gid, waiter: Waiter) -> bool {
         self.busy -= 1;
         self.busy_sync -= u32::from(waiter == Waiter::Sync);

@@ -1,4 +1,4 @@
-//! Where a queue is in its slice.
+//! The state of a queue's slice.
 //!
 //! **Rule** A slice runs from its first *completion*, so before that it has no end; its unused rest, or its overrun,
 //! shifts the next one.
@@ -12,20 +12,20 @@
 
 use crate::time::Tick;
 
-/// How far a slice is.
+/// The progress of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Nothing of it has come back yet, so it has no end.
+    /// Nothing has completed yet, so it has no end.
     Unstarted,
-    /// It ends then \[ticks\].
+    /// It ends at this time \[ticks\].
     Running(Tick),
-    /// The slice is over, but no other queue waits: the disk idles until then \[ticks\], and the next request begins a
-    /// new slice.
+    /// The slice is over, but no other queue waits: the disk idles until this time \[ticks\], and the next request
+    /// begins a new slice.
     WaitingAlone(Tick),
 }
 
 impl Progress {
-    /// When it ends, once something of it has come back.
+    /// Its end, once one of its requests has completed.
     pub(crate) fn end(self) -> Option<Tick> {
         match self {
             Progress::Unstarted => None,
@@ -34,26 +34,26 @@ impl Progress {
     }
 }
 
-/// Is the disk left idle for the queue?
+/// Whether the disk is being left idle for the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Idle {
     /// It is not.
     #[default]
     No,
-    /// It is, or was until a timer that changed nothing.
+    /// It is, or was until a timer fired that changed nothing.
     WaitsForRequest,
 }
 
-/// Has a request come while the disk idled?
+/// Whether a request arrived while the disk idled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Duty {
     #[default]
     None,
-    /// It has: the slice survives one look at the clock, or the idling would have been for nothing.
+    /// One did: the slice survives one test of its end, as otherwise the idling would have been in vain.
     MustDispatch,
 }
 
-/// Has this slice looked at its oldest request?
+/// Whether this slice has checked its oldest request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AgeCheck {
     #[default]
@@ -67,16 +67,16 @@ pub(crate) struct Slice {
     pub(crate) progress: Progress,
     /// When the slice began.
     pub(crate) activated: Tick,
-    /// When its first request came back.
+    /// When its first request completed.
     pub(crate) started: Option<Tick>,
-    /// How long it was to be, from then on.
+    /// Its allocated length, from then on.
     pub(crate) allocated: Tick,
-    /// Requests sent.
+    /// The number of requests dispatched in it.
     pub(crate) dispatched: u32,
     pub(crate) age_check: AgeCheck,
     pub(crate) idle: Idle,
     pub(crate) duty: Duty,
-    /// What is left of the last slice \[ticks\]; negative: it had too much.
+    /// The unused rest of the last slice \[ticks\]; negative if it overran.
     pub(crate) residual: i64,
 }
 
@@ -97,12 +97,12 @@ impl Default for Slice {
 }
 
 impl Slice {
-    /// Begin a slice.
+    /// Begins a slice.
     pub(crate) fn activate(&mut self, now: Tick) {
         *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
     }
 
-    /// The slice is over, and so is idling.
+    /// Ends the slice, and idling.
     pub(crate) fn end(&mut self) {
         self.idle = Idle::No;
         if let Progress::WaitingAlone(end) = self.progress {
@@ -110,38 +110,38 @@ impl Slice {
         }
     }
 
-    /// Its time is up.
+    /// Whether it is used up.
     pub(crate) fn is_used(&self, now: Tick) -> bool {
         self.progress.end().is_some_and(|end| now >= end)
     }
 
-    /// What is left, in a kernel's unsigned arithmetic: of a slice that is over it is huge.
+    /// The rest of the slice in the kernel's unsigned arithmetic: huge if the slice is over.
     pub(crate) fn left_unsigned(&self, now: Tick) -> Tick {
-        // Before the first completion a kernel's `slice_end` is 0.
+        // Before the first completion the kernel's `slice_end` is 0.
         self.progress.end().unwrap_or(0).wrapping_sub(now)
     }
 
-    /// Less than half of it is over.
+    /// Whether less than half of it has passed.
     pub(crate) fn is_young(&self, now: Tick) -> bool {
         self.progress == Progress::Unstarted
             || self.started.is_some_and(|started| self.left_unsigned(now) > now.wrapping_sub(started))
     }
 
-    /// It has begun, and goes on for so long at least.
+    /// Whether it has begun and lasts for at least this long.
     pub(crate) fn lasts(&self, now: Tick, for_: Tick) -> bool {
         self.progress.end().is_some_and(|end| now.saturating_add(for_) <= end)
     }
 
-    /// What is left; 0 before the first completion.
+    /// The rest of the slice; 0 before the first completion.
     pub(crate) fn left(&self, now: Tick) -> Tick {
         self.progress.end().map_or(0, |end| end.saturating_sub(now))
     }
 }
 
-/// What becomes of the rest of a slice.
+/// What happens to the rest of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It counts for the next one.
+    /// It is credited to the next one.
     Kept,
     /// It is lost.
     Dropped,

@@ -17,10 +17,10 @@
 use crate::estimate::ThinkTime;
 use crate::time::Tick;
 
-/// The pauses of a process, a service tree, or a group.
+/// The think time of a process, a service tree, or a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pauses {
-    /// When the last request came back; at first, when the record began.
+    /// When the last request completed; at first, when the record began.
     last_end: Tick,
     think: ThinkTime,
 }
@@ -30,22 +30,22 @@ impl Pauses {
         Pauses { last_end: now, think: ThinkTime::default() }
     }
 
-    /// A request came.
+    /// Ends a pause: a request has arrived.
     pub(crate) fn end(&mut self, now: Tick, idle: Tick) {
         self.think.add(now - self.last_end, idle);
     }
 
-    /// A request came back.
+    /// Begins a pause: a request has completed.
     pub(crate) fn begin(&mut self, now: Tick) {
         self.last_end = now;
     }
 
-    /// The mean pause, if it is known.
+    /// The mean think time, if there are enough samples.
     pub(crate) fn believed(&self) -> Option<Tick> {
         self.think.believed()
     }
 
-    /// Known to be longer than `idle`.
+    /// Whether the think time is known to exceed `idle`.
     pub(crate) fn are_long(&self, idle: Tick) -> bool {
         self.believed().is_some_and(|mean| mean > idle)
     }

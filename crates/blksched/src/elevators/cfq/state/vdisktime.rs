@@ -36,21 +36,21 @@ impl Ord for VirtualTime {
     }
 }
 
-/// A group's place among groups.
+/// A group's weights and its position among groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
     pub(crate) parent: Option<Gid>,
     pub(crate) weight: u64,
     pub(crate) leaf_weight: u64,
-    /// Written, and not yet in force.
+    /// Written but not yet in force.
     pub(crate) new_weight: Option<u64>,
     pub(crate) new_leaf_weight: Option<u64>,
-    /// Its own queues, if it has any, and its active child groups.
+    /// The number of its active child groups, plus one if it has queues of its own.
     pub(crate) active: u32,
-    /// The weights of those.
+    /// The sum of their weights.
     pub(crate) weights: u64,
     pub(crate) at: VirtualTime,
-    /// Its part of the disk, of 4096.
+    /// Its share of the disk, of 4096.
     pub(crate) fraction: u64,
 }
 
@@ -69,12 +69,12 @@ impl Share {
         }
     }
 
-    /// Its weights were written.
+    /// Notes weights that were written.
     pub(crate) fn write(&mut self, weight: u32, leaf_weight: u32) {
         (self.new_weight, self.new_leaf_weight) = (Some(u64::from(weight)), Some(u64::from(leaf_weight)));
     }
 
-    /// Its part of the disk among those active now, of 4096.
+    /// Its share of the disk among the groups active at its last insertion, of 4096.
     pub(crate) fn fraction(&self) -> u64 {
         self.fraction
     }

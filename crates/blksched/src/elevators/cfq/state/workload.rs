@@ -12,7 +12,7 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::explain::ServiceType;
 use crate::time::Tick;
 
-/// What is left of a kind's slice.
+/// The rest of a kind's slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saved {
     left: Tick,
@@ -23,12 +23,12 @@ pub(crate) struct Saved {
 /// The kind of load being served.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
-    /// Whose.
+    /// The group it belongs to.
     pub(crate) group: Gid,
     pub(crate) class: IoprioClass,
     pub(crate) kind: ServiceType,
     pub(crate) expires: Tick,
-    /// A process sent a request in this slice after which more is to come.
+    /// Whether a process sent a request in this slice that announced more to come.
     pub(crate) idled_for_all: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// What is left of its slice now.
+    /// The rest of its slice now.
     pub(crate) fn rest(&self, now: Tick) -> Option<Saved> {
         let left = self.expires.wrapping_sub(now);
         let Workload { class, kind, .. } = *self;

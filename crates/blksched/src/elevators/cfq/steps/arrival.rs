@@ -25,11 +25,11 @@ use crate::elevators::next_request::Choice;
 use crate::explain::Reason;
 use crate::request::{Bio, RequestId, Sector};
 
-/// Up to this many bytes wait for more to merge.
+/// Requests up to this size \[bytes\] wait for others to merge with them.
 const SMALL_BYTES: u64 = 4096;
 
 impl Cfq {
-    /// A request, which reads as this bio, enters its queue.
+    /// Inserts a request, which consists of this bio, into its queue.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn arrived(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> Run {
         let RequestData { queue: q, process: pid, .. } = self.rows[rq];
@@ -43,8 +43,8 @@ impl Cfq {
         self.rows.push_back(&mut queue.fifo, rq).expires = self.now + self.ticks.fifo_expire[waiter];
         self.queued += 1;
         queue.meta += u32::from(hints.meta);
-        // From where the disk is, since the arm has not moved for this request yet; after a dispatch `choose` says from
-        // where.
+        // Chosen from the disk's position, since the arm has not yet moved for this request; after a dispatch, `choose`
+        // says from which position.
         let choice = Choice::of(self.turning_back, queue.meta, self.head);
         let next = choice.better(&self.sorted, |rq| cx.rq(rq), queue.next, Some(rq));
         let is_next = next != queue.next;
@@ -56,11 +56,11 @@ impl Cfq {
             self.position_add(cx, q);
         }
         let run = if self.active == Some(q) { self.meet_own(cx, q, bio, idle) } else { self.meet_other(cx, q, bio) };
-        // The queue that was served may have ended when its last process left it (`prepare`).
+        // The slice of the queue served may have ended when its last process left it (`prepare`).
         run.max(self.take_wish())
     }
 
-    /// A queue that does not wait for a slice does so from now on, by its process's priority.
+    /// Makes a queue wait for a slice, by its process's current priority.
     #[inline(never)]
     fn prepare_queue(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) {
         if self.queues[q].reading == Reading::Stale {
@@ -69,7 +69,7 @@ impl Cfq {
         self.make_way(cx, q, bio.start);
     }
 
-    /// A bio joined a request in front.
+    /// Re-sorts a request after a front merge.
     pub(in crate::elevators::cfq) fn begins_earlier(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         self.sorted.remove(&mut self.queues[q].sorted, rq.index() as u32);
@@ -77,12 +77,12 @@ impl Cfq {
         self.sort_in(cx, q, rq);
     }
 
-    /// `into` has what `victim` was to do.
+    /// `into` has absorbed `victim`.
     pub(in crate::elevators::cfq) fn replaced(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let q = self.rows[victim].queue;
         self.inherit_age(q, into, victim);
-        // Earlier kernels choose anew from where the victim was, and may turn to another request than the one that the
-        // two became.
+        // Earlier kernels choose again from the victim's position, and may choose a request other than the coalesced
+        // one.
         if self.rules.next_request == NextRequest::FromTaken && self.queues[q].next == Some(victim) {
             self.set_next(cx, q, Some(into));
         }
@@ -90,7 +90,7 @@ impl Cfq {
         self.drop_unserved(cx, victim);
     }
 
-    /// Into the queue's order by sector, anew.
+    /// Inserts a request into the queue's order by sector again.
     fn sort_in(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         let start = cx.rq(rq).start;
         self.make_way(cx, q, start);
@@ -104,10 +104,10 @@ impl Cfq {
         }
     }
 
-    /// A request that starts here is about to stand in the queue's order: nothing else does, and the queue waits for a
-    /// slice.
+    /// Prepares for inserting a request that starts here: no other request has this start (until 2.6.33), and the queue
+    /// waits for a slice.
     fn make_way(&mut self, cx: &mut Cx<'_>, q: Qid, start: Sector) {
-        // Until 2.6.33 the order has one place for each first sector, so the older request has to leave it.
+        // Until 2.6.33 the order has one place for each first sector, so the older request must leave it.
         if self.rules.alias == Alias::Forced {
             self.force_aliases_out(cx, q, start);
         }
@@ -125,7 +125,7 @@ impl Cfq {
         }
     }
 
-    /// An arrival and the queue being served, which is another one.
+    /// Handles an arrival while another queue is active.
     #[inline(always)]
     fn meet_other(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) -> Run {
         let Some(why) = self.should_preempt(cx, q, bio) else { return Run::No };
@@ -133,7 +133,7 @@ impl Cfq {
         Run::Now
     }
 
-    /// An arrival for the queue being served: does the disk idle for it?
+    /// Handles an arrival for the active queue, for which the disk may be idling.
     #[inline(always)]
     fn meet_own(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio, idle: Idle) -> Run {
         match idle {
@@ -144,7 +144,7 @@ impl Cfq {
 
     #[inline(never)]
     fn was_waited_for(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) -> Run {
-        // A small request alone may still grow by what follows it; if others wait there is no time for that.
+        // A small request may still grow by merging if no other queue waits; if others wait, there is no time for that.
         let large = u64::from(bio.sectors) * 512 > SMALL_BYTES;
         if !large && self.service.busy() <= 1 {
             self.queues[q].slice.duty = Duty::MustDispatch;
@@ -152,15 +152,16 @@ impl Cfq {
         }
         self.cancel_timer(cx);
         match self.rules.while_idling {
-            // Until 2.6.32 the mark is made behind the run, when the request has gone already, and the queue still
-            // counts as waiting: the next look at the clock is skipped for nothing. Recordings show it, so it is kept.
+            // Until 2.6.32 the mark is made after the run, when the request has already been dispatched, and the queue
+            // still counts as waiting; so the next test of the slice's end is skipped needlessly. Recordings show it,
+            // so it is kept.
             WhileIdling::MarkAfterRun => self.pending = Some(q),
             WhileIdling::MarkOrRun => self.queues[q].slice.idle = Idle::No,
         }
         Run::Now
     }
 
-    /// The run that an arrival set off is over.
+    /// Called after the run that an arrival triggered.
     pub(in crate::elevators::cfq) fn settle(&mut self) {
         if self.pending.is_some() {
             self.mark_pending();

@@ -24,7 +24,7 @@ impl Cfq {
         let RequestData { queue: q, process: pid, .. } = self.rows[rq];
         let queued_at = cx.rq(rq).queued_at;
         let Bio { waiter, hints, .. } = **cx.rq(rq);
-        // Counts this request still: the watch asks how many the disk had at once.
+        // Before the counts drop: the disk had this request too.
         self.watch_depth();
         self.in_driver[waiter] -= 1;
         let queue = &mut self.queues[q];
@@ -47,11 +47,12 @@ impl Cfq {
         if self.active == Some(q) {
             self.active_completed(cx, q, waiter, hints.no_idle);
         }
-        // Without requests in the driver nothing else would call again, though queues may wait.
+        // Without requests in the driver nothing would trigger another run, although queues may wait.
         if self.in_driver.sync + self.in_driver.async_ == 0 {
             self.wish_run();
         }
-        // The last step in its life (`release`): what it was the last request of goes with it.
+        // This is the last step in the request's life (`release`): a queue or process that it alone kept alive goes
+        // with it.
         if unused {
             self.release(cx, q);
         }
@@ -74,8 +75,8 @@ impl Cfq {
     #[inline]
     fn note_sync_end(&mut self, queued_at: Instant) {
         self.last_sync = self.now;
-        // Only a read that came late says that write-back is in the way (2.6.33). Until 2.6.32 any read does, and a
-        // steady reader that the disk serves at once keeps write-back at one request.
+        // Only a delayed read shows that write-back is in the way (2.6.33). Until 2.6.32 any read counts, so a steady
+        // reader that is served at once keeps write-back at one request.
         if self.unit.tick(queued_at) + self.ticks.fifo_expire.sync <= self.now {
             self.last_delayed_sync = self.now;
         }
@@ -90,7 +91,7 @@ impl Cfq {
             queue = &self.queues[q];
         }
         let for_group = self.rules.idling == Idling::TreeThinks;
-        // By groups only behind its last request.
+        // With groups, only after its last request.
         let is_alone = self.rules.trees != Trees::Single
             && self.service.in_group(queue.group) == 1
             && (!for_group || queue.is_empty());
@@ -99,12 +100,12 @@ impl Cfq {
             queue = &self.queues[q];
         }
         let empty = queue.is_empty();
-        // One request at a time: after each, any other class goes first.
+        // One request at a time, so that any other class can go next.
         if queue.is_idle_class() {
             self.expire(cx, Rest::Kept, SliceEnd::IdleClass);
         } else if queue.slice.is_used(now) {
             self.expire(cx, Rest::Kept, SliceEnd::Used);
-        // A close cooperator goes on at this very place, which is worth more than an idle disk.
+        // A close cooperator continues at this very position, which is better than an idle disk.
         } else if waiter == Waiter::Sync
             && empty
             && self.cooperator(cx, q, CooperatorSearch::Probe).is_none()
@@ -114,7 +115,8 @@ impl Cfq {
         }
     }
 
-    /// Idling is for this queue, not for its whole tree. By workload a request that more will follow speaks for all.
+    /// Whether idling is for this queue rather than for its whole tree. By workload, a request that announces more
+    /// counts for the whole tree.
     fn is_served_alone(&mut self, no_idle: bool) -> bool {
         if self.rules.idling == Idling::TreeThinks {
             return true;
@@ -126,8 +128,7 @@ impl Cfq {
         self.workload.kind == ServiceType::Sync || self.workload.idled_for_all || self.service.busy() == 1
     }
 
-    /// No other queue of the group waits and the slice is about over: wait for the next request all the same, beyond
-    /// it.
+    /// No other queue of the group waits: if the slice is about to end, extends it to wait for the next request.
     #[inline(never)]
     fn wait_while_alone(&mut self, q: Qid, for_group: bool) {
         let (now, ticks) = (self.now, &self.ticks);
@@ -135,8 +136,8 @@ impl Cfq {
         if for_group && self.groups[queue.group].pauses.are_long(ticks.group_idle) {
             return;
         }
-        // Without this the queue leaves its tree at the end of the slice and its group the tree of groups, so that a
-        // group with one process never gets its share (`steps/group_idle.rs`).
+        // Otherwise the queue would leave its tree, and its group the tree of groups, at the end of the slice; a group
+        // with one process would never get its share (`steps/group_idle.rs`).
         let left = queue.slice.left_unsigned(now);
         let think = self.active_process.and_then(|pid| self.processes[pid].pauses.believed());
         let about_over = queue.slice.is_used(now) || think.is_some_and(|think| left < think) || left <= self.jiffy;

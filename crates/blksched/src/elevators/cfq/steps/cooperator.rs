@@ -29,7 +29,7 @@ use crate::estimate::SEEKY;
 use crate::explain::Reason;
 use crate::request::{RequestId, Sector};
 
-/// What a search for a cooperator is for.
+/// The purpose of a search for a cooperator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CooperatorSearch {
     /// To know whether there is one.
@@ -38,7 +38,7 @@ pub(crate) enum CooperatorSearch {
     Serve,
 }
 
-/// What "close" is asked for.
+/// The purpose of a test of closeness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosePurpose {
     Cooperator,
@@ -46,7 +46,7 @@ pub(crate) enum ClosePurpose {
 }
 
 impl Cfq {
-    /// Put a queue where its next request is; where another one is already, it is left out.
+    /// Inserts a queue at the position of its next request; if another queue is there, it is left out.
     pub(super) fn position_add(&mut self, cx: &Cx<'_>, q: Qid) {
         self.position_remove(q);
         let queue = &mut self.queues[q];
@@ -63,7 +63,7 @@ impl Cfq {
         }
     }
 
-    /// Its next request is another one, but it stays where it is in its tree.
+    /// Sets a queue's next request; the queue keeps its place in its tree.
     pub(super) fn set_next(&mut self, cx: &Cx<'_>, q: Qid, next: Option<RequestId>) {
         self.queues[q].next = next;
         self.position_moved(cx, q);
@@ -84,7 +84,7 @@ impl Cfq {
         seekiness(self.rules.seeks, &self.queues[q], owner.map(|pid| &self.processes[pid])).is_seeky
     }
 
-    /// Is `start` close to the disk's position, for the queue being served?
+    /// Whether `start` is close to the disk's position, for the active queue.
     pub(super) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
         let Some(active) = self.active else { return false };
         let believed = match self.rules.seeks {
@@ -97,15 +97,15 @@ impl Cfq {
         };
         let reach = match (believed, self.rules.seeks, asking) {
             (None, _, _) => SEEKY,
-            // Until 2.6.32 nothing caps it: a process that seeks far finds cooperators everywhere. 2.6.33 caps it, but
-            // not for preemption; no source says why not.
+            // Until 2.6.32 there is no cap, and a process that seeks far finds cooperators everywhere. 2.6.33 caps it,
+            // but not for preemption; no source says why.
             (Some(mean), Seeks::PerQueue, ClosePurpose::Cooperator) => mean.min(SEEKY),
             (Some(mean), _, _) => mean,
         };
         start.distance(self.head) <= reach
     }
 
-    /// A queue that goes on close to where the queue being served, `q`, stopped.
+    /// A queue that continues close to where the active queue `q` stopped.
     pub(super) fn cooperator(&mut self, cx: &mut Cx<'_>, q: Qid, search: CooperatorSearch) -> Option<Qid> {
         let found = match self.rules.cooperation {
             CooperationRule::None => return None,
@@ -126,14 +126,14 @@ impl Cfq {
     fn may_jump(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
         self.active_process?;
         let group = self.queues[q].group;
-        // Once each until it has had a slice in order: two cooperators would hand the disk to each other for ever.
-        // Write-back and other classes may jump, too; 2.6.33 excludes them.
+        // Only once until it has had a slice in order; otherwise two cooperators would hand the disk to each other for
+        // ever. Write-back and other classes may jump too; 2.6.33 excludes them.
         let fits = |&found: &Qid| !self.queues[found].cooperation.is_on() && self.queues[found].group == group;
         self.closest(cx, self.queues[q].own_ioprio.level).filter(fits)
     }
 
     fn may_join(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
-        // Queues that seek are close to each other by chance, and would be split again at once.
+        // Seeky queues are close to each other only by chance, and would be split again at once.
         if !self.queues[q].is_sync() || self.is_seeky(q) || self.service.in_group(self.queues[q].group) <= 1 {
             return None;
         }

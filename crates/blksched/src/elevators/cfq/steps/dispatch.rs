@@ -28,7 +28,7 @@ use crate::explain::{HeldBack, Reason, SliceEnd};
 use crate::request::RequestId;
 
 impl Cfq {
-    /// The next request to the driver, if any may go.
+    /// Gives the driver the next request, if one may be dispatched.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
         let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(cx) };
@@ -40,7 +40,7 @@ impl Cfq {
         Dispatch::Issue(rq)
     }
 
-    /// Something is queued, or may be still: with one tree a queue stays in it as long as it is served.
+    /// Whether anything is queued; with one tree, whether any queue is in it.
     pub(in crate::elevators::cfq) fn has_queued(&self) -> bool {
         match self.rules.trees {
             Trees::Single => self.service.busy() > 0,
@@ -48,7 +48,7 @@ impl Cfq {
         }
     }
 
-    /// Choose a request, if one may go: it goes past the dispatch list, on which nothing else is.
+    /// Chooses a request, if one may be dispatched; it bypasses the dispatch list, which is empty.
     #[inline(always)]
     fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if let Some(a) = self.active
@@ -63,7 +63,7 @@ impl Cfq {
         self.look_and_dispatch(cx)
     }
 
-    /// Does a queue go on, with no limit near and no age to look at, as mostly?
+    /// Whether a queue obviously continues, which is the usual case: no limit is near and the age check is done.
     #[inline(always)]
     fn simply_sends(&self, queue: &CfqQueue) -> bool {
         let quantum = self.knobs.quantum as u32;
@@ -97,11 +97,11 @@ impl Cfq {
         Some(rq)
     }
 
-    /// The queue being served has sent a request.
+    /// Counts a request that the active queue has dispatched.
     #[inline(always)]
     fn sent(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
-        // Of a shared queue, the process that began the slice is the one that the disk idles for and whose think time
-        // counts, though another one of it may be the one that sends.
+        // The disk idles for the process that began the slice, and its think time counts, even if another process of a
+        // shared queue sends the request.
         if self.active_process.is_none() {
             self.active_process = Some(self.rows[rq].process);
         }
@@ -113,12 +113,12 @@ impl Cfq {
         }
     }
 
-    /// A request of write-back or of the idle class went, and others wait.
+    /// Ends the slice of write-back or of the idle class when it has had its share and others wait.
     #[inline(never)]
     fn give_way(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let queue = &self.queues[q];
         let share = async_share(self.knobs.slice_async_rq, queue.ioprio.level);
-        // The idle class has the disk only as long as no other class wants it, and is asked after each request.
+        // The idle class has the disk only while no other class wants it, so it gives way after each request.
         if queue.is_idle_class() {
             self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
         } else if !queue.is_sync() && queue.slice.dispatched >= share {
@@ -126,12 +126,12 @@ impl Cfq {
         }
     }
 
-    /// How much write-back the disk has.
+    /// The number of write-back requests in flight.
     #[inline(always)]
     fn async_in_flight(&self) -> u32 {
         match self.rules.depth {
             Depth::WhileSliceLasts => self.in_flight.async_,
-            // Until 2.6.33 write-back on the dispatch list does not count, though the disk has it next.
+            // Until 2.6.33 write-back on the dispatch list does not count, although the disk gets it next.
             _ => self.in_driver.async_,
         }
     }
@@ -147,7 +147,7 @@ impl Cfq {
             contended: busy > 1,
             duty: queue.slice.duty,
             only_reader: queue.is_sync() && self.service.busy_sync() == 1,
-            // Not asked for if no other queue waits.
+            // Computed only if other queues wait.
             slice_short: busy > 1 && !queue.slice.lasts(self.now, self.ticks.slice_idle * u64::from(queue.dispatched)),
             must_drain: self.async_in_flight() > 0 && self.should_idle(cx, q),
             sync_in_flight: self.in_flight.sync > 0,
@@ -160,12 +160,12 @@ impl Cfq {
     #[inline(never)]
     fn async_depth(&self, cx: &mut Cx<'_>, queue: &CfqQueue) -> Option<u32> {
         let (ticks, now) = (&self.ticks, self.now);
-        // 2.6.31 has no such knob, and so never less than all of this.
+        // 2.6.31 has no such knob, so the mechanism always applies in full.
         let wanted = self.knobs.low_latency || self.knobs.kernel < V2_6_32;
         if !wanted {
             return None;
         }
-        // The patch's product is 32 bits wide: it counts jiffies.
+        // The patch's product has 32 bits and counts jiffies.
         let jiffy = if self.rules.async_depth == AsyncDepth::RemainingSlice { self.jiffy } else { 1 };
         let ramp = Ramp {
             last_sync: now.wrapping_sub(self.last_sync) / jiffy,
@@ -180,21 +180,21 @@ impl Cfq {
         Some(depth)
     }
 
-    /// To the dispatch list, by whatever rule.
+    /// Moves a request to the dispatch list.
     pub(super) fn move_to_chosen(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         self.choose(cx, q, rq);
         self.chosen.insert(cx, rq);
     }
 
-    /// A request leaves its queue for the driver.
+    /// Takes a request out of its queue for the driver.
     #[inline(always)]
     fn choose(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let queue = &mut self.queues[q];
         queue.dispatched += 1;
         self.in_flight[queue.waiter] += 1;
         self.groups[queue.group].in_flight += 1;
-        // In 2.6.31 an overdue request that is taken out of order leaves the queue's next one as it was, so the queue
-        // goes back to where it had been.
+        // In 2.6.31 an overdue request that is taken out of order leaves the queue's next request unchanged, so the
+        // queue then returns to where it was.
         if self.rules.next_request == NextRequest::Kept {
             return self.take_out(cx, q, rq);
         }
@@ -217,7 +217,7 @@ impl Cfq {
         }
     }
 
-    /// The request behind `rq` or the one before it.
+    /// The better of the requests after and before `rq`.
     fn find_next(&self, cx: &Cx<'_>, q: Qid, rq: RequestId) -> Option<RequestId> {
         let (behind, before) = by_sector::candidates_after(&self.sorted, self.queues[q].sorted, rq);
         let from = match self.rules.next_request {
@@ -228,7 +228,7 @@ impl Cfq {
         choice.better(&self.sorted, |rq| cx.rq(rq), behind, before)
     }
 
-    /// A request leaves every order of its queue.
+    /// Removes a request from every order of its queue.
     pub(super) fn take_out(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         if self.queues[q].next == Some(rq) {
             let next = self.find_next(cx, q, rq);
@@ -244,12 +244,12 @@ impl Cfq {
         }
     }
 
-    /// Nothing of a queue is queued any more.
+    /// Called when a queue has run empty.
     #[inline(never)]
     fn ran_empty(&mut self, q: Qid) {
         match self.rules.trees {
-            // Until 2.6.32 a queue leaves its tree the moment that nothing of it is queued, even while it is served;
-            // since 2.6.33 when its slice ends.
+            // Until 2.6.32 a queue leaves its tree as soon as it is empty, even while it is being served; since 2.6.33,
+            // when its slice ends.
             Trees::Single => self.leave(q),
             Trees::ByWorkload | Trees::InGroups => self.position_remove(q),
         }

@@ -19,11 +19,11 @@ use crate::explain::Reason;
 use crate::request::RequestId;
 
 impl Cfq {
-    /// `into` takes the place of an older `victim`.
+    /// `into` takes the place of `victim` in the FIFO if `victim` is older.
     pub(super) fn inherit_age(&mut self, q: Qid, into: RequestId, victim: RequestId) {
         let (older, own) = (self.rows[victim].expires, self.rows[into].expires);
-        // 2.6.31 compares ages that a coalesced request has already made equal, so it never moves one; that a late
-        // request could be hidden behind a younger one was put right in 2.6.32.
+        // 2.6.31 compares ages after coalescing has already made them equal, so it never moves the request, and a late
+        // request can be hidden behind a younger one. 2.6.32 fixed this.
         if self.rules.fifo == Fifo::SinceMade || older >= own {
             return;
         }
@@ -33,7 +33,7 @@ impl Cfq {
         self.rows.insert_after(fifo, victim, into);
     }
 
-    /// The oldest request, if its time is up and nothing may keep it back: looked at before limits are
+    /// The oldest request, if it has expired; checked before the limits, none of which may hold it back
     /// (`Fifo::PastLimits`).
     #[inline(never)]
     pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
@@ -42,10 +42,11 @@ impl Cfq {
         Some(rq)
     }
 
-    /// The oldest request, if its time is up and this slice has not looked yet.
+    /// The oldest request, if it has expired and this slice has not checked yet.
     #[inline(never)]
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
-        // Once: were it asked for each request, a queue that is behind would be served by age alone, with a seek each.
+        // Only once: if this were checked for each request, a queue that has fallen behind would be served by age
+        // alone, with a seek for each request.
         if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
             return None;
         }

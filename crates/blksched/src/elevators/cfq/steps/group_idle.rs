@@ -1,4 +1,4 @@
-//! Idling for a group: its last queue runs empty, and its next request decides whether the group keeps its slice.
+//! Idling for a group whose last queue has run empty.
 //!
 //! **What for** A group leaves the tree of groups as soon as it has nothing queued, and its received service is
 //! forgotten. On a disk that is not idled for processes (a solid-state disk) a group that sends one request at a time
@@ -20,21 +20,21 @@ use crate::explain::NotIdled;
 use crate::time::Tick;
 
 impl Cfq {
-    /// The disk idles for the group, if not for the queue.
+    /// Whether the disk idles for the group, and for how long.
     pub(super) fn worth_idling_for_group(&self, q: Qid) -> Result<(IdleFor, Tick), NotIdled> {
         let (queue, idle) = (&self.queues[q], self.ticks.group_idle);
         if self.service.in_group(queue.group) > 1 {
             return Err(NotIdled::NotAloneInGroup);
         }
-        // The tree's think time is asked for, though it is the group that is idled for: as in the kernel, for no known
-        // reason.
+        // The think time tested is the tree's, although the disk would idle for the group: as in the kernel, for no
+        // known reason.
         if queue.served_in.is_some_and(|tree| self.groups.tree_pauses_are_long(tree, idle)) {
             return Err(NotIdled::NotWorthIt);
         }
         Ok((IdleFor::Group(self.groups[queue.group].id), idle))
     }
 
-    /// What the group has in flight will bring more of it soon, and `q` is the only queue that it has.
+    /// Whether `q` is its group's only queue, and the group's requests in flight are expected to bring more soon.
     pub(in crate::elevators::cfq) fn group_waits(&self, q: Qid) -> bool {
         let (g, idle) = (self.queues[q].group, self.ticks.group_idle);
         self.rules.idling == Idling::TreeThinks

@@ -18,7 +18,7 @@ use crate::group::Group;
 use crate::request::GroupId;
 
 impl Cfq {
-    /// The group that a bio counts for; the root, if it was on its way when its group went.
+    /// The group that a bio counts for; the root if the bio's group has been removed meanwhile.
     pub(super) fn group_of(&self, id: GroupId) -> Gid {
         match self.rules.groups {
             Grouping::Off => ROOT,
@@ -34,12 +34,12 @@ impl Cfq {
         }
     }
 
-    /// A group is gone: its write-back queues and its processes' own end with their last request.
+    /// Removes a group: its write-back queues and its processes' queues live until their last request completes.
     pub(in crate::elevators::cfq) fn group_gone(&mut self, cx: &mut Cx<'_>, id: GroupId) {
         let Some(g) = self.groups.of(id).filter(|_| self.rules.groups == Grouping::On) else { return };
         self.leave_queues_of(cx, g);
         let mut dropped = core::mem::take(&mut self.groups[g].write_back);
-        // Two levels may share one (`steps/prepare`).
+        // Two levels may share a queue (`steps/prepare`).
         dropped.sort_unstable();
         let mut last = None;
         for q in dropped.into_iter().flatten() {
@@ -49,16 +49,16 @@ impl Cfq {
         }
         self.groups.by_id[id.0 as usize] = NOWHERE;
         self.groups[g].exists = false;
-        // As if it had been in use by itself.
+        // Frees the group's place if no queue or child group uses it.
         self.groups.used(g);
         self.groups.unused(g);
     }
 
-    /// The processes of a group that is gone use its queues no more.
+    /// Detaches the processes of a removed group from their queues.
     fn leave_queues_of(&mut self, cx: &mut Cx<'_>, group: Gid) {
         for pid in self.processes.places() {
             let process = &mut self.processes[pid];
-            // A slot that is free has no queues.
+            // A free slot has no queues.
             if process.group == group
                 && let Some(sync) = core::mem::take(&mut process.queues).sync
             {

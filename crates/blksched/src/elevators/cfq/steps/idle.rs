@@ -1,10 +1,10 @@
 //! Idling: when the active queue runs empty, leave the disk idle for a moment, since its process will send a request
 //! close by.
 //!
-//! **Rule** There are two questions. First, is the queue's *idle window* open? It is judged at each of its insertions:
-//! the think time must be at most `slice_idle` and the queue must not seek too much ([`Idling`]). Second, at the
-//! completion that leaves the queue empty, is arming the timer worthwhile now? The timer runs for `slice_idle`; until
-//! 2.6.32 at most 2 ms for a process that seeks. Idling for a group is in `group_idle`.
+//! **Rule** Two conditions must hold. First, the queue's *idle window* must be open, which is decided at each of its
+//! insertions: the think time must be at most `slice_idle`, and the queue must not seek too much ([`Idling`]). Second,
+//! at the completion that leaves the queue empty, arming the timer must be worthwhile. The timer runs for `slice_idle`;
+//! until 2.6.32 at most 2 ms for a process that seeks. Idling for a group is in `group_idle`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5, #c15, #c16, #c33.4 and #c33.6;
 //! docs/behaviour/elevators-4.20.md#x.3 to #x.5 and #x.13; `fairness` is the patch of the mail of 2009-09-03.
 //! **Costs when wrong** too little: a seek per request and no fairness; too much: an idle disk.
@@ -28,11 +28,11 @@ use crate::explain::{NotIdled, Reason};
 use crate::time::Tick;
 
 impl Cfq {
-    /// The disk is to idle for this queue when it runs empty.
+    /// Whether the disk should idle for this queue when it runs empty.
     pub(super) fn should_idle(&self, cx: &Cx<'_>, q: Qid) -> bool {
         let (queue, idle) = (&self.queues[q], self.ticks.slice_idle);
         let by_tree = self.rules.idling == Idling::TreeThinks;
-        // Until 2.6.32 this goes without saying: the window of the idle class never opens.
+        // Until 2.6.32 this test is not needed: the window of the idle class never opens.
         if queue.is_idle_class() && self.rules.trees != Trees::Single || by_tree && idle == 0 {
             return false;
         }
@@ -42,18 +42,18 @@ impl Cfq {
         if queue.window.is_open() && self.has_arm(cx) {
             return true;
         }
-        // Those of a tree that seek are served together, and the disk idles once for all of them, behind the last:
-        // without that their whole tree would lose the disk whenever the last of them ran empty.
+        // The seeky queues of a tree are served together, and the disk idles once for all of them, after the last;
+        // otherwise the whole tree would lose the disk whenever its last queue ran empty.
         let alone = queue.served_in.filter(|&tree| queue.is_sync() && self.service.count(tree) == 1);
         alone.is_some_and(|tree| !by_tree || !self.groups.tree_pauses_are_long(tree, idle))
     }
 
-    /// Idling pays: the disk has an arm to keep in place, or does not queue.
+    /// Whether idling can pay off: the disk has an arm to keep in place, or it does not queue requests itself.
     fn has_arm(&self, cx: &Cx<'_>) -> bool {
         cx.device().rotational || !self.ncq.queues()
     }
 
-    /// The queue being served ran empty: idle for it, if that is worth it.
+    /// Idles for the active queue, which has run empty, if that is worthwhile.
     pub(super) fn try_to_idle(&mut self, cx: &mut Cx<'_>, q: Qid) {
         match self.worth_idling(cx, q) {
             Ok((why, length)) => {
@@ -79,8 +79,8 @@ impl Cfq {
         if !for_queue && group_idle == 0 {
             return Err(NotIdled::NotWorthIt);
         }
-        // The disk is busy still. Until 2.6.32 requests of any queue count, though only the queue's own ask again when
-        // they come back.
+        // The disk is still busy. Until 2.6.32 requests of any queue count, although only the completion of one of the
+        // queue's own leads to another attempt.
         let in_flight = match self.rules.trees {
             Trees::Single => self.in_driver.sync + self.in_driver.async_,
             _ => queue.dispatched,
@@ -89,14 +89,15 @@ impl Cfq {
             return Err(NotIdled::DiskBusy);
         }
         let pid = self.active_process.ok_or(NotIdled::Gone)?;
-        // The process that idles is the one that began the slice, which need not be the one whose request came back.
+        // The disk idles for the process that began the slice, which need not be the one whose request completed.
         let process = &self.processes[pid];
         if process.gone {
             return Err(NotIdled::Gone);
         }
-        // Unsigned, as in the kernel: of a slice that is over so much seems left that the disk idles all the same.
+        // Unsigned, as in the kernel: a slice that is over seems to have so much time left that the disk idles
+        // nevertheless.
         let left = queue.slice.left_unsigned(self.now);
-        // Its next request would come behind the end of its slice. 2.6.31 idles all the same.
+        // Its next request would arrive after the end of its slice. 2.6.31 idles nevertheless.
         if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);
         }
@@ -109,14 +110,14 @@ impl Cfq {
         Ok((IdleFor::Submitter(process.id), length))
     }
 
-    /// Half of its slice must be used before a queue that seeks is idled for because it is deep (4.20).
+    /// Stops counting a seeky queue as deep if less than half of its slice has been used (4.20).
     pub(super) fn give_up_deep_seeker(&mut self, q: Qid) {
         if self.rules.idling != Idling::TreeThinks {
             return;
         }
         let (queue, now) = (&self.queues[q], self.now);
-        // Called when it ran empty without a timer: it is not deep after all. Why only in the first half of its slice,
-        // no source says.
+        // The queue has run empty and no timer is running, so it is not deep after all. No source says why this applies
+        // only to the first half of its slice.
         if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {
             self.queues[q].window = IdleWindow { window: WindowState::Closed, depth: QueueDepth::Shallow };
         }

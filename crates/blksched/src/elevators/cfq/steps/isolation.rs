@@ -1,12 +1,11 @@
 //! `group_isolation`: whether processes that seek stay in their own group.
 //!
-//! **What for** Processes that seek are served together (`workload`), and a tree of them in each group would leave the
-//! disk idle group by group. So unless the user requests isolation, they all count for the root.
+//! **What for** Processes that seek are served together (`workload`); with a tree of them in each group, the disk would
+//! idle once per group. So unless the user requests isolation, they all count for the root.
 //! **Rule** With `group_isolation` off, a queue that the disk does not idle for is put into the root's tree, and back
 //! into its own group's when that changes. Like any change of tree, this happens when the queue is reinserted.
-//! **Origin** the kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording shows it: `+groups` on
-//! 2.6.33 has
-//! 4.20's groups under 2.6.33's other rules.
+//! **Origin** the kernel's `Documentation/cgroups/blkio-controller.txt` of 2.6.33. No recording covers it: `+groups` on
+//! 2.6.33 combines 4.20's groups with 2.6.33's other rules.
 //! **In the kernel** `group_isolation`.
 
 #![doc(alias = "group_isolation")]
@@ -18,7 +17,7 @@ use crate::elevators::cfq::tunables::V2_6_33;
 use crate::explain::ServiceType;
 
 impl Cfq {
-    /// The group that a queue counts for from now on, if that is another one than until now.
+    /// The group that a queue counts for from now on, if that changes.
     fn next_group(&self, q: Qid) -> Option<Gid> {
         if self.rules.groups == Grouping::Off || self.knobs.kernel != V2_6_33 {
             return None;
@@ -29,7 +28,7 @@ impl Cfq {
         (next != queue.group).then_some(next)
     }
 
-    /// Take a queue out of its tree if it counts for another group from now on; says whether it does.
+    /// Moves a queue to another group, out of its tree, if it counts for that group from now on; says whether it did.
     pub(super) fn change_group(&mut self, q: Qid) -> bool {
         let Some(next) = self.next_group(q) else { return false };
         if self.queues[q].served_in.is_some() {

@@ -21,19 +21,19 @@ use crate::elevators::cfq::tunables::{CfqTunables, Ticks};
 use crate::request::{Bio, Dir, RequestId};
 use crate::time::Tick;
 
-/// By what it is learnt.
+/// What the updates depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Learning<'c> {
     pub(crate) rules: &'c Mechanisms,
     pub(crate) ticks: &'c Ticks,
     pub(crate) knobs: &'c CfqTunables,
-    /// The disk queues.
+    /// Whether the disk queues requests itself.
     pub(crate) ncq: bool,
     pub(crate) now: Tick,
 }
 
 impl Learning<'_> {
-    /// A request that reads as this bio is in its queue.
+    /// Updates the estimates for a request, consisting of this bio, that has been inserted.
     #[inline(always)]
     pub(crate) fn learn(
         self,
@@ -44,8 +44,8 @@ impl Learning<'_> {
         groups: &mut Groups,
     ) {
         let Learning { rules, ticks, now, .. } = self;
-        // Its pauses are over. Until 2.6.33 write-back ends a pause, too: a process that writes in between seems to
-        // think less than it does.
+        // Until 2.6.33 write-back also ends a pause, so the think time of a process that writes in between seems
+        // shorter than it is.
         if queue.is_sync() || rules.think == Think::PerProcess {
             process.pauses.end(now, ticks.slice_idle);
         }
@@ -57,7 +57,7 @@ impl Learning<'_> {
             Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, bio.start),
             Seeks::History => queue.history.add(bio.start, bio.sectors, cx.device().rotational),
         }
-        // Is it worth idling for now?
+        // Whether it is now worth idling for.
         if queue.is_sync() && !queue.is_idle_class() {
             queue.window = self.window(cx, queue, process);
         }

@@ -27,7 +27,7 @@ use crate::explain::Reason;
 use crate::request::Waiter;
 
 impl Cfq {
-    /// `q` ran empty and `found` goes on: plan that they become one.
+    /// Plans the merge of `q`, which has run empty, and `found`, which continues at its position.
     pub(super) fn plan_merge(&mut self, cx: &mut Cx<'_>, q: Qid, found: Qid) {
         if self.rules.cooperation != CooperationRule::MergeSplit || self.queues[q].joins.is_some() {
             return;
@@ -35,25 +35,26 @@ impl Cfq {
         let Some(end) = self.end_of_chain(found, q) else { return };
         let processes = |q: Qid| self.queues[q].held_by.processes;
         let (here, there) = (processes(q), processes(end));
-        // With no process left to send a request, no process would ever change over.
+        // Without a process to send a request, the merge would never be carried out.
         if here == 0 || there == 0 {
             return;
         }
-        // The smaller moves: each process of it has to change over at a request of its own.
+        // The queue with fewer processes is merged into the other, since each process changes over at a request of its
+        // own.
         let (from, into, moving) = if there >= here { (q, end, here) } else { (end, q, there) };
         self.queues[from].joins = Some(into);
         self.queues[into].held_by.processes += moving;
         cx.explain(Reason::MergePlanned { from: self.queues[from].owner, into: self.queues[into].owner });
     }
 
-    /// Where plans lead from `found`; `None` if no process holds it or they lead back to `q`.
+    /// The end of the chain of plans from `found`; `None` if no process holds `found` or the chain leads back to `q`.
     fn end_of_chain(&self, found: Qid, q: Qid) -> Option<Qid> {
         if self.queues[found].held_by.processes == 0 || found == q {
             return None;
         }
         let mut end = found;
         while let Some(next) = self.queues[end].joins {
-            // A circle of plans would never end.
+            // A circular chain would never end.
             if next == q {
                 return None;
             }
@@ -62,20 +63,20 @@ impl Cfq {
         Some(end)
     }
 
-    /// A slice ends: does the queue still read in one place?
+    /// Marks a queue for splitting if it seeks when its slice ends.
     pub(super) fn mark_split(&mut self, q: Qid) {
         if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
             self.queues[q].cooperation.split();
         }
     }
 
-    /// The queue that a process uses from its next request on: its present one, the one it merges into, or `None`: a
-    /// new one.
+    /// The queue that a process uses from this request on: its present one, or the one it merges into; `None`: a new
+    /// one.
     pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, q: Qid) -> Option<Qid> {
         let submitter = self.processes[pid].id;
         if self.queues[q].cooperation == Cooperation::Splitting {
             cx.explain(Reason::QueueSplit { submitter });
-            // Not the last one: with no other process left in it, the queue is its own again.
+            // The last process keeps the queue, which is then its own again.
             if self.queues[q].held_by.processes > 1 {
                 self.processes[pid].queues[waiter] = None;
                 self.drop_plans(cx, q);
@@ -94,7 +95,7 @@ impl Cfq {
         Some(target)
     }
 
-    /// A process leaves `q` without following its plans.
+    /// Drops the references of planned merges along the chain from `q`, for a process that leaves it.
     pub(super) fn drop_plans(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let mut at = self.queues[q].joins;
         while let Some(target) = at {

@@ -19,7 +19,7 @@ use crate::elevators::cfq::steps::service_tree::InsertPosition;
 use crate::explain::{Preempt, ServiceType, SliceEnd};
 use crate::request::{Bio, Waiter};
 
-/// A request of one queue while another one is served.
+/// A request of one queue that arrives while another queue is active.
 struct Met<'c, 'a> {
     cfq: &'c Cfq,
     cx: &'c Cx<'a>,
@@ -75,7 +75,7 @@ impl Arrival for Met<'_, '_> {
     fn close(&self) -> bool {
         let Met { cfq, arriving: new, .. } = self;
         let idles = cfq.active_process.is_some() && self.active().slice.idle == Idle::WaitsForRequest;
-        // 2.6.31 asks no such thing, and two cooperators could take the disk from each other again and again.
+        // 2.6.31 has no such test, and two cooperators can take the disk from each other again and again.
         let once =
             || cfq.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || cfq.service.busy() == 1;
         idles && once() && cfq.is_close(self.bio.start, ClosePurpose::Preemption)
@@ -83,7 +83,7 @@ impl Arrival for Met<'_, '_> {
 }
 
 impl Cfq {
-    /// Does an arrival of the queue `n` take the disk from the one being served?
+    /// Whether an arrival in queue `n` takes the disk from the active queue, and why.
     #[inline(always)]
     pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, bio: &Bio) -> Option<Preempt> {
         let a = self.active?;
@@ -94,7 +94,7 @@ impl Cfq {
         self.climb(cx, a, n, bio)
     }
 
-    /// The whole ladder.
+    /// All tests.
     #[inline(never)]
     fn climb(&mut self, cx: &Cx<'_>, a: Qid, n: Qid, bio: &Bio) -> Option<Preempt> {
         let active = (a, &self.queues[a]);
@@ -106,17 +106,17 @@ impl Cfq {
         why
     }
 
-    /// The queue being served gives way to `n`.
+    /// Expires the active queue and puts `n` first.
     pub(in crate::elevators::cfq) fn preempt(&mut self, cx: &mut Cx<'_>, n: Qid, why: Preempt) {
         let old_kind = self.active.map(|a| self.queues[a].kind());
         self.expire(cx, Rest::Kept, SliceEnd::Preempted(why));
-        // Else the kind of load that was interrupted would be resumed at once, and the preempting queue, of another
-        // tree, would not be found. Earlier kernels keep it.
+        // Otherwise the interrupted kind of load would be resumed at once, and the preempting queue, which is in
+        // another tree, would not be found. Earlier kernels keep the rest of its slice.
         if self.rules.preemption == Preemption::SameGroup && old_kind != Some(self.queues[n].kind()) {
             self.groups[self.queues[n].group].saved = None;
         }
         self.service_add(n, InsertPosition::Front);
-        // What it had of an earlier slice was left in its residual; this one begins with its first completion.
+        // The rest of its earlier slice is in its residual; this slice begins with its first completion.
         self.queues[n].slice.progress = Progress::Unstarted;
     }
 }

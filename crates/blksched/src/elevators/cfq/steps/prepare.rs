@@ -3,9 +3,8 @@
 //! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
 //! group, class and level. Requests carry priority and group; a change is noticed at the next insertion. A process
 //! whose group changes leaves both queues behind; merges planned out of them stay counted.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. **Quirks,
-//! kept**
-//! [`WriteBack`].
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. The quirks of
+//! [`WriteBack`] are kept.
 //! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`.
 
 #![doc(alias = "cfq_io_context")]
@@ -29,7 +28,7 @@ use crate::elevators::ioprio::Ioprio;
 use crate::request::{PerWaiter, RequestId, SubmitterId, Waiter};
 
 impl Cfq {
-    /// The queue for a new request; process and queue are made if there are none.
+    /// Finds the queue for a new request, creating the process and the queue if there are none.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
@@ -45,13 +44,13 @@ impl Cfq {
         process.requests += 1;
         process.gone = false;
         if let Some(q) = process.queues[waiter] {
-            // Its queue is served as if better, or no longer.
+            // Boosts the queue's priority, or ends the boost.
             let queue = &mut self.queues[q];
             if self.rules.boost.is_on() && queue.reading == Reading::Stale {
                 queue.take(process.ioprio);
             }
             queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
-            // As most requests: nothing is new since the last one.
+            // The usual case: nothing has changed since the process's last request.
             if process.priority == priority && process.group == group && queue.goes_on_as_it_is() {
                 queue.held_by.requests += 1;
                 row.queue = q;
@@ -64,7 +63,7 @@ impl Cfq {
         self.rows[rq].queue = q;
     }
 
-    /// Something is new of a process: its priority, its group, or its queue.
+    /// Finds the queue for a request of a process whose priority, group or queue has changed.
     #[inline(never)]
     fn find_queue(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, ioprio: Ioprio, group: Gid) -> Qid {
         self.notice_priority(pid, ioprio, group);
@@ -84,8 +83,8 @@ impl Cfq {
         let present_group = process.group;
         if let Some(present) = async_ {
             let new = match self.rules.write_back {
-                // A quirk of 2.6.31 to 2.6.33, kept: where the new level has no queue yet, the present one becomes that
-                // level's too and keeps its own level, so two levels share it.
+                // A quirk of 2.6.31 to 2.6.33, kept: if the new level has no queue yet, the present queue is used for
+                // it too and keeps its own level, so two levels share it.
                 WriteBack::Moves => *self.groups[present_group].write_back(ioprio).get_or_insert(present),
                 // 4.20 looks up the queue of the priority that the process *had*: its write-back stays where it was.
                 WriteBack::LagsBehind => self.write_back_of(pid, group, old),
@@ -103,7 +102,8 @@ impl Cfq {
             return;
         }
         process.group = group;
-        // Merges planned out of the queue stay counted for ever, as in the kernel: only the process's own part goes.
+        // References for merges planned out of the queue are never dropped, as in the kernel: only the process's own
+        // reference is.
         if let Some(sync) = core::mem::take(&mut process.queues).sync {
             self.drop_process(cx, sync);
         }
@@ -133,7 +133,7 @@ impl Cfq {
         q
     }
 
-    /// The queue that a process's next request would go into.
+    /// The queue into which a process's next request would be inserted.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn queue_of(&self, submitter: SubmitterId, waiter: Waiter) -> Option<Qid> {
         self.processes.of(submitter).and_then(|pid| self.processes[pid].queues[waiter])

@@ -18,8 +18,8 @@ use crate::explain::SliceEnd;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Cfq {
-    /// The last step in the life of a request that never was inserted, or is part of another one now: its queue and its
-    /// process have one less.
+    /// The last step in the life of a request that was never inserted or has been merged into another: uncounts it in
+    /// its queue and process.
     pub(in crate::elevators::cfq) fn drop_unserved(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let RequestData { queue, process, .. } = self.rows[rq];
         self.queues[queue].held_by.requests -= 1;
@@ -32,7 +32,7 @@ impl Cfq {
         }
     }
 
-    /// A process, or a merge planned for one, leaves a queue.
+    /// Drops the reference of a process, or of a merge planned for one, to a queue.
     pub(super) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let held_by = &mut self.queues[q].held_by;
         held_by.processes -= 1;
@@ -41,7 +41,7 @@ impl Cfq {
         }
     }
 
-    /// No process and no request holds a queue any more.
+    /// Releases a queue that no process and no request holds any more.
     #[inline(never)]
     pub(super) fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
         if self.active == Some(q) {
@@ -57,7 +57,7 @@ impl Cfq {
         let process = &mut self.processes[pid];
         process.gone = true;
         let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
-        // The write-back queue is shared, and its slice ends although others use it still: as in the kernel.
+        // The slice of the shared write-back queue ends too, although other processes still use it: as in the kernel.
         for q in [async_, sync].into_iter().flatten() {
             if self.active == Some(q) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Gone);
@@ -72,7 +72,7 @@ impl Cfq {
         self.take_wish()
     }
 
-    /// A process that is gone is remembered only while it has requests or is the one idled for.
+    /// Forgets an exited process, unless it still has requests or the disk idles for it.
     pub(super) fn forget_if_unused(&mut self, pid: Pid) {
         let process = &self.processes[pid];
         if process.gone && process.requests == 0 && self.active_process != Some(pid) && self.knows(pid) {
@@ -80,7 +80,7 @@ impl Cfq {
         }
     }
 
-    /// It is in the table still.
+    /// Whether it is still in the table.
     fn knows(&self, pid: Pid) -> bool {
         self.processes.of(self.processes[pid].id) == Some(pid)
     }

@@ -1,4 +1,4 @@
-//! Which queue has the disk: asks for the decision, ends a slice and begins the next.
+//! Selects the queue that has the disk: carries out the decision, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs`. Decision and action are separate: `decide/select.rs` only decides; here cooperators are
 //! searched for if it says so, and slices end and begin.
@@ -21,7 +21,7 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::explain::{Reason, SliceEnd, SliceStart};
 
 impl Cfq {
-    /// The queue that may send a request, if any.
+    /// The queue that may dispatch a request, if any.
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
         if select::simply_goes_on(self.rules.preemption, &self.queues[a], self.now) {
@@ -31,7 +31,7 @@ impl Cfq {
         self.look(cx, a)
     }
 
-    /// The whole ladder.
+    /// The decision by all tests.
     #[inline(never)]
     fn look(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
         match select::choose(self.ladder(cx, a)) {
@@ -70,8 +70,8 @@ impl Cfq {
         if let Some(found) = self.cooperator(cx, a, CooperatorSearch::Serve) {
             self.plan_merge(cx, a, found);
             self.expire(cx, Rest::Dropped, SliceEnd::Cooperator);
-            // Directly, past trees, kinds of load and groups: the place on the disk is what the two share, and the
-            // search through the trees would find another queue.
+            // Activated directly, bypassing trees, kinds of load and groups: the two queues share a position on the
+            // disk, and a search of the trees would find another queue.
             self.activate(cx, found, SliceStart::Cooperator);
             return Some(found);
         }
@@ -80,7 +80,7 @@ impl Cfq {
             return None;
         }
         self.give_up_deep_seeker(a);
-        // The completion of what is in flight decides whether the disk idles.
+        // The completion of the requests in flight decides whether the disk idles.
         if self.queues[a].dispatched > 0 && self.should_idle(cx, a) {
             return None;
         }

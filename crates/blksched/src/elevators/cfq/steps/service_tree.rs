@@ -1,4 +1,4 @@
-//! Which queue is next: queues in the order of the time their slice is due.
+//! The order of queues, by the time when their slice is due.
 //!
 //! **Rule** A queue's key is `now + (n − 1)·(length(sync, 0) − length(queue)) ∓ residual` \[ticks\], where n is the
 //! number of waiting queues: the shorter a queue's slice, the later it comes. A queue of the idle class comes 200 ms
@@ -29,7 +29,7 @@ use crate::elevators::cfq::rules::{Clock, Grouping, Preemption, Residual, Trees}
 use crate::elevators::cfq::state::service_trees::TreeAt;
 use crate::request::Waiter;
 
-/// Where in its tree a queue goes.
+/// Where a queue is inserted in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InsertPosition {
     /// By its key.
@@ -39,7 +39,7 @@ pub(crate) enum InsertPosition {
 }
 
 impl Cfq {
-    /// The tree that a queue goes into now.
+    /// The tree into which a queue would be inserted now.
     fn tree_for(&self, q: Qid) -> TreeAt {
         let queue = &self.queues[q];
         match self.rules.trees {
@@ -52,14 +52,14 @@ impl Cfq {
         let (clock, second) = (self.rules.clock, self.second() as i64);
         let now = (self.now as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
-            // 4.20 means to add the last key, too, but never keeps the tree's rightmost pointer, so it always finds
-            // none: the idle class stands at `now + 200 ms` there. Kept.
+            // 4.20 is meant to add the last key too, but never maintains the tree's rightmost pointer and so never
+            // finds one: the key of the idle class is always `now + 200 ms` there. Kept.
             let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
             return second / 5 + last.map_or(now, |last| self.service.key(last));
         }
         if entrance == InsertPosition::Front {
             return match self.rules.preemption {
-                // 2.6.31 puts it ahead of every key there can be; later kernels a second ahead of the first.
+                // 2.6.31 puts it before every possible key; later kernels put it one second before the first.
                 Preemption::Close => 0,
                 _ => {
                     let first = self.service.first_of(tree).map(|first| clock.stored(self.service.key(first)));
@@ -70,13 +70,13 @@ impl Cfq {
         let key = now.wrapping_add(self.slice_offset(q));
         let residual = core::mem::take(&mut self.queues[q].slice.residual);
         match self.rules.residual {
-            // The wrong sign of 2.6.31: a queue that gave time back waits the longer. 2.6.32 put it right.
+            // The wrong sign of 2.6.31: a queue that did not use up its slice waits longer. 2.6.32 fixed it.
             Residual::Added => key.wrapping_add(residual),
             Residual::Subtracted | Residual::Whole => key.wrapping_sub(residual),
         }
     }
 
-    /// How much later than the best a queue's slice comes.
+    /// How much later a queue's slice is due than that of a queue of the highest level.
     fn slice_offset(&self, q: Qid) -> i64 {
         let (queue, ticks) = (&self.queues[q], self.ticks);
         let best = by_level(Waiter::Sync, 0, &ticks);
@@ -84,11 +84,13 @@ impl Cfq {
         let others = i64::from(self.service.in_group(queue.group)) - 1;
         match self.rules.trees {
             Trees::Single => {
-                // Until 2.6.32 the queue that joins is counted; 2.6.33 does not, so the first one's offset is negative.
+                // Until 2.6.32 the joining queue is counted; 2.6.33 does not count it, so the first queue's offset is
+                // negative.
                 let others = others + i64::from(queue.served_in.is_none());
                 let jiffy = self.jiffy as i64;
-                // Unsigned and 32 bits wide, as in the kernel: if async slices are longer than sync ones, the negative
-                // offset becomes 2³² ticks less a few, and write-back waits for all others. 2.6.33 signs it.
+                // Unsigned, with 32 bits, as in the kernel: if async slices are longer than sync ones, the negative
+                // offset becomes almost 2³² ticks, and write-back waits for all others. 2.6.33 computes with signed
+                // numbers.
                 i64::from((others as u32).wrapping_mul((gap / jiffy) as u32)) * jiffy
             }
             _ => others.wrapping_mul(gap),
@@ -109,7 +111,7 @@ impl Cfq {
         self.queues[q].served_in = Some(tree);
     }
 
-    /// A queue that waits already gets the place that it would get now.
+    /// Moves a waiting queue to the place that it would get now.
     pub(super) fn resort(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].served_in.is_none() {
             return;
@@ -122,7 +124,7 @@ impl Cfq {
         }
     }
 
-    /// A queue has a request: it waits for a slice from now on.
+    /// Makes a queue that has a request wait for a slice.
     pub(in crate::elevators::cfq) fn join(&mut self, cx: &Cx<'_>, q: Qid) {
         if self.queues[q].served_in.is_some() {
             return;
@@ -139,7 +141,7 @@ impl Cfq {
 
     pub(super) fn leave(&mut self, q: Qid) {
         self.position_remove(q);
-        // Its key is forgotten with its place: what it is owed, or owes, is in the slice's residual.
+        // Its key is lost with its place; the residual of its slice keeps the time that it is owed or owes.
         let Some(tree) = self.queues[q].served_in.take() else { return };
         self.service.remove(tree, q);
         let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);
@@ -151,7 +153,7 @@ impl Cfq {
         }
     }
 
-    /// The group that is to be served next.
+    /// The group to be served next.
     pub(super) fn due_group(&mut self) -> Gid {
         match self.rules.groups {
             Grouping::Off => ROOT,

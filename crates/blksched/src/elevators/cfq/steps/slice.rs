@@ -37,13 +37,13 @@ impl Cfq {
         cx.explain(Reason::SliceBegan { owner, waiter, why });
     }
 
-    /// The slice of the queue being served ends.
+    /// Ends the active queue's slice.
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
         let Some(q) = self.active else { return };
         if self.queues[q].slice.idle == Idle::WaitsForRequest {
             self.cancel_timer(cx);
         }
-        // Ahead of everything that changes the queue: a mark looks at the slice as it was (2.6.33).
+        // Before anything changes the queue: the mark depends on the queue as it was during the slice (2.6.33).
         self.mark_split(q);
         let queue = &mut self.queues[q];
         queue.slice.end();
@@ -53,7 +53,7 @@ impl Cfq {
         }
         self.pay(cx, q);
         self.save_workload(q);
-        // An empty queue has no place to keep; what it had too much of, or left, is in its residual.
+        // An empty queue leaves its tree; its unused time, or its overrun, is in its residual.
         if self.queues[q].is_empty() {
             self.leave(q);
         } else {
@@ -65,7 +65,7 @@ impl Cfq {
         }
     }
 
-    /// The slice's first request came back: how long it goes on \[ticks\].
+    /// The length of a slice, from its first completion on \[ticks\].
     pub(super) fn slice_length(&mut self, q: Qid) -> i64 {
         let ticks = self.ticks;
         let queue = &self.queues[q];
@@ -74,7 +74,7 @@ impl Cfq {
         if self.rules.trees == Trees::Single || !self.knobs.low_latency {
             return slice;
         }
-        // The idle class counts among best effort here.
+        // The idle class counts as best effort here.
         let class = if queue.is_real_time() { IoprioClass::RealTime } else { IoprioClass::BestEffort };
         let busy = u64::from(self.service.busy_of(group, class));
         let target = self.group_target(group);
@@ -82,8 +82,8 @@ impl Cfq {
     }
 
     pub(super) fn start_slice(&mut self, q: Qid) {
-        // From the first completion, not from the dispatch: the seek that brings the arm to the queue's place does not
-        // count against it.
+        // From the first completion rather than from the dispatch, so that the seek to the queue's position is not
+        // charged to it.
         if self.queues[q].slice.progress == Progress::Unstarted {
             let (now, length) = (self.now, self.slice_length(q));
             let slice = &mut self.queues[q].slice;
@@ -92,29 +92,29 @@ impl Cfq {
         }
     }
 
-    /// What a slice that ends now leaves for the next one; `None`: it counts no more than the last one did.
+    /// The residual of a slice that ends now; `None`: the previous residual stays.
     fn rest_of_slice(&mut self, q: Qid) -> Option<i64> {
         match (self.queues[q].slice.progress.end(), self.rules.residual) {
             (Some(end), _) => Some(end.wrapping_sub(self.now) as i64),
-            // Nothing came back, so nothing of it was used. Earlier kernels count nothing, and a queue that is
-            // preempted before its first completion loses its whole slice.
+            // Nothing has completed, so none of it was used. Earlier kernels leave the residual unchanged, and a queue
+            // that is preempted before its first completion loses its whole slice.
             (None, Residual::Whole) => Some(self.slice_length(q)),
             (None, _) => None,
         }
     }
 
-    /// Requests count, not time.
+    /// Whether groups are charged for requests rather than for time (IOPS mode).
     fn counts_requests(&self) -> bool {
         self.rules.charge == Charge::RequestsWithoutIdling && self.ticks.slice_idle == 0 && self.ncq.queues()
     }
 
-    /// How far behind the last group a newcomer begins: 200 ms of virtual time, or `HZ/5`.
+    /// How far behind the last group a group joins: 200 ms of virtual time, or `HZ/5`.
     pub(super) fn newcomers_delay(&self) -> u64 {
         let second = if self.counts_requests() { self.second() / self.jiffy } else { self.second() };
         second / 5
     }
 
-    /// The slice of `q` is over: its group pays.
+    /// Charges the slice of `q`, which is over, to its group.
     fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let (queue, now) = (&self.queues[q], self.now);
         let g = queue.group;
@@ -124,8 +124,8 @@ impl Cfq {
         let (charge, charged) = if self.counts_requests() {
             (u64::from(queue.slice.dispatched), Charged::Requests(queue.slice.dispatched))
         } else {
-            // Why write-back of a group that has nothing else pays for a whole slice, however little it used, no source
-            // says; kept.
+            // Write-back of a group that has nothing else is charged a whole slice, however little it used. No source
+            // says why; kept.
             let time = if !queue.is_sync() && !self.service.has_sync(g) {
                 queue.slice.allocated
             } else {

@@ -21,20 +21,21 @@ impl Cfq {
         }
     }
 
-    /// The disk has idled long enough.
+    /// Handles the expiry of the idle timer.
     pub(in crate::elevators::cfq) fn timer_fired(&mut self, cx: &mut Cx<'_>) -> Run {
         self.timer = None;
         cx.wake_at(None);
         let now = self.now;
         if let Some(a) = self.active
-            // A small request came meanwhile and was left to grow (`arrival`): it goes now, and its slice goes on.
+            // A small request that arrived meanwhile was left to grow (`arrival`); it is dispatched now, and its slice
+            // continues.
             && self.queues[a].slice.duty == Duty::None
         {
             let queue = &self.queues[a];
             if queue.slice.is_used(now) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Used);
             } else if self.service.busy() == 0 {
-                // No queue is left to run for. This one still counts as waiting, as in the kernel.
+                // No queue is left to run. This one still counts as waiting, as in the kernel.
                 return Run::No;
             } else if queue.is_empty() {
                 self.queues[a].window.depth = QueueDepth::Shallow;

@@ -30,7 +30,7 @@ use crate::explain::{Reason, ServiceType};
 use crate::time::Tick;
 
 impl Cfq {
-    /// All processes of a class should have a slice within this much time.
+    /// The time within which each process of a class should have a slice.
     fn target(&self) -> Tick {
         match self.rules.trees {
             Trees::InGroups => self.ticks.target_latency,
@@ -38,7 +38,7 @@ impl Cfq {
         }
     }
 
-    /// The same for one group: its part of it.
+    /// One group's part of that time.
     pub(super) fn group_target(&self, g: Gid) -> Tick {
         match self.rules.trees {
             Trees::InGroups => self.target().saturating_mul(self.groups[g].share.fraction()) / WHOLE,
@@ -46,12 +46,12 @@ impl Cfq {
         }
     }
 
-    /// A queue's slice ends: its kind may go on later.
+    /// Saves the rest of the kind's slice when a queue's slice ends.
     pub(super) fn save_workload(&mut self, q: Qid) {
         self.groups[self.queues[q].group].saved = self.workload.rest(self.now);
     }
 
-    /// The queue whose slice it is, group by group and kind by kind.
+    /// The queue to be served next: the first of the kind of load that is due in the group that is due.
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let (now, g) = (self.now, self.due_group());
         if g != self.workload.group {
@@ -64,19 +64,20 @@ impl Cfq {
         let class = classes.into_iter().find(|&class| self.service.busy_of(g, class) > 0).unwrap_or(IoprioClass::Idle);
         self.workload.class = class;
         let tree = TreeAt::of(g, class, self.workload.kind);
-        // 2.6.33 does not ask whether the class is the one that this time was given to, so a class that has just come
-        // may go on with what another one left. 4.20 does.
+        // 2.6.33 does not test whether this time was given to the same class, so a class that has just become busy may
+        // use what another one left. 4.20 does.
         let goes_on = (class == before || self.rules.trees == Trees::ByWorkload)
             && self.service.count(tree) > 0
             && !self.workload.is_over(now);
         if class == IoprioClass::Idle {
-            // The idle class has one tree, and a tick of it at a time: any other class that arrives goes first at once.
+            // The idle class has one tree, and one jiffy at a time, so that any other class that arrives is served at
+            // once.
             self.workload.expires = now.wrapping_add(self.jiffy);
         } else if !goes_on {
             self.next_kind(cx, now);
         }
-        // Queues may stand on trees with nothing queued (since 2.6.33). The kind of load has been chosen all the same,
-        // as in the kernel: its time runs.
+        // Queues may be on trees without queued requests (since 2.6.33). The kind of load has been chosen nevertheless,
+        // as in the kernel, and its time runs.
         if self.queued == 0 {
             return None;
         }
@@ -101,7 +102,7 @@ impl Cfq {
         cx.explain(Reason::WorkloadBegan { class: class.class(), kind, length });
     }
 
-    /// How long a kind of load has the disk.
+    /// The slice of a kind of load.
     fn kind_length(&self, g: Gid, class: IoprioClass, kind: ServiceType) -> Tick {
         let (target, ticks) = (self.group_target(g), self.ticks);
         let count = |class, kind| u64::from(self.service.count(TreeAt::of(g, class, kind)));
@@ -111,15 +112,16 @@ impl Cfq {
         let length = match kind {
             ServiceType::Async => {
                 let writers = count(IoprioClass::RealTime, kind) + count(IoprioClass::BestEffort, kind);
-                // Writers are weighed against all queues of the disk, not only against their group's: else the
-                // write-back of a group with little else would hold the disk for most of the group's slice.
+                // Write-back queues are weighed against all queues of the disk, not only against those of their group;
+                // otherwise the write-back of a group with little else would hold the disk for most of the group's
+                // slice.
                 let of_all = self.target().saturating_mul(writers) / u64::from(self.service.busy()).max(1);
                 share.min(of_all).saturating_mul(ticks.slice_async) / ticks.slice_sync.max(1)
             }
-            // One wait for a next request would use up anything shorter.
+            // A single wait for the next request would use up anything shorter.
             ServiceType::SyncNoIdle | ServiceType::Sync => share.max(2 * ticks.slice_idle),
         };
-        // Why two jiffies at least, also where time is counted in nanoseconds, no source says; kept.
+        // At least two jiffies, even where time is counted in nanoseconds; no source says why. Kept.
         length.max(2 * self.jiffy)
     }
 }
