@@ -31,8 +31,7 @@
 //! | raises weights, and excludes queues from raising? | `decide/raising`, `steps/{raising,burst}` |
 //! | merges and splits queues? | `state/positions`, `steps/{cooperator,merge,split}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
-//! | handles a new request, a queue becoming busy, or a completion? |
-//! `steps/{arrival,idle_busy_switch,busy,completion}` |
+//! | handles a request, a queue becoming busy, or a completion? | `steps/{arrival,idle_busy_switch,busy,completion}` |
 //! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
 //! | defines the timeouts? | `terms` |
 //! | says which era has what? | [`rules`], `presets` |

@@ -23,12 +23,12 @@ use crate::index::{Forest, List, Lists};
 use crate::request::Sector;
 use alloc::collections::BTreeMap;
 
-/// What is kept of each request.
+/// The data kept for each request (`elv.priv`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestData {
     pub(super) queue: Qid,
     pub(super) context: Cid,
-    /// When it may go out of turn \[ns\].
+    /// When it expires, and may then be dispatched out of order \[ns\].
     pub(super) expires_ns: u64,
 }
 
@@ -44,11 +44,11 @@ pub struct Bfq {
     pub(super) queues: Queues,
     /// The write-back queue of each group, class and level.
     pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
-    /// By request, and each queue's requests by age.
+    /// The data of each request, which also links each queue's requests by age.
     pub(super) rows: Lists<RequestData>,
-    /// Each queue's requests by sector.
+    /// Each queue's requests, sorted by sector.
     pub(super) sorted: Forest<Sector>,
-    /// What the device handed back.
+    /// Requests that the device returned.
     pub(super) handed_back: List,
 
     pub(super) hierarchy: Hierarchy,
@@ -57,25 +57,25 @@ pub struct Bfq {
     pub(super) woken_links: Links,
     pub(super) burst: Burst,
 
-    /// Since when a queue is being served.
+    /// When the slice of the queue in service began.
     pub(super) slice_began_ns: u64,
     pub(super) idling: Idling,
     pub(super) sample: Sample,
 
-    /// Busy queues by class; may be wrong by class, never in sum.
+    /// Busy queues by class; a class's count may be wrong, their sum never is.
     pub(super) busy: [i64; 3],
     pub(super) raised_busy: i64,
-    /// Requests in all queues.
+    /// The number of requests in all queues.
     pub(super) queued: u32,
 
-    /// Behind the last request of this slice that went to the device.
+    /// The end of the last request of this slice that went to the device.
     pub(super) served_position: Sector,
-    /// The queue whose request last came back.
+    /// The queue of the request that completed last.
     pub(super) last_completed: Option<Qid>,
 }
 
 impl Bfq {
-    /// BFQ with these knobs, on a kernel with `hz` ticks per second.
+    /// Creates a BFQ with these knobs, on a kernel with `hz` ticks per second.
     pub(super) fn new(knobs: BfqTunables, rules: Rules, hz: u32) -> Bfq {
         Bfq {
             knobs,
@@ -104,8 +104,8 @@ impl Bfq {
         }
     }
 
-    /// The device is known now, and room is made for this many requests, within reason, and for the queues of a usual
-    /// load; more have room made for them when they come.
+    /// Called once, when the device is known. Reserves room for its requests (at most 4096) and for the queues of a
+    /// usual load; the tables grow if there are more.
     pub(super) fn meet_device(&mut self, call: &Call<'_, '_>) {
         let rotational = call.cx.device().rotational;
         self.device = Device::new(rotational);
@@ -122,7 +122,7 @@ impl Bfq {
         self.handed_back.reserve(requests);
     }
 
-    /// One call of the contract begins.
+    /// Begins a call of the contract.
     pub(super) fn call<'c, 'a>(&mut self, cx: &'c mut Cx<'a>) -> Call<'c, 'a> {
         let (ns, now) = (cx.now.as_ns(), self.clock.tick(cx.now));
         Call { cx, ns, now }
@@ -149,13 +149,13 @@ impl Bfq {
         self.clock.jiffies().ticks(self.knobs.timeout_sync) as Jiffy
     }
 
-    /// What the device moves in `timeout_sync`, or the knob's, is the greatest budget from now on.
+    /// Recomputes the greatest budget: the amount that the device transfers in `timeout_sync`, or the knob's value.
     pub(super) fn recompute_max_budget(&mut self) {
         let timeout_ms = self.timeout_ticks() as u64 * 1000 / u64::from(self.clock.jiffies().hz());
         self.device.recompute_max_budget(i64::from(self.knobs.max_budget), timeout_ms);
     }
 
-    /// Wish to be run, if there is anything to run for.
+    /// Requests a run if anything is queued.
     pub(super) fn wish_if_queued(&self) -> Run {
         if self.queued > 0 { Run::Soon } else { Run::No }
     }

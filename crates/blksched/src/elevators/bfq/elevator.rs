@@ -1,4 +1,4 @@
-//! BFQ as an elevator: each call of the contract, and which mechanisms it sets in motion.
+//! BFQ as an elevator: each call of the contract, and the mechanisms it uses.
 //!
 //! **In the kernel** `iosched_bfq_mq`.
 
@@ -53,7 +53,7 @@ impl Elevator for Bfq {
         Run::No
     }
 
-    /// The moment is that of the step in which its bio was met.
+    /// The time is that of the step that met its bio.
     #[inline(always)]
     fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
         let (ns, now) = (cx.now.as_ns(), self.clock.latest());
@@ -152,7 +152,7 @@ impl Merges for Bfq {
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        // What turns a knob next takes the last call's moment for its own; preparing looks at none.
+        // Setting a knob uses the time of the last call as its own; preparing reads no clock.
         self.clock.tick(cx.now);
         self.finished(rq);
     }
@@ -161,7 +161,7 @@ impl Merges for Bfq {
         Merging::LINUX_6_1
     }
 
-    /// Asked of each candidate: here queues of cooperators become one, whether the bio merges or not.
+    /// Called for each candidate; the queues of cooperators are merged here, whether or not the bio merges.
     #[inline(always)]
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
         if bio.waiter == Waiter::Sync && cx.rq(rq).waiter == Waiter::Async {
@@ -242,7 +242,7 @@ impl Tuned for Bfq {
     }
 }
 
-/// Writing a knob is an event even if the value stays.
+/// Writing a knob has effects even if the value stays the same.
 impl Tunables for Bfq {
     fn knobs(&self) -> Vec<&'static Knob> {
         self.knobs.knobs()

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;
 
-/// One list; of no use with other links.
+/// The head of one list; meaningful only with its own links.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head(Option<Qid>);
 
@@ -56,7 +56,7 @@ impl Links {
         }
     }
 
-    /// Take `q` off the list, if it is on it.
+    /// Removes `q` from the list, if it is on it.
     pub(crate) fn remove(&mut self, head: &mut Head, q: Qid) {
         if !self.contains(q) {
             return;

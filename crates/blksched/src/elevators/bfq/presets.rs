@@ -1,4 +1,4 @@
-//! Which era has what: the rows of the table.
+//! The preset of each kernel: the mechanisms that it has.
 
 use alloc::boxed::Box;
 
@@ -10,7 +10,7 @@ use crate::entry::{Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
 
-/// What present kernels have.
+/// The preset of current kernels.
 const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
@@ -56,7 +56,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Slices come round in service, not in requests; and the real-time class is absolute.
+/// No bound in requests: slices are measured in service, and the real-time class is strict.
 fn bound(_: &Choice) -> Bound {
     let none = Wait::None("the real-time class goes before everybody else, as long as it has requests");
     Bound { reads: none, writes: none }

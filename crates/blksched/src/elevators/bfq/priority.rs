@@ -10,10 +10,10 @@
 
 use crate::elevators::ioprio::Ioprio;
 
-/// The weight of a process that never asked for another.
+/// The weight of a process that never set a priority.
 pub(crate) const USUAL_WEIGHT: i64 = 40;
 
-/// What a level weighs.
+/// The weight of a level.
 pub(crate) fn weight(ioprio: Ioprio) -> i64 {
     (8 - i64::from(ioprio.level)) * 10
 }

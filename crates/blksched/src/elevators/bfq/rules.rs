@@ -11,7 +11,7 @@ use crate::mechanism::mechanisms;
 mechanism! {
     /// whether groups share by weight
     pub enum Grouping = "groups" {
-        /// all submitters stand side by side, as without CONFIG_BFQ_GROUP_IOSCHED
+        /// all submitters compete directly, as without CONFIG_BFQ_GROUP_IOSCHED
         Off = "off",
         /// by weight, as a hierarchy: distributions' kernels
         On = "on",
@@ -23,31 +23,31 @@ mechanism! {
     pub enum Competition = "competition" {
         /// as soon as one is busy, alone or not: 6.1
         Woken = "woken",
-        /// when two, the root included, have something to do: 6.6 and later
+        /// when two, the root included, have pending requests: 6.6 and later
         TwoPending = "two_pending",
     }
 }
 
 mechanism! {
-    /// since when a new queue has had nothing injected
+    /// from when a new queue's injection limit counts as last decreased
     pub enum Newcomer = "newcomer" {
-        /// for ever: its first request ends whatever is being measured: 6.1
+        /// from before its creation, so its first request cancels any measurement: 6.1
         StartsAnew = "starts_anew",
-        /// since it was made: 6.6 and later
+        /// from its creation: 6.6 and later
         IsNew = "is_new",
     }
 }
 
 mechanisms! {
-    /// Everything that can be switched by itself.
+    /// Everything that can be switched separately.
     pub(crate) struct Rules {
         /// Whether groups are scheduled.
         groups: Grouping;
         /// When groups compete.
         competition: Competition;
-        /// Since when a new queue has had nothing injected.
+        /// From when a new queue's injection limit counts as last decreased.
         newcomer: Newcomer;
-        /// What a limit on tags counts.
+        /// What a limit on tags applies to.
         tags: Tags;
     }
     also [HZ]

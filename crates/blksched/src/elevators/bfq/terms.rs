@@ -1,4 +1,4 @@
-//! BFQ's clocks: nanoseconds and the kernel's tick, and its timeouts, which count in ticks.
+//! BFQ's clocks, nanoseconds and the kernel's tick, and its timeouts, which are in ticks.
 //!
 //! **Rule** A timeout of `n` ms is `n · HZ / 1000` ticks, rounded up.
 //! **Origin** docs/behaviour/elevators-6.1.md#b0.
@@ -13,13 +13,13 @@ use crate::explain::Reason;
 use crate::request::{Request, RequestId};
 use crate::time::{Instant, Jiffies};
 
-/// A moment of the kernel's tick. Signed, because some things happened long before the clock began.
+/// A time in the kernel's ticks; signed, so that it can lie long before the clock began.
 pub(crate) type Jiffy = i64;
 
-/// So long ago that every term has passed since.
+/// So long ago that every timeout has passed since.
 pub(crate) const LONG_AGO: Jiffy = i64::MIN / 4;
 
-/// One call of the contract: its context, and the moment by both clocks.
+/// One call of the contract: its context, and the time by both clocks.
 pub(crate) struct Call<'c, 'a> {
     pub(crate) cx: &'c mut Cx<'a>,
     /// Nanoseconds.
@@ -38,7 +38,7 @@ impl Call<'_, '_> {
     }
 }
 
-/// The tick, remembered: most calls fall into the one of the call before.
+/// The current tick, cached: most calls fall into the same tick as the call before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TickCache {
     jiffies: Jiffies,
@@ -77,32 +77,34 @@ impl TickCache {
     }
 }
 
-/// Terms \[ticks\].
+/// Timeouts \[ticks\].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// A second.
+    /// One second.
     pub(crate) second: Jiffy,
-    /// A queue served for longer than this is not merged any more.
+    /// A queue served for longer than this is no longer merged.
     pub(crate) merging: Jiffy,
-    /// The idle class is served at least this often.
+    /// The interval within which the idle class is served at least once.
     pub(crate) idle_class: Jiffy,
     /// How long soft real-time raising lasts without being renewed.
     pub(crate) soft_real_time: Jiffy,
-    /// A queue idle for longer than this begins something new; also: one that was split is watched as long.
+    /// A queue idle for longer than this begins something new; also how long the think time of a queue is not judged
+    /// after a split.
     pub(crate) new_start: Jiffy,
     /// A queue idle for longer than this leaves its burst.
     pub(crate) burst_forgotten: Jiffy,
     /// The least time between two raises of write-back.
     pub(crate) write_back: Jiffy,
-    /// Queues made within this belong to one burst, or are likely to cooperate.
+    /// Queues created within this time belong to one burst, or are likely to cooperate.
     pub(crate) burst: Jiffy,
-    /// Queues made within this of each other may merge for good.
+    /// Queues created within this time of each other may be stably merged.
     pub(crate) stable: Jiffy,
-    /// A queue split within this is no newcomer to a burst; also: the least time between two samples of injection.
+    /// A queue split more recently than this does not join a burst; also the least time between two samples of
+    /// injection.
     pub(crate) just_split: Jiffy,
-    /// A think time that changes within this of the last decrease does not reset injection.
+    /// A think time that becomes short within this time of the last decrease does not reset injection.
     pub(crate) injection_settles: Jiffy,
-    /// Injection is tried anew after this.
+    /// Injection is reset after this time.
     pub(crate) injection_forgotten: Jiffy,
     /// Interactive raising on the reference disk: rotating, other.
     pub(crate) interactive: [Jiffy; 2],

@@ -27,18 +27,19 @@ tunables! {
         back_seek_max: u32 [Kib] = 16384, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
         /// The cost of a seek back, as a multiple of its distance.
         back_seek_penalty: u32 [Cost] = 2, 1..=INT_MAX, Kernels::since(V6_1), sweep [1, 2, 8];
-        /// How long the disk waits for the next request of the queue being served. 0 turns idling off, and with it much
-        /// of fairness. (`slice_idle_us` is the same in microseconds; here any time may have a fraction.)
+        /// How long the disk waits for the next request of the queue in service. 0 turns idling off, and much of
+        /// fairness with it. (`slice_idle_us` is the same in microseconds; here any time may have a fraction.)
         slice_idle: Span [Ms] = Span::from_ms(8), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [0, 2 * MS, 8 * MS, 16 * MS];
-        /// The most that a queue is served in one slice. 0: what the disk moves in `timeout_sync`, found out by itself.
+        /// The most that a queue is served in one slice. 0: the amount that the disk transfers in `timeout_sync`, as
+        /// measured.
         max_budget: u32 [Sectors] = 0, 0..=INT_MAX, Kernels::since(V6_1), sweep [0, 1024, 16384];
-        /// How long a queue may take for its budget. Rounded up to the kernel's tick.
+        /// How long a queue may take to use up its budget. Rounded up to the kernel's tick.
         timeout_sync: Span [Ms] = Span::from_ms(124), MS..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 124 * MS, 300 * MS];
         /// One request at a time, and always idle: exact shares, at any price in throughput.
         strict_guarantees: bool [Switch] = false, 0..=1, Kernels::since(V6_1), sweep [0, 1];
-        /// A process that starts something, or needs little but in time, goes first: interactive and soft real-time
+        /// Favours processes that start something, or that need little I/O but in time: interactive and soft real-time
         /// queues have their weights raised.
         low_latency: bool [Switch] = true, 0..=1, Kernels::since(V6_1), sweep [0, 1];
     }

@@ -9,7 +9,7 @@
 
 use crate::elevators::bfq::state::turn_end::Why;
 
-/// What a queue's budget depends on after a slice.
+/// What a queue's next budget depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Feedback {
     pub(crate) assigned: i64,
@@ -23,15 +23,16 @@ pub(crate) struct Feedback {
 pub(crate) fn after(slice: Why, at: Feedback) -> i64 {
     let Feedback { assigned, served, least, most, in_device } = at;
     match slice {
-        // Its process may be waiting for just those: it was not slow by itself.
+        // Its process may be waiting for these very requests, so it was not slow by itself.
         Why::IdledInVain if in_device => (2 * assigned).min(most),
-        // It has little to do: with a smaller budget its finish time is earlier, so it is served sooner when it comes.
+        // It has little to do: with a smaller budget its finish time is earlier, so it is served sooner when it
+        // returns.
         Why::IdledInVain if assigned > 5 * least => assigned - 4 * least,
         Why::IdledInVain => least,
-        // Why a queue that could not use its budget is given a larger one, no source says. It pays for its time all the
-        // same (`steps/expire.rs`).
+        // No source says why a queue that could not use up its budget is given a larger one. It is charged for its time
+        // nevertheless (`steps/expire.rs`).
         Why::OutOfTime | Why::Gone => (2 * assigned).min(most),
-        // It could have used more: the disk goes from place to place less often.
+        // It could have used more, and with larger budgets the disk changes position less often.
         Why::OutOfBudget | Why::IdleClass => (4 * assigned).min(most),
         Why::NothingQueued => served.max(least),
         Why::Preempted(_) => assigned,

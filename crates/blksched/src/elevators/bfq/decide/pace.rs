@@ -1,4 +1,4 @@
-//! Was a queue slow in its slice?
+//! Whether a queue was slow in its slice.
 //!
 //! **Rule** A slice of less than 1 ms is too short to judge except by its seeks; one of more than 20 ms was slow if it
 //! transferred less than half of the greatest budget.
@@ -7,16 +7,16 @@
 
 #![doc(alias = "bfq_bfqq_is_slow")]
 
-/// Shorter slices say nothing about speed \[µs\].
+/// Slices shorter than this say nothing about speed \[µs\].
 pub(crate) const SHORTEST_US: i64 = 1000;
 
-/// What a slice too short to judge counts for: on a rotating disk, elsewhere \[ms\].
+/// The duration assumed for a slice too short to judge: on a rotating disk, on others \[ms\].
 pub(crate) const SHORT_MS: [i64; 2] = [8, 2];
 
-/// From here on it is not seeking that makes a queue slow, but slowness \[µs\].
+/// A longer slice is judged by its throughput rather than by whether the queue seeks \[µs\].
 pub(crate) const LONG_US: i64 = 20_000;
 
-/// How a slice went.
+/// The pace of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlicePace {
     pub(crate) is_slow: bool,
@@ -24,7 +24,8 @@ pub(crate) struct SlicePace {
 }
 
 pub(crate) fn pace(us: i64, seeks: bool, below_half: bool, rotational: bool) -> SlicePace {
-    // A single seek lasts longer than such a slice: how far it came says nothing, and a fixed time stands for its own.
+    // A single seek takes longer than such a slice, so the amount transferred says nothing, and a fixed duration
+    // replaces the slice's own.
     if us < SHORTEST_US {
         return SlicePace { is_slow: seeks, ms: SHORT_MS[usize::from(!rotational)] };
     }

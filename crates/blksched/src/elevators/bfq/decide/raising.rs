@@ -12,44 +12,44 @@ use crate::elevators::bfq::device::peak_rate::PeakRate;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::{Jiffy, LONG_AGO, Terms};
 
-/// What is known of a queue that becomes busy.
+/// The inputs of the decision: a queue that becomes busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Awakening {
     pub(crate) now: Jiffy,
     /// How long interactive raising lasts.
     pub(crate) lasts: Jiffy,
     pub(crate) in_large_burst: bool,
-    /// It was idle long enough to begin something new, and asks for no special weight.
+    /// Whether it was idle long enough to begin something new and has the default weight.
     pub(crate) interactive: bool,
     pub(crate) soft_real_time: bool,
-    /// It may be raised if it is not.
+    /// Whether it may be raised if it is not raised yet.
     pub(crate) deserves: bool,
 }
 
-/// What becomes of its raising.
+/// The queue's raising from now on.
 pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Raising {
     let mut new = raising;
     let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (RaisingKind::SoftRealTime, terms.soft_real_time);
     if !raising.is_raised() {
-        // What it was served in an earlier raising does not count against `ENOUGH` in this one.
+        // The service received in an earlier raising does not count towards `ENOUGH` in this one.
         if at.deserves && at.interactive {
             new.served = 0;
             new.make_interactive(at.lasts);
         } else if at.deserves {
-            // It was not interactive before, so there is nothing to go back to when it is soft real-time no more.
+            // It was not interactive before, so there is nothing to return to when it is no longer soft real-time.
             new.interactive_since = LONG_AGO;
             soft_real_time(&mut new);
         }
-    // Raised already, and it begins something new: its time begins anew, or a second application would have only what
-    // the first one left.
+    // It is already raised and begins something new, so its time restarts; otherwise a second application would have
+    // only the time that the first one left.
     } else if at.interactive {
         new.make_interactive(at.lasts);
     } else if at.in_large_burst {
-        // Many queues that begin together are one service's workers: raised, each would only be in the others' way, at
-        // the price of idling for all of them.
+        // Many queues that begin together are the workers of one service; raised, they would only delay each other, at
+        // the cost of idling for each.
         new.kind = RaisingKind::None;
     } else if at.soft_real_time {
-        // What is left of its interactive raising is not lost: it goes back to that when it is soft real-time no more.
+        // The rest of its interactive raising is not lost: the queue returns to it when it is no longer soft real-time.
         if !raising.is_soft_real_time() {
             new.interactive_since = raising.since;
             soft_real_time(&mut new);
@@ -59,8 +59,8 @@ pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Ra
     new
 }
 
-/// How long interactive raising lasts on a disk of this speed: as long as the reference application took to load on the
-/// reference disk, in proportion.
+/// How long interactive raising lasts on a disk of this speed: the loading time of the reference application on the
+/// reference disk, scaled.
 pub(crate) fn interactive_lasts(rate: &PeakRate, terms: &Terms) -> Jiffy {
     let reference = terms.interactive[usize::from(!rate.is_rotational())];
     let [least, most] = terms.interactive_bounds;

@@ -1,4 +1,4 @@
-//! The steps of the decision: does the in-service queue keep the disk?
+//! The decision whether the in-service queue keeps the disk.
 //!
 //! **Rule** see [`choose`] and the README's picture.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
@@ -8,26 +8,26 @@
 
 use crate::elevators::bfq::state::turn_end::Why;
 
-/// What the ladder looks at: the queue in service.
+/// The inputs of the decision: the queue in service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecisionInputs {
     pub(crate) has_next: bool,
-    /// Its next request fits into what is left of its budget.
+    /// Whether its next request fits into the rest of its budget.
     pub(crate) fits: bool,
-    /// The disk is being left idle for it.
+    /// Whether the disk is being left idle for it.
     pub(crate) waits: bool,
-    /// The device has requests of it, and idling is better than going on.
+    /// Whether the device has requests of it and idling is better than serving others.
     pub(crate) worth_waiting: bool,
 }
 
-/// A rung.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Its slice goes on.
+    /// The slice continues.
     Serve,
-    /// The disk is its own, but a request of another queue may go meanwhile.
+    /// It keeps the disk, but a request of another queue may be dispatched meanwhile.
     Inject,
-    /// Its slice ends.
+    /// The slice ends.
     Expire(Why),
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn choose(at: DecisionInputs) -> Decision {
     match at {
         DecisionInputs { has_next: true, fits: true, .. } => Decision::Serve,
         DecisionInputs { has_next: true, fits: false, .. } => Decision::Expire(Why::OutOfBudget),
-        // It keeps the disk, or its share would go to any queue that has something queued just now.
+        // It keeps the disk, as otherwise its share would go to whichever queue has requests at this moment.
         DecisionInputs { waits: true, .. } | DecisionInputs { worth_waiting: true, .. } => Decision::Inject,
         _ => Decision::Expire(Why::NothingQueued),
     }

@@ -14,7 +14,7 @@
 
 use crate::elevators::bfq::device::known::{DEFAULT_MAX, Device};
 
-/// This many budgets must have been assigned, in units of 1/256 that decay.
+/// How many budgets must have been assigned, as a decaying average with the limit 256.
 const VALID: i64 = 194;
 
 impl Device {
@@ -22,7 +22,7 @@ impl Device {
         self.budgets_assigned >= VALID
     }
 
-    /// One more slice has begun.
+    /// Counts the budget of a slice that begins.
     pub(crate) fn count_budget(&mut self) {
         self.budgets_assigned = (7 * self.budgets_assigned + 256) / 8;
     }
@@ -31,7 +31,7 @@ impl Device {
         if self.budgets_are_valid() { self.max_budget } else { DEFAULT_MAX }
     }
 
-    /// What a new queue begins with.
+    /// The first budget of a new queue.
     pub(crate) fn first_budget(&self) -> i64 {
         2 * self.usual_max_budget() / 3
     }
@@ -40,7 +40,8 @@ impl Device {
         self.usual_max_budget() / 32
     }
 
-    /// `knob`: what a user has set \[sectors\], 0 for what the device moves in `timeout_ms`.
+    /// Recomputes the greatest budget. `knob`: the user's value \[sectors\]; 0: the amount that the device transfers in
+    /// `timeout_ms`.
     pub(crate) fn recompute_max_budget(&mut self, knob: i64, timeout_ms: u64) {
         self.max_budget = if knob == 0 { self.rate.sectors_in_ms(timeout_ms) } else { knob };
     }

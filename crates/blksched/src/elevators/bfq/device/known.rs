@@ -1,4 +1,4 @@
-//! The device, as far as BFQ knows it.
+//! What BFQ knows about the device.
 //!
 //! **In the kernel** the fields of `bfq_data` that are about the device: `hw_tag`, `tot_rq_in_driver`, `last_position`.
 
@@ -11,7 +11,7 @@ use crate::request::Sector;
 /// The greatest budget until enough slices have been seen \[sectors\].
 pub(crate) const DEFAULT_MAX: i64 = 16_384;
 
-/// The device, as far as BFQ knows it.
+/// What BFQ knows about the device.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) rate: PeakRate,
@@ -19,9 +19,9 @@ pub(crate) struct Device {
     /// \[sectors\]
     pub(crate) max_budget: i64,
     pub(crate) budgets_assigned: i64,
-    /// Requests that it has.
+    /// The number of requests in the device.
     pub(crate) in_device: u32,
-    /// Behind the last request that went to it.
+    /// The end of the last request that went to it.
     pub(crate) last_position: Sector,
 }
 

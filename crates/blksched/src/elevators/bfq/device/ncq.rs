@@ -1,46 +1,46 @@
-//! Does the device queue commands itself? Then the order in which requests go to it matters less.
+//! Whether the device queues commands itself; if so, the order in which it gets requests matters less.
 //!
 //! **Rule** After 33 completions with more than three requests queued or in flight, it does if it has had more than
-//! three at once; the test is repeated until the answer is yes. While the answer is unknown, it counts as yes. A
-//! non-rotational device that queues needs no merging of queues by position.
+//! three at once; the test is repeated until the answer is yes. An unknown answer counts as yes. A non-rotational
+//! device that queues needs no merging of queues by position.
 //! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps.
 //! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
 
 #![doc(alias = "bfq_update_hw_tag")]
 #![doc(alias = "hw_tag")]
 
-/// Fewer than this say nothing.
+/// Up to this many requests show nothing.
 const THRESHOLD: u32 = 3;
 
 const SAMPLES: u32 = 32;
 
-/// What is known of it.
+/// The observations, and the answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ncq {
     rotational: bool,
     answer: Option<bool>,
     samples: u32,
     most_in_device: u32,
-    /// No arm, and it queues; true of any device without an arm until the first answer.
+    /// Whether the device is non-rotational and queues; until the first answer, whether it is non-rotational.
     flash_that_queues: bool,
 }
 
-/// What a completion looks like; the device still counts the request.
+/// The counts at a completion; the device's still includes the request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) in_device: u32,
     pub(crate) queued: u32,
-    /// The queue in service, which thinks shortly, has fewer requests than would show anything.
+    /// Whether the queue in service has a short think time and too few requests to show anything.
     pub(crate) says_nothing: bool,
 }
 
 impl Ncq {
     pub(crate) fn new(rotational: bool) -> Ncq {
-        // True until the first answer: a kernel assumes so of any device without an arm.
+        // Until the first answer the kernel assumes this of any non-rotational device.
         Ncq { rotational, answer: None, samples: 0, most_in_device: 0, flash_that_queues: !rotational }
     }
 
-    /// It does, as far as known.
+    /// Whether the device queues, as far as known.
     pub(crate) fn queues(&self) -> bool {
         self.answer != Some(false)
     }
@@ -53,12 +53,12 @@ impl Ncq {
         self.most_in_device
     }
 
-    /// So few requests of the queue in service say nothing.
+    /// Whether the queue in service and the device have too few requests to show anything.
     pub(crate) fn too_few(in_device: u32, of_queue: u32) -> bool {
         of_queue < THRESHOLD && in_device < THRESHOLD
     }
 
-    /// A request comes back; the answer, if this gave one.
+    /// Observes a completion; returns the answer, if this yields one.
     pub(crate) fn completed(&mut self, at: Load) -> Option<bool> {
         self.most_in_device = self.most_in_device.max(at.in_device);
         if self.answer == Some(true) || at.in_device + at.queued <= THRESHOLD || at.says_nothing {

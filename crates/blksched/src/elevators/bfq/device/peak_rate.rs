@@ -24,15 +24,15 @@ const LEAST_LENGTH_NS: u64 = 300_000_000;
 
 const FULL_LENGTH_NS: u64 = 1_000_000_000;
 
-/// Longer without a dispatch, and the interval ends.
+/// A longer time without a dispatch ends the interval.
 const SILENCE_NS: u64 = 100_000_000;
 
-/// A request counts as in order only if it follows a completion within this.
+/// A request dispatched to an idle device counts as sequential only within this time of a completion.
 const CLOSE_NS: u64 = 2_000_000;
 
 const CLOSE_US: u32 = 2000;
 
-/// Slower than this, and the device must have been idle \[sectors/µs · 2¹⁶\].
+/// At a lower rate than this, the device must have been idle \[sectors/µs · 2¹⁶\].
 const LEAST_RATE: u64 = 64;
 
 const MOST_RATE: u64 = 20 << SHIFT;
@@ -58,13 +58,13 @@ pub(crate) struct PeakRate {
     pub(crate) last_completion_ns: Option<u64>,
 }
 
-/// What a dispatch looks like.
+/// A dispatch, as observed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatched {
     pub(crate) ns: u64,
     pub(crate) sectors: u64,
     pub(crate) seeks: bool,
-    /// The device had nothing before it.
+    /// Whether the device had no other request.
     pub(crate) device_idle: bool,
 }
 
@@ -89,12 +89,12 @@ impl PeakRate {
         REFERENCE[usize::from(!self.rotational)]
     }
 
-    /// What it moves in so long \[sectors\].
+    /// The amount that it transfers in this time \[sectors\].
     pub(crate) fn sectors_in_ms(&self, ms: u64) -> i64 {
         ((self.rate * 1000 * ms) >> SHIFT) as i64
     }
 
-    /// True if the estimate may be another one now.
+    /// True if the estimate may have changed.
     #[inline(always)]
     pub(crate) fn dispatched(&mut self, at: Dispatched) -> bool {
         if self.interval.samples == 0 {
@@ -111,6 +111,7 @@ impl PeakRate {
         interval.samples += 1;
         interval.in_order += u64::from((!at.device_idle || prompt) && !at.seeks);
         interval.sectors += at.sectors;
+        // Restarted every 32 samples, as in the kernel; no source says why.
         let anew = interval.samples.is_multiple_of(LEAST_SAMPLES);
         interval.largest = if anew { at.sectors } else { interval.largest.max(at.sectors) };
         interval.length_ns = at.ns - interval.first_ns;
@@ -119,7 +120,7 @@ impl PeakRate {
         changed
     }
 
-    /// True if the estimate may be another one now.
+    /// True if the estimate may have changed.
     pub(crate) fn completed(&mut self, ns: u64) -> bool {
         let us = self.last_completion_ns.map_or(u32::MAX / 4, |last| ((ns - last) / 1000) as u32);
         let idle = us > CLOSE_US && (self.interval.largest << SHIFT) / u64::from(us) < LEAST_RATE;
@@ -162,12 +163,14 @@ impl Interval {
         let to_completion = last_completion_ns.unwrap_or(0).saturating_sub(self.first_ns);
         let length_ns = self.length_ns.max(to_completion);
         let seen = (self.sectors << SHIFT) / (length_ns / 1000);
+        // Random requests say nothing about the peak rate, unless they were even faster than the estimate.
         if (self.in_order < 3 * self.samples / 4 && seen <= rate) || seen > MOST_RATE {
             return None;
         }
         let weight = 9 * self.in_order / self.samples;
         let weight = (weight * length_ns / FULL_LENGTH_NS).min(8);
         let parts = 10 - weight;
+        // The product has 32 bits, as in the kernel.
         let new = u64::from((rate * (parts - 1)) as u32) / parts + seen / parts;
         Some(new.max(1))
     }

@@ -1,4 +1,4 @@
-//! How many of a number of tags each entity may have.
+//! How many of the tags each entity may use.
 //!
 //! **Rule** From the top down, each group gets its part of its parent group's allowance, by weight; a higher class
 //! counts eight times as much as the next.
@@ -17,13 +17,13 @@ fn rounded(a: i64, b: i64) -> i64 {
     (a + b / 2) / b
 }
 
-/// `n < rounded(a, b)`, without a division: of positive `a` and `b`.
+/// `n < rounded(a, b)` without a division, for positive `a` and `b`.
 fn is_below_rounded(n: i64, a: i64, b: i64) -> bool {
     (n + 1) * b <= a + b / 2
 }
 
 impl Hierarchy {
-    /// A queue, or a group that it is in, has as many requests on their way as its weight allows of `limit`.
+    /// Whether a queue, or a group that it is in, has as many requests allocated as its weight allows of `limit`.
     #[inline]
     pub(crate) fn has_its_share(&self, q: Qid, limit: i64) -> bool {
         let entity = self.entity(q);
@@ -33,7 +33,7 @@ impl Hierarchy {
         }
     }
 
-    /// The same of a queue in a group.
+    /// The same for a queue in a group.
     #[inline(never)]
     fn has_its_share_below(&self, q: Qid, limit: i64) -> bool {
         if self.path(q).any(|n| self.entities[n].place == EntityPlace::Out) {
@@ -42,8 +42,8 @@ impl Hierarchy {
         self.left_for(Node::queue(q), limit).is_none()
     }
 
-    /// What of `limit` the groups above leave to `n`, from the top down; `None` if one of them, or `n`, has all of its
-    /// part on the way.
+    /// The part of `limit` that is left to `n`, from the top down; `None` if it, or a group above it, has used up its
+    /// part.
     pub(crate) fn left_for(&self, n: Node, limit: i64) -> Option<i64> {
         let limit = match self.group_above(self.entities[n].level) {
             Some(group) => self.left_for(group, limit)?,
@@ -52,10 +52,11 @@ impl Hierarchy {
         self.part_of(n, limit)
     }
 
-    /// What of `limit`, which is left to its siblings and it, is for `n`; `None` if all of that is on the way.
+    /// The part for `n` of `limit`, which it shares with its siblings; `None` if it has used it up.
     #[inline]
     fn part_of(&self, n: Node, limit: i64) -> Option<i64> {
         let (entity, weights) = (&self.entities[n], self.weights_beside(n));
+        // Nothing of its class is on a tree, so there is no share to compute.
         if weights == 0 {
             return Some(limit);
         }
@@ -63,7 +64,7 @@ impl Hierarchy {
         (entity.allocated < limit).then_some(limit)
     }
 
-    /// Is there no such part left?
+    /// Whether `n` has used up its part.
     #[inline]
     fn has_its_part(&self, n: Node, limit: i64) -> bool {
         let (entity, weights) = (&self.entities[n], self.weights_beside(n));
@@ -72,7 +73,7 @@ impl Hierarchy {
         has
     }
 
-    /// What the siblings of `n` that come before it or with it weigh, and it.
+    /// The total weight of `n` and of its siblings in its class and, for a queue, in higher classes.
     #[inline]
     fn weights_beside(&self, n: Node) -> i64 {
         let entity = &self.entities[n];
@@ -84,7 +85,7 @@ impl Hierarchy {
         }
     }
 
-    /// A request of a queue exists, or no more: it counts for the queue and the groups that it is in at that moment.
+    /// Counts a request allocated or freed, for its queue and the groups that the queue is in at that moment.
     #[inline(always)]
     pub(crate) fn count_allocated(&mut self, q: Qid, change: i64) {
         let mut at = Some(Node::queue(q));

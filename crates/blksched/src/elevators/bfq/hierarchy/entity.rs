@@ -1,7 +1,7 @@
 //! An entity that competes for service: a queue or a group, with its weight, its budget and its timestamps.
 //!
-//! **Rule** Service is counted in sectors. An entity with weight `w` that gets `s` sectors from virtual time `S` on
-//! finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
+//! **Rule** Service is counted in sectors. An entity with weight `w` that is served `s` sectors from virtual time `S`
+//! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5; Valente, Checconi, *High Throughput Disk Rules with Fair Bandwidth
 //! Distribution*, 2010.
 //! **In the kernel** `bfq_entity`, `bfq_sched_data`, `bfq_bfqq_budget_left`.
@@ -18,7 +18,7 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::index::Summary;
 use core::cmp::Ordering;
 
-/// A moment of a service tree's virtual time.
+/// A point in a service tree's virtual time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Virtual(pub(crate) u64);
 
@@ -35,12 +35,12 @@ impl PartialOrd for Virtual {
 }
 
 impl Virtual {
-    /// This moment, `sectors` of service at `weight` later.
+    /// This time, later by `sectors` of service at `weight`.
     pub(crate) fn after(self, sectors: i64, weight: i64) -> Virtual {
         Virtual(self.0.wrapping_add(((sectors as u64) << 22) / (weight as u64)))
     }
 
-    /// How far `earlier` lies back, a part of it.
+    /// The time since `earlier`, divided by `parts`.
     pub(crate) fn part_since(self, earlier: Virtual, parts: i64) -> u64 {
         self.0.wrapping_sub(earlier.0) / parts as u64
     }
@@ -87,42 +87,43 @@ pub(crate) enum EntityPlace {
     /// On no tree, and its weight counts nowhere.
     #[default]
     Out,
-    /// Waits for service.
+    /// On the active tree, waiting for service.
     Active,
-    /// Being served, or between two trees.
+    /// In service, or between two trees.
     Served,
-    /// Wants no service, but has had more than its share and is remembered.
+    /// On the idle tree: it wants no service, but has had more than its share and is remembered.
     Idle,
 }
 
 /// One entity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entity {
-    /// The group that it is in: an index of levels.
+    /// The group that it is in, as an index of levels.
     pub(crate) level: usize,
     pub(crate) place: EntityPlace,
     pub(crate) start: Virtual,
     pub(crate) finish: Virtual,
-    /// How much it may be served before others are asked again \[sectors\].
+    /// How much it may be served before another entity is selected \[sectors\].
     pub(crate) budget: i64,
-    /// How much of that it has had.
+    /// How much of its budget it has used.
     pub(crate) service: i64,
-    /// Requests that exist of it and of what is in it. One that went over to another group is subtracted there.
+    /// The number of its allocated requests and of those below it. A request whose queue has moved is subtracted from
+    /// its new group (amendment A2).
     pub(crate) allocated: i64,
     pub(crate) class: IoprioClass,
-    /// As it counts now, raised or not.
+    /// Its effective weight, raised or not.
     pub(crate) weight: i64,
-    /// How many times its own weight it counts while it is raised; 1: it is not.
+    /// The factor of its raising; 1 if it is not raised.
     pub(crate) times: i64,
-    /// Without raising.
+    /// Its weight without raising.
     pub(crate) own_weight: i64,
-    /// Class and weight that it takes the next time it enters a tree, if that is to be looked at.
+    /// The class and weight that it takes when it next enters a tree, if `is_changing`.
     pub(crate) wanted_class: IoprioClass,
     pub(crate) wanted_weight: i64,
     pub(crate) is_changing: bool,
     /// The weight under which it is counted ([`Weights`](super::weights)).
     pub(crate) counted: Option<i64>,
-    /// The level in which it counts as one that has something to do, here or in the device.
+    /// The level in which it is counted as having pending requests, here or in the device.
     pub(crate) pending_in: Option<usize>,
 }
 
@@ -148,7 +149,7 @@ impl Entity {
         }
     }
 
-    /// What is left of its budget.
+    /// The rest of its budget.
     pub(crate) fn left(&self) -> i64 {
         self.budget - self.service
     }
@@ -158,7 +159,7 @@ impl Entity {
     }
 }
 
-/// The key of a service tree: trees are ordered by finish, and keep the earliest start of each subtree.
+/// The key of a service tree: trees are ordered by finish and store the earliest start of each subtree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamps {
     pub(crate) start: Virtual,
@@ -207,7 +208,7 @@ impl Entities {
         self.0.reserve(2 * queues);
     }
 
-    /// There is room for this one from now on.
+    /// Makes room for this entity.
     pub(crate) fn make_room(&mut self, n: Node) {
         if n.0 as usize >= self.0.len() {
             self.0.resize(n.0 as usize + 1, Entity::new(0, IoprioClass::BestEffort, 1));

@@ -28,8 +28,8 @@ use crate::group::Group;
 use crate::request::GroupId;
 
 impl Hierarchy {
-    /// A group is made, or its weight changes: it counts from the next time that the group enters its parent's tree.
-    /// `live`: every queue that there is.
+    /// Creates a group, or changes its weight, which applies when the group next enters its parent's tree. `live`: all
+    /// existing queues.
     pub(crate) fn group_changed(&mut self, id: GroupId, group: Group, live: impl Fn() -> Vec<Qid>) {
         if id == GroupId::ROOT {
             return;
@@ -47,7 +47,8 @@ impl Hierarchy {
     }
 
     pub(crate) fn make_group(&mut self, id: GroupId, parent: usize, weight: i64, live: &[Qid]) {
-        // Queues without requests stay with a group that is gone until their processes come again.
+        // Queues without requests stay with a removed group until their processes send another bio, so its level is not
+        // reused before.
         let kept = |level: usize| live.iter().any(|&q| self.entity(q).level == level);
         let gone = (0..self.levels.len()).find(|&level| self.levels[level].life == Life::Gone && !kept(level));
         let level = gone.unwrap_or(self.levels.len());
@@ -64,18 +65,18 @@ impl Hierarchy {
         self.level_by_group[index] = Some(level);
     }
 
-    /// The level whose queues this group's are; the root's, if it is not known here.
+    /// A group's level; the root's if the group is unknown here.
     #[inline]
     pub(crate) fn level_of(&self, group: GroupId) -> usize {
         self.level_by_group.get(group.0 as usize).copied().flatten().unwrap_or(ROOT)
     }
 
-    /// The entity that a level is for those around it; the root is none.
+    /// The entity of a level's group in its parent's level; the root has none.
     pub(crate) fn group_above(&self, level: usize) -> Option<Node> {
         (level != ROOT).then(|| Node::group(level))
     }
 
-    /// An entity and the groups that it is in, nearest first.
+    /// A queue's entity and the groups that it is in, nearest first.
     pub(crate) fn path(&self, q: Qid) -> impl Iterator<Item = Node> + '_ {
         core::iter::successors(Some(Node::queue(q)), |&n| self.group_above(self.entities[n].level))
     }
@@ -84,7 +85,7 @@ impl Hierarchy {
         self.entity(a).level == self.entity(b).level
     }
 
-    /// A group wants service exactly if a queue or group in it does; only which is next may be known wrongly (amendment
+    /// Checks that a group wants service exactly if an entity in it does. Only its next entity may be stale (amendment
     /// A3).
     pub(crate) fn check_levels(&self) {
         for (level, at) in self.levels.iter().enumerate() {

@@ -9,8 +9,7 @@
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
 //! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6.
 //! **Costs when wrong** After the path down, the search for the next queue stops at the first level without a change. A
-//! level may then name the very group that it serves as the next one, and nothing preempts it: a kernel does so, and so
-//! does this.
+//! level's next entity may then be the very group that it serves, so nothing preempts it. Kept as in the kernel.
 //! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
 
 #![doc(alias = "for_each_entity")]
@@ -25,7 +24,7 @@ use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::terms::Jiffy;
 
 impl Hierarchy {
-    /// A queue wants service, or its budget is another one now; and its groups with it.
+    /// Activates or requeues a queue that wants service or whose budget has changed, and its groups.
     pub(crate) fn activate_queue(&mut self, now: Jiffy, q: Qid, how: Return, service: Service) {
         let served = self.in_service == Some(q);
         let mut at = Some(Node::queue(q));
@@ -39,7 +38,7 @@ impl Hierarchy {
         }
     }
 
-    /// A queue wants no service any more.
+    /// Deactivates a queue that no longer wants service, and the groups that become empty.
     pub(crate) fn deactivate_queue(&mut self, now: Jiffy, q: Qid, afterwards: Afterwards, service: Service) {
         let (mut n, mut afterwards) = (Node::queue(q), afterwards);
         let survivor = loop {
@@ -67,13 +66,14 @@ impl Hierarchy {
         }
     }
 
-    /// From the top down, each level's next entity is put in service.
+    /// Puts each level's next entity in service, from the top down; returns the queue.
     pub(crate) fn descend(&mut self, now: Jiffy) -> Option<Qid> {
         let mut level = ROOT;
         let q = loop {
             let n = self.levels[level].next?;
             self.levels[level].in_service = Some(n);
             let below = n.as_group();
+            // A group with more than one active entity stays on its tree, so that it may be next again meanwhile.
             if below.is_none_or(|below| self.levels[below].waiting() == 1) {
                 self.extract(n);
             }
@@ -92,7 +92,7 @@ impl Hierarchy {
         q
     }
 
-    /// No entity is in service any more in this level and those above it.
+    /// Clears the in-service entity of this level and those above it.
     pub(crate) fn clear_service(&mut self, level: usize) {
         let mut at = Some(level);
         while let Some(level) = at {
@@ -101,7 +101,7 @@ impl Hierarchy {
         }
     }
 
-    /// A slice is over: what the groups above have had in it counts no more.
+    /// Clears the service that the groups above received in a slice that is over.
     pub(crate) fn clear_group_service(&mut self, level: usize) {
         let mut at = self.group_above(level);
         while let Some(n) = at {

@@ -13,7 +13,7 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
 
 impl Hierarchy {
-    /// A queue has something to do, here or in the device.
+    /// Counts a queue that has pending requests, here or in the device.
     pub(crate) fn begin_pending(&mut self, q: Qid) {
         if self.entity(q).pending_in.is_some() {
             return;
@@ -24,22 +24,22 @@ impl Hierarchy {
         self.pending_groups += u32::from(self.levels[level].pending == 1);
     }
 
-    /// It has nothing to do any more.
+    /// Uncounts a queue without pending requests.
     pub(crate) fn stop_pending(&mut self, q: Qid) {
         let Some(level) = self.entities[Node::queue(q)].pending_in.take() else { return };
         self.levels[level].pending -= 1;
         self.pending_groups -= u32::from(self.levels[level].pending == 0);
     }
 
-    /// An entity comes to a tree; a group counts from then on.
+    /// Counts a group that is activated.
     pub(crate) fn wake_group(&mut self, n: Node) {
         let Some(level) = n.as_group() else { return };
         let woken = core::mem::replace(&mut self.levels[level].woken, true);
         self.woken_groups += u32::from(!woken);
     }
 
-    /// A queue has come to rest: so have the groups above it in which no queue is active. True if its weight was
-    /// counted until now.
+    /// Uncounts a queue that has become idle, and the groups above it in which no queue is active. True if its weight
+    /// was counted until now.
     pub(crate) fn come_to_rest(&mut self, q: Qid) -> bool {
         self.stop_pending(q);
         let mut at = self.entity(q).level;

@@ -17,29 +17,29 @@ use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::links::{Head, Links};
 use crate::elevators::bfq::terms::Jiffy;
 
-/// Queues in groups, and whose service is next.
+/// Queues and groups, and the order of their service.
 #[derive(Debug)]
 pub(crate) struct Hierarchy {
-    /// What stands on service trees.
+    /// All entities, on service trees or not.
     pub(crate) entities: Entities,
-    /// The root's, and one per group.
+    /// The root's level, and one per group.
     pub(crate) levels: Vec<Level>,
     pub(crate) level_by_group: Vec<Option<usize>>,
     pub(crate) groups_made: u64,
-    /// Groups that were woken and are not yet at rest.
+    /// The number of groups that were activated and are not yet idle (until 6.1).
     pub(crate) woken_groups: u32,
-    /// Groups with queues that have something to do.
+    /// The number of groups with queues that have pending requests (since 6.6).
     pub(crate) pending_groups: u32,
     pub(crate) trees: Trees,
-    /// Queues on trees of those that wait, newest first.
+    /// The queues on active trees, newest first.
     pub(crate) active: Head,
     pub(crate) active_links: Links,
     pub(crate) weights: Weights,
-    /// The queue being served.
+    /// The queue in service.
     pub(crate) in_service: Option<Qid>,
-    /// The idle class is served at least this often.
+    /// The interval within which the idle class is served at least once.
     pub(crate) idle_class: Jiffy,
-    /// Queues that are on no tree any more and whose past is forgotten, until the caller takes them.
+    /// Queues that have left all trees and are forgotten, until the caller takes them.
     pub(crate) left: Vec<Qid>,
 }
 

@@ -35,41 +35,41 @@ pub(crate) type Trees = Forest<Stamps, Earliest>;
 /// The entities of one class in one group.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServiceTree {
-    /// Those that wait for service, by finish.
+    /// The entities that wait for service, by finish.
     pub(crate) active: Root,
-    /// Those that want none now, but have finished ahead of the others.
+    /// The entities that want no service now but have a finish in the future.
     pub(crate) idle: Root,
-    /// The one of those that counts as the last to finish.
+    /// The idle entity that counts as the last to finish.
     pub(crate) last_idle: Option<u32>,
-    /// Virtual time: what each unit of weight has been served.
+    /// Virtual time: the service received by each unit of weight.
     pub(crate) time: Virtual,
-    /// The weights of all of them and of the one being served.
+    /// The total weight of all of them and of the entity in service.
     pub(crate) weight: i64,
 }
 
-/// What competes inside one group, or at the top.
+/// The entities that compete inside one group, or at the root (`bfq_sched_data`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     /// By class.
     pub(crate) classes: [ServiceTree; 3],
     /// The entity in service.
     pub(crate) in_service: Option<Node>,
-    /// The entity that will be next, as far as known.
+    /// The entity to be served next, as far as known.
     pub(crate) next: Option<Node>,
-    /// When the idle class was last looked at.
+    /// When the idle class last had its chance.
     pub(crate) idle_class_at: Jiffy,
-    /// Its queues that are busy or have requests in the device, groups below not counted.
+    /// The number of its queues that are busy or have requests in the device, without those of groups below.
     pub(crate) pending: u32,
-    /// Its group was woken and is not yet at rest.
+    /// Whether its group was activated and is not yet idle.
     pub(crate) woken: bool,
-    /// The queue made last in it.
+    /// The queue created last in it.
     pub(crate) last_made: Option<Qid>,
-    /// No other group has had this one.
+    /// Unique to the group, never reused.
     pub(crate) serial: u64,
     pub(crate) life: Life,
 }
 
-/// Does a level's group exist?
+/// Whether a level's group exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Exists,
@@ -91,7 +91,7 @@ impl Level {
         }
     }
 
-    /// How many wait for service in it.
+    /// The number of entities that wait for service in it.
     pub(crate) fn waiting(&self) -> u32 {
         self.classes.iter().map(|tree| tree.active.len()).sum()
     }
@@ -102,7 +102,7 @@ pub(crate) fn earliest(trees: &Trees, tree: Root) -> Option<Virtual> {
     tree.top().map(|top| trees.summary(top).0)
 }
 
-/// The entity that goes next at virtual time `now`.
+/// The entity to be served next at virtual time `now`.
 pub(crate) fn first_started(trees: &Trees, tree: Root, now: Virtual) -> Option<Node> {
     let (mut at, mut found) = (tree.top(), None);
     while let Some(id) = at {

@@ -11,7 +11,7 @@
 
 use alloc::vec::Vec;
 
-/// The weights counted, lowest first, and how many queues have each.
+/// The weights counted, lowest first, with the number of queues of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Weights(Vec<(i64, u32)>);
 
@@ -35,7 +35,7 @@ impl Weights {
         }
     }
 
-    /// Is there another weight, and is this not the lowest? A queue that is not counted has none of them.
+    /// Whether there are several weights and this is not the lowest. A queue that is not counted has no weight here.
     pub(crate) fn favour_others(&self, own: Option<i64>) -> bool {
         self.0.len() >= 2 && (own.is_none() || own != self.0.first().map(|&(weight, _)| weight))
     }

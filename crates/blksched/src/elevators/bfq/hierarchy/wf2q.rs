@@ -31,32 +31,32 @@ use crate::elevators::bfq::hierarchy::service_tree::{ServiceTree, earliest, firs
 use crate::elevators::bfq::terms::Jiffy;
 use crate::elevators::ioprio::IoprioClass;
 
-/// May an entity that re-enters a tree keep a finish time in the past?
+/// Whether an entity that re-enters a tree may keep a finish time in the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Return {
-    /// It starts now.
+    /// It may not: it starts now.
     Now,
-    /// It ran empty for a moment only.
+    /// It may: it ran empty only briefly, while the disk waited for it.
     WaitedFor,
 }
 
-/// What becomes of an entity that wants no service any more?
+/// What happens to an entity that no longer wants service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Afterwards {
-    /// What it has had too much of is remembered.
+    /// It is put on the idle tree if it has had more than its share.
     Remembered,
     Forgotten,
 }
 
-/// What a change in a level means for the group above it.
+/// Whether a change in a level concerns the group above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     None,
-    /// It wants service now, or needs less at a time.
+    /// The group now wants service, or needs a smaller budget.
     ForParent,
 }
 
-/// Is the in-service entity being expired?
+/// Whether the in-service entity is being expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     GoesOn,
@@ -69,7 +69,7 @@ impl Hierarchy {
         &mut self.levels[entity.level].classes[entity.class as usize]
     }
 
-    /// Class and weight become what was asked for.
+    /// Applies a pending change of weight and, if `class_too`, of class.
     pub(crate) fn apply_priority(&mut self, n: Node, class_too: bool) {
         if !self.entities[n].is_changing {
             return;
@@ -99,13 +99,14 @@ impl Hierarchy {
         }
     }
 
-    /// Into the tree of those that wait.
+    /// Inserts an entity into its active tree.
     pub(crate) fn enqueue(&mut self, n: Node, back_shifted: bool) {
         self.apply_priority(n, true);
         let now = self.tree_of(n).time;
         let times = self.entities[n].times;
         let entity = &mut self.entities[n];
         entity.finish = entity.start.after(entity.budget, entity.weight);
+        // Still in the past: it moves up to now, or, while raised, by only a part of the way, so that it stays ahead.
         if back_shifted && now > entity.finish {
             let lag = now.part_since(entity.finish, times);
             (entity.start, entity.finish) = (entity.start.later_by(lag), entity.finish.later_by(lag));
@@ -119,7 +120,7 @@ impl Hierarchy {
         }
     }
 
-    /// Out of the tree of those that wait.
+    /// Takes an entity out of its active tree.
     pub(crate) fn extract(&mut self, n: Node) {
         let entity = &mut self.entities[n];
         entity.place = EntityPlace::Served;
@@ -130,7 +131,7 @@ impl Hierarchy {
         }
     }
 
-    /// It was on no tree of those that wait, and wants service.
+    /// Activates an entity that is neither on an active tree nor in service.
     pub(crate) fn activate_anew(&mut self, n: Node, how: Return) {
         let now = self.tree_of(n).time;
         let finish = self.entities[n].finish;
@@ -138,6 +139,7 @@ impl Hierarchy {
         let earliest = if back_shifted { finish } else { now };
         if self.entities[n].place == EntityPlace::Idle {
             self.leave_idle_tree(n);
+            // It has had more than its share, and would gain by a pause if it could start before its finish.
             self.entities[n].start = earliest.max(finish);
         } else {
             self.entities[n].start = earliest;
@@ -149,7 +151,7 @@ impl Hierarchy {
         self.enqueue(n, back_shifted);
     }
 
-    /// It wants service, or its budget is another one now.
+    /// Activates an entity, or requeues it if it is already active or in service.
     pub(crate) fn activate(&mut self, n: Node, how: Return) {
         let entity = &self.entities[n];
         if self.levels[entity.level].in_service == Some(n) || entity.place == EntityPlace::Active {
@@ -159,8 +161,8 @@ impl Hierarchy {
         }
     }
 
-    /// It is being served or waits already, and is put in anew. (One that is served may wait as well: a group with
-    /// others in it. What it has had stays on its account until the slice is over, amendment A1.)
+    /// Requeues an entity that is in service or already waits. (A group with other members may be both. Its received
+    /// service stays counted until the slice is over, amendment A1.)
     pub(crate) fn requeue(&mut self, n: Node) {
         let level = self.entities[n].level;
         if self.entities[n].place == EntityPlace::Active {
@@ -174,7 +176,7 @@ impl Hierarchy {
         self.enqueue(n, false);
     }
 
-    /// It wants no service any more. False if it wanted none.
+    /// Deactivates an entity. False if it did not want service.
     pub(crate) fn deactivate(&mut self, n: Node, afterwards: Afterwards) -> bool {
         let entity = &mut self.entities[n];
         let level = entity.level;
@@ -222,13 +224,13 @@ impl Hierarchy {
         self.trees.remove(&mut tree.idle, n.id());
     }
 
-    /// It wants no service, and its past is no longer of interest.
+    /// Forgets an entity on the idle tree.
     pub(crate) fn forget_idle_entity(&mut self, n: Node) {
         self.leave_idle_tree(n);
         self.forget_entity(n);
     }
 
-    /// Its past is no longer of interest.
+    /// Forgets an entity: its weight no longer counts.
     pub(crate) fn forget_entity(&mut self, n: Node) {
         let weight = self.entities[n].weight;
         self.tree_of(n).weight -= weight;
@@ -238,7 +240,7 @@ impl Hierarchy {
         }
     }
 
-    /// Virtual time has moved: one of those that want no service may be forgotten.
+    /// Forgets one idle entity if virtual time has passed its finish.
     #[inline]
     pub(crate) fn forget_idle(&mut self, level: usize, class: IoprioClass) {
         let tree = &mut self.levels[level].classes[class as usize];
@@ -252,9 +254,11 @@ impl Hierarchy {
     #[inline(never)]
     fn forget_first_idle(&mut self, level: usize, class: IoprioClass) {
         let tree = &mut self.levels[level].classes[class as usize];
+        // With no active entity, virtual time goes back to the last finish if that is earlier: as in the kernel.
         if let Some(last) = tree.last_idle.filter(|_| tree.active.is_empty()) {
             tree.time = tree.time.min(self.trees.key(last).finish);
         }
+        // Only one per call, as in the kernel.
         if let Some(first) = tree.idle.first()
             && self.trees.key(first).finish <= tree.time
         {
@@ -263,7 +267,7 @@ impl Hierarchy {
         }
     }
 
-    /// Something changed in a level: which entity is next? The group's budget is that entity's.
+    /// Updates a level's next entity after a change; the group's budget becomes that entity's.
     pub(crate) fn update_next(&mut self, now: Jiffy, level: usize, new: Option<Node>, service: Service) -> News {
         let old = self.levels[level].next;
         let goes_first = |n: &Node| {
@@ -288,12 +292,13 @@ impl Hierarchy {
         if old.is_none() || shrinks { News::ForParent } else { News::None }
     }
 
-    /// Which entity of a group goes next: classes in their order, but the idle class now and then.
+    /// Looks up the entity of a group to be served next: by class, but the idle class first once per interval.
     pub(crate) fn look_up_next(&mut self, now: Jiffy, level: usize, service: Service) -> Option<Node> {
         let idle_class = self.idle_class;
         let at = &mut self.levels[level];
         let waits = |class: IoprioClass| !at.classes[class as usize].active.is_empty();
         let mut class = IoprioClass::ALL.into_iter().find(|&class| waits(class));
+        // Otherwise the higher classes could starve the idle class.
         if now > at.idle_class_at + idle_class {
             if waits(IoprioClass::Idle) {
                 class = Some(IoprioClass::Idle);
@@ -303,6 +308,7 @@ impl Hierarchy {
         let class = class?;
         let tree = &mut at.classes[class as usize];
         let time = tree.time.max(earliest(&self.trees, tree.active)?);
+        // While an entity is in service, virtual time advances only by its service.
         if (at.in_service.is_none() || service == Service::Ends) && time > tree.time {
             tree.time = time;
             self.forget_idle(level, class);
@@ -310,7 +316,7 @@ impl Hierarchy {
         first_started(&self.trees, self.levels[level].classes[class as usize].active, time)
     }
 
-    /// An entity, and every group that it is in, has had this many sectors.
+    /// Charges this many sectors to an entity and to every group that it is in.
     #[inline(always)]
     pub(crate) fn serve_entity(&mut self, n: Node, sectors: i64) {
         let mut at = Some(n);

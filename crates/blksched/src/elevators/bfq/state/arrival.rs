@@ -12,28 +12,28 @@ use crate::elevators::bfq::state::queue::BfqQueue;
 use crate::elevators::bfq::terms::Jiffy;
 use crate::request::Sector;
 
-/// A request has come to a queue.
+/// The arrival of a request in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) ns: u64,
     pub(crate) now: Jiffy,
     /// `slice_idle` \[ns\].
     pub(crate) idle: u64,
-    /// A queue that was split is watched as long.
+    /// For this long after a split, a queue's think time is not judged.
     pub(crate) new_start: Jiffy,
     pub(crate) start: Sector,
     pub(crate) sectors: u32,
     pub(crate) rotational: bool,
-    /// Its process has exited.
+    /// Whether its process has exited.
     pub(crate) is_gone: bool,
 }
 
-/// What is new of the queue by that.
+/// What the arrival changes for the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
-    /// It thinks shortly, or no longer does.
+    /// Its think time has become short, or long.
     pub(crate) thinks_shortly: Option<bool>,
-    /// Soft real-time, it has come to do nothing but seek.
+    /// It is raised as soft real-time but now only seeks.
     pub(crate) only_seeks: bool,
 }
 
@@ -58,7 +58,7 @@ impl BfqQueue {
         }
     }
 
-    /// Does it think shortly, if that has changed? Not asked of write-back, nor soon after it was split.
+    /// Whether its think time is short, if that has changed. Not judged for write-back, nor soon after a split.
     #[inline(always)]
     fn thinks_otherwise(&self, at: Arrival) -> Option<bool> {
         if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {

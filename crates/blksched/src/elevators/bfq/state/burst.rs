@@ -16,13 +16,13 @@ use crate::elevators::bfq::links::{Head, Links};
 use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
 use crate::request::Waiter;
 
-/// What is known of a queue's beginning.
+/// A queue's creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) made: Jiffy,
-    /// When its process got it back from a shared one.
+    /// When it was split off a shared queue.
     pub(crate) split: Jiffy,
-    /// It has not had a request yet.
+    /// Whether it has not had a request yet.
     pub(crate) is_new: bool,
     pub(crate) in_large_burst: bool,
 }
@@ -33,14 +33,14 @@ impl Birth {
     }
 }
 
-/// The burst that is on, or was last.
+/// The current burst, or the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
     pub(crate) is_large: bool,
-    /// Its queues, as long as it is not large.
+    /// Its queues, while it is not large.
     pub(crate) members: Head,
     pub(crate) links: Links,
-    /// How many queues it has had.
+    /// The number of queues counted in it.
     pub(crate) size: u32,
     pub(crate) last_joined: Jiffy,
 }
@@ -75,7 +75,7 @@ impl Burst {
         self.links.remove(&mut self.members, q);
     }
 
-    /// A member that one process had is gone: it does not count.
+    /// Uncounts a released member that belonged to a single process.
     pub(crate) fn uncount(&mut self) {
         self.size = self.size.saturating_sub(1);
     }

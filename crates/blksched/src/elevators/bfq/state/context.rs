@@ -1,4 +1,4 @@
-//! What is known of a process.
+//! The state of a process.
 //!
 //! **Rule** An exited process is remembered until its last request has completed. The state of its own queue is saved
 //! while it shares another.
@@ -21,7 +21,7 @@ use crate::elevators::bfq::terms::LONG_AGO;
 use crate::elevators::ioprio::Ioprio;
 use crate::request::{GroupId, PerWaiter, Priority, SubmitterId, Waiter};
 
-/// What a process was like alone, while it shares a queue.
+/// The saved state of a process's own queue, while the process shares another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saved {
     pub(crate) injection: Injection,
@@ -50,7 +50,7 @@ impl Saved {
     }
 }
 
-/// What is known of a process.
+/// The state of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub(crate) submitter: SubmitterId,
@@ -59,12 +59,12 @@ pub(crate) struct Context {
     /// The group of its last bio.
     pub(crate) group_serial: Option<u64>,
     pub(crate) saved: Saved,
-    /// The queue that it may join for good.
+    /// The queue with which its own may be stably merged.
     pub(crate) stable_target: Option<Qid>,
     pub(crate) is_merged_for_good: bool,
-    /// Prepared and not yet complete.
+    /// The number of its requests that are prepared and not yet complete.
     pub(crate) requests: u32,
-    /// It has exited; it is remembered until its last request is back.
+    /// Whether it has exited; it is then remembered until its last request completes.
     pub(crate) is_gone: bool,
 }
 
@@ -74,9 +74,10 @@ pub(crate) struct Contexts {
     pub(crate) slots: Vec<Context>,
     pub(crate) free: Vec<Cid>,
     pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
-    /// The one looked for last: most look-ups are for it again.
+    /// The process looked up last: most look-ups are for the same one again.
     pub(crate) recent: Option<(SubmitterId, Cid)>,
-    /// The group that this one is known to be in: its bios of that group say nothing new, until groups come or go.
+    /// The group that `recent` is known to be in: its bios of that group need no check until groups are added or
+    /// removed.
     pub(crate) settled: Option<GroupId>,
 }
 
@@ -94,7 +95,7 @@ impl Contexts {
         }
     }
 
-    /// Look for a process that is about to be looked for again.
+    /// Looks up a process that will probably be looked up again soon.
     #[inline]
     pub(crate) fn find_often(&mut self, submitter: SubmitterId) -> Option<Cid> {
         match self.recent {
@@ -145,7 +146,7 @@ impl Contexts {
         id
     }
 
-    /// A process that is gone is remembered only while it has requests.
+    /// Forgets an exited process without requests.
     #[inline]
     pub(crate) fn forget_if_unused(&mut self, id: Cid) {
         let Context { is_gone, requests, submitter, .. } = self[id];
@@ -176,5 +177,5 @@ impl core::ops::IndexMut<Cid> for Contexts {
     }
 }
 
-/// What the processes that share a write-back queue have in common.
+/// The key of a write-back queue: level of the hierarchy, class and ioprio level.
 pub(crate) type WriteBackOf = (usize, Ioprio);

@@ -17,36 +17,36 @@
 use crate::estimate::ThinkTime;
 use crate::request::{Sector, Waiter};
 
-/// A jump over more than this is a seek \[sectors\].
+/// A distance greater than this is a seek \[sectors\].
 pub(crate) const SEEK: u64 = 800;
 
-/// Without an arm, large requests do not seek \[sectors\].
+/// On a non-rotational disk, requests of at least this size never count as seeks \[sectors\].
 pub(crate) const LARGE: u32 = 64;
 
-/// More of 32 than this, and the queue seeks.
+/// A queue is seeky if more than this many of its last 32 requests were seeks.
 pub(crate) const SEEKY: u32 = 19;
 
-/// The window over which idle time is compared with the rest.
+/// The window over which idle time is measured.
 pub(crate) const WINDOW_NS: u64 = 200_000_000;
 
-/// When a queue works and when it thinks.
+/// A queue's think time and I/O intensity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
-    /// When a request of it last came back.
+    /// When one of its requests last completed.
     pub(crate) last_end_ns: u64,
     pub(crate) think: ThinkTime,
-    /// It thinks shortly.
+    /// Whether its think time is short (`has_short_ttime`).
     pub(crate) thinks_shortly: bool,
     pub(crate) is_io_bound: bool,
     pub(crate) window_from_ns: u64,
-    /// How long it had nothing to do since then.
+    /// How long it was idle since `window_from_ns`.
     pub(crate) idle_ns: u64,
 }
 
 impl Habits {
     pub(crate) fn new(ns: u64, waiter: Waiter) -> Habits {
         Habits {
-            // Ahead of now: the first think time is as long as can be.
+            // Later than now, so the first think time underflows and is capped: as in the kernel.
             last_end_ns: ns + 1,
             think: ThinkTime::default(),
             thinks_shortly: waiter == Waiter::Sync,
@@ -56,7 +56,7 @@ impl Habits {
         }
     }
 
-    /// A request has come; `ran_empty`: it had nothing to do until now.
+    /// Updates the I/O intensity when a request arrives; `ran_empty`: the queue was idle until now.
     pub(crate) fn watch(&mut self, ns: u64, ran_empty: bool, is_new: bool) {
         let window = ns - self.window_from_ns;
         if ran_empty {
@@ -94,7 +94,7 @@ impl Seeks {
     }
 }
 
-/// Is it a seek from `last` to `start`? From nowhere it is none.
+/// Whether going from `last` to `start` is a seek; a queue's first request is not.
 pub(crate) fn seeks(last: Sector, start: Sector, sectors: u32, rotational: bool) -> bool {
     last != Sector(0) && start.distance(last) > SEEK && (rotational || sectors < LARGE)
 }

@@ -13,16 +13,16 @@
 use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
 use crate::request::RequestId;
 
-/// How much may be injected while a queue has the disk.
+/// How much may be injected while a queue is in service.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Injection {
-    /// Requests in the device.
+    /// The limit of requests in the device.
     pub(crate) limit: u32,
-    /// How long its requests take when nothing is injected, if known; else 0.
+    /// How long its requests take when nothing is injected; 0 if unknown.
     pub(crate) alone_ns: u64,
-    /// When the limit last went down.
+    /// When the limit was last decreased.
     pub(crate) decreased: Jiffy,
-    /// The next request served is to be measured.
+    /// Whether the next request served is to be measured.
     pub(crate) measures: bool,
 }
 
@@ -32,35 +32,35 @@ impl Default for Injection {
     }
 }
 
-/// The measurement that is on.
+/// The current measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sample {
-    /// When the request came.
+    /// When the request arrived.
     pub(crate) from_ns: u64,
-    /// The request, once it is with the device.
+    /// The request, once it is in the device.
     pub(crate) request: Option<RequestId>,
-    /// Something was injected meanwhile.
+    /// Whether anything was injected meanwhile.
     pub(crate) injected: bool,
 }
 
-/// What a measurement says.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InjectionMeasured {
     pub(crate) took_ns: u64,
     pub(crate) injected: bool,
-    /// The device had nothing else.
+    /// Whether the device had no other request.
     pub(crate) was_alone: bool,
-    /// The most requests that the device has had of late.
+    /// The greatest number of requests in the device recently.
     pub(crate) most_in_device: u32,
 }
 
 impl Injection {
-    /// What was known of a process before it shared a queue.
+    /// Restores the state that a process's queue had before it was merged.
     pub(crate) fn restore(&mut self, saved: &Injection) {
         *self = Injection { measures: self.measures, ..*saved };
     }
 
-    /// True if the limit went down.
+    /// Adjusts the limit by a measurement. True if it was decreased.
     pub(crate) fn learn(&mut self, at: InjectionMeasured) -> bool {
         let old = self.limit;
         let tolerable = (self.alone_ns * 3) >> 1;

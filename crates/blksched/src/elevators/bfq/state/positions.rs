@@ -1,6 +1,6 @@
-//! Where queues are on the disk: at most one per sector, by group.
+//! The positions of queues on the disk: at most one per sector, by group.
 //!
-//! **Rule** The queue at a place, or the nearer neighbours that a search for it meets, if within 8192 sectors.
+//! **Rule** The queue at a sector, or a neighbour that a search for it meets, if within 8192 sectors.
 //! **Origin** docs/behaviour/elevators-6.1.md#b10.
 //! **In the kernel** `rq_pos_tree`, `rq_pos_tree_lookup`, `bfq_pos_tree_add_move`.
 
@@ -15,10 +15,10 @@ use crate::elevators::bfq::ids::Qid;
 use crate::index::{Forest, Root};
 use crate::request::Sector;
 
-/// Two requests are close within this \[sectors\].
+/// The distance up to which two positions are close \[sectors\].
 pub(crate) const CLOSE: u64 = 8192;
 
-/// Where queues are: at most one per sector, by group.
+/// The positions of queues: at most one per sector, by group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Positions {
     pub(crate) forest: Forest<Sector>,
@@ -39,10 +39,10 @@ impl Positions {
         &mut self.roots[level]
     }
 
-    /// Put a queue, which may be in this tree already, where its next request is; where another one is, it is left out.
+    /// Inserts a queue, or moves it, to the position of its next request; if another queue is there, it is left out.
     #[inline(always)]
     pub(crate) fn put(&mut self, level: usize, q: Qid, at: Sector) {
-        // Alone it moves with its node: there is no shape to be kept.
+        // A queue alone in its tree keeps its node, since the tree's shape cannot change.
         match self.roots.get(level) {
             Some(root) if root.len() == 1 && root.top() == Some(q) => self.forest.rekey_anyhow(q, at),
             _ => self.put_anew(level, q, at),
@@ -70,7 +70,7 @@ impl Positions {
         }
     }
 
-    /// The queue at `at`, or the nearer neighbours that a search for it meets, if close.
+    /// The queue at `at`, or a close neighbour that a search for it meets.
     pub(crate) fn closest(&self, level: usize, at: Sector) -> Option<Qid> {
         let met = self.forest.last_visited(*self.roots.get(level)?, at)?;
         let start = self.forest.key(met);

@@ -29,21 +29,21 @@ use crate::request::{RequestId, SubmitterId, Waiter};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BfqQueue {
     pub(crate) serial: u64,
-    /// The process that made it, for reasons.
+    /// The process that created it, named in reasons.
     pub(crate) owner: SubmitterId,
     pub(crate) waiter: Waiter,
-    /// The level that its process asks for.
+    /// The ioprio level of its process.
     pub(crate) level: u8,
 
-    /// Its requests by sector.
+    /// Its requests, by sector.
     pub(crate) sorted: Root,
-    /// Its requests by age.
+    /// Its requests, by age.
     pub(crate) fifo: Chain,
     /// Its next request, while it has any.
     pub(crate) next: Option<RequestId>,
-    /// Requests of it that the device has.
+    /// The number of its requests in the device.
     pub(crate) in_device: u32,
-    /// It has requests, or is waited for although it has none.
+    /// Whether it has requests, or is waited for although it has none.
     pub(crate) busy: bool,
 
     pub(crate) slice: Slice,
@@ -57,35 +57,35 @@ pub(crate) struct BfqQueue {
     pub(crate) held_by: References,
 }
 
-/// What a queue's slices are like.
+/// A queue's slices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
     /// The budget that feedback assigns it \[sectors\].
     pub(crate) assigned: i64,
-    /// While it is served: when its slice ends at the latest. Else: when it became idle.
+    /// While it is in service, the latest end of its slice; otherwise, when it became idle (`budget_timeout`).
     pub(crate) expires: Jiffy,
-    /// This slice has looked for a request whose time is up.
+    /// Whether this slice has checked its oldest request.
     pub(crate) looked_for_oldest: bool,
-    /// The disk is left idle for it.
+    /// Whether the disk is being left idle for it.
     pub(crate) waits: bool,
-    /// It ran empty with budget left, which is kept for it.
+    /// Whether it ran empty with budget left, which is kept for it (`non_blocking_wait_rq`).
     pub(crate) keeps_budget: bool,
-    /// What it has had since it last became busy \[sectors\].
+    /// The service received since it last became busy \[sectors\].
     pub(crate) served: i64,
-    /// When it was first served since then.
+    /// When it was first served since it became busy.
     pub(crate) first_served: Jiffy,
     /// When it last became busy.
     pub(crate) busy_since: Jiffy,
 }
 
-/// Why a queue lives, beside service trees.
+/// The references that keep a queue alive, apart from service trees.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct References {
-    /// Processes, and merges planned into it.
+    /// The number of processes that hold it, and of merges planned into it.
     pub(crate) processes: u32,
-    /// Its requests, from prepared to complete.
+    /// The number of its requests, from preparation to completion.
     pub(crate) requests: u32,
-    /// Processes that may join it for good.
+    /// The number of stable merges that may still join it.
     pub(crate) stable: u32,
 }
 
@@ -94,7 +94,7 @@ impl BfqQueue {
         self.waiter == Waiter::Sync
     }
 
-    /// It has had this many sectors.
+    /// Counts sectors that it was served.
     #[inline]
     pub(crate) fn note_served(&mut self, now: Jiffy, sectors: i64) {
         if self.slice.served == 0 {
@@ -106,7 +106,7 @@ impl BfqQueue {
         self.slice.served += sectors;
     }
 
-    /// Nothing of it is queued.
+    /// Whether it has no queued requests.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
@@ -218,12 +218,12 @@ impl core::ops::IndexMut<Qid> for Queues {
 }
 
 impl BfqQueue {
-    /// The present service may make its next arrival soft real-time, from this moment on.
+    /// When its next arrival, at the earliest, shows a soft real-time rate: later, the more it was served.
     pub(crate) fn next_soft_from(&self, now: Jiffy, second: Jiffy, idle: Jiffy) -> Jiffy {
         let by_rate = self.slice.busy_since + second * self.slice.served / SLOW_RATE;
         self.raising.soft_from.max(by_rate).max(now + idle + 4)
     }
 }
 
-/// A queue slower than this is not soft real-time by itself \[sectors per second\].
+/// The greatest rate of a soft real-time queue \[sectors per second\].
 pub(crate) const SLOW_RATE: i64 = 7000;

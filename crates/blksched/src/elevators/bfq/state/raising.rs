@@ -13,12 +13,12 @@
 
 use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
 
-/// How much a raised weight counts.
+/// The factor by which the weight of an interactive queue is raised.
 pub(crate) const INTERACTIVE: i64 = 30;
 
 pub(crate) const SOFT_REAL_TIME: i64 = 30 * 100;
 
-/// As what a queue is raised.
+/// The kind of a queue's raising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RaisingKind {
     None,
@@ -30,17 +30,17 @@ pub(crate) enum RaisingKind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raising {
     pub(crate) kind: RaisingKind,
-    /// How long at most.
+    /// Its maximum duration.
     pub(crate) lasts: Jiffy,
-    /// Since when.
+    /// When it began.
     pub(crate) since: Jiffy,
-    /// Soft real-time: since when it was interactive before that.
+    /// Soft real-time: when the interactive raising before it began.
     pub(crate) interactive_since: Jiffy,
-    /// What it has had while raised \[sectors\].
+    /// The service received while raised \[sectors\].
     pub(crate) served: i64,
-    /// From when its next arrival may be soft real-time.
+    /// From when its next arrival may count as soft real-time.
     pub(crate) soft_from: Jiffy,
-    /// That is to be found out when its last request comes back.
+    /// Whether `soft_from` is to be updated when its last request completes.
     pub(crate) soft_is_open: bool,
 }
 
@@ -65,7 +65,7 @@ impl Raising {
         self.kind == RaisingKind::SoftRealTime
     }
 
-    /// How many times its weight it has.
+    /// The factor of its weight.
     pub(crate) fn times(&self) -> i64 {
         match self.kind {
             RaisingKind::None => 1,
@@ -78,7 +78,7 @@ impl Raising {
         (self.kind, self.lasts) = (RaisingKind::Interactive, lasts);
     }
 
-    /// It was interactive before it became soft real-time, and goes on so.
+    /// Returns to the interactive raising that preceded soft real-time.
     pub(crate) fn go_back_to_interactive(&mut self, lasts: Jiffy) {
         self.make_interactive(lasts);
         self.since = self.interactive_since;

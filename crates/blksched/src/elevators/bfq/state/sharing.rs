@@ -8,15 +8,15 @@
 use crate::elevators::bfq::ids::Qid;
 use crate::request::SubmitterId;
 
-/// A queue's ties.
+/// A queue's relations to processes and other queues.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sharing {
-    /// The one process that has it.
+    /// The only process that has it.
     pub(crate) sole: Option<SubmitterId>,
-    /// Its processes change to this queue.
+    /// The queue into which it is being merged, process by process.
     pub(crate) target: Option<Qid>,
-    /// Several processes have been brought together in it.
+    /// Whether several processes share it.
     pub(crate) is_shared: bool,
-    /// It seeks now, so each of them gets its own again.
+    /// Whether it is to be split because it seeks now: each of its processes gets its own queue again.
     pub(crate) splits: bool,
 }

@@ -1,4 +1,4 @@
-//! Why a slice ends, and until when a queue was in service.
+//! Why a slice ends, and the time to which a queue counts as in service.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
 //! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`,
@@ -19,11 +19,11 @@ pub(crate) enum Why {
     IdledInVain,
     OutOfTime,
     OutOfBudget,
-    /// The idle class gets one request at a time while others wait; for the budget it counts as used up.
+    /// The idle class gets one request at a time while others wait; its budget counts as used up.
     IdleClass,
     NothingQueued,
     Preempted(Preempt),
-    /// Its process is gone; for the budget it counts as out of time.
+    /// Its process has exited; its budget counts as for `OutOfTime`.
     Gone,
 }
 
@@ -41,10 +41,10 @@ impl Why {
     }
 }
 
-/// Up to when a queue had the disk.
+/// The time to which a queue counts as in service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
     Now,
-    /// The idle time is not its fault.
+    /// The time that the disk idled does not count.
     IdlingBegan,
 }

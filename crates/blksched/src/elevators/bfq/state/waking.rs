@@ -1,4 +1,4 @@
-//! Which queue wakes this one, and which ones it wakes.
+//! A queue's waker, and the queues that it wakes.
 //!
 //! **Rule** A process is a waker of this one if one of its requests completed right before a request of this one
 //! arrived, three times within 128 idle times.
@@ -15,7 +15,7 @@ use crate::elevators::bfq::links::Head;
 
 pub(crate) const TIMES: u32 = 3;
 
-/// Which queue wakes this one, and which ones it wakes.
+/// A queue's waker, and the queues that it wakes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waking {
     pub(crate) waker: Option<Qid>,
@@ -24,7 +24,7 @@ pub(crate) struct Waking {
     pub(crate) suspect: Suspect,
 }
 
-/// A queue that may be a waker; named by its serial number, because the queue may be gone.
+/// A tentative waker, identified by its serial number, because the queue may be gone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Suspect {
     pub(crate) serial: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct Suspect {
 }
 
 impl Suspect {
-    /// True if that makes it the waker.
+    /// Counts a detection. True if it confirms the waker.
     pub(crate) fn again(&mut self, serial: u64, ns: u64, within_ns: u64) -> bool {
         if self.serial == Some(serial) && ns <= self.since_ns + within_ns {
             self.times += 1;

@@ -19,16 +19,16 @@ use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, RaisingEnd, Reason};
 use crate::request::{Bio, RequestId, Sector, Waiter};
 
-/// Smaller than this and alone, a request may wait for company \[sectors\].
+/// A single request smaller than this may wait for others to merge with it \[sectors\].
 const SMALL: u32 = 32;
 
 impl Bfq {
-    /// A prepared request, which reads as this bio, is inserted.
+    /// Inserts a prepared request, which consists of this bio.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId, bio: &Bio) {
         let RequestData { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = *bio;
-        // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
+        // The same was tested before the bio became a request (`may_merge`), but the result may have changed.
         if let Some(into) = self.cooperator(call, context, q, start) {
             self.move_request(call, rq, q, into);
             q = into;
@@ -49,8 +49,8 @@ impl Bfq {
         self.queued += 1;
         let mut queue = &mut self.queues[q];
         let news = queue.hear_of(at);
-        // A process with other requests under way did not wait for another process with this one, and its service time
-        // would be that of several.
+        // A process with other requests in progress did not wait for another process before it sent this one, and the
+        // service time measured would be that of several requests.
         let is_alone = requests <= 1 && queue.is_sync();
         if news.is_any() || is_alone {
             self.obey_news(call, q, news, is_alone);
@@ -75,12 +75,12 @@ impl Bfq {
             interactive = self.find_its_place(call, q, is_next);
             queue = &mut self.queues[q];
         }
-        // From when its raising, or its lack of it, counts. A queue that stays raised must not begin anew with each
-        // request, or it would be raised for ever.
+        // Restarts the time of its raising, or of not being raised. For a queue that stays raised it must not restart
+        // with each request, or the queue would be raised for ever.
         if self.knobs.low_latency && (!was_raised || !queue.is_raised() || interactive) {
             queue.raising.since = call.now;
         }
-        // Was the disk being left idle for it?
+        // The disk may have been left idle for it.
         if queue.slice.waits && self.hierarchy.in_service == Some(q) {
             self.was_waited_for(call, q, rq);
         }
@@ -106,8 +106,7 @@ impl Bfq {
         }
     }
 
-    /// A queue has another next request, is not busy yet, or is write-back's; true if it was found to begin something
-    /// new.
+    /// Handles a queue that has a new next request, is not busy yet, or is write-back. True if it begins something new.
     #[inline(never)]
     fn find_its_place(&mut self, call: &mut Call<'_, '_>, q: Qid, is_next: bool) -> bool {
         if is_next {
@@ -126,7 +125,7 @@ impl Bfq {
         false
     }
 
-    /// Into the order by sector, anew; true if that changes which is next.
+    /// Inserts a request into the order by sector again; true if the next request changes.
     fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
         let start = call.rq(rq).start;
         if call.cx.is_heard() {
@@ -141,7 +140,7 @@ impl Bfq {
         is_next
     }
 
-    /// Write-back that comes to a busy queue after a pause gets going.
+    /// Raises write-back that arrives in a busy queue after a pause.
     fn raise_write_back(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let raising = self.queues[q].raising;
         let paused = call.now > raising.since + self.terms.write_back;
@@ -155,7 +154,7 @@ impl Bfq {
         self.say_raised(call, q, Raised::WriteBack);
     }
 
-    /// The disk was being left idle for its queue.
+    /// Handles a request for whose queue the disk was being left idle.
     #[inline(never)]
     fn was_waited_for(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
         let waiter = call.rq(rq).waiter;
@@ -164,7 +163,7 @@ impl Bfq {
         let small = call.rq(rq).sectors < SMALL;
         let alone = small && self.sorted.iter(queue.sorted).filter(of_its_kind).nth(1).is_none();
         let out_of_time = self.is_out_of_time(call, q);
-        // Sent at once, it would be a small request that the next one can no longer merge with.
+        // Dispatched at once, it would stay small: the next request could no longer merge with it.
         if alone && !out_of_time && self.idling_is_faster(q) {
             return;
         }
@@ -174,7 +173,7 @@ impl Bfq {
         }
     }
 
-    /// A bio joined a request in front. It is put in anew only if it has passed another one.
+    /// Re-sorts a request after a front merge, but only if it has passed another one.
     pub(in crate::elevators::bfq) fn begins_earlier(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
         if self.queues[q].next == Some(rq) {

@@ -31,7 +31,7 @@ use crate::request::RequestId;
 const WRITE_BACK_COSTS: i64 = 3;
 
 impl Bfq {
-    /// What serving a request costs its queue.
+    /// The cost of serving a request, charged to its queue.
     #[inline(always)]
     pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid, queue: &BfqQueue) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
@@ -41,18 +41,17 @@ impl Bfq {
     #[inline(never)]
     fn cost_of_write_back(&self, sectors: i64, q: Qid) -> i64 {
         let plain = self.queues[q].is_raised() || self.is_asymmetric(q);
-        // Three times only where all compete as equals, and never for a raised
-        // queue: as in the kernel.
+        // Three times only if all queues compete as equals, and never for a raised queue: as in the kernel.
         if plain { sectors } else { WRITE_BACK_COSTS * sectors }
     }
 
-    /// It has a next request, and that fits into what is left of its budget.
+    /// Whether it has a next request that fits into the rest of its budget.
     #[inline(always)]
     pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid, queue: &BfqQueue) -> bool {
         queue.next.is_some_and(|next| self.cost(call, next, q, queue) <= self.entity(q).left())
     }
 
-    /// A queue has had this many sectors.
+    /// Charges this many sectors to a queue.
     #[inline(always)]
     pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
         self.queues[q].note_served(call.now, sectors);
@@ -60,12 +59,12 @@ impl Bfq {
         self.release_left();
     }
 
-    /// After a slice: how much may it have next time?
+    /// Assigns a queue's next budget after a slice.
     pub(super) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, slice: Why) {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];
         let raised = queue.is_raised();
-        // It was interrupted, so how much of its budget it used says nothing.
+        // It was interrupted, so the part of its budget that it used says nothing.
         if queue.is_sync() && !raised && matches!(slice, Why::Preempted(_)) {
             return;
         }
@@ -74,9 +73,9 @@ impl Bfq {
         let at = Feedback { assigned, served, least, most, in_device: queue.in_device > 0 };
         let mut budget = match (queue.is_sync(), raised) {
             (true, false) => feedback::after(slice, at),
-            // Small budgets, so that its finish times are early and it never waits long.
+            // A raised queue has small budgets, so that its finish times are early and it never waits long.
             (true, true) => assigned,
-            // No process waits for write-back, so it may have as much at a time as the disk does best with.
+            // No process waits for write-back, so its budget is the one with the best throughput.
             (false, _) => most,
         };
         if self.device.budgets_are_valid() && self.knobs.max_budget == 0 {
@@ -90,7 +89,7 @@ impl Bfq {
         call.explain(Reason::BudgetAssigned { owner, waiter, sectors: budget });
     }
 
-    /// Its next request is another one: can it be paid for?
+    /// Adapts a queue's budget to its new next request.
     #[inline]
     pub(super) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         if self.hierarchy.in_service != Some(q) {
@@ -98,14 +97,14 @@ impl Bfq {
         }
     }
 
-    /// The same of a queue that is not being served.
+    /// The same for a queue that is not in service.
     #[inline(never)]
     pub(super) fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(next) = self.queues[q].next else { return };
         let cost = self.cost(call, next, q, &self.queues[q]);
         let entity = self.entity(q);
-        // Never below what a request costs, or the queue could not send it, nor below what it has had already, or what
-        // is left would be negative.
+        // At least the cost of the request, or the queue could not dispatch it, and at least the service already
+        // received, or the rest would be negative.
         let budget = self.queues[q].slice.assigned.max(cost).max(entity.service);
         if entity.budget != budget {
             self.entity_mut(q).budget = budget;

@@ -22,17 +22,17 @@ use crate::explain::Reason;
 const LARGE: u32 = 8;
 
 impl Bfq {
-    /// The first request of a new queue: does it belong to a burst?
+    /// Adds a new queue to the burst, if it belongs to one, at its first request.
     pub(super) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
-        // A queue that a split has just made belongs to an old process.
+        // A queue just created by a split belongs to an old process.
         if is_known || birth.split + self.terms.just_split >= call.now {
             return;
         }
         if call.now > self.burst.last_joined + self.terms.burst {
             self.burst.begin_anew();
-            // Why the first queue of a burst counts only if nothing else is going on, no source says; kept.
+            // No source says why the first queue of a burst counts only if no queue is busy; kept.
             if self.busy_queues() == 0 {
                 self.burst.join_again(q);
                 self.burst.size = 1;

@@ -1,4 +1,4 @@
-//! A queue becomes busy, and stops being busy.
+//! The transitions of a queue to busy and back.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with its trap: a class that changes in
 //! between makes the counts wrap.
@@ -18,7 +18,7 @@ impl Bfq {
         self.busy.iter().sum()
     }
 
-    /// It wants service from now on.
+    /// Makes a queue busy: it wants service from now on.
     pub(super) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let kept = core::mem::take(&mut self.queues[q].slice.keeps_budget);
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
@@ -35,12 +35,12 @@ impl Bfq {
         self.was_woken(q);
     }
 
-    /// It wants none any more.
+    /// Makes a queue non-busy.
     pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, service: Service) {
         self.queues[q].busy = false;
         let class = self.entity(q).class;
-        // Of the class that it has now: one that changed while busy leaves a wrong count behind in both, as in the
-        // kernel. Only whether a count is 0, and the sum, are looked at.
+        // Uncounted in its present class: a change of class while busy leaves the counts of both classes wrong, as in
+        // the kernel. Only their sum is used, and whether a count is 0.
         self.busy[class as usize] -= 1;
         self.raised_busy -= i64::from(self.queues[q].is_raised());
         self.deactivate_queue(call, q, Afterwards::Remembered, service);

@@ -35,13 +35,13 @@ impl Bfq {
             self.come_to_rest(q);
             queue = &mut self.queues[q];
         }
-        // Which process a shared queue's request wakes cannot be told: it is of one of several.
+        // A shared queue cannot be a waker: its request may be that of any of several processes.
         self.last_completed = (!queue.sharing.is_shared).then_some(q);
-        // As mostly, it has more to send, and time: then nothing is to be decided.
+        // In the usual case it has more requests and time left, and nothing is to be decided.
         let goes_on = !queue.is_empty() && call.now < queue.slice.expires;
         let is_quiet = queue.in_device == 0 && queue.is_empty();
-        // When its slice ended the device had requests of it, so how fast it is could not be told yet. An interactive
-        // queue is left out: while it starts, its rate says nothing about what comes after.
+        // When its slice ended the device still had requests of it, so its rate could not yet be determined. An
+        // interactive queue is excluded: while it starts, its rate says nothing about later.
         if queue.raising.soft_is_open && is_quiet && queue.raising.kind != RaisingKind::Interactive {
             self.note_soft_real_time(call.now, q);
         }
@@ -63,7 +63,7 @@ impl Bfq {
         }
     }
 
-    /// The device has one request of `q` less.
+    /// Uncounts a request of `q` in the device.
     #[inline]
     pub(in crate::elevators::bfq) fn left_device(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.device.in_device -= 1;
@@ -75,10 +75,10 @@ impl Bfq {
         }
     }
 
-    /// A request of the queue in service has come back.
+    /// Decides whether to idle for the queue in service, or to end its slice, when one of its requests has completed.
     fn go_on_after(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let nothing_in_device = self.queues[q].in_device == 0;
-        // Asked first: a slice whose time is up is not ended while its queue has to be waited for; `idling_is_over`
+        // Tested first: a slice that is out of time is not ended while its queue must be waited for; `idling_is_over`
         // ends it.
         if self.must_idle(q) {
             if nothing_in_device {

@@ -1,12 +1,12 @@
 //! Close cooperators: queues that continue near each other are merged.
 //!
 //! **What for** Readers of one file from several processes (QEMU's I/O threads, dump, NFS servers) are one stream.
-//! **Rule** A queue joins the one in service if its request begins within 8192 sectors of where that one is, or one
-//! whose next request begins within 8192 sectors of its own. Both must be of one class and group and synchronous,
-//! neither may seek, and neither may have been served for more than 100 ms since it became busy. Not on a
-//! non-rotational disk that queues.
+//! **Rule** A queue is merged into the one in service if its request begins within 8192 sectors of that queue's
+//! position, or else into one whose next request begins within 8192 sectors of its own. Both must be of one class and
+//! group and synchronous, neither may seek, and neither may have been served for more than 100 ms since it became busy.
+//! Not on a non-rotational disk that queues.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **Costs when wrong** of two close queues on either side, the shape of the position tree decides. It compares the
+//! **Costs when wrong** which of two close queues is found depends on the shape of the position tree. It compares the
 //! *current* positions of queues, although a queue is moved only when it is reinserted.
 //! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
 //! `bfq_pos_tree_add_move`.
@@ -28,13 +28,14 @@ use crate::explain::Reason;
 use crate::request::{Bio, RequestId, Sector};
 
 impl Bfq {
-    /// Put a queue where its next request is, if it may be found at all; where another one is already, it is left out.
+    /// Inserts a queue at the position of its next request, if it may be merged at all; if another queue is there, it
+    /// is left out.
     #[inline(never)]
     pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.position_put(call, q);
     }
 
-    /// The same, for a step of each request.
+    /// The same, inlined for the path of each request.
     #[inline(always)]
     pub(super) fn position_put(&mut self, call: &Call<'_, '_>, q: Qid) {
         if self.device.ncq.is_flash_that_queues() {
@@ -55,14 +56,14 @@ impl Bfq {
         self.positions.remove(level, q);
     }
 
-    /// Its next request begins elsewhere now, but it stays where it is in its tree.
+    /// Updates a queue's position without moving it in its tree.
     pub(super) fn position_moved(&mut self, q: Qid, to: Sector) {
         if self.positions.forest.contains(q) {
             self.positions.forest.rekey_anyhow(q, to);
         }
     }
 
-    /// It is too late to merge: a queue served for so long has its own pace.
+    /// Whether it is too late to merge: the queue has been served for too long since it became busy.
     #[inline]
     fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let slice = &self.queues[q].slice;
@@ -91,11 +92,11 @@ impl Bfq {
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
-        // As mostly.
+        // The usual case.
         if self.belongs_to_itself(context, q) { None } else { self.look_for_cooperator(call, context, q, at) }
     }
 
-    /// No merge is planned of a queue, for good or not, and there is no queue to merge with.
+    /// Whether no merge of a queue is planned, stable or not, and there is no queue to merge with.
     #[inline(always)]
     fn belongs_to_itself(&self, context: Cid, q: Qid) -> bool {
         (self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1)
@@ -103,7 +104,7 @@ impl Bfq {
             && self.contexts[context].stable_target.is_none()
     }
 
-    /// Could the question whether a bio may merge make two queues one?
+    /// Whether testing if a bio may merge could merge two queues.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn may_redirect(&mut self, bio: &Bio) -> bool {
         let own = self.queue_of(bio.submitter, bio.waiter);
@@ -113,7 +114,7 @@ impl Bfq {
     #[inline(never)]
     fn look_for_cooperator(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
         if self.queues[q].sharing.target.is_some() {
-            // It is decided already, and looking again could plan a second merge out of the same queue.
+            // A merge is already planned, and another search could plan a second one out of the same queue.
             return Some(self.end_of_chain(q));
         }
         let flash = self.device.ncq.is_flash_that_queues();
@@ -123,7 +124,7 @@ impl Bfq {
         {
             return self.join_for_good(call, context, q, target);
         }
-        // With one busy queue there is no other stream to be one with.
+        // With a single busy queue there is nothing to merge with.
         if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {
             return None;
         }
@@ -141,11 +142,11 @@ impl Bfq {
         self.plan_merge(call, q, found)
     }
 
-    /// The request, which is with a queue already, belongs to its cooperator.
+    /// Moves a request from its queue to the cooperator's.
     pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
         self.hold_request(into);
-        // Its first request goes elsewhere; when the next one comes it is no newcomer.
+        // Its first request goes elsewhere, so it no longer counts as new when the next one arrives.
         self.queues[from].birth.is_new = false;
         if self.contexts[context].queues[waiter] == Some(from) {
             self.redirect(call, context, from, into);
@@ -162,14 +163,14 @@ impl Bfq {
         at
     }
 
-    /// `q`'s processes are to change to `other`, or where that one's do.
+    /// Plans that the processes of `q` change to `other`, or to the end of the chain of plans from there.
     pub(super) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
         if self.queues[other].held_by.processes == 0 {
             return None;
         }
         let into = self.end_of_chain(other);
         let (leaving, there) = (self.queues[q].held_by.processes, self.queues[into].held_by.processes);
-        // They may have been of one group once. (MEMORY of a change of 2022, "bfq: Avoid merging queues with different
+        // Their groups may differ by now. (MEMORY of a change of 2022, "bfq: Avoid merging queues with different
         // parents"; no recording shows it.)
         if into == q || leaving == 0 || there == 0 || !self.hierarchy.same_group(q, into) {
             return None;

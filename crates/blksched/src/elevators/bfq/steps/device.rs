@@ -16,7 +16,7 @@ use crate::explain::Reason;
 use crate::request::Sector;
 
 impl Bfq {
-    /// A request goes to the device, of the queue in service or of another one.
+    /// Observes a dispatch, of the queue in service or of another one.
     #[inline(always)]
     pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, start: Sector, sectors: u32, in_service: bool) {
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());

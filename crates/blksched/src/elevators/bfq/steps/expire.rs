@@ -24,7 +24,7 @@ use crate::explain::{NotIdled, Reason};
 impl Bfq {
     fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> SlicePace {
         let queue = &self.queues[q];
-        // The pace of write-back is not judged: it costs three times as much instead (`cost`).
+        // The pace of write-back is not judged; its requests cost three times as much instead (`cost`).
         if !queue.is_sync() {
             return SlicePace { is_slow: false, ms: 0 };
         }
@@ -34,10 +34,10 @@ impl Bfq {
         pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
     }
 
-    /// A queue that was slow pays for the time.
+    /// Charges a queue that was slow for its time.
     fn charge_time(&mut self, call: &mut Call<'_, '_>, q: Qid, ms: i64) {
         let second = self.terms.second;
-        // The default time, whatever the knob says: as in the kernel.
+        // The default timeout, whatever the knob's value: as in the kernel.
         let whole = second / 8 * 1000 / second;
         let by_time = self.device.max_budget * ms.min(whole) / whole;
         let entity = self.entity(q);
@@ -48,13 +48,14 @@ impl Bfq {
         call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
     }
 
-    /// The slice of the queue in service ends.
+    /// Ends the slice of the queue in service.
     pub(super) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
-        // Why a third is much, no source says; kept.
+        // No source says why a third; kept.
         let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
-        // By sectors alone, a queue that seeks would have the disk for most of the time at the price of a few sectors.
+        // Charged by sectors alone, a seeky queue would have the disk for most of the time at the cost of a few
+        // sectors.
         if !self.queues[q].is_raised() && (pace.is_slow || much_left) {
             self.charge_time(call, q, pace.ms);
         }
@@ -67,7 +68,7 @@ impl Bfq {
         if !self.queues.is_live(q) {
             return;
         }
-        // What it had used up is no claim; what was left to a queue that merely ran empty is.
+        // Only a queue that merely ran empty keeps the rest of its budget.
         let keeps = !self.queues[q].busy && !matches!(why, Why::OutOfTime | Why::OutOfBudget | Why::IdleClass);
         if keeps {
             self.queues[q].slice.keeps_budget = true;
@@ -89,7 +90,7 @@ impl Bfq {
         }
     }
 
-    /// No queue is in service any more. This one may be gone afterwards.
+    /// Takes a queue out of service; the queue may be released by this.
     pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
@@ -116,7 +117,7 @@ impl Bfq {
         self.release_if_unused(q);
     }
 
-    /// The queue in service has nothing queued, and the disk goes on elsewhere.
+    /// Reports why the disk is not left idle for the queue in service, which is empty.
     pub(super) fn say_not_idled(&self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let why = match () {

@@ -14,9 +14,9 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::terms::Call;
 
 impl Bfq {
-    /// A queue thinks shortly, or no longer does: injection begins anew.
+    /// Notes that a queue's think time has become short, or long, and resets injection.
     pub(super) fn changes_its_mind(&mut self, call: &Call<'_, '_>, q: Qid, shortly: bool) {
-        // It begins as one that thinks shortly and stays so. Why, no source says; kept.
+        // The think time of the idle class counts as short from the beginning and stays so. No source says why; kept.
         if self.is_idle_class(q) {
             return;
         }
@@ -24,8 +24,8 @@ impl Bfq {
         let settled = call.now >= injection.decreased + self.terms.injection_settles;
         let unknown = injection.alone_ns == 0;
         self.queues[q].habits.thinks_shortly = shortly;
-        // Why a queue that now thinks shortly waits for that until its limit has settled, and one that now thinks long
-        // does not, no source says; kept.
+        // The reset waits until the limit has settled if the think time has become short, but not if it has become
+        // long. No source says why; kept.
         if unknown && (settled || !shortly) {
             self.reset_injection(call, q);
         }

@@ -1,4 +1,4 @@
-//! A queue becomes busy, and stops being so.
+//! The transition of a queue from idle to busy.
 //!
 //! **Rule** A queue that becomes busy again within three idle times keeps the rest of its budget and may preempt;
 //! otherwise it begins with the budget that feedback assigned. A queue that starts something new, or meets its soft
@@ -25,10 +25,10 @@ use crate::elevators::bfq::state::turn_end::{Until, Why};
 use crate::elevators::bfq::terms::Call;
 use crate::explain::{Preempt, Raised};
 
-/// A queue that comes back within this many idle times has been thinking.
+/// A queue that becomes busy again within this many idle times returned in time.
 const IN_TIME: u64 = 3;
 
-/// A queue that was waited for has something to say about its budget.
+/// Whether a queue returned in time to keep its budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     InTime,
@@ -36,7 +36,7 @@ enum Came {
 }
 
 impl Bfq {
-    /// A request has come to a queue that had none; true if it was found to begin something new.
+    /// Makes a queue busy when a request arrives; true if it begins something new.
     pub(super) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
         let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q, &self.queues[q]));
         let at = self.look_at(call, q);
@@ -58,7 +58,7 @@ impl Bfq {
     fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
         let queue = &self.queues[q];
         let in_large_burst = queue.birth.in_large_burst;
-        // A weight that a user set says what the queue is to have, and raising would override that.
+        // A weight set by a user states the queue's share, and raising would override it.
         let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
         let settled = !in_large_burst && queue.in_device == 0 && usual;
         let interactive = settled && call.now > queue.slice.expires + self.terms.new_start;
@@ -67,7 +67,7 @@ impl Bfq {
             let context = queue.next.map(|next| self.rows[next].context);
             context.is_some_and(|context| self.contexts[context].is_merged_for_good)
         };
-        // A shared queue stands for several processes, and which of them begins something new cannot be told.
+        // In a shared queue it is unknown which of the processes begins something new.
         let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || merged_for_good());
         Awakening {
             now: call.now,
@@ -95,7 +95,7 @@ impl Bfq {
         let entity = &mut self.hierarchy.entities[Node::queue(q)];
         let left = entity.left();
         entity.service = 0;
-        // It was waited for and came in time: a new budget would let it have more than its share by pausing.
+        // It was waited for and returned in time; with a new budget it could exceed its share by pausing.
         if queue.slice.keeps_budget && in_time && left > 0 {
             entity.budget = left.min(queue.slice.assigned);
             return Came::InTime;
@@ -110,7 +110,7 @@ impl Bfq {
         let new = on_awakening(old, at, &self.terms);
         self.set_raising(q, new);
         if !old.is_raised() && new.is_raised() {
-            // A small budget makes its finish time early, so it is served soon.
+            // With a small budget its finish time is early, so it is served soon.
             let most = 2 * self.device.min_budget();
             let entity = self.entity_mut(q);
             entity.budget = entity.budget.min(most);
@@ -133,28 +133,28 @@ impl Bfq {
         let Some(served) = self.hierarchy.in_service else { return };
         let (new, old) = (self.entity(q), self.entity(served));
         let times = |q: Qid| self.queues[q].raising.times();
-        // Its budget was kept for just this return. Behind the slice in service it would come too late to have its
-        // share.
+        // Its budget was kept for this very return. After the slice in service it would be too late for its share.
         let why = if came == Came::InTime && times(q) >= times(served) {
             Preempt::WaitedFor
         } else if new.class < old.class {
             Preempt::HigherClass
         } else if self.weighs_more(q, served) {
             Preempt::Heavier
-        // The slice in service has no share to protect, so ending it costs nothing but a seek.
+        // The slice in service protects no share, so ending it costs nothing but a seek.
         } else if !self.idling_is_better(served) {
             Preempt::NotWorthIdling
         } else {
             return;
         };
-        // A group that was left on its tree may be next again: then no queue preempts what is in it.
+        // A group left on its tree may be next again; then no queue preempts the one in service (amendment A3).
         let root = &self.hierarchy.levels[ROOT];
         if root.next != root.in_service {
             self.expire(call, served, Why::Preempted(why), Until::Now);
         }
     }
 
-    /// By their own weights within a group, else by those of the groups that they are in directly, if in any.
+    /// Whether `q` weighs more than `served`: by their own weights within a group, otherwise by those of the groups
+    /// directly above, if any.
     fn weighs_more(&self, q: Qid, served: Qid) -> bool {
         let siblings = self.hierarchy.same_group(q, served);
         let weight = |q: Qid| {

@@ -28,51 +28,52 @@ use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::time::Instant;
 
-/// The wait for a queue that seeks.
+/// The longest wait for a queue that seeks.
 const FOR_SEEKERS_NS: u64 = 2_000_000;
 
 /// The least wait for a queue that is raised.
 const FOR_RAISED_NS: u64 = 20_000_000;
 
-/// With this many requests of other queues in it, the device orders more of theirs than of this queue's.
+/// From this many requests of other queues on, the device mostly serves theirs rather than this queue's.
 const OTHERS_IN_DEVICE: u32 = 4;
 
 impl Bfq {
-    /// Idling keeps the disk faster than going on elsewhere.
+    /// Whether idling gives more throughput than serving other queues.
     pub(super) fn idling_is_faster(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
         let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
         queue.held_by.processes > 0
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
-            // While a queue is raised, an idle disk makes just that one wait.
+            // While a raised queue is busy, an idle disk would make that very queue wait.
             && self.raised_busy == 0
     }
 
-    /// Without idling it would not get its share.
+    /// Whether it would not get its share without idling.
     pub(super) fn idling_is_needed(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let others = || self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
         queue.held_by.processes > 0
             && ((queue.is_raised() && (self.raised_busy < self.busy_queues() || others()))
                 || self.is_asymmetric(q)
-                // One busy queue alone makes idling needed, even if it seeks: kept, though no other queue competes.
+                // A single busy queue needs idling, even if it seeks and no other queue competes: kept as in the
+                // kernel.
                 || self.busy_queues() == 1)
     }
 
-    /// Is it better to idle for it?
+    /// Whether it is better to idle for it.
     pub(super) fn idling_is_better(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         queue.held_by.processes > 0
             && (self.knobs.strict_guarantees
                 || (self.slice_idle() > 0
                     && queue.is_sync()
-                    // Neither write-back nor the idle class has a share to keep that a process waits for.
+                    // Neither write-back nor the idle class has a share that must be protected.
                     && self.entity(q).class != IoprioClass::Idle
                     && (self.idling_is_faster(q) || self.idling_is_needed(q))))
     }
 
-    /// It has nothing queued, and the disk is to wait for it.
+    /// Whether it is empty and the disk is to wait for it.
     pub(super) fn must_idle(&self, q: Qid) -> bool {
         self.queues[q].is_empty() && self.idling_is_better(q)
     }
@@ -80,11 +81,11 @@ impl Bfq {
     pub(super) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let mut wait = self.slice_idle();
-        // Its next request costs a seek, whether the disk waited for it or not.
+        // Its next request costs a seek whether or not the disk waits for it.
         if queue.seeks.is_seeky() && !queue.is_raised() && !self.is_asymmetric(q) {
             wait = wait.min(FOR_SEEKERS_NS);
         } else if queue.is_raised() {
-            // At least this long, however low a user set `slice_idle`. Why 20 ms, no source says.
+            // At least this long, however low a user has set `slice_idle`. No source says why 20 ms.
             wait = wait.max(FOR_RAISED_NS);
         }
         let until = Instant::from_ns(call.ns + wait);
@@ -103,7 +104,7 @@ impl Bfq {
         }
     }
 
-    /// Nothing came.
+    /// Handles the expiry of the idle timer.
     pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_, '_>) -> Run {
         self.idling.until = None;
         call.cx.wake_at(None);
@@ -112,8 +113,7 @@ impl Bfq {
             if self.is_out_of_time(call, q) {
                 self.expire(call, q, Why::OutOfTime, Until::IdlingBegan);
             } else if self.queues[q].is_empty() {
-                // The time that the disk was left idle is not the queue's: with it, a queue that was fast would look
-                // slow (`pace`).
+                // The time that the disk was left idle is not counted; otherwise a fast queue would look slow (`pace`).
                 self.expire(call, q, Why::IdledInVain, Until::IdlingBegan);
             }
         }

@@ -1,13 +1,13 @@
 //! Injection: while the in-service queue is empty, requests of other queues are dispatched as far as they do not harm
 //! it.
 //!
-//! **What for** Idling guarantees shares and costs throughput; a disk that queues can do something else meanwhile.
+//! **What for** Idling guarantees shares and costs throughput; a disk that queues commands can serve others meanwhile.
 //! **Rule** In this order, if it fits into that queue's budget: the process's own write-back; this queue's waker; the
 //! first of the queues that this one wakes; any other, as long as the device has fewer requests than the queue's limit.
 //! The limit follows from measurements: it rises while a request served beside injected ones takes less than one and a
 //! half times as long as alone, and falls otherwise.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
-//! different clocks in 6.1 and has no effect there, nor here.
+//! different clocks in 6.1, so it has no effect there and is left out here.
 //! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
 //! `bfq_reset_inject_limit`.
 
@@ -25,7 +25,7 @@ use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// Another queue that may send a request while `q` has the disk and is empty.
+    /// Another queue that may dispatch a request while `q` is in service and empty.
     pub(super) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let may_go = |&other: &Qid| {
@@ -39,7 +39,7 @@ impl Bfq {
         } else if let Some(woken) = queue.waking.woken.first().filter(may_go) {
             (woken, Injected::Woken)
         } else if !self.idling_is_faster(q)
-            // A raised queue that is about to send its next request would wait behind what is injected.
+            // A raised queue that is about to send its next request would wait behind the injected ones.
             && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.thinks_shortly)
         {
             let found = self.any_to_inject(call, q)?;
@@ -53,7 +53,7 @@ impl Bfq {
         Some(found)
     }
 
-    /// Write-back of the process itself, if that is next in its queue.
+    /// The write-back queue of the process itself, if a request of this process is next in it.
     fn own_write_back(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
         let owner = self.queues[q].sharing.sole?;
         let context = self.contexts.find(owner)?;
@@ -65,8 +65,8 @@ impl Bfq {
     fn any_to_inject(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let limit = queue.injection.limit;
-        // A kernel means to try 1 where the limit is 0 once `slice_idle` has passed, but compares jiffies with
-        // nanoseconds: that never comes true, so it is not here.
+        // The kernel is meant to try a limit of 1 instead of 0 once `slice_idle` has passed, but it compares jiffies
+        // with nanoseconds. The test never succeeds, so it is left out.
         if self.device.in_device >= limit {
             return None;
         }
@@ -83,29 +83,29 @@ impl Bfq {
         })
     }
 
-    /// What was learnt is forgotten.
+    /// Resets what was measured.
     pub(super) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
         self.sample.request = None;
-        // A queue that thinks long leaves the disk idle for long, so one injected request is tried at once; one that
-        // thinks shortly is measured alone first.
+        // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
+        // with a short think time is first measured alone.
         let limit = u32::from(!self.queues[q].habits.thinks_shortly);
         let measures = self.queues[q].injection.measures;
         self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
     }
 
-    /// A request has come for the queue in service: does it make a measurement?
+    /// Starts a measurement with a request of the queue in service, if it is suitable.
     pub(super) fn prepare_sample(&mut self, call: &Call<'_, '_>, q: Qid) {
         if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
             self.reset_injection(call, q);
         }
         let injection = self.queues[q].injection;
         let beside_injected = injection.alone_ns > 0 && self.sample.injected && self.device.in_device > 0;
-        // Right after a decrease the device still has what was injected under the higher limit.
+        // Right after a decrease the device still has requests injected under the higher limit.
         let settled = call.now >= injection.decreased + self.terms.just_split;
         if self.hierarchy.in_service == Some(q) && (self.device.in_device == 0 || beside_injected) && settled {
             self.sample.from_ns = call.ns;
             self.queues[q].injection.measures = true;
-            // Alone from the start: this one is the measure that those beside injected requests are held against.
+            // Alone from the start: the reference for measurements beside injected requests.
             if self.device.in_device == 0 {
                 self.sample.injected = false;
             }
@@ -118,13 +118,13 @@ impl Bfq {
         self.sample.request = None;
     }
 
-    /// The request of `q` that is measured has come back; the device still counts it.
+    /// Ends the measurement when the measured request of `q` completes; the device still counts it.
     #[inline(never)]
     pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let at = InjectionMeasured {
             took_ns: call.ns - self.sample.from_ns,
             injected: self.sample.injected,
-            // Not counted off yet (`completed`), so 1 is this very request.
+            // Not yet uncounted (`completed`), so 1 is this very request.
             was_alone: self.device.in_device == 1,
             most_in_device: self.device.ncq.most_in_device(),
         };

@@ -1,12 +1,12 @@
 //! How many tags a process may use.
 //!
-//! **Rule** Synchronous reads may use all. Write-back may use a half and synchronous writes three quarters, and while a
-//! raised queue is busy three and six sixteenths; of each word of the tag map until 6.6, of all tags since. With
+//! **Rule** Synchronous reads may use all. Write-back may use a half and synchronous writes three quarters, or three
+//! and six sixteenths while a raised queue is busy: of each word of the tag map until 6.6, of all tags since. With
 //! groups, a queue's share is computed from the top down by weights: if the queue or its group already has that many
 //! requests in flight, it may use one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
-//! **Costs when wrong** A process that fills the tags makes the shares of all others worthless: they have nothing
-//! queued that could be selected.
+//! **Costs when wrong** The shares of all others are worthless if one process uses all tags, since the others have no
+//! request queued that could be selected.
 //! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
 
 #![doc(alias = "bfq_limit_depth")]
@@ -20,8 +20,7 @@ use crate::elevators::bfq::rules::Grouping;
 use crate::elevators::tags::Tags;
 use crate::request::{Bio, Op, Waiter};
 
-/// Sixteenths of the tags that writes may use, write-back's and others': while no raised queue is busy, and while one
-/// is.
+/// Sixteenths of the tags that write-back and other writes may use: while no raised queue is busy, and while one is.
 const SHARES: [[u64; 2]; 2] = [[8, 12], [3, 6]];
 
 impl Bfq {
@@ -34,7 +33,7 @@ impl Bfq {
             _ => {
                 let tags = ((u64::from(all) * share / 16) as u32).max(1);
                 let nr = device.nr_requests;
-                // As many of one as of the other, where all tags count together.
+                // The two are equal if all tags count together.
                 let limit = || (u64::from(nr) * u64::from(tags) / u64::from(all.max(1))) as u32;
                 (tags, if all == nr && nr > 0 { tags } else { limit() })
             }

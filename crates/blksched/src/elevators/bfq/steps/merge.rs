@@ -25,7 +25,7 @@ use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// A process changes from `q` to the end of its chain, `into`.
+    /// Moves a process from `q` to the end of the chain of plans, `into`.
     pub(in crate::elevators::bfq) fn redirect(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, into: Qid) {
         let mut at = q;
         while at != into {
@@ -38,7 +38,7 @@ impl Bfq {
         self.save(call, q);
         self.save(call, into);
         self.queues[into].habits.is_io_bound |= self.queues[q].habits.is_io_bound;
-        // Moved, not copied: as in the kernel, for no known reason.
+        // Moved rather than copied: as in the kernel, for no known reason.
         self.queues[q].habits.is_io_bound = false;
         self.inherit_waker(into, q);
         self.inherit_raising(call, into, q);
@@ -64,7 +64,7 @@ impl Bfq {
         if !self.queues[into].is_raised() {
             let Raising { kind, lasts, since, interactive_since, .. } = raising;
             let there = self.queues[into].raising;
-            // Else a process that is being waited for by a person would lose its raising by reading beside another.
+            // Otherwise an interactive process would lose its raising by reading beside another.
             self.set_raising(into, Raising { kind, lasts, since, interactive_since, ..there });
             self.entity_mut(into).is_changing = true;
             self.say_raised(call, into, Raised::ByMerging);
@@ -73,13 +73,13 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    /// Remember what the one process of a queue is like, for when it is alone again.
+    /// Saves the state of a queue's only process, to be restored when it is split off.
     fn save(&mut self, call: &Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
         let Some(context) = queue.sharing.sole.and_then(|sole| self.contexts.find(sole)) else { return };
         let mut raising = queue.raising;
         if queue.birth.is_new && !queue.birth.in_large_burst && self.knobs.low_latency {
-            // It has not had the time to be raised.
+            // It has not had time to be raised, so it is saved as interactive from now on.
             raising.make_interactive(self.interactive_lasts());
             raising.interactive_since = LONG_AGO;
             raising.since = call.now;
@@ -95,7 +95,8 @@ impl Bfq {
         };
     }
 
-    /// A process has made a queue: is that likely to cooperate with the one made last? The queue to use.
+    /// Merges a new queue with the one created last, if they are likely to cooperate, or plans that. Returns the queue
+    /// to use.
     pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
@@ -109,7 +110,7 @@ impl Bfq {
             self.hierarchy.levels[level].last_made = Some(q);
             return q;
         };
-        // Too long after the last one to be of the same start, too soon to replace it: kept as the kernel has it.
+        // Created too late after the last one to belong to it, and too soon to replace it: kept as in the kernel.
         if self.queues[last].birth.made + self.terms.burst < made {
             return q;
         }
@@ -124,7 +125,7 @@ impl Bfq {
         into
     }
 
-    /// A queue is not what new ones are likely to cooperate with any more.
+    /// Forgets a queue as the one created last.
     pub(super) fn forget_last_made(&mut self, q: Qid) {
         let last_made = &mut self.hierarchy.levels[self.hierarchy.entities[Node::queue(q)].level].last_made;
         if *last_made == Some(q) {
@@ -132,19 +133,18 @@ impl Bfq {
         }
     }
 
-    /// It has been made, or split, long enough ago to be judged by what it does. Why after 600 ms, no source says;
-    /// kept.
+    /// Whether it was created, or split off, long enough ago to be judged by its behaviour. No source says why after
+    /// 600 ms; kept.
     pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
         queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
     }
 
-    /// The queue that the process joins for good, unless things have changed.
+    /// Plans the stable merge of a process's queue into `target`, unless it no longer makes sense.
     pub(super) fn join_for_good(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
-        // Where idling makes it faster, it is a good stream by itself, and joining others would only make it wait for
-        // them.
+        // If idling makes it faster it is a good stream by itself, and merged with others it would only wait for them.
         let fits = both && !self.idling_is_faster(q);
         let into = if fits { self.plan_merge(call, q, target) } else { None };
         self.drop_stable(target);

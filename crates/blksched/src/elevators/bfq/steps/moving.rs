@@ -26,7 +26,7 @@ use crate::explain::Preempt;
 use crate::request::GroupId;
 
 impl Bfq {
-    /// A bio of a process has come: is it still in the same group?
+    /// Handles a process's change of group, noticed at its next bio.
     #[inline]
     pub(in crate::elevators::bfq) fn notice_group(
         &mut self,
@@ -53,10 +53,10 @@ impl Bfq {
         run
     }
 
-    /// A process's own queue goes with it; a shared one does not.
+    /// Moves a process's own queue to the new group; a shared one stays behind.
     fn follow(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Run {
         let sharing = self.queues[q].sharing;
-        // Moved, a shared queue would take the other processes' requests along into a group that is not theirs.
+        // If it moved, a shared queue would take the other processes' requests into a group that is not theirs.
         if sharing.target.is_none() && !sharing.is_shared {
             return self.move_queue(call, q, level);
         }
@@ -70,12 +70,12 @@ impl Bfq {
         Run::No
     }
 
-    /// A queue goes over to another group.
+    /// Moves a queue to another group.
     fn move_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, to: usize) -> Run {
         if self.entity(q).level == to {
             return Run::No;
         }
-        // Nothing on the way lets it vanish.
+        // Held, so that it is not released in between.
         self.queues[q].held_by.stable += 1;
         if self.hierarchy.in_service == Some(q) {
             self.expire(call, q, Why::Preempted(Preempt::Moved), Until::Now);
@@ -102,7 +102,7 @@ impl Bfq {
         if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
     }
 
-    /// A group is gone: its queues that have something to do go over to the root.
+    /// Removes a group: its queues with pending requests move to the root.
     pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
         let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
             return Run::No;
@@ -123,7 +123,7 @@ impl Bfq {
         }
         self.hierarchy.deactivate(Node::group(level), Afterwards::Forgotten);
         self.release_left();
-        // New write-back finds other queues; what is queued goes out by these.
+        // New write-back uses other queues; requests already queued are dispatched from these.
         let of_group = |key: &&WriteBackOf| key.0 == level;
         while let Some(key) = self.write_back.keys().find(of_group).copied() {
             let q = self.write_back.remove(&key).expect("it was just found");

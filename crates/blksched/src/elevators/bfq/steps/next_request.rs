@@ -1,8 +1,8 @@
-//! Which request of a queue is next: the nearest ahead, unless one a little behind is nearer still; and once per slice
+//! The choice of a queue's next request: the nearest ahead, unless one a little behind is nearer still; once per slice
 //! the oldest, if it has expired.
 //!
-//! **Rule** As in CFQ, without metadata (`elevators/next_request`). After a dispatch, seen from the start of that
-//! request: the one behind it, or the one before it.
+//! **Rule** As in CFQ, without metadata (`elevators/next_request`). After a dispatch, the one after that request or the
+//! one before it, judged from its start.
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
 
@@ -23,7 +23,7 @@ use crate::request::{RequestId, Sector, Waiter};
 use crate::time::Span;
 
 impl Bfq {
-    /// How one of two requests of a queue is chosen.
+    /// The rule for choosing one of two requests of a queue.
     #[inline(always)]
     pub(super) fn choice(&self, from: Sector) -> Choice {
         let turning_back = TurningBack {
@@ -33,7 +33,7 @@ impl Bfq {
         Choice { turning_back, metadata: Metadata::AsData, from }
     }
 
-    /// How long after it came a request may go out of turn \[ns\].
+    /// How long after its arrival a request expires \[ns\].
     #[inline(always)]
     pub(super) fn fifo_expire(&self, waiter: Waiter) -> u64 {
         let expire = match waiter {
@@ -43,7 +43,7 @@ impl Bfq {
         expire.as_ns()
     }
 
-    /// The oldest request, if its time is up.
+    /// The oldest request, if it has expired.
     #[inline(never)]
     fn oldest_if_late(&mut self, call: &mut Call<'_, '_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
         let oldest = self.queues[q].fifo.head().filter(|&oldest| oldest != leaving)?;
@@ -52,21 +52,21 @@ impl Bfq {
         Some(oldest)
     }
 
-    /// A request leaves its queue.
+    /// Removes a request from its queue.
     pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
         let start = call.rq(rq).start;
         self.leave_orders(call, self.rows[rq].queue, rq, start);
     }
 
-    /// The same of one of which it is known whose it is and where it starts.
+    /// The same for a request with known queue and start.
     #[inline(always)]
     pub(super) fn leave_orders(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId, start: Sector) {
         let choice = self.choice(start);
         let mut queue = &mut self.queues[q];
         if queue.next == Some(rq) {
             let mut oldest = None;
-            // Once a slice: were it asked for each request, a queue that is behind would be served by age alone, with a
-            // seek each.
+            // Once per slice: if this were checked for each request, a queue that has fallen behind would be served by
+            // age alone, with a seek for each request.
             if !core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
                 oldest = self.oldest_if_late(call, q, rq);
                 queue = &mut self.queues[q];
@@ -93,7 +93,7 @@ impl Bfq {
         }
     }
 
-    /// Nothing of a queue is queued any more.
+    /// Called when a queue has run empty.
     #[inline(never)]
     fn ran_empty(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &mut self.queues[q];
@@ -101,14 +101,14 @@ impl Bfq {
         if queue.busy && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
             let entity = self.entity_mut(q);
-            // It ran empty outside of a slice (its last request was injected, or merged into another): nothing is left
-            // to keep for its return.
+            // It ran empty outside of a slice (its last request was injected, or merged into another), so no budget is
+            // kept for its return.
             (entity.budget, entity.service) = (0, 0);
         }
         self.position_remove(q);
     }
 
-    /// `victim` is about to leave for `into`, which takes its place if it is the older.
+    /// `into` takes the FIFO place of `victim`, which it absorbs, if `victim` is older.
     pub(in crate::elevators::bfq) fn inherit_age(&mut self, into: RequestId, victim: RequestId) {
         let (row, gone) = (self.rows[into], self.rows[victim]);
         if row.queue == gone.queue && gone.expires_ns < row.expires_ns {

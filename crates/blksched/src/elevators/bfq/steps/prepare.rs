@@ -22,7 +22,7 @@ use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 
 impl Bfq {
-    /// A request exists: its queue is found, made, or parted from.
+    /// Finds the queue for a new request, creating, merging or splitting queues as needed.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
@@ -30,7 +30,7 @@ impl Bfq {
         let context = self.contexts.meet(submitter);
         let settled = self.contexts.settled == Some(group);
         let process = &mut self.contexts[context];
-        // As most requests: nothing is new of its process, and its queue is its own and has had others before.
+        // The usual case: nothing has changed for its process, and its queue is unshared and not new.
         if process.priority == priority
             && settled
             && let Some(q) = process.queues[waiter]
@@ -51,13 +51,13 @@ impl Bfq {
         let level = self.hierarchy.level_of(group);
         let mut call = self.call(cx);
         self.notice_priority(&mut call, context, priority, level);
-        // A run of the queue that this asks for comes after the insertion that follows.
+        // If this requests a run, it is done after the insertion that follows.
         self.notice_group(&mut call, context, level);
         self.contexts.settled = Some(group);
         self.find_queue(&mut call, context, level, rq);
     }
 
-    /// Its queue is to be made, may be new, or is shared.
+    /// Finds the queue for a request if it must be created, may be new, or is shared.
     #[inline(never)]
     fn find_queue(&mut self, call: &mut Call<'_, '_>, context: Cid, level: usize, rq: RequestId) {
         let (submitter, waiter) = (call.rq(rq).submitter, call.rq(rq).waiter);
@@ -81,12 +81,12 @@ impl Bfq {
         (row.queue, row.context) = (q, context);
         if self.queues[q].sharing.target.is_none() && self.queues[q].held_by.processes == 1 {
             self.queues[q].sharing.sole = Some(submitter);
-            // Only now: what the process was like alone is given back to a queue that is the process's alone.
+            // Only now: the state is restored to a queue that belongs to the process alone.
             if parts.is_some() {
                 self.restore(call, context, q);
             }
         }
-        // Before it has its first request: a burst is known by the queues that are made, not by what they send.
+        // Before it has its first request: a burst consists of created queues, whatever they send.
         if self.queues[q].birth.is_new && (self.burst.has_begun() || self.busy_queues() == 0) {
             self.meet_burst(call, q);
         }
@@ -114,7 +114,8 @@ impl Bfq {
         q
     }
 
-    /// The write-back queue of a process's class and level in a group; that lives as long as the group.
+    /// Lets a process use the write-back queue of its class and level in a group; that queue lives as long as the
+    /// group.
     fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
         let key = (level, self.ioprio(context));
         let q = match self.write_back.get(&key) {
@@ -130,7 +131,7 @@ impl Bfq {
         q
     }
 
-    /// `level`: the group of the bio that says so.
+    /// Notices a change of priority. `level`: the group of the bio that carries it.
     fn notice_priority(&mut self, call: &mut Call<'_, '_>, context: Cid, priority: Priority, level: usize) {
         if self.contexts[context].priority == priority {
             return;
@@ -139,9 +140,8 @@ impl Bfq {
         let PerWaiter { sync, async_ } = self.contexts[context].queues;
         if let Some(old) = async_ {
             self.drop_process(call, old);
-            // At once, unlike the synchronous queue's class and weight, which wait until it enters a tree: those are
-            // part of the times that it stands by on its tree, and this only changes which queue the next request goes
-            // into.
+            // At once, as this only changes the queue of the next request. The synchronous queue's class and weight
+            // change when it next enters a tree, since its timestamps there depend on them.
             self.join_write_back(call, context, level);
         }
         if let Some(q) = sync {
@@ -157,7 +157,7 @@ impl Bfq {
         self.entity(q).class == IoprioClass::Idle
     }
 
-    /// The queue that a process's next request would go into.
+    /// The queue into which a process's next request would be inserted.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn queue_of(&mut self, submitter: SubmitterId, waiter: Waiter) -> Option<(Cid, Qid)> {
         let context = self.contexts.find_often(submitter)?;

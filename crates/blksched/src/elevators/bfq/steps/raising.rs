@@ -1,5 +1,5 @@
-//! Weight raising: a queue that has just started, or needs little but in time, is served as if it had 30 or 3000 times
-//! its weight.
+//! Weight raising: a queue that has just started, or needs little I/O but in time, is served as if it had 30 or 3000
+//! times its weight.
 //!
 //! **What for** An application starts, and a video plays, as fast as on an idle disk, whatever else is going on.
 //! **Rule** *Interactive*: a queue that becomes busy after 2 s without I/O, for as long as an application of some size
@@ -31,7 +31,7 @@ use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::terms::{Call, Jiffy};
 use crate::explain::{Raised, RaisingEnd, Reason};
 
-/// More service than this is no application's start \[sectors\].
+/// A queue that receives more service than this is not just starting an application \[sectors\].
 const ENOUGH: i64 = 120_000;
 
 impl Bfq {
@@ -39,7 +39,7 @@ impl Bfq {
         interactive_lasts(&self.device.rate, &self.terms)
     }
 
-    /// Its raising is another one now; raised queues that are busy are counted.
+    /// Sets a queue's raising, and updates the number of busy raised queues.
     pub(super) fn set_raising(&mut self, q: Qid, raising: Raising) {
         let was = self.queues[q].is_raised();
         self.queues[q].raising = raising;
@@ -49,10 +49,10 @@ impl Bfq {
         }
     }
 
-    /// It has its own weight again, from the next time that it enters a service tree.
+    /// Ends its raising; its own weight applies when it next enters a service tree.
     fn lower(&mut self, now: Jiffy, q: Qid) {
         let mut raising = self.queues[q].raising;
-        // Interactive raising has ended: from now on it may prove to be soft real-time.
+        // Interactive raising has ended: from now on it may count as soft real-time.
         if !raising.is_soft_real_time() {
             raising.soft_from = now;
         }
@@ -66,7 +66,7 @@ impl Bfq {
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }
 
-    /// Soft real-time is over: what is left of being interactive goes on.
+    /// Ends soft real-time raising; the rest of an interactive raising continues.
     pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
         let lasts = self.interactive_lasts();
         if call.now > self.queues[q].raising.interactive_since + lasts {
@@ -79,7 +79,7 @@ impl Bfq {
         self.say_raised(call, q, Raised::InteractiveAgain);
     }
 
-    /// A queue was served: has it been raised for long enough?
+    /// Ends a queue's raising, after it was served, if it has lasted long enough.
     #[inline(always)]
     pub(super) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let mut queue = &self.queues[q];
@@ -92,14 +92,14 @@ impl Bfq {
             queue = &self.queues[q];
         }
         let entity = self.entity(q);
-        // At once, not when it next enters a tree: a queue that never runs empty would keep its raised weight. Its
-        // class stays, since that would need another tree.
+        // Applied at once rather than when it next enters a tree, as a queue that never runs empty would keep its
+        // raised weight. Its class stays, since another class would need another tree.
         if (entity.weight > entity.own_weight) != queue.is_raised() {
             self.hierarchy.apply_priority(Node::queue(q), false);
         }
     }
 
-    /// A queue was raised until now, for one of three reasons.
+    /// Ends a raising, for one of three reasons.
     #[inline(never)]
     fn end_what_is_over(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let queue = &self.queues[q];
@@ -112,13 +112,14 @@ impl Bfq {
             self.end_raising(call, q, RaisingEnd::TimeUp);
         }
         let raising = self.queues[q].raising;
-        // Without this a backup that begins after a pause has the disk for as long as the longest start may last.
+        // Otherwise a backup that begins after a pause would be raised for the whole maximum duration of an
+        // application's start.
         if raising.kind == RaisingKind::Interactive && raising.served > ENOUGH {
             self.end_raising(call, q, RaisingEnd::ServedEnough);
         }
     }
 
-    /// A queue has nothing left to do: when may it be soft real-time next?
+    /// Computes when a queue, which has become idle, may next count as soft real-time.
     pub(super) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
         let idle = (self.slice_idle() / self.tick_ns()) as Jiffy;
         let queue = &mut self.queues[q];
@@ -131,7 +132,7 @@ impl Bfq {
         call.explain(Reason::WeightRaised { owner, waiter, why, times });
     }
 
-    /// No queue is raised any more. MEMORY: kernels do this when `low_latency` is turned off.
+    /// Ends the raising of all queues. MEMORY: kernels do this when `low_latency` is turned off.
     pub(in crate::elevators::bfq) fn lower_all(&mut self) {
         let now = self.clock.latest();
         let raised: Vec<_> = self.queues.iter().filter(|(_, queue)| queue.is_raised()).map(|(q, _)| q).collect();

@@ -21,13 +21,13 @@ use crate::elevators::bfq::terms::Call;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Bfq {
-    /// A request belongs to a queue.
+    /// Counts a request of a queue.
     pub(super) fn hold_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests += 1;
         self.hierarchy.count_allocated(q, 1);
     }
 
-    /// A request of a queue is over.
+    /// Uncounts a request of a queue.
     #[inline]
     pub(super) fn drop_request(&mut self, q: Qid) {
         self.queues[q].held_by.requests -= 1;
@@ -35,7 +35,7 @@ impl Bfq {
         self.release_if_unused(q);
     }
 
-    /// The last step in a request's life: its process and its queue have one less.
+    /// The last step in a request's life: uncounts it in its process and queue.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn finished(&mut self, rq: RequestId) {
         let RequestData { context, queue, .. } = self.rows[rq];
@@ -44,10 +44,10 @@ impl Bfq {
         self.drop_request(queue);
     }
 
-    /// A process leaves a queue.
+    /// Drops a process's reference to a queue.
     pub(super) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        // Busy and empty it is only if it was preempted while it needed idling (`expire`); nothing will come for it
-        // now.
+        // It is busy although empty only if it was preempted while it needed idling (`expire`); no request will arrive
+        // for it now.
         if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
@@ -56,7 +56,7 @@ impl Bfq {
         self.release_if_unused(q);
     }
 
-    /// The merges planned from a queue on are dropped by one of its processes.
+    /// Drops one process's references of merges planned along the chain from a queue.
     pub(super) fn drop_plans(&mut self, q: Qid) {
         let mut at = self.queues[q].sharing.target;
         while let Some(target) = at {
@@ -66,7 +66,7 @@ impl Bfq {
         }
     }
 
-    /// The last reference to a queue may be gone.
+    /// Releases a queue if its last reference is gone.
     #[inline]
     pub(super) fn release_if_unused(&mut self, q: Qid) {
         let References { processes, requests, stable } = self.queues[q].held_by;
@@ -75,7 +75,7 @@ impl Bfq {
         }
     }
 
-    /// Neither processes nor requests hold a queue any more; its weight and its place may.
+    /// Releases a queue that no process or request holds, unless its weight is counted or it is on a tree.
     #[inline(never)]
     fn release(&mut self, q: Qid) {
         let held = self.entity(q).counted.is_some();
@@ -85,8 +85,8 @@ impl Bfq {
         }
         if self.burst.has(q) {
             self.burst.leave(q);
-            // A short-lived queue of one process leaves the burst smaller, so that processes that begin and end one
-            // after the other are no burst. Why not one that was shared, no source says.
+            // A short-lived queue of one process is uncounted, so that processes that start and exit one after another
+            // do not form a burst. No source says why a shared one is not.
             if self.queues[q].sharing.sole.is_some() {
                 self.burst.uncount();
             }
@@ -99,7 +99,7 @@ impl Bfq {
         self.queues.release(q);
     }
 
-    /// A process is gone.
+    /// Handles the exit of a process.
     pub(in crate::elevators::bfq) fn process_gone(&mut self, call: &mut Call<'_, '_>, submitter: SubmitterId) -> Run {
         let Some(context) = self.contexts.find(submitter) else { return Run::No };
         self.contexts[context].is_gone = true;
@@ -112,7 +112,7 @@ impl Bfq {
         runs[0].max(runs[1])
     }
 
-    /// A process takes no more to do with a queue; was it in service, that ends.
+    /// Detaches an exited process from a queue, whose slice ends if it is in service.
     fn leave_queue(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Run {
         let served = self.hierarchy.in_service == Some(q);
         if served {

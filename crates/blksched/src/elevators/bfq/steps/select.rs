@@ -1,4 +1,4 @@
-//! Which queue has the disk: asks for the decision, ends a slice and begins the next.
+//! Selects the queue that has the disk: carries out the decision, ends a slice and begins the next.
 //!
 //! **Rule** `decide/select.rs` only decides; here slices end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
@@ -26,7 +26,7 @@ use crate::elevators::bfq::terms::{Call, Jiffy};
 use crate::explain::{Reason, SliceStart};
 use crate::request::{Bio, RequestId, Sector};
 
-/// A request that goes to the device, and what it costs its queue, which may be the one in service.
+/// A request that goes to the device, and its cost. `in_service`: whether its queue is the one in service.
 #[derive(Clone, Copy, Debug)]
 struct SentRequest {
     rq: RequestId,
@@ -37,8 +37,8 @@ struct SentRequest {
 }
 
 impl Bfq {
-    /// The next request for the device, if any may go: of the queue in service, as mostly, if nothing stands against
-    /// it.
+    /// The next request for the device, if any may be dispatched; usually that of the queue in service, without further
+    /// tests.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
         if let Some(q) = self.hierarchy.in_service
@@ -51,8 +51,8 @@ impl Bfq {
         self.select_and_serve(call)
     }
 
-    /// The next request of the queue in service, with where and how long it is, if that goes on with what its slice has
-    /// of time and budget, and the disk is not idle for it.
+    /// The next request of the queue in service, with its start and length, if the queue obviously continues: it has
+    /// time and budget left, and the disk is not idling for it.
     #[inline(always)]
     fn simply_next(&self, call: &Call<'_, '_>, q: Qid) -> Option<(RequestId, Sector, u32)> {
         let queue = &self.queues[q];
@@ -73,7 +73,7 @@ impl Bfq {
         Some(rq)
     }
 
-    /// The queue whose next request goes, if any may.
+    /// The queue whose next request is to be dispatched, if any.
     fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
         if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);
@@ -99,22 +99,22 @@ impl Bfq {
                     return Some(q);
                 }
                 Decision::Inject => return self.injected(call, q),
-                // A queue whose first request is larger than its budget was served nothing; its budget counts as used
-                // up, and the search goes on within the same call, or the disk would be left idle until the next
-                // arrival or completion asks again.
+                // If the first request of a queue exceeds its budget, the budget counts as used up although nothing was
+                // served. The search continues within the same call, or the disk would stay idle until the next arrival
+                // or completion.
                 Decision::Expire(why) => self.expire(call, q, why, Until::Now),
             }
         }
     }
 
-    /// Its time is up, and it is not being waited for with most of its budget left.
+    /// Whether its slice may end for being out of time.
     #[inline]
     pub(super) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
         self.is_out_of_time(call, q) && self.is_not_waited_for(q)
     }
 
-    /// It is not being waited for; or it is, with a third of its budget left at least. Why one that has used more of it
-    /// may go on beyond its time as long as it is waited for, no source says; kept.
+    /// Whether it is not being waited for, or has at least a third of its budget left. A queue that has used more may
+    /// exceed its time while it is waited for; no source says why. Kept.
     #[inline(never)]
     fn is_not_waited_for(&self, q: Qid) -> bool {
         let entity = self.entity(q);
@@ -141,22 +141,21 @@ impl Bfq {
         let soft = queue.raising.is_soft_real_time();
         let expired: Jiffy = queue.slice.expires;
         if soft && call.now > queue.raising.since && call.now > expired {
-            // The time that it had to wait does not count against it.
+            // The time that it had to wait does not count as raised time.
             let late = call.now - expired;
             queue.raising.since = if expired > queue.raising.since { queue.raising.since + late } else { call.now };
         }
-        // Raised 30 times, it may have the disk 30 times as long; soft real time needs little, but often.
+        // An interactive queue may be served 30 times as long; a soft real-time queue needs little time, but often.
         queue.slice.expires = call.now + timeout * if soft { 1 } else { factor };
         self.slice_began_ns = call.ns;
-        // Until it sends something, whatever is near sector 0 counts as close to it: as in the kernel, for no known
-        // reason.
+        // Until its first dispatch, requests near sector 0 count as close to it: as in the kernel, for no known reason.
         self.served_position = Sector(0);
         let (owner, waiter) = (queue.owner, queue.waiter);
         call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });
         Some(q)
     }
 
-    /// A queue's next request goes to the device.
+    /// Dispatches a queue's next request.
     #[inline(always)]
     fn send(&mut self, call: &mut Call<'_, '_>, q: Qid, sent: SentRequest) {
         let SentRequest { rq, start, sectors, cost, in_service } = sent;
@@ -172,7 +171,7 @@ impl Bfq {
         self.leave_orders(call, q, rq, start);
         if in_service {
             self.watch_raising(call, q);
-            // One request at a time: after each, any other queue goes first.
+            // One request at a time, so that any other queue can go next.
             if self.busy_queues() > 1 && self.is_idle_class(q) {
                 self.expire(call, q, Why::IdleClass, Until::Now);
             }

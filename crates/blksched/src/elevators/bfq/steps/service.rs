@@ -18,33 +18,33 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::terms::Call;
 
 impl Bfq {
-    /// A queue wants service, or its budget is another one now.
+    /// Activates or requeues a queue that wants service or whose budget has changed.
     pub(super) fn activate_queue(&mut self, call: &Call<'_, '_>, q: Qid, how: Return, service: Service) {
         self.hierarchy.activate_queue(call.now, q, how, service);
         self.release_left();
     }
 
-    /// A queue wants no service any more.
+    /// Deactivates a queue that no longer wants service.
     pub(super) fn deactivate_queue(&mut self, call: &Call<'_, '_>, q: Qid, afterwards: Afterwards, service: Service) {
         self.hierarchy.deactivate_queue(call.now, q, afterwards, service);
         self.release_left();
     }
 
-    /// The next queue is put in service.
+    /// Puts the next queue in service.
     pub(super) fn descend(&mut self, call: &Call<'_, '_>) -> Option<Qid> {
         let next = self.hierarchy.descend(call.now);
         self.release_left();
         next
     }
 
-    /// A queue has nothing to do any more, here or in the device.
+    /// Notes that a queue has no pending requests, here or in the device.
     pub(super) fn come_to_rest(&mut self, q: Qid) {
         if self.hierarchy.come_to_rest(q) {
             self.release_if_unused(q);
         }
     }
 
-    /// Queues that the hierarchy has forgotten.
+    /// Releases the queues that the hierarchy has forgotten, unless other references hold them.
     #[inline]
     pub(super) fn release_left(&mut self) {
         if !self.hierarchy.left.is_empty() {

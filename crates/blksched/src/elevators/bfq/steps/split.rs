@@ -19,7 +19,7 @@ use crate::elevators::bfq::terms::Call;
 use crate::explain::{Raised, Reason};
 
 impl Bfq {
-    /// The end of a slice: does a shared queue seek now?
+    /// Marks a shared queue for splitting if it seeks at the end of its slice.
     pub(super) fn mark_split(&mut self, q: Qid) {
         let queue = &mut self.queues[q];
         if queue.sharing.is_shared && queue.seeks.is_seeky() {
@@ -27,10 +27,10 @@ impl Bfq {
         }
     }
 
-    /// A process parts from a shared queue; the queue that it goes on with.
-    /// `level`: the group of its request.
+    /// Splits a process off a shared queue; returns the queue that it uses from now on. `level`: the group of its
+    /// request.
     pub(super) fn split(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Qid {
-        // First of all: what follows may let the shared queue go, and its waker with it.
+        // Before anything else: the following may release the shared queue, and its waker with it.
         let waker = self.lasting_waker(q);
         if self.queues[q].birth.in_large_burst {
             self.contexts[context].saved.in_large_burst = true;
@@ -48,7 +48,7 @@ impl Bfq {
         let Saved { was_in_burst, in_large_burst, .. } = self.contexts[context].saved;
         if (was_in_burst && self.burst.is_large()) || in_large_burst {
             self.queues[own].birth.in_large_burst = true;
-        // The burst that it was part of may still grow large, and then it is part of that.
+        // The burst that it was part of may still become large, with this queue in it.
         } else if was_in_burst {
             self.burst.join_again(own);
         }
@@ -73,7 +73,7 @@ impl Bfq {
         (processes > 0).then_some(waker)
     }
 
-    /// A process is alone again: its queue becomes what it was.
+    /// Restores the saved state of a process to its own queue.
     pub(super) fn restore(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) {
         let saved = self.contexts[context].saved;
         let present = self.queues[q].raising;
@@ -82,7 +82,7 @@ impl Bfq {
         let mut raising = Raising { kind, lasts, since, interactive_since, served, ..present };
         let in_large_burst = self.queues[q].birth.in_large_burst;
         if raising.is_raised() && (in_large_burst || call.now > since + lasts) {
-            // Its raising would have ended while it shared a queue.
+            // The raising would have ended while the process shared a queue.
             let interactive_lasts = self.interactive_lasts();
             let was_interactive = call.now <= interactive_since + interactive_lasts;
             if raising.is_soft_real_time() && !in_large_burst && was_interactive {

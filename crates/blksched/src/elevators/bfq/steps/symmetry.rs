@@ -1,9 +1,9 @@
-//! Do all queues compete as equals? Then fairness needs no idling.
+//! Whether all queues compete as equals; if so, fairness needs no idling.
 //!
-//! **Rule** Not if weights differ and the queue has not the lowest of them, if two classes are busy, or if groups
-//! compete. Until 6.1 groups compete as soon as any group except the root is active; since 6.6, if queues of two or
-//! more groups, including the root, are busy or have requests in the device. So a single group counts in 6.1, but not
-//! later.
+//! **Rule** They do not if weights differ and the queue does not have the lowest one, if two classes are busy, or if
+//! groups compete. Until 6.1 groups compete as soon as any group except the root is active; since 6.6, if queues of two
+//! or more groups, including the root, are busy or have requests in the device. So a single group counts in 6.1, but
+//! not later.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11, docs/behaviour/elevators-6.12-6.18.md#g9.
 //! **Costs when wrong** idling for shares for which no other queue competes, and write-back charged three times its
 //! size where it should be charged once.
@@ -17,7 +17,7 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::Competition;
 
 impl Bfq {
-    /// Would a share come out wrong without idling?
+    /// Whether the queue's share would be wrong without idling.
     pub(super) fn is_asymmetric(&self, q: Qid) -> bool {
         let groups = match self.rules.competition {
             Competition::Woken => self.hierarchy.woken_groups > 0,

@@ -3,8 +3,9 @@
 //!
 //! **What for** Idling for the dependent process while the request it waits for is in the other queue would be useless,
 //! so the waker's request is injected.
-//! **Rule** Three times within 128 idle times, a request of the same queue has completed less than 4 ms before one of
-//! this queue arrived, which otherwise has a long think time. The queues that a waker wakes are listed newest first.
+//! **Rule** A queue is the waker of this one if, three times within 128 idle times, one of its requests completed less
+//! than 4 ms before one of this queue arrived, and this queue has a long think time. The queues that a waker wakes are
+//! listed newest first.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8.
 //! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
 
@@ -22,11 +23,11 @@ const CLOSE_NS: u64 = 4_000_000;
 const WITHIN_IDLE_TIMES: u64 = 128;
 
 impl Bfq {
-    /// A request of `q` has come: right behind a completion of which queue?
+    /// Counts the queue of the last completion as a possible waker of `q`, which has got a request.
     pub(super) fn look_for_waker(&mut self, call: &mut Call<'_, '_>, q: Qid) {
         let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
-        // A queue that sends its next request at once was not waiting for another process.
+        // A queue with a short think time was not waiting for another process.
         if self.queues[q].habits.thinks_shortly || long_ago {
             return;
         }
@@ -39,7 +40,7 @@ impl Bfq {
         }
     }
 
-    /// `q` is among those that its waker wakes, and only there.
+    /// Sets the waker of `q`, and moves `q` to the head of the waker's list.
     pub(super) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
         if let Some(old) = core::mem::replace(&mut self.queues[q].waking.waker, waker) {
             self.woken_links.remove(&mut self.queues[old].waking.woken, q);
@@ -49,7 +50,7 @@ impl Bfq {
         }
     }
 
-    /// A merged queue goes on with the waker of one that joined it.
+    /// Lets a merged queue inherit the waker of one that joined it.
     pub(super) fn inherit_waker(&mut self, q: Qid, from: Qid) {
         let waker = self.queues[from].waking.waker;
         if waker.is_some() && waker != Some(q) && self.queues[q].waking.waker.is_none() {
@@ -58,14 +59,14 @@ impl Bfq {
         }
     }
 
-    /// `q` is busy: it is the one woken last.
+    /// Moves `q`, which has become busy, to the head of its waker's list.
     pub(super) fn was_woken(&mut self, q: Qid) {
         if let Some(waker) = self.queues[q].waking.waker {
             self.set_waker(q, Some(waker));
         }
     }
 
-    /// The queue is gone: it wakes no other queue, and none wakes it.
+    /// Removes a released queue as a waker, and from its own waker's list.
     pub(super) fn forget_waking(&mut self, q: Qid) {
         self.set_waker(q, None);
         while let Some(woken) = self.queues[q].waking.woken.first() {

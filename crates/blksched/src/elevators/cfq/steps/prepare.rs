@@ -3,8 +3,8 @@
 //! **Rule** A process has one queue for requests it waits for and shares one for write-back with all processes of its
 //! group, class and level. Requests carry priority and group; a change is noticed at the next insertion. A process
 //! whose group changes leaves both queues behind; merges planned out of them stay counted.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. The quirks of
-//! [`WriteBack`] are kept.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. The
+//! quirks of [`WriteBack`] are kept.
 //! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`.
 
 #![doc(alias = "cfq_io_context")]
