@@ -1,4 +1,4 @@
-//! Kyber of 6.1: this many tokens for each kind of operation, and depths that follow from latencies.
+//! Kyber: a number of tokens for each kind of operation, adapted to the measured latencies.
 //!
 //! Where is the rule that…
 //!
@@ -6,14 +6,14 @@
 //! |---|---|
 //! | says which kinds of operation there are, and their first tokens and batches? | `domain` |
 //! | takes the next request of a domain? | `domain` |
-//! | goes on to the next domain? | `turn` |
+//! | moves on to the next domain? | `turn` |
 //! | hands out tokens by number? | `tokens` |
 //! | counts latencies, and says when there are enough to judge? | `latency` |
-//! | makes depths from them? | `depth` |
+//! | computes depths from them? | `depth` |
 //! | says when that is done? | `statistics` |
-//! | puts it all together? | `scheduler` |
+//! | combines all of this? | `scheduler` |
 //!
-//! `README.md` in this folder tells the story.
+//! `README.md` in this folder gives the overview.
 
 mod depth;
 mod domain;

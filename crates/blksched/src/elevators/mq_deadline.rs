@@ -1,4 +1,4 @@
-//! mq-deadline of 6.1 and later: deadline for each priority class, the classes one before the other, and ageing.
+//! mq-deadline of 6.1 and later: deadline for each priority class, strict priority between the classes, and ageing.
 //!
 //! Where is the rule that…
 //!
@@ -6,16 +6,16 @@
 //! |---|---|
 //! | says which class a request belongs to, and keeps a class's requests? | `class` |
 //! | lets a request of a lower class go first when it has waited long enough? | `ageing` |
-//! | lets a batch go on, or begins another? | `batch` |
-//! | remembers with what a direction goes on? | `position` |
-//! | says when a request goes that the device handed back? | `at_head` |
+//! | continues a batch, or begins another? | `batch` |
+//! | remembers where a direction continues? | `position` |
+//! | says when a request that the device returned is dispatched? | `at_head` |
 //! | ends a batch, and chooses between reads and writes? | [`deadline`](super::deadline)'s `batch` and `direction` |
-//! | says that a request's time is up? | [`deadline`](super::deadline)'s `expiry` |
-//! | holds writes back from a device's last tags? | `depth` |
-//! | keeps the orders right when requests merge? | `merge` |
-//! | puts it all together? | `scheduler` |
+//! | says that a request has expired? | [`deadline`](super::deadline)'s `expiry` |
+//! | limits the tags of writes? | `depth` |
+//! | updates the orders when requests merge? | `merge` |
+//! | combines all of this? | `scheduler` |
 //!
-//! `README.md` in this folder tells the story.
+//! `README.md` in this folder gives the overview.
 
 mod ageing;
 mod at_head;

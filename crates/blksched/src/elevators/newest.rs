@@ -1,9 +1,9 @@
-//! A first-in, first-out list whose newest few members bios may join: Kyber's and none's.
+//! A first-in, first-out list whose newest few requests bios may join, used by Kyber and none.
 //!
-//! **Rule** A bio joins the newest of the newest eight that it adjoins. Of these the list keeps where each begins and
-//! ends, as the lower halves of the sectors' numbers, in two rows that are compared at once: where no half is the same,
-//! as mostly, no request is looked at. A half that is the same by chance, or of a member that has left, costs a look
-//! and decides nothing.
+//! **Rule** Of the newest eight requests, a bio joins the newest that it adjoins. The list stores where each of these
+//! begins and ends, as the lower halves of the sector numbers, in two arrays that are compared at once. Usually no half
+//! matches, and no request is accessed. A match by chance, or with a request that has left, costs a search but decides
+//! nothing.
 //! **In the kernel** `blk_bio_list_merge`.
 
 #![doc(alias = "blk_bio_list_merge")]
@@ -13,40 +13,41 @@ use crate::index::List;
 use crate::queue::merge::adjoins;
 use crate::request::{Bio, RequestId, Requests};
 
-/// So many are looked at ([`Search::Newest`](crate::queue::merge::Search)).
+/// How many requests are examined ([`Search::Newest`](crate::queue::merge::Search)).
 const LOOK_BACK: usize = 8;
 
-/// Requests in the order in which they came.
+/// Requests in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct NewestJoin {
     list: List,
     marks: Marks,
 }
 
-/// Where the newest begin and end. The place of a member is how many were put in before it, modulo the length.
+/// Where the newest requests begin and end. A request's place is the number of those inserted before it, modulo the
+/// length.
 #[derive(Debug, Default)]
 #[repr(align(16))]
 struct Marks {
     starts: [u32; LOOK_BACK],
     ends: [u32; LOOK_BACK],
-    /// How many were ever put in behind.
+    /// The number of requests ever appended.
     count: u32,
 }
 
 impl Marks {
-    /// Of the member behind which so many are newer.
+    /// Sets the marks of the request with this many newer ones.
     #[inline(always)]
     fn set(&mut self, newer: u32, bio: &Bio) {
         let place = self.count.wrapping_sub(1 + newer) as usize % LOOK_BACK;
         (self.starts[place], self.ends[place]) = (bio.start.0 as u32, bio.end().0 as u32);
     }
 
-    /// Is one of the newest perhaps adjoined by this bio?
+    /// Whether this bio may adjoin one of the newest requests.
     #[inline(always)]
     fn may_adjoin(&self, bio: &Bio) -> bool {
         let (start, end) = (bio.start.0 as u32, bio.end().0 as u32);
         let sides = self.starts.iter().zip(&self.ends);
-        // All of them without a branch.
+        // All are compared, without a branch.
         sides.fold(false, |any, (&begins, &ends)| any | (ends == start) | (begins == end))
     }
 }
@@ -57,7 +58,7 @@ impl NewestJoin {
         self.list.is_empty()
     }
 
-    /// A request comes.
+    /// Appends a request.
     #[inline(always)]
     pub(super) fn push_back(&mut self, rq: RequestId, bio: &Bio) {
         self.list.push_back(rq);
@@ -65,7 +66,7 @@ impl NewestJoin {
         self.marks.set(0, bio);
     }
 
-    /// A request goes ahead of all.
+    /// Inserts a request at the head.
     pub(super) fn push_front(&mut self, rq: RequestId, bio: &Bio) {
         let newer = self.list.len();
         self.list.push_front(rq);
@@ -79,13 +80,13 @@ impl NewestJoin {
         self.list.pop_front()
     }
 
-    /// All of them go on to this list, which is empty.
+    /// Moves all requests to this list, which is empty.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, to: &mut List) {
         core::mem::swap(&mut self.list, to);
     }
 
-    /// A member has grown by a bio: mostly the newest.
+    /// Updates the marks of a request that a bio has joined, usually the newest.
     #[inline(always)]
     pub(super) fn grown(&mut self, rq: RequestId, request: &Bio) {
         match self.list.tail() == Some(rq) {
@@ -102,13 +103,13 @@ impl NewestJoin {
         }
     }
 
-    /// The newest, or the newest that is older than `than`.
+    /// The newest request, or the newest that is older than `than`.
     pub(super) fn newest(&self, than: Option<RequestId>) -> Option<RequestId> {
         than.map_or(self.list.tail(), |than| self.list.before(than))
     }
 
-    /// The newest, or the newest that is older than `than`, that `bio` adjoins, and at which end. `left`: so many may
-    /// still be looked at.
+    /// The newest request (older than `than`, if given) that `bio` adjoins, and at which end. `left`: how many may
+    /// still be examined.
     #[inline(always)]
     pub(super) fn beside(
         &self,

@@ -1,11 +1,11 @@
-//! none: what a present kernel does without a scheduler.
+//! none: what a current kernel does without a scheduler.
 //!
 //! **Rule** First in, first out per software queue. A bio joins one of the newest eight requests that still wait there
 //! (back or front), if operation and priority are the same; nothing coalesces, nothing is sorted. A process that
 //! submits a burst collects it first (the plug), and most merging happens there.
 //! **Origin** kernel documentation of blk-mq ("multi-queue block IO queueing mechanism"). One software queue, as in a
-//! machine with one processor. MEMORY: with a free tag and nothing waiting a kernel hands a request to the driver at
-//! once, which decides the same. Not decision-checked: there is no recording without a scheduler.
+//! machine with one processor. MEMORY: with a free tag and nothing waiting, a kernel gives a request to the driver at
+//! once, which results in the same decisions. Not decision-checked: there is no recording without a scheduler.
 
 use alloc::boxed::Box;
 
@@ -47,7 +47,7 @@ pub const ENTRY: Entry = Entry {
     build: |_: &Choice| Box::new(Unscheduled::default()),
 };
 
-/// Requests go in the order in which they came.
+/// Requests are dispatched in order of arrival.
 fn bound(_: &Choice) -> Bound {
     let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
     Bound { reads: wait, writes: wait }

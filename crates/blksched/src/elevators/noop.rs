@@ -1,4 +1,4 @@
-//! noop: first in, first out, with merging. The elevator that every other one is measured against.
+//! noop: first in, first out, with merging. The baseline for every other elevator.
 //!
 //! **Origin** 2.6: `noop-iosched.c` as its documentation describes it; no recording exists, so not decision-checked.
 //! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
@@ -55,7 +55,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(Noop::default())
 }
 
-/// Requests go in the order in which they came.
+/// Requests are dispatched in order of arrival.
 fn bound(_: &Choice) -> Bound {
     let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
     Bound { reads: wait, writes: wait }

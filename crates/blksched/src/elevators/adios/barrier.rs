@@ -1,13 +1,13 @@
 //! Barriers: a discard, and everything behind it, waits until all earlier requests have been dispatched.
 //!
-//! **Rule** The barrier is meant for flushes, which never reach the scheduler; the test is a bit of the operation's
-//! number that discards have too. It waits for dispatch, not for completion; nothing merges meanwhile.
+//! **Rule** The barrier is meant for flushes, which never reach the scheduler; the test checks a bit of the operation's
+//! number that discards also have. It waits for dispatch, not for completion; nothing merges meanwhile.
 //! **Origin** docs/behaviour/adios-3.1.md#a4, #a6 and #a13, traps 4 and 5. Version 3.2 has fixed it; here it is kept.
 
 use crate::index::List;
 use crate::request::{Op, RequestId};
 
-/// What waits, and what is being let go.
+/// The requests held back, and the state of the barrier.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
     list: List,
@@ -21,11 +21,11 @@ enum BarrierState {
     Open,
     /// Requests wait here.
     Pending,
-    /// A barrier has gone; those behind it are on their way into the order.
+    /// A barrier was dispatched; the requests behind it are being inserted into the order.
     Releasing,
 }
 
-/// Does it hold back what comes behind it?
+/// Whether an operation holds back everything behind it.
 pub(super) fn is_barrier(op: Op) -> bool {
     op == Op::Discard
 }
@@ -35,7 +35,7 @@ impl Barrier {
         self.state == BarrierState::Pending
     }
 
-    /// A request of the list is being inserted again.
+    /// Whether a request of the list is being inserted again.
     pub(super) fn is_releasing(&self) -> bool {
         self.state == BarrierState::Releasing
     }
@@ -45,14 +45,14 @@ impl Barrier {
         self.state = BarrierState::Pending;
     }
 
-    /// Everything before it has gone: the barrier itself may.
+    /// Releases the barrier itself, once everything before it has been dispatched.
     pub(super) fn release(&mut self) -> Option<RequestId> {
         let barrier = self.list.pop_front()?;
         self.state = BarrierState::Releasing;
         Some(barrier)
     }
 
-    /// The next request that was held back by the barrier that has gone, up to the next barrier.
+    /// The next request that the dispatched barrier held back, up to the next barrier.
     pub(super) fn next_released(&mut self, is_barrier: impl Fn(RequestId) -> bool) -> Option<RequestId> {
         let next = self.list.head().filter(|&rq| !is_barrier(rq));
         match next {

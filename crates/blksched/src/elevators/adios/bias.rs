@@ -7,13 +7,13 @@
 
 use super::kind::Side;
 
-/// By `read_priority`, -20 to 19; of 1024.
+/// The weights of `read_priority` -20 to 19, of 1024.
 const WEIGHTS: [u64; 40] = [
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
     1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
 ];
 
-/// Negative: the others are favoured.
+/// The bias; negative if the others are favoured.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bias(i64);
 
@@ -22,7 +22,7 @@ impl Bias {
         if self.0 < 0 { Side::Others } else { Side::Reads }
     }
 
-    /// A request of `side` is taken out of turn.
+    /// Charges a request of `side` that is taken out of order.
     pub(super) fn charge(&mut self, side: Side, predicted: u64, read_priority: i32) {
         let (sign, weight) = match side {
             Side::Reads => (-1, WEIGHTS[usize::try_from(read_priority + 20).unwrap_or(0).min(39)]),

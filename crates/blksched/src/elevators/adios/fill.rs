@@ -1,4 +1,4 @@
-//! Filling a batch.
+//! The filling of a batch.
 //!
 //! **Rule** The side that the bias favours gives its requests in the order of their deadlines until the next does not
 //! fit: its kind's limit, the window of predicted time, or a kind without a model yet, which goes alone. The first is
@@ -11,7 +11,7 @@ use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::RequestId;
 
-/// A request that could go into the batch, and whether that is out of turn.
+/// A request that could go into the batch, and whether out of order.
 #[derive(Clone, Copy, Debug)]
 struct FillCandidate {
     rq: RequestId,
@@ -20,7 +20,7 @@ struct FillCandidate {
 }
 
 impl Adios {
-    /// Fill the page that is not being served.
+    /// Fills the page that is not being served.
     pub(super) fn fill(&mut self, cx: &mut Cx<'_>) {
         let page = self.page.other();
         let order = self.batch_order();
@@ -62,7 +62,7 @@ impl Adios {
         }
     }
 
-    /// May another of this kind go into the batch, if that makes this much predicted time under way?
+    /// Whether another request of this kind may go into the batch, with this predicted load then in flight.
     fn fits(&self, kind: Kind, load: u64) -> bool {
         let limit = match kind {
             Kind::Read => self.tunables.batch_limit_read,

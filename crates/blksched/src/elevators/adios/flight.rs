@@ -1,10 +1,10 @@
 //! The load in flight: counted from the moment a request is put into a batch or a FIFO until it completes.
 //!
 //! **Origin** docs/behaviour/adios-3.1.md#a7: one word, the load in its upper 48 bits and the count in its lower 16, so
-//! that a count beyond 65,535 spills into the load. Requests that the device hands back are counted twice (#a12, read
-//! from the code).
+//! that a count beyond 65,535 spills into the load. Requests that the device returns are counted twice (#a12, read from
+//! the code).
 
-/// Count and predicted cost of what is under way.
+/// The number and predicted cost of the requests in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlightCost(u64);
 

@@ -7,7 +7,7 @@ use core::ops::{Index, IndexMut};
 use crate::explain::Domain;
 use crate::request::Op;
 
-/// What a request asks for, as far as its cost goes.
+/// The kind of a request, for predicting its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// In the order in which models are renewed.
+    /// All kinds, in the order in which models are updated.
     pub(super) const ALL: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Discard, Kind::Other];
 
     pub(super) fn of(op: Op) -> Kind {
@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// In the words of reasons.
+    /// The kind as named in reasons.
     pub(super) fn domain(self) -> Domain {
         match self {
             Kind::Read => Domain::Read,

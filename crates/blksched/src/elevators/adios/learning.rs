@@ -4,8 +4,8 @@
 //! time. On spinning disks its weight grows with the head's movement: 1, plus 1 for each bit of the distance from where
 //! the last request *began*. 100 ms after the first sample the models are updated, all four in a fixed order; samples
 //! that one leaves in the shared accumulators go to the next.
-//! **Origin** docs/behaviour/adios-3.1.md#a8, #a10 and #a13, traps 6 and 9. For a distance of 0 a kernel's weight is
-//! undefined; here 1.
+//! **Origin** docs/behaviour/adios-3.1.md#a8, #a10 and #a13, traps 6 and 9. For a distance of 0 the kernel's weight is
+//! undefined; here it is 1.
 
 use super::kind::{Kind, PerKind};
 use super::model::{Model, Samples};
@@ -16,20 +16,20 @@ use crate::explain::Reason;
 use crate::request::Sector;
 use crate::time::{Instant, Jiffies, Span, Tick};
 
-/// Models are renewed so long after a sample, at the latest.
+/// Models are updated this long after a sample, at the latest.
 const RENEW_AFTER: Span = Span::from_ms(100);
 
-/// What is known of the last completion, and when models are renewed.
+/// The last completion, and when models are updated.
 #[derive(Debug, Default)]
 pub(super) struct Learning {
-    /// When something last completed and left anything under way \[ns\]; 0: never.
+    /// When a request last completed \[ns\]; 0 if nothing was in flight then, or none completed yet.
     last_time: u64,
-    /// Where that began; 0: unknown.
+    /// Where that request began; 0 if unknown.
     last_pos: u64,
     due: Option<Tick>,
 }
 
-/// A completion that teaches something.
+/// A completion that yields a sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CostSample {
     latency: u64,
@@ -37,7 +37,7 @@ pub(super) struct CostSample {
 }
 
 impl Learning {
-    /// `row` is complete, and this much else is still under way.
+    /// Turns the completion of `row` into a sample; `under_way`: the number of requests still in flight.
     pub(super) fn completed(
         &mut self,
         cx: &Cx<'_>,
@@ -70,7 +70,7 @@ impl Learning {
         Some(CostSample { latency, weight })
     }
 
-    /// Put a sample into its kind's model.
+    /// Adds a sample to its kind's model.
     pub(super) fn learn(
         &mut self,
         cx: &mut Cx<'_>,
@@ -93,7 +93,7 @@ impl Learning {
         }
     }
 
-    /// When models are renewed next.
+    /// When models are updated next.
     pub(super) fn due(&self, jiffies: Jiffies) -> Option<Instant> {
         self.due.map(|due| moment(due, jiffies))
     }

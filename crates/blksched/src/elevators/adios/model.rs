@@ -1,8 +1,8 @@
 //! A latency model: the predicted cost of a request of a kind, as a base and a slope.
 //!
 //! **Rule** A request of up to 4 KiB costs the base, each KiB beyond it the slope. The model is updated when 1.5 s have
-//! passed, when there are 1024 samples, or at once while nothing is known; the slowest 1 % are left out; the sums are
-//! shrunk when they have become large.
+//! passed, when there are 1024 samples, or at once while there is no prediction yet; the slowest 1 % are left out; the
+//! sums are shrunk when they have become large.
 //! **Origin** docs/behaviour/adios-3.1.md#a3, #a9, #a10.
 //! **Costs when wrong** The four models put their samples into *one* set of accumulators: samples that one leaves there
 //! count for the next, so a load of one kind trains all four. With four sets, the scheduler would never leave its
@@ -12,11 +12,11 @@ use super::samples::{Buckets, SMALL, Sum, divide};
 use super::tunables::AdiosTunables;
 use crate::time::{Jiffies, Span, Tick};
 
-/// Renewed by the clock after so long.
+/// A model is updated after this time at the latest.
 const OLD: Span = Span::from_ms(1500);
-/// Renewed by this many samples.
+/// A model is updated after this many samples.
 const ENOUGH: u64 = 1024;
-/// How much of the samples counts \[%\].
+/// The part of the samples that counts \[%\].
 const KEPT: u64 = 99;
 
 /// Buckets of small and of large requests.
@@ -33,10 +33,10 @@ impl Samples {
     }
 }
 
-/// What is known about one kind.
+/// The model of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// \[ns\]; 0: nothing is known.
+    /// \[ns\]; 0 while unknown.
     pub(super) base: u64,
     /// \[ns per KiB\].
     pub(super) slope: u64,
@@ -46,7 +46,7 @@ pub(super) struct Model {
     samples: Samples,
 }
 
-/// How and when sums shrink.
+/// When sums shrink, and by how much.
 #[derive(Clone, Copy, Debug)]
 struct Shrink {
     at: u64,
@@ -54,7 +54,7 @@ struct Shrink {
 }
 
 impl Shrink {
-    /// Both sums lose a part, if the one that counts has come so far.
+    /// Shrinks both sums if the count has reached the threshold.
     fn apply(self, sum: &mut u64, count: &mut u64) {
         if *count >= self.at && *count >> self.resist > 0 {
             *sum -= *sum >> self.resist;
@@ -69,20 +69,20 @@ impl Model {
         Model { base: 0, slope: 0, small, large, updated: now, samples: Samples::default() }
     }
 
-    /// A model that a user loads. One phantom sample stays: a base of 0 is "1 sample of 0 ns" from then on.
+    /// Loads a model that a user has set. It counts as one sample, so a base of 0 is "1 sample of 0 ns" from then on.
     pub(super) fn load(&mut self, base: u64, slope: u64, now: Tick) {
         let small = Sum { latency: base, weight: 1, bytes: 0 };
         let large = Sum { latency: slope, weight: 0, bytes: 1024 };
         *self = Model { base, slope, small, large, updated: now, samples: Samples::default() };
     }
 
-    /// What a request of this many bytes will cost \[ns\].
+    /// The predicted cost of a request of this many bytes \[ns\].
     pub(super) fn predict(&self, bytes: u32) -> u64 {
         let beyond = u64::from(bytes.saturating_sub(SMALL)).div_ceil(1024);
         self.base.wrapping_add(self.slope.wrapping_mul(beyond))
     }
 
-    /// A request took `latency`. True if the model must be renewed at once.
+    /// Adds a sample. True if the model must be updated at once.
     pub(super) fn sample(&mut self, latency: u64, weight: u64, bytes: u32, predicted: u64) -> bool {
         if bytes <= SMALL {
             self.samples.small.add(latency, self.base.max(1), weight, 0);
@@ -94,7 +94,7 @@ impl Model {
         false
     }
 
-    /// Take the samples of this kind, and whatever other kinds left in `shared`, into account.
+    /// Updates the model by the samples of this kind, and by those that other kinds left in `shared`.
     pub(super) fn renew(&mut self, shared: &mut Samples, now: Tick, jiffies: Jiffies, tunables: &AdiosTunables) {
         shared.small.take(&mut self.samples.small);
         shared.large.take(&mut self.samples.large);
@@ -112,7 +112,7 @@ impl Model {
         }
     }
 
-    /// True if small samples were taken into account.
+    /// Updates the base. True if there were samples of small requests.
     fn take_small(&mut self, shared: &mut Buckets, elapsed: bool, tunables: &AdiosTunables) -> bool {
         let weight = shared.weight();
         if weight == 0 || !(elapsed || weight >= ENOUGH) {
@@ -128,7 +128,7 @@ impl Model {
         sum.weight > 0
     }
 
-    /// True if large samples were taken into account.
+    /// Updates the slope. True if there were samples of large requests.
     fn take_large(&mut self, shared: &mut Buckets, elapsed: bool, tunables: &AdiosTunables) -> bool {
         let weight = shared.weight();
         if weight == 0 || !(elapsed || weight >= ENOUGH || self.slope == 0) {
@@ -141,7 +141,7 @@ impl Model {
         }
         let shrink = Shrink { at: u64::from(tunables.shrink_at_gbytes) << 30, resist: tunables.shrink_resist };
         shrink.apply(&mut self.large.latency, &mut self.large.bytes);
-        // Once for the whole sum: a slope is nearly the total latency per KiB.
+        // The base is subtracted only once from the whole sum, so the slope is almost the total latency per KiB.
         let beyond = if sum.latency > self.base { sum.latency - self.base } else { sum.latency };
         self.large.latency = self.large.latency.wrapping_add(beyond);
         self.large.bytes = self.large.bytes.wrapping_add(sum.bytes);
@@ -149,7 +149,7 @@ impl Model {
     }
 }
 
-/// How much of this many samples counts.
+/// The number of samples that count, of this many.
 fn counted(weight: u64, all: bool) -> u64 {
     if all { weight } else { weight.wrapping_mul(KEPT) / 100 }
 }

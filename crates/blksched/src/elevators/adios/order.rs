@@ -1,4 +1,4 @@
-//! The order by deadline, one for reads and one for the rest.
+//! The orders by deadline: one for reads, one for the rest.
 //!
 //! **Rule** A request with REQ_SYNC is due at once, another after its kind's target and its predicted cost. Deadlines
 //! count in groups of 2^20 ns; within a group first come, first served.
@@ -10,13 +10,13 @@ use super::tunables::AdiosTunables;
 use crate::index::Tree;
 use crate::request::{Request, RequestId};
 
-/// What is remembered of a request.
+/// The data kept for each request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Row {
     pub(super) kind: Kind,
     /// Its length when it was inserted.
     pub(super) bytes: u32,
-    /// What it was predicted to cost then \[ns\].
+    /// Its predicted cost at that time \[ns\].
     pub(super) predicted: u64,
     /// When it is due \[ns\].
     pub(super) deadline: u64,
@@ -31,12 +31,12 @@ pub(super) struct TwoOrders {
     others: Tree<u64>,
 }
 
-/// A group of deadlines that count as one.
+/// The group of deadlines, which count as equal, that this one belongs to.
 fn group(deadline: u64) -> u64 {
     deadline & !((1 << 20) - 1)
 }
 
-/// What a kind is given to wait \[ns\].
+/// The latency target of each kind \[ns\].
 pub(super) fn targets(tunables: &AdiosTunables) -> PerKind<u64> {
     PerKind::from_fn(|kind| match kind {
         Kind::Read => tunables.lat_target_read.as_ns(),

@@ -15,11 +15,11 @@ pub(super) enum BatchOrder {
     /// Reads, writes, discards, others, each by deadline.
     #[default]
     ByKind,
-    /// Those due at once, the others by sector, then what is neither read nor write.
+    /// Those due at once, then the others by sector, then those of kind `Other`.
     BySector,
 }
 
-/// Which way the sorted list is served.
+/// The direction in which the sorted list is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Direction {
     #[default]
@@ -38,12 +38,12 @@ struct PagedRequest {
 /// The list that `BySector` sorts.
 const SORTED: usize = 1;
 
-/// One of the two.
+/// One of the two pages.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     lists: [VecDeque<PagedRequest>; 4],
     order: BatchOrder,
-    /// How many of each kind were put in when it was filled.
+    /// The number of requests of each kind with which it was filled.
     pub(super) filled: PerKind<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Page {
         self.filled = PerKind::default();
     }
 
-    /// `due_at_once`: its deadline is the moment at which it was made.
+    /// Adds a request. `due_at_once`: its deadline is the time of its creation.
     pub(super) fn put(&mut self, rq: RequestId, start: Sector, kind: Kind, due_at_once: bool) {
         let list = match (self.order, kind) {
             (BatchOrder::ByKind, _) => kind as usize,
@@ -67,7 +67,8 @@ impl Page {
         self.filled[kind] += 1;
     }
 
-    /// It is full. Whether the list is sorted goes by all writes of the page, those due at once included.
+    /// Ends the filling. Whether the list is sorted depends on the number of all writes of the page, including those
+    /// due at once.
     pub(super) fn end(&mut self) {
         if self.order == BatchOrder::BySector && self.filled[Kind::Write] > 1 {
             self.lists[SORTED].make_contiguous().sort_unstable_by_key(|place| (place.start, place.nth));
@@ -78,7 +79,7 @@ impl Page {
         self.lists.iter().all(VecDeque::is_empty)
     }
 
-    /// Up or down, by which end of the sorted list is nearer.
+    /// Up or down, depending on which end of the sorted list is nearer.
     pub(super) fn direction(&self, head: Sector) -> Direction {
         let sorted = &self.lists[SORTED];
         match (self.order, sorted.front(), sorted.back()) {

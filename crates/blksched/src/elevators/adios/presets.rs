@@ -27,8 +27,8 @@ pub const ENTRY: Entry = Entry {
     build: |choice: &Choice| Box::new(Adios::new(AdiosTunables::of(choice.kernel()), choice.hz())),
 };
 
-/// Once a request is due, the other side is charged for whatever goes before it, until it is favoured itself; how many
-/// requests that are depends on what both are predicted to cost.
+/// Once a request is due, the other side is charged for each request that is dispatched before it, until its own side
+/// is favoured; the number of those requests depends on the predicted costs of both.
 fn bound(_: &Choice) -> Bound {
     let why = "past its deadline a request is passed over only as long as the other side can pay, in predicted time";
     Bound { reads: Wait::InTime(why), writes: Wait::InTime(why) }

@@ -5,10 +5,10 @@
 //! counts as short again.
 //! **Origin** docs/behaviour/adios-3.1.md#a9; the quirk (#a13, trap 8) is kept.
 
-/// A requests of at most this many bytes teaches a base, a longer one a slope.
+/// Requests of at most this many bytes are samples of the base, larger ones of the slope.
 pub(super) const SMALL: u32 = 4096;
 
-/// How many buckets.
+/// The number of buckets.
 const BUCKETS: usize = 64;
 
 /// One bucket.
@@ -40,7 +40,7 @@ pub(super) struct Sum {
 }
 
 impl Buckets {
-    /// A request of `bytes` took `latency`, where `reference` was expected.
+    /// Adds a request of `bytes` that took `latency` where `reference` was expected.
     pub(super) fn add(&mut self, latency: u64, reference: u64, weight: u64, bytes: u64) {
         let bucket = &mut self.0[number(latency, reference)];
         bucket.latency = bucket.latency.wrapping_add(weight.wrapping_mul(latency));
@@ -48,7 +48,7 @@ impl Buckets {
         bucket.bytes = bucket.bytes.wrapping_add(weight.wrapping_mul(bytes));
     }
 
-    /// Take all of `other`, which is empty then.
+    /// Moves everything from `other` to here.
     pub(super) fn take(&mut self, other: &mut Buckets) {
         for (here, there) in self.0.iter_mut().zip(&mut other.0) {
             let SampleBucket { latency, weight, bytes } = core::mem::take(there);
@@ -66,7 +66,8 @@ impl Buckets {
         self.0.iter().fold(0, |sum, bucket| sum.wrapping_add(bucket.weight))
     }
 
-    /// The shortest samples, up to a weight of `threshold`; of the bucket in which that falls a proportional part.
+    /// The sum of the shortest samples, up to a weight of `threshold`, with a proportional part of the bucket in which
+    /// that lies.
     pub(super) fn lowest(&self, threshold: u64) -> Sum {
         let mut sum = Sum::default();
         for bucket in &self.0 {
@@ -90,8 +91,8 @@ impl Buckets {
     }
 }
 
-/// A division by 32 bits, as the kernel's `div_u64`. (By 0 it would crash; only a user who loads such a model can bring
-/// that about, and is given the dividend.)
+/// A division by a 32-bit number, as the kernel's `div_u64`. (The kernel would crash at a divisor of 0, which is
+/// possible only if a user loads such a model; here it counts as 1.)
 pub(super) fn divide(by_what: u64, divisor: u64) -> u64 {
     by_what / u64::from((divisor as u32).max(1))
 }

@@ -1,7 +1,7 @@
-//! ADIOS as an elevator: which part handles which call.
+//! ADIOS as an elevator: each call of the contract, and the part that handles it.
 //!
-//! **Rule** Until a read and a write of up to 4 KiB have been learned, first in, first out. Then: the requests that go
-//! at once (`fifos`), the batch, and when nothing is left, the requests that a barrier holds back.
+//! **Rule** Until a read and a write of up to 4 KiB have been learned, first in, first out. Then: the requests to be
+//! dispatched at once (`fifos`), the batch, and when nothing is left, the requests that a barrier holds back.
 //! **Origin** docs/behaviour/adios-3.1.md#a2, #a4 to #a7. The FIFO meant to be the lower one goes first (#a13, trap 2).
 
 use super::barrier::{self, Barrier};
@@ -21,15 +21,16 @@ use crate::request::{Bio, Op, Request, RequestId, Requests, Sector, Table};
 use crate::time::{Instant, Jiffies, Span};
 use crate::tunables::{KnobError, Setting, Tunables};
 
-/// The window of disks that turn.
+/// The window of rotating disks.
 const ROTATIONAL_WINDOW: Span = Span::from_ms(22);
 
-/// What goes first, outside every order.
+/// The requests dispatched first, outside every order.
 #[derive(Debug, Default)]
 pub(super) struct Fifos {
-    /// Inserted at the head, or handed back.
+    /// Requests inserted at the head, or returned by the device.
     head: List,
-    /// Everything while too little is known, and barriers that go. Asked before `head`, the other way round than meant.
+    /// All requests while too little is known, and released barriers. Taken before `head`, although the reverse is
+    /// intended.
     early: List,
 }
 
@@ -92,17 +93,17 @@ pub struct Adios {
     fifos: Fifos,
     pub(super) order: TwoOrders,
     pub(super) pages: Pages,
-    /// The one being served.
+    /// The page being served.
     pub(super) page: Which,
     direction: Direction,
     head_pos: Sector,
     barrier: Barrier,
     pub(super) bias: Bias,
     pub(super) flight: FlightCost,
-    /// Enough is known to order requests; never forgotten again.
+    /// Whether enough is known to order requests; once true, it stays so.
     stable: bool,
     pub(super) models: PerKind<Model>,
-    /// Samples that wait for whichever model takes them: one set for all four.
+    /// Samples left over for the next model that is updated: one set for all four.
     pub(super) shared: Samples,
     learning: Learning,
     pub(super) largest: Largest,
@@ -131,14 +132,14 @@ impl Adios {
         }
     }
 
-    /// A request is new: what it will cost is predicted once, now, and counts even if it grows.
+    /// Predicts the cost of a new request, once; the prediction stays even if the request grows.
     fn note(&mut self, request: &Request, rq: RequestId) {
         let (kind, bytes) = (Kind::of(request.op), request.sectors.saturating_mul(512));
         let predicted = self.models[kind].predict(bytes);
         *self.rows.row(rq) = Row { kind, bytes, predicted, deadline: 0, started: 0 };
     }
 
-    /// It goes before everything that has an order.
+    /// Puts a request before everything that is ordered.
     fn at_once(&mut self, cx: &mut Cx<'_>, rq: RequestId, at_head: bool) {
         cx.hide(rq);
         self.flight.begin(1, self.rows[rq].predicted);
@@ -160,7 +161,7 @@ impl Adios {
         Some(rq)
     }
 
-    /// Serve the batch; prepare the next one when little is under way.
+    /// Takes a request of the batch; fills the next batch when the load in flight is low.
     fn take_batch(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let (current, other) = (!self.pages[self.page].is_empty(), !self.pages[self.page.other()].is_empty());
         let load = self.flight.load();
@@ -175,7 +176,7 @@ impl Adios {
     }
 
     fn look_which_way(&mut self) {
-        // Only disks that turn ever have a head that is not at 0.
+        // Only on rotating disks is the head ever elsewhere than at 0.
         self.direction = self.pages[self.page].direction(self.head_pos);
     }
 
@@ -264,12 +265,12 @@ impl Elevator for Adios {
         Run::No
     }
 
-    /// The survivor may have become older, but keeps its place and its deadline.
+    /// The survivor may now count as older, but keeps its place and its deadline.
     fn absorbed(&mut self, _cx: &mut Cx<'_>, _into: RequestId, victim: RequestId) {
         self.order.remove(victim, self.rows[victim].kind);
     }
 
-    /// It is inserted at the head, and counted as under way once more.
+    /// Inserts the request at the head; it is counted as in flight once more.
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.note(cx.rq(rq), rq);
         self.at_once(cx, rq, true);
@@ -297,7 +298,7 @@ impl Merges for Adios {
         self.stable && !self.barrier.is_pending() && !barrier::is_barrier(rq.op)
     }
 
-    /// A bio joined: the deadline is made anew, and the place with it.
+    /// Recomputes the deadline, and so the place, of a request that a bio has joined.
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
         self.order.remove(rq, self.rows[rq].kind);
         self.put_in_order(cx, rq);

@@ -9,51 +9,51 @@ const MS: i64 = 1_000_000;
 const MAX: i64 = i64::MAX;
 
 tunables! {
-    /// ADIOS's knobs. (Where a kernel takes any number of 64 bits, half of them are taken here.)
+    /// ADIOS's knobs. (Where the kernel accepts any 64-bit number, the lower half is accepted here.)
     pub struct AdiosTunables {
-        /// A batch is filled up to this much predicted time under way. 16 ms; 22 ms on disks that turn.
+        /// A batch is filled up to this predicted load in flight. 16 ms; 22 ms on rotating disks.
         global_latency_window: Span [Ns] = Span::from_ms(16), 0..=MAX, Kernels::since(V6_18),
             sweep [MS, 4 * MS, 16 * MS, 22 * MS, 96 * MS];
-        /// The next batch is prepared once less than this part of the window is under way.
+        /// The next batch is filled once the load in flight is below this part of the window.
         bq_refill_below_ratio: u32 [Percent] = 20, 0..=100, Kernels::since(V6_18), sweep [0, 20, 50, 100];
-        /// What takes longer teaches nothing.
+        /// Latencies above this are not used as samples.
         lat_model_latency_limit: Span [Ns] = Span::from_ms(500), 0..=2000 * MS, Kernels::since(V6_18),
             sweep [10 * MS, 500 * MS, 2000 * MS];
-        /// 0: a batch is served by kind, each by deadline; 1, on disks that turn only: asynchronous requests by sector.
+        /// 0: a batch is served by kind, each by deadline; 1, on rotating disks only: asynchronous requests by sector.
         batch_order: u32 [Choice] = 0, 0..=1, Kernels::since(V6_18), sweep [0, 1];
-        /// Bit 0: deadlines do not count what a request is predicted to cost.
+        /// Bit 0: deadlines do not include the predicted cost of a request.
         compliance_flags: u64 [Choice] = 0, 0..=MAX, Kernels::since(V6_18), sweep [0, 1];
-        /// The most reads of a batch.
+        /// The greatest number of reads in a batch.
         batch_limit_read: u32 [Requests] = 36, 1..=u32::MAX as i64, Kernels::since(V6_18), sweep [4, 16, 36, 72];
-        /// The most writes of a batch.
+        /// The greatest number of writes in a batch.
         batch_limit_write: u32 [Requests] = 72, 1..=u32::MAX as i64, Kernels::since(V6_18), sweep [4, 16, 36, 72];
-        /// The most discards of a batch; without effect, because no discard gets into one.
+        /// The greatest number of discards in a batch; without effect, because discards are never in one.
         batch_limit_discard: u32 [Requests] = 1, 1..=u32::MAX as i64, Kernels::since(V6_18), sweep [1];
-        /// When a read is due. Writing it forgets what was learned of reads.
+        /// How long after its arrival a read is due. Writing it resets the model of reads.
         lat_target_read: Span [Ns] = Span::from_ms(2), 0..=MAX, Kernels::since(V6_18), sweep [MS, 2 * MS, 20 * MS];
-        /// When an asynchronous write is due. Writing it forgets what was learned of writes.
+        /// How long after its arrival an asynchronous write is due. Writing it resets the model of writes.
         lat_target_write: Span [Ns] = Span::from_ms(2000), 0..=MAX, Kernels::since(V6_18),
             sweep [20 * MS, 200 * MS, 2000 * MS];
-        /// When a discard is due; without effect, because discards are barriers.
+        /// How long after its arrival a discard is due; without effect, because discards are barriers.
         lat_target_discard: Span [Ns] = Span::from_ms(8000), 0..=MAX, Kernels::since(V6_18), sweep [8000 * MS];
-        /// From this many thousand samples on a model's sums shrink as it is renewed.
+        /// From this many thousand samples on, a model's sums shrink when it is updated.
         shrink_at_kreqs: u32 [Choice] = 5000, 1..=100_000, Kernels::since(V6_18), sweep [1, 5000];
-        /// From this many GiB on a model's sums shrink as it is renewed.
+        /// From this many GiB on, a model's sums shrink when it is updated.
         shrink_at_gbytes: u32 [Choice] = 50, 1..=1000, Kernels::since(V6_18), sweep [1, 50];
         /// Sums shrink by one part in 2 to the power of this.
         shrink_resist: u32 [Choice] = 2, 1..=3, Kernels::since(V6_18), sweep [1, 2, 3];
-        /// How little reads are charged for going out of turn, as a nice value.
+        /// How little reads are charged for being taken out of order, as a nice value.
         read_priority: i32 [Choice] = 8, -20..=19, Kernels::since(V6_18), sweep [-20, 0, 8, 19];
     }
 }
 
 impl AdiosTunables {
-    /// Do deadlines count what a request is predicted to cost?
+    /// Whether deadlines include the predicted cost of a request.
     pub(super) fn counts_predictions(&self) -> bool {
         self.compliance_flags & 1 == 0
     }
 
-    /// The next batch is prepared below this load \[ns\].
+    /// The load below which the next batch is filled \[ns\].
     pub(super) fn refill_below(&self) -> u64 {
         self.global_latency_window.as_ns().wrapping_mul(u64::from(self.bq_refill_below_ratio)) / 100
     }

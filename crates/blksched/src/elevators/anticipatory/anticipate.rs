@@ -22,17 +22,17 @@ use crate::explain::Reason;
 use crate::request::SubmitterId;
 use crate::time::{Instant, Jiffies, Tick};
 
-/// Where a wait is. The kernel's words: OFF, WAIT_REQ, WAIT_NEXT, FINISHED.
+/// The phase of a wait; in the kernel OFF, WAIT_REQ, WAIT_NEXT, FINISHED.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// A request was taken; no question of waiting has come up.
+    /// A request was taken, and no wait has begun or been refused since.
     #[default]
     Off,
-    /// For the completion of the process's request.
+    /// Waiting for the completion of the process's request.
     Completion,
-    /// For its next request, with the timer running.
+    /// Waiting for its next request, with the timer running.
     NextRequest { until: Instant },
-    /// No more, until a request is taken.
+    /// No wait until the next request is taken.
     Finished,
 }
 
@@ -64,7 +64,7 @@ impl Anticipation {
         }
     }
 
-    /// The wait begins.
+    /// Begins the wait.
     pub(super) fn wait(&mut self, cx: &mut Cx<'_>, jiffies: Jiffies, antic_expire: Tick) {
         let submitter = self.awaited.expect("only a known process is waited for").submitter;
         match self.finished_at {
@@ -76,7 +76,7 @@ impl Anticipation {
         }
     }
 
-    /// A request of `process` completed.
+    /// Notes that a request of `process` completed, which may start the timer.
     pub(super) fn completed(&mut self, cx: &mut Cx<'_>, process: ProcessId, jiffies: Jiffies, antic_expire: Tick) {
         let Some(awaited) = self.awaited.filter(|awaited| awaited.process == process) else { return };
         let now = jiffies.tick(cx.now);
@@ -91,7 +91,7 @@ impl Anticipation {
         cx.explain(Reason::Armed { until, why: IdleFor::Submitter(submitter) });
     }
 
-    /// The wait, if there is one, is over.
+    /// Ends the wait, if there is one.
     pub(super) fn stop(&mut self, cx: &mut Cx<'_>) -> Run {
         if !self.is_waiting() {
             return Run::No;
@@ -103,12 +103,12 @@ impl Anticipation {
         Run::Soon
     }
 
-    /// The timer has run out.
+    /// Ends the wait when its timer expires.
     pub(super) fn timed_out(&mut self) {
         self.phase = Phase::Finished;
     }
 
-    /// A request was taken: `awaited` is the process to wait for next, if any. Returns the one before it.
+    /// Notes that a request was taken: `awaited` is the process to wait for next, if any. Returns the previous one.
     pub(super) fn taken(&mut self, awaited: Option<Awaited>) -> Option<Awaited> {
         self.phase = Phase::Off;
         self.finished_at = None;

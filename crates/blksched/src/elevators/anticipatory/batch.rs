@@ -2,7 +2,7 @@
 //!
 //! **Rule** A batch continues while no request of the other class waits, otherwise until its time is up; a batch of
 //! writes also ends when its count is used up. Then the other class is served. A change waits until the device has
-//! returned everything, and the time of a batch of reads counts from the completion of its first, so that a write
+//! completed everything, and the time of a batch of reads counts from the completion of its first, so that a write
 //! cache's late work is not charged to readers.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
 //!
@@ -17,17 +17,17 @@ use super::write_batch::WriteBatch;
 use crate::request::{PerWaiter, Waiter};
 use crate::time::Tick;
 
-/// Where a batch is.
+/// The stage of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BatchStage {
-    /// It is to begin when the device has returned everything.
+    /// It begins when the device has completed everything.
     Draining,
-    /// A batch of reads whose first has not completed: its time does not count yet.
+    /// A batch of reads of which none has completed: its time does not count yet.
     Opening,
     Running,
 }
 
-/// The present batch.
+/// The current batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub(super) class: Waiter,
@@ -35,15 +35,15 @@ pub(super) struct Batch {
     /// The tick after which it is over, if the other class waits.
     pub(super) expires: Tick,
     pub(super) writes: WriteBatch,
-    /// How many requests it has had, for the record.
+    /// The number of its requests so far, for reasons.
     pub(super) taken: u32,
 }
 
-/// How long batches may last.
+/// The maximum durations of batches.
 pub(super) type Lengths = PerWaiter<Tick>;
 
 impl Batch {
-    /// At the start, an empty batch of writes is on.
+    /// The state at the start: an empty batch of writes.
     pub(super) fn first(now: Tick, lengths: Lengths) -> Batch {
         Batch {
             class: Waiter::Async,
@@ -54,7 +54,7 @@ impl Batch {
         }
     }
 
-    /// May it take another request?
+    /// Whether it may take another request.
     pub(super) fn goes_on(&self, now: Tick, waiting: PerWaiter<bool>) -> bool {
         !(waiting.sync && waiting.async_ && self.is_over(now))
     }
@@ -64,7 +64,7 @@ impl Batch {
         self.stage == BatchStage::Running && (now > self.expires || is_spent)
     }
 
-    /// A batch of writes that no read disturbs, or that has run dry, does not tell how long one takes.
+    /// Notes that a batch of writes has run with no read waiting, or has run dry: its duration then says nothing.
     pub(super) fn look(&mut self, waiting: PerWaiter<bool>) {
         let undisturbed = self.class == Waiter::Async && !waiting.sync;
         if undisturbed && (self.writes.left == 0 || !waiting.async_) {
@@ -72,7 +72,7 @@ impl Batch {
         }
     }
 
-    /// Another batch begins, of this class; the device has `in_flight` requests.
+    /// Begins another batch, of this class; the device has `in_flight` requests.
     pub(super) fn begin(&mut self, class: Waiter, now: Tick, in_flight: u32, lengths: Lengths) {
         if class != self.class {
             self.stage = BatchStage::Draining;
@@ -90,7 +90,7 @@ impl Batch {
         }
     }
 
-    /// The device has returned everything that the change waited for.
+    /// Begins the batch that waited for the device, which has completed everything.
     pub(super) fn drained(&mut self, now: Tick, lengths: Lengths) {
         self.open();
         self.expires = now + lengths[self.class];
@@ -103,8 +103,8 @@ impl Batch {
         };
     }
 
-    /// A request of this class completed. Says whether it was the first read of the batch, which shows how long the
-    /// batch of writes before it took.
+    /// Notes a completion of this class. True if it was the first read of the batch, which shows how long the preceding
+    /// batch of writes took.
     pub(super) fn completed(&mut self, class: Waiter, now: Tick, lengths: Lengths) -> bool {
         let is_first_read = self.stage == BatchStage::Opening && class == self.class;
         if is_first_read {

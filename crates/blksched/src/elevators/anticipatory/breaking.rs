@@ -14,10 +14,10 @@ use super::exits::Exits;
 use crate::explain::WaitEnd;
 use crate::time::Tick;
 
-/// What is at hand while a process is waited for.
+/// The request at hand while a process is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtHand {
-    /// Nothing, or nothing that counts.
+    /// None, or none that matters.
     Nothing,
     /// A request of the process itself.
     ItsOwn,
@@ -25,18 +25,18 @@ pub(super) enum AtHand {
     Close,
 }
 
-/// What can be seen of the process.
+/// The present state of the process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     pub(super) at_hand: AtHand,
-    /// How long the disk has been waiting for it; `None`: its last request is not complete.
+    /// How long the disk has been waiting for it; `None` if its last request is not complete.
     pub(super) waited: Option<Tick>,
     pub(super) antic_expire: Tick,
-    /// Its requests queued or chosen.
+    /// The number of its requests that are queued or on the dispatch list.
     pub(super) on_their_way: u32,
 }
 
-/// Why not to wait, as far as the present moment says.
+/// A reason not to wait, from the present state.
 pub(super) fn at_once(sight: Sight) -> Option<WaitEnd> {
     if sight.at_hand == AtHand::ItsOwn {
         return Some(WaitEnd::Arrived);
@@ -50,19 +50,19 @@ pub(super) fn at_once(sight: Sight) -> Option<WaitEnd> {
     (sight.at_hand == AtHand::Close).then_some(WaitEnd::CloseEnough)
 }
 
-/// What is expected of the process.
+/// The expectations about the process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expectation {
     pub(super) has_exited: bool,
-    /// Its mean think time; `None`: it is new.
+    /// Its mean think time; `None` if it is new.
     pub(super) think: Option<Tick>,
-    /// That of new processes.
+    /// The mean think time of new processes.
     pub(super) newcomers_think: Tick,
     pub(super) exits: Exits,
     pub(super) antic_expire: Tick,
 }
 
-/// Why not to wait, as far as the past says.
+/// A reason not to wait, from the past.
 pub(super) fn by_experience(prospect: Expectation) -> Option<WaitEnd> {
     let Expectation { has_exited, think, newcomers_think, exits, antic_expire } = prospect;
     if has_exited && exits.leave_nobody() {

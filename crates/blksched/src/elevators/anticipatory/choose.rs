@@ -19,15 +19,15 @@ use crate::elevators::nearer::TurningBack;
 use crate::explain::{BatchStart, Index, Reason, WaitEnd};
 use crate::request::{PerWaiter, RequestId, Waiter};
 
-/// From where the arm was left by the last request of the class.
+/// The rule for seeks back, from the end of the last request of the class.
 const TURNING_BACK: TurningBack = TurningBack { reach_sectors: 1024 * 1024, penalty: 2 };
 
-/// What a batch that goes on does.
+/// The next step of a batch that continues.
 enum BatchStep {
     Take(RequestId),
     /// Leave the disk idle: a process's next read is waited for.
     Wait,
-    /// It has nothing to go on with.
+    /// It has no request to continue with.
     Nothing,
 }
 
@@ -72,7 +72,7 @@ impl Anticipatory {
         BatchStep::Take(next)
     }
 
-    /// The oldest request of the class, if its time is up.
+    /// The oldest request of the class, if it has expired and the check is due.
     fn late(&mut self, cx: &mut Cx<'_>, class: Waiter) -> Option<RequestId> {
         let expire = self.expire(class);
         let (rq, late) = self.aged[class].late(cx.now, self.jiffies, expire)?;
@@ -80,7 +80,7 @@ impl Anticipatory {
         Some(rq)
     }
 
-    /// The next batch: `None` while it must wait for the device.
+    /// Begins the next batch and returns its first request; `None` while it must wait for the device.
     fn begin_batch(&mut self, cx: &mut Cx<'_>, waiting: PerWaiter<bool>) -> Option<RequestId> {
         let (now, lengths) = (self.tick(cx), self.lengths());
         let class = batch::next_class(self.batch.class, waiting);
@@ -94,7 +94,7 @@ impl Anticipatory {
         Some(rq)
     }
 
-    /// `rq` is chosen: it leaves the orders of its class, and its process is the one to wait for next.
+    /// Dispatches `rq`: it leaves the orders of its class, and its process becomes the one to wait for.
     pub(super) fn take(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let run = self.end_wait(cx, WaitEnd::OutOfTurn);
         let class = cx.rq(rq).waiter;
@@ -127,7 +127,7 @@ impl Anticipatory {
         }
     }
 
-    /// The request that its class would go on with after `rq`, which is still in sector order.
+    /// The request with which its class would continue after `rq`, which is still in sector order.
     pub(super) fn behind(&self, cx: &Cx<'_>, rq: RequestId) -> Option<RequestId> {
         let class = cx.rq(rq).waiter;
         let tree = &self.sorted[class];
@@ -138,7 +138,8 @@ impl Anticipatory {
         self.nearer(cx, class, ahead, back)
     }
 
-    /// Only the two neighbours of the request just taken are compared, and each new one with the present choice.
+    /// The nearer of two requests. Only the neighbours of a request just taken are compared, and each new request with
+    /// the present choice.
     pub(super) fn nearer(
         &self,
         cx: &Cx<'_>,
@@ -155,7 +156,7 @@ impl Anticipatory {
         self.aged[class].remove(rq);
     }
 
-    /// By sector; every older request with the same first sector is forced out.
+    /// Inserts a request by sector; every older request with the same first sector is forced out.
     pub(super) fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let (class, start) = (cx.rq(rq).waiter, cx.rq(rq).start);
         let mut run = Run::No;

@@ -12,19 +12,19 @@
 use crate::request::Sector;
 use crate::time::{Jiffies, Tick};
 
-/// Near, at first \[sectors\].
+/// The initial distance that is near \[sectors\].
 const NEAR: u64 = 8192;
 
-/// What closeness is judged by.
+/// The inputs of the rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosenessInputs {
     /// Where the last request of the batch's class ended.
     pub(super) arm: Sector,
     /// How long the disk has been left idle; 0 if it is not.
     pub(super) waited: Tick,
-    /// How long it may be.
+    /// How long it may be left idle.
     pub(super) antic_expire: Tick,
-    /// How far the awaited process seeks, or a new one would \[sectors\].
+    /// The mean seek of the awaited process, or of new ones \[sectors\].
     pub(super) seek_mean: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How often an awaited process did not return, and how often another process compensated for it.
+//! How often an awaited process did not return, and how often another process continued in its place.
 //!
 //! **Rule** Two moving averages, where 256 means always: `leave`, that a process exits after its first read (increased
 //! when a process without a think time yet is waited for in vain or has exited; lowered by each process's second read),
@@ -28,35 +28,35 @@ fn less(average: u32) -> u32 {
 }
 
 impl Exits {
-    /// No process was seen to exit.
+    /// Before any process has exited.
     pub(super) const NONE: Exits = Exits { leave: 0, alone: 0 };
 
-    /// A process left, or was waited for in vain, before its second read.
+    /// Notes that a process exited, or was waited for in vain, before its second read.
     pub(super) fn left(&mut self) {
         self.leave = more(self.leave);
     }
 
-    /// A process came for its second read.
+    /// Notes that a process sent its second read.
     pub(super) fn stayed(&mut self) {
         self.leave = less(self.leave);
     }
 
-    /// No other process went on where one that exited left off.
+    /// Notes that no other process continued where an exited one stopped.
     pub(super) fn left_alone(&mut self) {
         self.alone = more(self.alone);
     }
 
-    /// Another process did.
+    /// Notes that another process continued where an exited one stopped.
     pub(super) fn succeeded(&mut self) {
         self.alone = less(self.alone);
     }
 
-    /// Whether it is more likely than not that no other process goes on where one that exited left off.
+    /// Whether it is more likely than not that no other process continues where an exited one stopped.
     pub(super) fn leave_nobody(self) -> bool {
         self.alone > HALF
     }
 
-    /// Whether it is more likely than not that a new process exits, and no other goes on.
+    /// Whether it is more likely than not that a new process exits and no other continues.
     pub(super) fn are_likely(self) -> bool {
         self.leave * self.alone > HALF * 256
     }

@@ -3,8 +3,7 @@
 //! **Rule** A request expires a fixed number of ticks after it was queued. A batch checks the oldest of its class, at
 //! most once per expire time, and takes it if it has expired (strictly). When two requests are merged, the survivor
 //! takes the position and time of the one that expires earlier.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3,
-//! #a.5.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.5.
 //! **Costs when wrong** Checking each time would serve a long queue of late requests first in, first out: one seek
 //! each.
 //! **In the kernel** `as_fifo_expired`.
@@ -19,7 +18,7 @@ use crate::time::{Instant, Jiffies, Span, Tick};
 #[derive(Debug, Default)]
 pub(super) struct Aged {
     fifo: Fifo,
-    /// When it was looked at last.
+    /// When the oldest was last checked.
     looked: Option<Tick>,
 }
 
@@ -44,13 +43,13 @@ impl Aged {
         self.fifo.len()
     }
 
-    /// A batch begins with the oldest: that counts as a look.
+    /// The oldest, with which a batch begins; this counts as a check.
     pub(super) fn begin_with_oldest(&mut self, now: Tick) -> Option<RequestId> {
         self.looked = Some(now);
         self.oldest()
     }
 
-    /// The oldest and by how much it is late, if it is, and if it is time to look.
+    /// The oldest request and its lateness, if it is late and the check is due.
     pub(super) fn late(&mut self, now: Instant, jiffies: Jiffies, expire: Tick) -> Option<(RequestId, Span)> {
         let tick = jiffies.tick(now);
         if self.looked.is_some_and(|looked| tick - looked < expire) {

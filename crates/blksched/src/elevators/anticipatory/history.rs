@@ -1,4 +1,4 @@
-//! A process's think time between two reads and its seek distance; and what to expect of a new process.
+//! A process's think time between two reads and its seek distance; and the same for new processes.
 //!
 //! **Rule** Moving averages in fixed point: each sample `x` moves `total` by an eighth towards 256·x, and `samples` by
 //! an eighth towards 256; the mean is their quotient, rounded. Think time counts from the last completion if nothing is
@@ -34,7 +34,7 @@ fn towards(value: u64, sample: u64) -> u64 {
 impl Average {
     const NONE: Average = Average { samples: 0, total: 0, mean: 0 };
 
-    /// `half` makes the quotient round.
+    /// Adds a sample; `half` is added so that the quotient is rounded.
     fn add(&mut self, x: u64, half: impl Fn(u64) -> u64) {
         self.samples = towards(self.samples, 1);
         self.total = towards(self.total, x);
@@ -42,16 +42,16 @@ impl Average {
     }
 }
 
-/// The habits of one process.
+/// The think time and seek distance of one process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
     think: Average,
     seek: Average,
-    /// The end of the last read queued; `None`: none was.
+    /// The end of the last read queued, if any was.
     last_end: Option<Sector>,
 }
 
-/// The habits of new processes: averages over first samples.
+/// The think time and seek distance of new processes: averages over first samples.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Newcomers {
     think_total: u64,
@@ -70,10 +70,10 @@ impl Newcomers {
     }
 }
 
-/// What a read taught.
+/// The effect of a read on the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HistoryUpdate {
-    /// It was the first: nothing yet.
+    /// It was the first: there is no sample yet.
     First,
     /// It was the second: the process stayed.
     Stayed,
@@ -83,22 +83,23 @@ pub(super) enum HistoryUpdate {
 impl History {
     pub(super) const NEW: History = History { think: Average::NONE, seek: Average::NONE, last_end: None };
 
-    /// Has it been seen to think?
+    /// Whether there is no sample yet of its think time.
     pub(super) fn is_new(&self) -> bool {
         self.think.samples == 0
     }
 
-    /// Mean think time \[ticks\], if any was seen.
+    /// Mean think time \[ticks\], if there is a sample.
     pub(super) fn think(&self) -> Option<Tick> {
         (!self.is_new()).then_some(self.think.mean)
     }
 
-    /// Mean seek \[sectors\], if any was seen.
+    /// Mean seek \[sectors\], if there is a sample.
     pub(super) fn seek(&self) -> Option<u64> {
         (self.seek.samples > 0).then_some(self.seek.mean)
     }
 
-    /// A read of this process, or one so close that it might be, from `start` to `end`, after thinking for `think`.
+    /// Adds a read of this process, or one so close that it counts as its own, from `start` to `end`, after a think
+    /// time.
     pub(super) fn learn(
         &mut self,
         think: Tick,

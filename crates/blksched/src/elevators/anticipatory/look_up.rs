@@ -3,7 +3,7 @@
 //! **Rule** An exact look-up by first sector, in the wrong tree: there is a tree for synchronous and one for
 //! asynchronous requests, but the look-up is indexed by read and write. A read is looked up among the asynchronous
 //! writes, which it may not join; any write among the synchronous requests. So only writes ever join in front this way,
-//! and only synchronous ones. (The queue finds the request merged last before, whatever it is.)
+//! and only synchronous ones. (The queue checks the request merged last first, whatever it is.)
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1: an old bug of the kernel's, kept because decisions depend on it.
 //! **Costs when wrong** A process that reads backwards gets front merges only with its own last request.
 //! **In the kernel** `as_merge`.

@@ -29,7 +29,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// No request starves: at least once per expire time a batch takes its oldest request, and batches take turns. But
-/// batches are bounded in time, and how many requests go in that time is the device's affair.
+/// batches are bounded in time, and the number of requests in that time depends on the device.
 fn bound(_: &Choice) -> Bound {
     let once_per = |expire| Wait::Bounded {
         ahead: Ahead::SameDirection,

@@ -15,11 +15,11 @@ use super::history::{History, HistoryUpdate, Newcomers};
 use crate::request::{Request, SubmitterId};
 use crate::time::{Jiffies, Tick};
 
-/// A process's place; good while it is referred to.
+/// A process's place in the table; valid while it is referred to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProcessId(u32);
 
-/// Is it still there?
+/// Whether a process still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Running,
@@ -31,13 +31,13 @@ pub(super) enum Life {
 pub(super) struct AnticipatedProcess {
     pub(super) life: Life,
     pub(super) history: History,
-    /// Its requests queued.
+    /// The number of its queued requests.
     pub(super) queued: u32,
-    /// Its requests chosen that the device does not have yet.
+    /// The number of its requests on the dispatch list.
     pub(super) chosen: u32,
-    /// When one that it waited for completed last.
+    /// When one of its synchronous requests last completed.
     pub(super) completed_at: Option<Tick>,
-    /// Live requests, and one for being waited for.
+    /// The number of its live requests, plus one while it is waited for.
     references: u32,
 }
 
@@ -55,7 +55,7 @@ impl AnticipatedProcess {
         self.queued + self.chosen
     }
 
-    /// A read of it, or one that might be, is queued.
+    /// Updates the history for a queued read of it, or one that counts as its own.
     pub(super) fn learn(
         &mut self,
         now: Tick,
@@ -85,7 +85,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// The process, made if it is not known.
+    /// The process, created if it is unknown.
     pub(super) fn of(&mut self, submitter: SubmitterId) -> ProcessId {
         if let Some(&known) = self.running.get(&submitter) {
             return known;
@@ -121,7 +121,7 @@ impl Processes {
         }
     }
 
-    /// How many requests of all processes are queued, and how many are chosen.
+    /// How many requests of all processes are queued, and how many are on the dispatch list.
     pub(super) fn on_their_way(&self) -> (u32, u32) {
         (self.slots.iter().map(|process| process.queued).sum(), self.slots.iter().map(|process| process.chosen).sum())
     }

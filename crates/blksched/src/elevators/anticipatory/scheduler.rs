@@ -39,13 +39,13 @@ pub struct Anticipatory {
     pub(super) jiffies: Jiffies,
     pub(super) sorted: PerWaiter<Tree<Sector>>,
     pub(super) aged: PerWaiter<Aged>,
-    /// The request that a class would go on with in sector order.
+    /// The request with which a class would continue in sector order.
     pub(super) next: PerWaiter<Option<RequestId>>,
     /// Where the last request of a class ended.
     pub(super) arm: PerWaiter<Sector>,
-    /// On their way to the device.
+    /// The dispatch list.
     pub(super) chosen: SortedDispatch,
-    /// Chosen and not completed.
+    /// The number of requests dispatched and not completed.
     pub(super) in_flight: u32,
     pub(super) batch: Batch,
     pub(super) anticipation: Anticipation,

@@ -13,22 +13,22 @@ tunables! {
     /// The anticipatory scheduler's knobs. "Read" means synchronous: a process waits for it; "write" means
     /// asynchronous.
     pub struct AnticipatoryTunables {
-        /// How long a read may wait before a batch of reads takes it out of turn; also how often, at most, that is
-        /// looked at.
+        /// How long a read may wait before a batch of reads takes it out of order; also the least time between two such
+        /// checks.
         read_expire: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [50 * MS, 125 * MS, 250 * MS, 500 * MS];
-        /// How long a write may wait before a batch of writes takes it out of turn; also how often, at most, that is
-        /// looked at.
+        /// How long a write may wait before a batch of writes takes it out of order; also the least time between two
+        /// such checks.
         write_expire: Span [Ms] = Span::from_ms(250), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [50 * MS, 250 * MS, 1000 * MS];
-        /// How long the disk is left idle for the next read of a process, from the completion of its last one. 0:
-        /// never.
+        /// How long the disk is left idle for the next read of a process, from the completion of its last one. 0: not
+        /// at all.
         antic_expire: Span [Ms] = Span::from_ms(6), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [0, 3 * MS, 6 * MS, 10 * MS, 20 * MS];
-        /// How long reads go on while writes wait.
+        /// How long reads continue while writes wait.
         read_batch_expire: Span [Ms] = Span::from_ms(500), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [100 * MS, 250 * MS, 500 * MS, 1000 * MS];
-        /// How long writes go on while reads wait; the number of requests in a batch of writes is fitted to it.
+        /// How long writes continue while reads wait; the number of requests in a batch of writes is adapted to it.
         write_batch_expire: Span [Ms] = Span::from_ms(125), 0..=INT_MAX * MS, SINCE_2_6,
             sweep [30 * MS, 60 * MS, 125 * MS, 250 * MS];
     }

@@ -1,7 +1,7 @@
 //! The decision whether to wait for a process, put together from [`breaking`], [`close`] and the histories.
 //!
-//! **Rule** The question is asked before a batch of reads continues, with the request that would be next, and for every
-//! request that arrives while the disk waits.
+//! **Rule** It is made before a batch of reads continues, with the request that would be next, and for every request
+//! that arrives while the disk waits.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8.
 //! **In the kernel** `as_can_anticipate`, `antic_expire`.
 
@@ -20,7 +20,7 @@ use crate::request::{RequestId, Waiter};
 use crate::time::Tick;
 
 impl Anticipatory {
-    /// Is it better to leave the disk idle than to take `candidate`?
+    /// Whether it is better to leave the disk idle than to take `candidate`.
     pub(super) fn should_wait(&mut self, cx: &mut Cx<'_>, candidate: Option<RequestId>) -> bool {
         let Some(awaited) = self.anticipation.awaited else { return false };
         if self.anticipation.phase == Phase::Finished {
@@ -80,7 +80,7 @@ impl Anticipatory {
         close::is_close(place, cx.rq(rq).start, self.jiffies)
     }
 
-    /// Another process's read goes on where `process` left off; it counts as its own.
+    /// Counts another process's read, which continues where `process` stopped, as that process's own.
     fn succeed(&mut self, cx: &Cx<'_>, process: ProcessId, rq: Option<RequestId>) {
         if self.processes[process].life == Life::Exited {
             if self.processes[process].history.is_new() {
@@ -108,7 +108,7 @@ impl Anticipatory {
         self.anticipation.stop(cx)
     }
 
-    /// `rq` has just been queued: does that end the wait?
+    /// Ends the wait if `rq`, which has just been queued, makes it pointless.
     pub(super) fn look_at_new(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let Some(awaited) = self.anticipation.awaited.filter(|_| self.anticipation.is_waiting()) else {
             return Run::No;
@@ -117,7 +117,7 @@ impl Anticipatory {
         why.map_or(Run::No, |why| self.end_wait(cx, why))
     }
 
-    /// A request of `process` is over: it completed, or another absorbed it.
+    /// Notes the end of a request of `process`: it completed, or another absorbed it.
     pub(super) fn part(&mut self, now: Tick, class: Waiter, process: ProcessId) {
         if class == Waiter::Sync {
             self.processes[process].completed_at = Some(now);

@@ -1,10 +1,11 @@
 //! The rule that says how many requests a batch of writes has: feedback on how long the last one took.
 //!
-//! **What for** A disk with a write cache says "done" at once and writes later, in the readers' time. The real duration
-//! of a batch is known only when the first read behind it completes.
-//! **Rule** Count down the requests of the batch. When the first read behind it completes, `w` ticks after it began:
-//! more than thrice `write_batch_expire`: half as many next time; more: one less; less than a third: twice as many;
-//! less: one more. More only if the batch used up its count, fewer only if it never ran dry, at least one.
+//! **What for** A disk with a write cache reports completion at once and writes later, in the readers' time. The real
+//! duration of a batch is known only when the first read after it completes.
+//! **Rule** Count down the requests of the batch. When the first read after it completes, compare the time since the
+//! batch began with `write_batch_expire`: more than three times as long: half as many requests next time; longer: one
+//! less; less than a third: twice as many; shorter: one more. More only if the batch used up its count, fewer only if
+//! it never ran dry; at least one.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
 //! **In the kernel** `update_write_batch`, `write_batch_count`.
 
@@ -13,26 +14,26 @@
 
 use crate::time::Tick;
 
-/// Did the batch always have something to write?
+/// Whether the batch always had something to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteBatchPace {
     Busy,
-    /// It ran dry, or ran on with no read waiting, so its time says nothing.
+    /// It ran dry, or continued with no read waiting, so its duration says nothing.
     Idled,
 }
 
 /// The size of batches of writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteBatch {
-    /// Requests of a batch.
+    /// The number of requests of a batch.
     pub(super) requests: u32,
-    /// Requests that this batch may still have.
+    /// The number of requests that this batch may still have.
     pub(super) left: u32,
     pace: WriteBatchPace,
 }
 
 impl WriteBatch {
-    /// The first size is a tenth of `write_batch_expire`'s default, in ticks; no batch has begun.
+    /// The initial size is a tenth of `write_batch_expire`'s default, in ticks; no batch has begun.
     pub(super) fn new(write_batch: Tick) -> WriteBatch {
         WriteBatch { requests: (write_batch / 10).max(2) as u32, left: 0, pace: WriteBatchPace::Busy }
     }
@@ -50,7 +51,7 @@ impl WriteBatch {
         self.pace = WriteBatchPace::Idled;
     }
 
-    /// The batch took `took` ticks of the `allowed`.
+    /// Adapts the size to a batch that took `took` ticks of the `allowed`.
     pub(super) fn fit(&mut self, took: Tick, allowed: Tick) {
         self.requests = fitted(*self, took, allowed);
     }

@@ -3,8 +3,8 @@
 //! **What for** A disk that continues in sector order is fast; a request elsewhere waits for the end of the batch.
 //! **Rule, 2.5** A batch has `fifo_batch` points. A request that continues the one before it costs 1 (2.5.38) or 1 per
 //! 256 sectors begun (2.5.45); any other costs `seek_cost`. The batch stops when its points are used up, or at the last
-//! request of the order. So the default 64 at 16 a seek are four seeks, or 64 contiguous requests. **Rule, 2.6 to
-//! 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps.
+//! request of the order. So the default 64 at 16 a seek are four seeks, or 64 contiguous requests.
+//! **Rule, 2.6 to 4.20** `fifo_batch` requests, however far apart; or the highest sector: it never wraps.
 //! **Origin** the mail of 2002-09-26 (2.5.38), docs/behaviour/elevators-2.5-2.6.md#d25.6 and #d26.2.
 //! **Shown by** the mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
 //! **In the kernel** `fifo_batch`, `batching`, `seek_cost`.
@@ -16,7 +16,7 @@
 use crate::mechanism;
 
 mechanism! {
-    /// what a contiguous request costs a batch (2.5)
+    /// the cost of a contiguous request to a batch (2.5)
     pub enum Cost = "cost" {
         /// 1: 2.5.38 (mail of 2002-09-26)
         PerRequest = "per_request",
@@ -25,7 +25,7 @@ mechanism! {
     }
 }
 
-/// The points a batch of 2.5 has left.
+/// The points left to a batch of 2.5.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     left: i64,
@@ -36,7 +36,7 @@ impl Budget {
         Budget { left: i64::from(fifo_batch) }
     }
 
-    /// Charge a request that was just moved.
+    /// Charges a request that was just moved.
     pub(super) fn charge(&mut self, cost: Cost, contiguous: bool, sectors: u32, seek_cost: i32) {
         self.left -= match (contiguous, cost) {
             (false, _) => i64::from(seek_cost),
@@ -50,7 +50,7 @@ impl Budget {
     }
 }
 
-/// Since 2.6: may a batch that has had `taken` requests take another?
+/// Whether a batch that has had `taken` requests may take another (since 2.6).
 pub(in crate::elevators) fn goes_on(taken: u32, fifo_batch: i32) -> bool {
     i64::from(taken) < i64::from(fifo_batch)
 }
@@ -59,7 +59,7 @@ pub(in crate::elevators) fn goes_on(taken: u32, fifo_batch: i32) -> bool {
 mod tests {
     use super::*;
 
-    /// How many requests a batch moves if each is `sectors` long and all continue each other but the first.
+    /// How many requests a batch moves if each is `sectors` long and all but the first are contiguous.
     fn moved(fifo_batch: i32, cost: Cost, sectors: u32) -> u32 {
         let mut budget = Budget::new(fifo_batch);
         for nth in 1.. {

@@ -1,7 +1,7 @@
 //! The rule that chooses between reads and writes when a batch begins.
 //!
 //! **Rule** Reads first, but at most `writes_starved` times in a row while writes wait. Choosing writes, even because
-//! no reads wait, starts the count again.
+//! no reads wait, resets the count.
 //! **Origin** the mail of 2002-09-26; docs/behaviour/elevators-2.5-2.6.md#d25.5 and #d26.3. The same in every era, and
 //! in mq-deadline.
 //! **Costs when wrong** Counting also when only reads wait would let writes in too early; the mail's readers would
@@ -16,7 +16,7 @@ use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::Dir;
 
-/// How often in a row writes that waited were passed over.
+/// How often in a row waiting writes were passed over.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::elevators) struct Starved(i32);
 

@@ -18,7 +18,7 @@ use crate::request::{RequestId, Requests};
 use crate::time::{Instant, Jiffies, Span, Tick};
 
 mechanism! {
-    /// when exactly a request's time is up
+    /// when exactly a request expires
     pub enum Expiry = "expiry" {
         /// after the tick: 2.6
         After = "after",
@@ -27,7 +27,7 @@ mechanism! {
     }
 }
 
-/// One direction's requests by age (in other schedulers: one class's), each with the tick at which its time is up.
+/// The requests of one direction (in other schedulers, of one class) by age, each with the tick at which it expires.
 #[derive(Debug, Default)]
 pub(in crate::elevators) struct Fifo {
     list: List<Tick>,
@@ -46,7 +46,7 @@ impl Fifo {
         self.list.remove(rq);
     }
 
-    /// Take `rq` out if it is here.
+    /// Removes `rq` if it is here.
     pub(in crate::elevators) fn discard(&mut self, rq: RequestId) {
         self.list.discard(rq);
     }
@@ -64,13 +64,13 @@ impl Fifo {
         self.list.head()
     }
 
-    /// When the time of `rq` is up.
+    /// When `rq` expires.
     #[inline(always)]
     pub(in crate::elevators) fn expires(&self, rq: RequestId) -> Tick {
         self.list.value(rq)
     }
 
-    /// By how much the oldest request is late, if its time is up.
+    /// By how much the oldest request is late, if it has expired.
     pub(in crate::elevators) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
         let expires = self.expires(self.head()?);
         let tick = jiffies.tick(now);
@@ -81,7 +81,7 @@ impl Fifo {
         is_up.then(|| now.since(jiffies.instant(expires)))
     }
 
-    /// `victim` is absorbed by `into`; both are here.
+    /// `into`, which absorbs `victim`, takes its place if it is older; both are here.
     pub(in crate::elevators) fn inherit(&mut self, into: RequestId, victim: RequestId) {
         let expires = self.expires(victim);
         if expires < self.expires(into) {
@@ -103,7 +103,7 @@ pub(in crate::elevators) struct InTicks {
 }
 
 impl InTicks {
-    /// Is this the time that was converted last?
+    /// Whether this is the time converted last.
     #[inline(always)]
     pub(in crate::elevators) fn is_of(self, span: Span) -> bool {
         self.span == span
@@ -124,10 +124,10 @@ impl InTicks {
     }
 }
 
-/// The tick of the moment asked for last, which most often is that of the next one, too: no division then.
+/// The tick of the last call, cached: the next call is usually in the same tick, which saves a division.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::elevators) struct LastTick {
-    /// Its first nanosecond, and the next one's.
+    /// The first nanosecond of the tick, and that of the next one.
     from: Instant,
     until: Instant,
     tick: Tick,

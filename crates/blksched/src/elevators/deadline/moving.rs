@@ -29,11 +29,11 @@ use crate::time::Jiffies;
 use crate::tunables::Tunables;
 
 mechanism! {
-    /// where the disk's arm is taken to be when a new request is placed (2.5)
+    /// the assumed position of the disk's arm when a new request is inserted (2.5)
     pub enum Arm = "arm" {
-        /// behind the last request issued: 2.5.38
+        /// the end of the last request issued: 2.5.38
         LastIssued = "last_issued",
-        /// behind the last request chosen: 2.5.45
+        /// the end of the last request on the dispatch list: 2.5.45
         LastChosen = "last_chosen",
     }
 }
@@ -48,7 +48,7 @@ pub struct Moving {
     sorted: Sorted,
     /// Reads by age.
     reads: Fifo,
-    /// Chosen, not yet issued.
+    /// The dispatch list: requests moved and not yet issued.
     chosen: List,
     /// The end of the last request issued.
     last: Sector,
@@ -77,7 +77,7 @@ impl Moving {
         }
     }
 
-    /// Nothing is chosen: choose the next batch.
+    /// Chooses the next batch, once the dispatch list is empty.
     fn choose_batch(&mut self, cx: &mut Cx<'_>) {
         let (reads, writes) = (!self.sorted.is_empty(Dir::Read), !self.sorted.is_empty(Dir::Write));
         let Some(dir) = self.starved.choose(cx, reads, writes, self.tunables.writes_starved) else { return };
@@ -91,7 +91,7 @@ impl Moving {
         self.move_batch(cx, dir, rq);
     }
 
-    /// Move requests in order, from `first`, until the batch's points are spent.
+    /// Moves requests in order, from `first`, until the batch's points are used up.
     fn move_batch(&mut self, cx: &mut Cx<'_>, dir: Dir, first: RequestId) {
         let mut budget = Budget::new(self.tunables.fifo_batch);
         let mut arm = self.last;
@@ -111,7 +111,7 @@ impl Moving {
         cx.explain(Reason::BatchMoved { dir, requests, end });
     }
 
-    /// By sector, unless the patch's tree already has that sector: then it is chosen at once.
+    /// Inserts a request by sector; if the patch's tree already has that sector, it goes directly to the dispatch list.
     fn sort(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) {
         let (dir, start, end) = (cx.rq(rq).dir(), cx.rq(rq).start, cx.rq(rq).end());
         let arm = self.arm(cx);
@@ -127,7 +127,8 @@ impl Moving {
             }
             Sorted::List(lists) => {
                 let at = match at {
-                    // It comes without a search: from a switch, a submitter's plug, or because it may not merge.
+                    // Inserted without a search: it comes from a switch of elevators or a submitter's plug, or may not
+                    // merge.
                     Insert::Sorted => match scan(cx, &lists[dir], (start, end), arm) {
                         Lookup::Place(place) => place,
                         Lookup::Front(behind) => Insert::Before(behind),
@@ -230,7 +231,7 @@ impl Merges for Moving {
                 let list = Dir::BOTH.iter().map(|&dir| &lists[dir]).find(|list| list.contains(rq));
                 list.map(beside).unwrap_or_default()
             }
-            // In the patch's tree a request did not know its neighbours.
+            // In the patch's tree, requests have no neighbours.
             Sorted::Tree(_) => Neighbours::default(),
         }
     }

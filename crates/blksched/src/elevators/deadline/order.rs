@@ -3,8 +3,8 @@
 //! **Rule, list** Searching from the tail, a new request is inserted after the first request that lies before it and
 //! whose successor lies behind it. If there is none, it is inserted at the front if it lies before the first request
 //! and ahead of the disk's arm, otherwise at the end. So the list need not be sorted: requests behind the arm form a
-//! second run. **Rule, tree** By sector. A second request with the same first sector cannot be inserted and is
-//! dispatched.
+//! second run.
+//! **Rule, tree** By sector. A second request with the same first sector cannot be inserted and is dispatched.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
 //! 4096 requests the second largest consumer of CPU in the kernel.
 //! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`.
@@ -32,7 +32,7 @@ mechanism! {
     }
 }
 
-/// The requests that are not chosen yet.
+/// The requests that are not yet on the dispatch list.
 #[derive(Debug)]
 pub(super) enum Sorted {
     List(PerDir<List>),
@@ -51,7 +51,7 @@ impl Sorted {
         self.first(dir).is_none()
     }
 
-    /// Where a batch begins that has no better place to: the list's head, the tree's lowest sector.
+    /// The first request of a batch that does not begin elsewhere: the list's head, or the tree's lowest sector.
     pub(super) fn first(&self, dir: Dir) -> Option<RequestId> {
         match self {
             Sorted::List(lists) => lists[dir].head(),
@@ -59,7 +59,7 @@ impl Sorted {
         }
     }
 
-    /// The request behind `rq` in order.
+    /// The request after `rq` in order.
     pub(super) fn behind(&self, dir: Dir, rq: RequestId) -> Option<RequestId> {
         match self {
             Sorted::List(lists) => lists[dir].behind(rq),
@@ -67,7 +67,7 @@ impl Sorted {
         }
     }
 
-    /// Take `rq` out, if it is in.
+    /// Removes `rq`, if it is here.
     pub(super) fn discard(&mut self, dir: Dir, rq: RequestId) -> bool {
         match self {
             Sorted::List(lists) => lists[dir].discard(rq),
@@ -91,9 +91,8 @@ impl Sorted {
     }
 }
 
-/// The list's merge search: a request that starts where `end` is, or the place where `from` belongs, whichever the
-/// scan from the tail meets first. So a front merge below the place is missed. `arm`: the end of the last request
-/// chosen.
+/// The list's merge search: a request that starts at `end`, or the place where `from` belongs, whichever the scan from
+/// the tail meets first; so a front merge below that place is missed. `arm`: the assumed position of the arm.
 pub(super) fn scan(cx: &mut Cx<'_>, list: &List, (from, end): (Sector, Sector), arm: Sector) -> Lookup {
     let Some(first) = list.head() else { return Lookup::Nothing };
     let mut steps = 0;
@@ -115,8 +114,8 @@ pub(super) fn scan(cx: &mut Cx<'_>, list: &List, (from, end): (Sector, Sector), 
     found.unwrap_or(Lookup::Place(if ahead_of_all { Insert::First } else { Insert::Last }))
 }
 
-/// Does `at` belong between two neighbours? Where the list wraps to a lower sector, everything above the one or below
-/// the other does.
+/// Whether `at` belongs between two neighbours. Where the list wraps to a lower sector, everything above the one or
+/// below the other does.
 fn lies_between(before: Sector, at: Sector, behind: Sector) -> bool {
     if before < at && at < behind {
         return true;

@@ -1,4 +1,4 @@
-//! Which era has what: the rows of the table.
+//! The preset of each kernel: the mechanisms that it has.
 
 use alloc::boxed::Box;
 
@@ -80,7 +80,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(Stepping::new(defaults, choice.hz(), choice.way(), choice.way()))
 }
 
-/// A request whose time is up begins the next batch of its direction, unless older ones are late too.
+/// An expired request begins the next batch of its direction, unless older ones have expired too.
 fn bound(choice: &Choice) -> Bound {
     let expired = |expire, batches| Wait::Bounded {
         ahead: Ahead::SameDirection,
@@ -96,8 +96,8 @@ fn bound(choice: &Choice) -> Bound {
     Bound { reads: expired("read_expire", batches_between_reads), writes }
 }
 
-/// Between two batches of reads: the one that runs, and one of writes. At `writes_starved` 0 and below writes go first
-/// for as long as there are any.
+/// Between two batches of reads: the one that runs, and one of writes. With `writes_starved` 0 or less, writes go first
+/// as long as there are any.
 fn batches_between_reads(tunables: &dyn Tunables) -> u64 {
     if tunables.get("writes_starved").unwrap_or(1) > 0 { 2 } else { u64::MAX }
 }
@@ -107,7 +107,7 @@ fn batches_between_writes(tunables: &dyn Tunables) -> u64 {
     tunables.get("writes_starved").unwrap_or(0).max(0) as u64 + 1
 }
 
-/// A batch has at most `fifo_batch` requests, and at least one; in 2.5 as many as there are if seeks cost nothing.
+/// A batch has at most `fifo_batch` requests, and at least one; in 2.5 it is unlimited if seeks cost nothing.
 fn batch_length(tunables: &dyn Tunables) -> u64 {
     if tunables.get("seek_cost") == Some(0) {
         return u64::MAX;

@@ -26,16 +26,16 @@ use crate::time::Jiffies;
 use crate::tunables::Tunables;
 
 mechanism! {
-    /// what happens to two requests with one first sector
+    /// what happens to two requests with the same first sector
     pub enum Alias = "alias" {
         /// the older is forced out at once: 2.6
         Force = "force",
-        /// the newer queues behind: 4.20
+        /// the newer is queued behind it: 4.20
         Behind = "behind",
     }
 }
 
-/// One direction's requests in their two orders.
+/// One direction's requests, by sector and by age.
 #[derive(Debug, Default)]
 struct Lane {
     sorted: Tree<Sector>,
@@ -65,11 +65,11 @@ pub struct Stepping {
     expiry: Expiry,
     alias: Alias,
     lanes: PerDir<Lane>,
-    /// Forced out or handed back: these go first.
+    /// Requests forced out, or returned by the device: these are dispatched first.
     chosen: List,
-    /// The request behind the last one taken, in its direction.
+    /// The request after the last one taken, in its direction.
     next: Option<(Dir, RequestId)>,
-    /// How many requests the batch has had.
+    /// The number of requests taken in the batch.
     taken: u32,
     starved: Starved,
 }
@@ -90,7 +90,7 @@ impl Stepping {
         }
     }
 
-    /// The request that the batch goes on with, or that a new batch begins with.
+    /// The request with which the batch continues, or with which a new batch begins.
     #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         if let Some((_, rq)) = self.next.filter(|_| batch::goes_on(self.taken, self.tunables.fifo_batch)) {
@@ -119,7 +119,7 @@ impl Stepping {
         }
     }
 
-    /// `rq` leaves both orders; the batch would go on behind it.
+    /// Removes `rq` from both orders; the batch would continue after it.
     #[inline(always)]
     fn take(&mut self, dir: Dir, rq: RequestId) {
         let lane = &mut self.lanes[dir];
@@ -127,7 +127,7 @@ impl Stepping {
         lane.remove(rq);
     }
 
-    /// It comes into both orders.
+    /// Inserts `rq` into both orders.
     #[inline(always)]
     fn enter(&mut self, cx: &mut Cx<'_>, dir: Dir, rq: RequestId, start: Sector) {
         self.sort(cx, dir, rq, start);
@@ -140,7 +140,7 @@ impl Stepping {
         lane.aged.push(rq, expires);
     }
 
-    /// By sector; in 2.6 every older request with the same first sector is forced out.
+    /// Inserts `rq` by sector; in 2.6 every older request with the same first sector is forced out.
     #[inline(always)]
     fn sort(&mut self, cx: &mut Cx<'_>, dir: Dir, rq: RequestId, start: Sector) {
         while self.alias == Alias::Force

@@ -1,10 +1,11 @@
-//! Depths from latencies: the feedback.
+//! The feedback: depths computed from latencies.
 //!
-//! **Rule** If 90 of 100 requests of any domain take longer than its target *in the device*, the device has too much:
-//! each domain is resized by its total latency, to depth × quarters ÷ 4, where 99 of 100 of its requests took this many
-//! quarters of the target. So a quick domain shrinks, to a quarter at least, and a slow one grows, to twice at most. A
-//! domain whose total latency misses its target grows by that formula in any case. Never below 1, nor above the first.
-//! While the device has too much, a domain without a new judgement goes by its last one; that is then forgotten.
+//! **Rule** If the 90th percentile of any domain's latency *in the device* exceeds its target, the device is
+//! overloaded: each domain is resized to depth × quarters ÷ 4, where `quarters` is the 99th percentile of its total
+//! latency in quarters of the target. So a fast domain shrinks, at most to a quarter, and a slow one grows, at most to
+//! twice its depth. A domain whose total latency misses its target grows by that formula in any case. A depth is at
+//! least 1 and at most the initial one. While the device is overloaded, a domain without a new percentile uses its last
+//! one, once.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Timer".
 //! **In the kernel** `kyber_timer_fn`, `kyber_resize_domain`, `calculate_percentile`.
 
@@ -17,12 +18,12 @@ use super::domain::most_tokens;
 use super::latency::Judged;
 use crate::explain::{DepthChange, Domain};
 
-/// What is remembered of a domain between two looks.
+/// The last percentile of a domain's total latency.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Remembered(Option<Judged>);
 
 impl Remembered {
-    /// The total latency to go by, from what was judged just now.
+    /// The total latency to use, given the present judgement.
     pub(super) fn go_by(&mut self, judged: Option<Judged>, device_has_too_much: bool) -> Option<Judged> {
         if device_has_too_much {
             let last = self.0.take();

@@ -1,12 +1,12 @@
-//! The domains: what is queued of each kind of operation, and its tokens.
+//! The domains: the queued requests of each kind of operation, and its tokens.
 //!
-//! **Rule** Reads, writes, discards and the rest have 256, 128, 64 and 16 tokens at first and at most; a turn is a
+//! **Rule** Reads, writes, discards and the rest have 256, 128, 64 and 16 tokens, initially and at most; a turn is a
 //! batch of 16, 8, 1 and 1 requests. New requests wait in a *staged* list, where bios may still join them. A request
-//! needs a token before anything else: without one the staged list is left as it is. With one, and nothing left of the
-//! last time, the whole staged list becomes the *flushed* list, and its first request goes.
+//! needs a token first: without one the staged list is left unchanged. With a token, and if the *flushed* list is
+//! empty, the whole staged list becomes the flushed list, and its first request is dispatched.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try".
-//! **Costs when wrong** Flushing before a token is there would end all merging while a domain is throttled, which is
-//! when merging is worth most.
+//! **Costs when wrong** Flushing without a token would end all merging while a domain is throttled, which is when
+//! merging is most valuable.
 //! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`.
 
 #![doc(alias = "kyber_hctx_data")]
@@ -23,7 +23,7 @@ use crate::explain::Domain;
 use crate::index::List;
 use crate::request::{Op, RequestId, Requests};
 
-/// All of them, in the order of their turns.
+/// All domains, in the order of their turns.
 pub(super) const DOMAINS: [Domain; 4] = [Domain::Read, Domain::Write, Domain::Discard, Domain::Other];
 
 pub(super) fn domain_of(op: Op) -> Domain {
@@ -35,12 +35,12 @@ pub(super) fn domain_of(op: Op) -> Domain {
     }
 }
 
-/// Tokens at first and at most.
+/// The number of tokens, initially and at most.
 pub(super) fn most_tokens(domain: Domain) -> u32 {
     [256, 128, 64, 16][domain as usize]
 }
 
-/// Requests in one turn.
+/// The number of requests in one turn.
 #[inline(always)]
 pub(super) fn batch(domain: Domain) -> u32 {
     const BATCHES: [u32; 4] = [16, 8, 1, 1];
@@ -77,21 +77,21 @@ impl<T> IndexMut<Domain> for PerDomain<T> {
 /// One domain's requests and tokens.
 #[derive(Debug)]
 pub(super) struct DomainQueue {
-    /// Where bios may still join.
+    /// Requests that bios may still join.
     pub(super) staged: NewestJoin,
-    /// Where they no longer may.
+    /// Requests that bios may no longer join.
     pub(super) flushed: List,
     pub(super) tokens: Tokens,
 }
 
-/// What a domain answers when it is asked for a request.
+/// The result of asking a domain for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DomainAnswer {
-    /// This one, with this token.
+    /// This request, with this token.
     Goes(RequestId, u32),
-    /// It has some, and no token.
+    /// It has requests, but no token is free.
     Throttled,
-    /// It has none.
+    /// It has no requests.
     NothingQueued,
 }
 
@@ -138,7 +138,7 @@ mod tests {
         for index in 0..16 {
             assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(index), index));
         }
-        // The rest came with the others, and waits where nothing joins.
+        // The rest was flushed with the others, and waits where no bio may join.
         assert_eq!((queue.take(), queue.flushed.len()), (DomainAnswer::Throttled, 2));
         queue.flushed.remove(RequestId::from_index(16));
         queue.flushed.remove(RequestId::from_index(17));

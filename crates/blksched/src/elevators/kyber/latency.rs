@@ -1,10 +1,10 @@
-//! How long requests take, in quarters of their domain's target, and when enough of them were counted to judge.
+//! The latencies of requests, in quarters of their domain's target, and when there are enough to judge.
 //!
 //! **Rule** A request's latency falls into the bucket of as many quarters of the target as it exceeds, at most 7:
-//! buckets 0 to 3 are within the target. A percentile is given once 500 samples are there, or a second has passed since
-//! it was first asked for and there was at least one; its samples are then used up. Total and device latency have
-//! histograms of their own but *one* clock for that second, and device latency is asked first: with fewer than 500
-//! samples a second it is judged and restarts the clock, and the total one waits for its 500 samples.
+//! buckets 0 to 3 are within the target. A percentile is computed once there are 500 samples, or a second after it was
+//! first requested with at least one sample; its samples are then discarded. Total and device latency have separate
+//! histograms but share *one* clock for that second, and device latency is judged first: with fewer than 500 samples
+//! per second it is judged and restarts the clock, and the total latency must wait for 500 samples.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer".
 //! **Costs when wrong** Two clocks would move depths on slow disks, where a kernel's hardly ever move.
 //! **In the kernel** `kyber_cpu_latency`, `add_latency_sample`, `flush_latency_buckets`, `KYBER_LATENCY_BUCKETS`.
@@ -18,7 +18,7 @@ use crate::explain::Latency;
 use crate::time::{Span, Tick};
 
 const BUCKETS: usize = 8;
-/// This many samples are always enough.
+/// This many samples are enough at any time.
 const ENOUGH: u32 = 500;
 /// The first bucket above the target.
 const BAD: u32 = 4;
@@ -52,10 +52,10 @@ impl Histogram {
 /// One domain's latencies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
-    /// Since the last look, and until the next judgement.
+    /// The samples since the last timer; `kept`: those until the next judgement.
     fresh: [Histogram; 2],
     kept: [Histogram; 2],
-    /// When even few samples are enough.
+    /// When even a few samples are enough.
     patience: Option<Tick>,
 }
 
@@ -65,14 +65,15 @@ impl Latencies {
         self.fresh[latency as usize].0[bucket(took, target)] += 1;
     }
 
-    /// Take what was counted since the last look into account.
+    /// Adds the samples since the last timer to those kept.
     pub(super) fn look(&mut self) {
         for (kept, fresh) in self.kept.iter_mut().zip(&mut self.fresh) {
             kept.add(core::mem::take(fresh));
         }
     }
 
-    /// The percentile that this latency is judged by, as a bucket, if there are samples enough; they are used up.
+    /// The percentile by which this latency is judged, as a bucket, if there are enough samples, which are then
+    /// discarded.
     pub(super) fn judge(&mut self, latency: Latency, now: Tick, a_second: Tick) -> Option<Judged> {
         let samples = self.kept[latency as usize].samples();
         if samples == 0 {
@@ -96,12 +97,12 @@ impl Latencies {
 pub(super) struct Judged(pub(super) u32);
 
 impl Judged {
-    /// Does it exceed the target?
+    /// Whether it exceeds the target.
     pub(super) fn is_bad(self) -> bool {
         self.0 >= BAD
     }
 
-    /// It is within this many quarters of the target; 8: it may be beyond any.
+    /// The number of quarters of the target that it is within; 8 stands for any greater number.
     pub(super) fn quarters(self) -> u32 {
         self.0 + 1
     }
@@ -111,11 +112,11 @@ impl Judged {
 #[inline(always)]
 fn bucket(took: Span, target: Span) -> usize {
     let quarter = (target.as_ns() / 4).max(1);
-    // Most are quick: no division then.
+    // The usual case, without a division.
     if took.as_ns() <= quarter { 0 } else { slow_bucket(took, quarter) }
 }
 
-/// As many whole quarters as it took more than.
+/// The number of whole quarters that `took` exceeds.
 #[inline(never)]
 fn slow_bucket(took: Span, quarter: u64) -> usize {
     (took.as_ns().saturating_sub(1) / quarter).min(BUCKETS as u64 - 1) as usize

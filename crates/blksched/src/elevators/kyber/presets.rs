@@ -10,7 +10,7 @@ use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
 
-/// What present kernels have.
+/// The preset of current kernels.
 const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
@@ -46,8 +46,8 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// A round of turns is 16 reads, 8 writes, a discard and one of the rest, and has at least one request of each domain
-/// that has any. (A device that keeps a domain's last token in flight keeps that domain waiting; so short a depth takes
-/// thousands of samples.)
+/// that has any. (A device that keeps a domain's last token in flight keeps that domain waiting; it takes thousands of
+/// samples to get to so small a depth.)
 fn bound(_: &Choice) -> Bound {
     let wait = Wait::Bounded { ahead: Ahead::SameDirection, expire: None, batches: |_| 1, batch: |_| 16 + 8 + 1 + 1 };
     Bound { reads: wait, writes: wait }

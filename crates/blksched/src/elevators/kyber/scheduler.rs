@@ -1,7 +1,8 @@
-//! Kyber as an elevator: which part is told of what.
+//! Kyber as an elevator: each call of the contract, and the part that handles it.
 //!
-//! **Rule** Each domain first in, first out; no order by sector, no ages, no priorities (but bios of other priorities
-//! do not join a request). Asynchronous writes may use three quarters of each word of the tag map, or of all tags.
+//! **Rule** Each domain is first in, first out; there is no order by sector, no ageing, and no priorities (but a bio
+//! joins only a request of its own priority). Asynchronous writes may use three quarters of each word of the tag map,
+//! or of all tags.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber.
 //! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`.
 
@@ -29,7 +30,7 @@ use crate::request::{Bio, RequestId, Requests, Table, Waiter};
 use crate::time::{Instant, Jiffies};
 use crate::tunables::Tunables;
 
-/// How much of the tags asynchronous requests may use \[%\].
+/// The part of the tags that asynchronous requests may use \[%\].
 const ASYNC_PERCENT: u64 = 75;
 
 /// A request in the device.
@@ -136,7 +137,7 @@ impl Elevator for Kyber {
         unreachable!("{victim:?} has no neighbour here that could absorb it");
     }
 
-    /// Its token goes back, and it is the first to have one again.
+    /// Returns the request's token, and puts the request first in its domain.
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
         queue.tokens.put_back(self.started[rq].token);

@@ -1,10 +1,10 @@
-//! When latencies are looked at, and what is done with them then.
+//! The timer: when latencies are judged, and what follows.
 //!
-//! **Rule** A completion asks for a look a tenth of a second later, unless one is due by then. The look wishes no run.
-//! Reads, writes and discards are judged, in this order; first the device latency of all, then the total latency of
-//! each.
-//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer". Discards should be done in 5 s; that is no
-//! knob. (A real kernel's timer may fire a tick later: its wheel rounds.)
+//! **Rule** A completion sets the timer for a tenth of a second later, unless it is already set. The timer does not run
+//! the queue. Reads, writes and discards are judged, in this order; first the device latency of all, then the total
+//! latency of each.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Latency" and "Timer". The target of discards is 5 s and cannot be
+//! set. (A real kernel's timer may fire a tick later: its wheel rounds.)
 //! **In the kernel** `kyber_timer_fn`, `KYBER_GOOD_BUCKETS`.
 
 #![doc(alias = "kyber_timer_fn")]
@@ -23,18 +23,18 @@ const JUDGED: [Domain; 3] = [Domain::Read, Domain::Write, Domain::Discard];
 
 const DISCARD_TARGET: Span = Span::from_secs(5);
 
-/// How long a request of a domain may take, if it matters.
+/// The latency target of a domain, if it has one.
 #[inline(always)]
 fn target(domain: Domain, tunables: &KyberTunables) -> Option<Span> {
     if matches!(domain, Domain::Read | Domain::Write) {
-        // Which of the two cannot be predicted.
+        // Which of the two it is cannot be predicted.
         let is_read = domain == Domain::Read;
         return Some(core::hint::select_unpredictable(is_read, tunables.read_lat_nsec, tunables.write_lat_nsec));
     }
     (domain == Domain::Discard).then_some(DISCARD_TARGET)
 }
 
-/// What is known about latencies.
+/// The latencies measured, and the timer.
 #[derive(Debug, Default)]
 pub(super) struct Statistics {
     domains: [Watched; JUDGED.len()],
@@ -52,7 +52,7 @@ impl Statistics {
         self.due
     }
 
-    /// A request of `domain` is done.
+    /// Counts the latencies of a completed request of `domain`.
     #[inline(always)]
     pub(super) fn count(
         &mut self,
@@ -66,7 +66,7 @@ impl Statistics {
         let latencies = &mut self.domains[domain as usize].latencies;
         latencies.count(Latency::Total, total, target);
         latencies.count(Latency::Device, device, target);
-        // A look that is due already comes before one that were due from now on.
+        // A timer that is already set is due earlier than one set now.
         if self.due.is_none() {
             self.arm(&mut cx.apart(), jiffies);
         }
@@ -80,7 +80,7 @@ impl Statistics {
         cx.explain(Reason::Armed { until, why: IdleFor::Statistics });
     }
 
-    /// It is time to look.
+    /// Handles the timer: judges latencies and resizes domains.
     pub(super) fn look(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, jiffies: Jiffies) {
         self.due = None;
         cx.wake_at(None);

@@ -1,14 +1,14 @@
-//! Tokens, by number: a bitmap in words, as the kernel's `sbitmap` hands out its bits.
+//! Tokens, by number: a bitmap in words, allocated as in the kernel's `sbitmap`.
 //!
-//! **Rule** A hint says in which word to begin; the lowest free bit of a word is taken. A bit given back is free only
-//! once its word has run out (lazily): then all of them are reclaimed at once. Words are tried in a ring. If the bit is
-//! the hint, the hint goes on by one, and to 0 at the bit before the last; giving a bit back makes it the hint; when
-//! there is none, the hint is 0. A word has 64 bits, halved until there are at least four words. A smaller depth uses
-//! fewer words and bits, and what is out beyond them no longer counts.
-//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Tokens". A kernel's first hint is random; here it is 0, as
+//! **Rule** A hint says in which word to begin; the lowest free bit of a word is taken. A freed bit becomes available
+//! only when its word has run out: then all freed bits of the word are reclaimed at once. Words are tried cyclically.
+//! If the bit taken is the hint, the hint is advanced by one, or reset to 0 at the last bit but one; freeing a bit
+//! makes it the hint; if no bit is found, the hint is 0. A word has 64 bits, halved until there are at least four
+//! words. A smaller depth uses fewer words and bits, and tokens in use beyond them no longer count.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Tokens". The kernel's first hint is random; here it is 0, as
 //! recorded.
-//! **Costs when wrong** A plain count of requests in flight decides the same, but for a depth that shrank below what is
-//! out: then a few more than the depth may be, and which depends on the numbers.
+//! **Costs when wrong** A plain count of requests in flight gives the same decisions, except when the depth shrinks
+//! below the number of tokens in use: then a few more than the depth may be in use, depending on their numbers.
 //! **In the kernel** `domain_tokens`, `kyber_get_domain_token`, `sbitmap_queue`.
 
 #![doc(alias = "domain_tokens")]
@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
     depth: u32,
-    /// Bits per word, as a power of two.
+    /// The number of bits per word, as a power of two.
     shift: u32,
     hint: u32,
     words: Vec<TokenWord>,
@@ -33,12 +33,12 @@ pub(super) struct Tokens {
 #[derive(Clone, Copy, Debug, Default)]
 struct TokenWord {
     taken: u64,
-    /// Of those taken: given back, and not yet reclaimed.
+    /// Those of the taken bits that are freed but not yet reclaimed.
     given_back: u64,
 }
 
 impl TokenWord {
-    /// True if there was anything to reclaim.
+    /// Reclaims all freed bits. True if there were any.
     fn reclaim(&mut self) -> bool {
         let any = self.given_back != 0;
         self.taken &= !self.given_back;
@@ -46,7 +46,7 @@ impl TokenWord {
         any
     }
 
-    /// Take the lowest free of the first `usable` bits.
+    /// Takes the lowest free of the first `usable` bits.
     fn take(&mut self, usable: u32) -> Option<u32> {
         loop {
             let bit = self.taken.trailing_ones();
@@ -62,7 +62,7 @@ impl TokenWord {
 }
 
 impl Tokens {
-    /// `depth` tokens, none of them taken; there will never be more.
+    /// Creates `depth` tokens, none of them taken; `depth` is also the maximum.
     pub(super) fn new(depth: u32) -> Tokens {
         let mut shift = 6;
         while shift > 0 && 4 << shift > depth {
@@ -71,12 +71,12 @@ impl Tokens {
         Tokens { depth, shift, hint: 0, words: vec![TokenWord::default(); depth.div_ceil(1 << shift) as usize] }
     }
 
-    /// How many there are.
+    /// The number of tokens.
     pub(super) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Take one, if one is free: its number.
+    /// Takes a token, if one is free; returns its number.
     #[inline]
     pub(super) fn get(&mut self) -> Option<u32> {
         if self.hint >= self.depth {
@@ -93,7 +93,7 @@ impl Tokens {
         token
     }
 
-    /// The usual case: the word where the search begins has a free one.
+    /// The usual case: the word where the search begins has a free bit.
     #[inline(always)]
     fn find_near_hint(&mut self) -> Option<u32> {
         let index = self.hint >> self.shift;
@@ -122,7 +122,7 @@ impl Tokens {
         None
     }
 
-    /// It is free again, though not at once.
+    /// Frees a token; it is reclaimed later.
     #[inline(always)]
     pub(super) fn put_back(&mut self, token: u32) {
         let bit = token & ((1 << self.shift) - 1);
@@ -132,7 +132,7 @@ impl Tokens {
         }
     }
 
-    /// From now on there are `depth`, at least 1 and at most as many as at first.
+    /// Changes the number of tokens to `depth`, at least 1 and at most the initial number.
     pub(super) fn resize(&mut self, depth: u32) {
         let words = self.words_in_use() as usize;
         self.words[..words].iter_mut().for_each(|word| _ = word.reclaim());

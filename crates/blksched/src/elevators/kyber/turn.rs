@@ -1,7 +1,7 @@
-//! Which domain has its turn.
+//! The domain whose turn it is.
 //!
-//! **Rule** The domain whose turn it is goes on for a batch. Then, or when it has nothing to send, the others are asked
-//! in a ring, and it again at the end; the first that answers has the turn. If none does, the turn stays.
+//! **Rule** The domain continues for a batch. Then, or when it has nothing to dispatch, the others are tried
+//! cyclically, and it again at the end; the first that has a request gets the turn. If none has, the turn stays.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
 //! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`.
 
@@ -16,11 +16,11 @@ use crate::elevator::Cx;
 use crate::explain::{Domain, DomainTurn, Reason};
 use crate::request::RequestId;
 
-/// The turn.
+/// The current turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     domain: Domain,
-    /// How many requests it has had.
+    /// The number of requests taken in it.
     taken: u32,
 }
 

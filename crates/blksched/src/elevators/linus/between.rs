@@ -1,8 +1,9 @@
-//! Where in the list a new request belongs: behind the first request, seen from the tail, that it lies behind of.
+//! Where in the list a new request belongs: searching from the tail, after the first request between which and its
+//! successor it lies.
 //!
 //! **Rule** Between two neighbours whose starts enclose it. Where the list wraps to a lower sector, everything above
-//! the one or below the other belongs there. Direction and length play no part, and nothing belongs behind the last:
-//! what finds no place goes to the end.
+//! the one or below the other belongs there. Direction and length do not matter, and nothing belongs after the last
+//! request: a request that finds no place goes to the end.
 //! **Origin** docs/behaviour/elevator-linus.md#k4.
 //! **In the kernel** `bh_rq_in_between`.
 
@@ -10,7 +11,7 @@
 
 use crate::request::Sector;
 
-/// Does `at` belong between a request and the one behind it?
+/// Whether `at` belongs between a request and the one behind it.
 pub(super) fn lies_between(start: Sector, at: Sector, behind: Option<Sector>) -> bool {
     let Some(behind) = behind else { return false };
     if start < at && at < behind {

@@ -1,7 +1,7 @@
-//! How much each request may still be passed.
+//! How often each request may still be passed.
 //!
-//! **Rule** A counter is only ever lowered, and may become negative. At 0 and below the request is a wall: nothing new
-//! is put before it. When one request absorbs another, the smaller counter holds.
+//! **Rule** A counter is only ever lowered, and may become negative. At 0 or below the request is a wall: no new
+//! request is inserted before it. When one request absorbs another, the smaller counter is kept.
 //! **Origin** docs/behaviour/elevator-linus.md#k1, #k2 and #k6.
 //! **In the kernel** `elevator_sequence`.
 
@@ -17,7 +17,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// A new request.
+    /// Sets the counter of a new request.
     pub(super) fn start(&mut self, rq: RequestId, left: i32) {
         *self.left.row(rq) = left;
     }
@@ -26,7 +26,7 @@ impl Counters {
         self.left[rq]
     }
 
-    /// May nothing pass it any more?
+    /// Whether no request may pass it any more.
     pub(super) fn is_wall(&self, rq: RequestId) -> bool {
         self.left[rq] <= 0
     }
@@ -35,7 +35,7 @@ impl Counters {
         self.left[rq] = self.left[rq].saturating_sub(by);
     }
 
-    /// Every request behind `rq`.
+    /// Lowers the counters of all requests behind `rq`.
     pub(super) fn lower_behind(&mut self, list: &List, rq: RequestId, by: i32) {
         let mut at = list.behind(rq);
         while let Some(behind) = at {
@@ -44,18 +44,18 @@ impl Counters {
         }
     }
 
-    /// Every request from the last up to `rq`.
+    /// Lowers the counters of all requests from the last up to `rq`.
     pub(super) fn lower_from_tail(&mut self, list: &List, rq: RequestId, by: i32) {
         self.lower(rq, by);
         self.lower_behind(list, rq, by);
     }
 
-    /// `into` takes over what `victim` carries.
+    /// Gives `into`, which absorbs `victim`, the smaller of their counters.
     pub(super) fn inherit(&mut self, into: RequestId, victim: RequestId) {
         self.left[into] = self.left[into].min(self.left[victim]);
     }
 
-    /// The least of all on the list.
+    /// The smallest counter on the list.
     pub(super) fn least(&self, list: &List) -> Option<i32> {
         list.iter().map(|rq| self.left[rq]).min()
     }

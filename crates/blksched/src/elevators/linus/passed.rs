@@ -1,8 +1,8 @@
-//! 2.4.20 to 2.4.37: a request pays for what is put before it.
+//! 2.4.20 to 2.4.37: a request pays for each request inserted before it.
 //!
-//! **Rule** From the last request towards the first, up to a wall: remember the first place, and go on looking for a
-//! request to join. Then each request behind the partner pays 1, or each behind the place 16; a partner that grows at
-//! its front pays 1 itself. What goes to the end costs nothing.
+//! **Rule** Search from the last request towards the first, up to a wall: remember the first place, and continue to
+//! search for a request to join. Then each request behind the partner pays 1, or each behind the place 16; a partner
+//! that grows at its front pays 1 itself. An insertion at the end costs nothing.
 //! **Origin** docs/behaviour/elevator-linus.md#k3 and #k5.
 //! **Shown by** a stream beside a lone read: each 64 KiB request costs the read 31, so 66 of them may pass.
 //! **In the kernel** `elevator_linus_merge`.
@@ -11,10 +11,10 @@
 
 use super::search::{Found, InsertAt, View, Wanted};
 
-/// What a request pays for one put before it; a buffer that joins one there costs 1.
+/// The cost to a request of one inserted before it; a buffer that joins one there costs 1.
 pub(super) const SEEK: i32 = 16;
 
-/// Looks up to a wall.
+/// Searches up to a wall.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
     let mut found = Found::NOTHING;
     for rq in view.backwards() {

@@ -1,4 +1,4 @@
-//! Which era has what: the rows of the table.
+//! The preset of each kernel: the mechanisms that it has.
 
 use alloc::boxed::Box;
 
@@ -92,7 +92,7 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     Box::new(Linus::new(rule, LinusTunables { read_latency, write_latency, ..defaults }))
 }
 
-/// At most this many go before a request: those that were there, and those that may pass it.
+/// The number of requests dispatched before a request is bounded by those already queued and those that may pass it.
 fn bound(choice: &Choice) -> Bound {
     if is_reworked(choice) {
         return Bound {
@@ -100,13 +100,14 @@ fn bound(choice: &Choice) -> Bound {
             writes: Wait::None("every read goes before it, for ever"),
         };
     }
-    // A read that jumps goes behind a write at least, so at most one does for each that leaves the list.
+    // A read that jumps is inserted behind at least one write, so at most one does so for each write that leaves the
+    // list.
     let batches = if is_patched(choice) { |_: &dyn Tunables| 2 } else { |_: &dyn Tunables| 1 };
     let wait = |batch| Wait::Bounded { ahead: Ahead::All, expire: None, batches, batch };
     Bound { reads: wait(passes_of_a_read), writes: wait(passes_of_a_write) }
 }
 
-/// A request that passes costs at least 1.
+/// The number of requests that may pass, since each costs at least 1.
 fn passes(tunables: &dyn Tunables, knob: &str) -> u64 {
     tunables.get(knob).unwrap_or(0).max(0) as u64 + 1
 }

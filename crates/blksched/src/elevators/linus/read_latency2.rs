@@ -1,9 +1,10 @@
 //! The read-latency2 patch on 2.4.20: a read that meets no other read jumps over the writes.
 //!
-//! **Rule** From the last request to the first, each pays 1 for being looked at; beyond a wall only a partner is looked
-//! for. Requests pay for being passed as in 2.4.20. A read that neither joined nor met a read then goes behind the
-//! first few writes of the list instead, as many as cost `max_bomb_segments` (1, and 1 per 32 KiB), unless its place is
-//! nearer still; no request is charged for that.
+//! **Rule** The search goes from the last request to the first, and each request pays 1 for being examined; beyond a
+//! wall only a partner is searched for. Requests pay for being passed as in 2.4.20. A read that found neither a partner
+//! nor another read is then inserted behind the first few writes of the list instead, as many as cost
+//! `max_bomb_segments` (1, and 1 per 32 KiB), unless its place is nearer to the head still; no request is charged for
+//! that.
 //! **Origin** docs/behaviour/elevator-linus.md#r2 to #r4.
 //! **In the kernel** `elevator_linus_merge`, `max_bomb_segments`.
 
@@ -13,7 +14,7 @@
 use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 
-/// Sectors of a write that cost it one more.
+/// A write costs one more for each of this many sectors.
 const SEGMENT: u32 = 64;
 
 /// Whether the search met a read.
@@ -23,7 +24,7 @@ pub(super) enum Met {
     ARead,
 }
 
-/// Looks at all requests, up to a partner.
+/// Searches all requests, up to a partner.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
     let mut found = Found::NOTHING;
     let mut met = Met::NoRead;
@@ -45,7 +46,7 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> (Found, Met) {
     (found, met)
 }
 
-/// Where a read goes that may jump.
+/// Where a read that may jump is inserted.
 pub(super) fn jump(view: &View<'_>, place: InsertAt, max_bomb_segments: i32) -> InsertAt {
     let mut cost = 0;
     for rq in view.list.iter() {

@@ -1,8 +1,8 @@
-//! The rework of 2002-09-25, one day before deadline: reads go before all writes.
+//! The rework of 2002-09-25, one day before deadline: reads are inserted before all writes.
 //!
-//! **Rule** From the last request towards the first. A write stops at the first read; a read goes on past the writes,
-//! and its place is before each that it passes. Among its own direction its place is before each that starts above it;
-//! the foremost place counts. No request is charged, so writes starve.
+//! **Rule** The search goes from the last request towards the first. A write stops at the first read; a read continues
+//! past the writes, and its place is before each that it passes. Among requests of its own direction its place is
+//! before each that starts above it; the foremost place counts. No request is charged, so writes starve.
 //! **Origin** docs/behaviour/elevator-linus.md#w2 to #w4.
 //! **In the kernel** `elevator_linus_merge`.
 
@@ -11,7 +11,7 @@
 use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 
-/// Looks as far as the new request may go.
+/// Searches as far as the new request may go.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
     let mut found = Found::NOTHING;
     for rq in view.backwards() {
@@ -34,8 +34,8 @@ pub(super) fn search(view: &View<'_>, wanted: &Wanted) -> Found {
     found
 }
 
-/// Right before `rq`: behind what stands there. Before the first there is nothing to stand behind, which is taken for
-/// "no place" and leads to the end, unless the disk's own request stands there.
+/// The place right before `rq`, which is behind its predecessor. The first request has none, which is taken for "no
+/// place", so the new request goes to the end, unless the request being served is still at the head.
 fn before(view: &View<'_>, rq: crate::request::RequestId) -> InsertAt {
     match (view.list.before(rq), view.head_is_served) {
         (Some(before), _) => InsertAt::Behind(before),

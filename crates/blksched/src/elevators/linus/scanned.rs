@@ -1,8 +1,8 @@
-//! 2.4.18, and 2.5.38 as far as it is known: a request pays for being looked at.
+//! 2.4.18, and 2.5.38 as far as it is known: a request pays for being examined.
 //!
-//! **Rule** From the last request towards the first, each pays 1 for being looked at; at a wall, or at a request whose
-//! counter does not reach as far as the new one is long, the search ends. A partner that grows at its front pays the
-//! new one's length, and each request behind a partner that grows pays it too.
+//! **Rule** The search goes from the last request towards the first, and each request pays 1 for being examined; it
+//! ends at a wall, or at a request whose counter is less than the new one's length. A partner that grows at its front
+//! pays the new one's length, and each request behind a partner that grows pays it too.
 //! **Origin** docs/behaviour/elevator-linus.md#a2, #a3 and, of 2.5.38, #b2.
 //! **In the kernel** `elevator_linus_merge`, `elevator_linus_merge_cleanup`.
 
@@ -11,16 +11,16 @@
 
 use super::search::{Found, InsertAt, View, Wanted};
 
-/// When a counter that is too short ends the search.
+/// When a counter that is too small ends the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::elevators) enum Short {
-    /// Once the place was looked at and the partner would be short enough (2.4.18).
+    /// After the place was tested, and only if the two would be short enough together (2.4.18).
     BehindThePlace,
-    /// Before the place is looked at (2.5.38).
+    /// Before the place is tested (2.5.38).
     BeforeThePlace,
 }
 
-/// Looks up to a wall, or to a counter that is too short.
+/// Searches up to a wall, or to a counter that is too small.
 pub(super) fn search(view: &View<'_>, wanted: &Wanted, short: Short) -> Found {
     let mut found = Found::NOTHING;
     for rq in view.backwards() {

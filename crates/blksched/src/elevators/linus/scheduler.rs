@@ -1,9 +1,9 @@
-//! The list, and what searches decide applied to it.
+//! The list, and the results of searches applied to it.
 //!
-//! **Rule** The disk takes the head; nothing moves once it has its place. The elevator searches the list itself,
-//! charges the requests that are passed, and tells the queue which one to join, or behind which to stand. A partner
-//! that is too large takes nothing: the new request stands right beside it, and in 2.5 nothing joins that partner any
-//! more.
+//! **Rule** The disk takes the head; a request never moves once it has its place. The elevator searches the list
+//! itself, charges the requests that are passed, and tells the queue which request to join, or where to insert. A
+//! partner that is too large accepts nothing: the new request is inserted right beside it, and in 2.5 nothing joins
+//! that partner any more.
 //! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1, #w5, #b1 and #b3.
 //! **In the kernel** `elevator_linus_merge_req`, `elevator_linus_add_request`.
 
@@ -43,7 +43,7 @@ pub(in crate::elevators) enum Rule {
 }
 
 mechanism! {
-    /// what a request that grows costs those behind it (2.5.38; which of the two it had is not known)
+    /// the cost of a request that grows to those behind it (2.5.38; which of the two applied is not known)
     pub(in crate::elevators) enum Joins = "joins" {
         /// the length by which it grows, as in 2.4.18
         Charged = "charged",
@@ -53,7 +53,7 @@ mechanism! {
 }
 
 impl Rule {
-    /// Does 2.5's last merged request come first, and does a partner that is too large take nothing any more?
+    /// Whether, as in 2.5, the request merged last is tried first and a partner that is too large is sealed.
     fn is_2_5(self) -> bool {
         matches!(self, Rule::Linux2_5 { .. } | Rule::Rework)
     }
@@ -68,7 +68,7 @@ pub struct Linus {
     counters: Counters,
     /// 2.5: the request merged last, or else inserted.
     last: Option<RequestId>,
-    /// What the device handed back untried.
+    /// Requests that the device returned untried.
     handed_back: List,
 }
 
@@ -89,7 +89,7 @@ impl Linus {
         }
     }
 
-    /// The place and the partner; what that costs is paid.
+    /// Finds the place and the partner, and charges requests accordingly.
     fn search(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Found {
         if let Some(found) = self.joins_last(cx, wanted) {
             return found;
@@ -129,7 +129,7 @@ impl Linus {
         }
     }
 
-    /// 2.5: the request merged last is tried before any walk. A request behind it pays for that as for any merge.
+    /// 2.5: tries the request merged last before any search. The requests behind it pay for this as for any merge.
     fn joins_last(&mut self, cx: &Cx<'_>, wanted: &Wanted) -> Option<Found> {
         let last = self.last.filter(|_| wanted.joins && self.rule.is_2_5())?;
         if !cx.rq(last).is_mergeable() {
@@ -168,7 +168,7 @@ impl Linus {
         self.charge_grown(cx, rq, wanted, joins);
     }
 
-    /// The length by which `rq` grows, to those behind it; one that is full does not grow.
+    /// Charges the requests behind `rq` the length by which it grows; one that is full does not grow.
     fn charge_grown(&mut self, cx: &Cx<'_>, rq: RequestId, wanted: &Wanted, joins: Joins) {
         if joins == Joins::Charged && self.fits(cx, rq, wanted) {
             let length = i32::try_from(wanted.sectors).unwrap_or(i32::MAX);
@@ -176,7 +176,7 @@ impl Linus {
         }
     }
 
-    /// The jump is free: what counts is the place that it would have had.
+    /// Charges by the place that the request would have had: the jump itself is free.
     fn charge_jumped(&mut self, found: &Found, sorted: InsertAt) {
         if let Some(reached) = found.reached {
             self.counters.lower_from_tail(&self.list, reached, 1);
@@ -189,7 +189,7 @@ impl Linus {
         room && self.view(cx).is_short(rq, wanted)
     }
 
-    /// The queue is told this.
+    /// The answer to the queue.
     fn answer(&mut self, cx: &mut Cx<'_>, found: &Found, wanted: &Wanted) -> Lookup {
         let Some((rq, end)) = found.partner else { return Lookup::Place(self.at(found.place)) };
         if self.fits(cx, rq, wanted) {
@@ -221,7 +221,7 @@ impl Linus {
         }
     }
 
-    /// Only with a listener: it means a look at every request.
+    /// Only with a listener, because it examines every request.
     fn explain(&self, cx: &mut Cx<'_>) {
         let counts = !matches!(self.rule, Rule::Arrival | Rule::Rework);
         if counts
@@ -244,7 +244,7 @@ impl Elevator for Linus {
             Dir::Write => self.tunables.write_latency,
         };
         let at = match at {
-            // It comes without a search: from a switch, a submitter's plug, or because it may not merge.
+            // Inserted without a search: it comes from a switch of elevators or a submitter's plug, or may not merge.
             Insert::Sorted => {
                 let found = self.search(cx, &Wanted::of_request(cx.rq(rq)));
                 self.at(found.place)

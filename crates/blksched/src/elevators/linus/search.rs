@@ -1,4 +1,5 @@
-//! What the eras' searches look at, and what they answer. They only look; `scheduler` applies.
+//! The inputs and results of the eras' searches, which change nothing; `scheduler` applies the results.
+//!
 //! **In the kernel** `elevator_linus_merge`.
 
 #![doc(alias = "elevator_linus_merge")]
@@ -10,13 +11,13 @@ use crate::explain::End;
 use crate::index::List;
 use crate::request::{Bio, Dir, Request, RequestId, Requests, Sector};
 
-/// What a place is looked for.
+/// The bio or request for which a place is searched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) dir: Dir,
     pub(super) start: Sector,
     pub(super) sectors: u32,
-    /// May it join a request, or is only its place wanted?
+    /// Whether it may join a request; otherwise only its place is searched for.
     pub(super) joins: bool,
 }
 
@@ -25,7 +26,7 @@ impl Wanted {
         Wanted { dir: bio.dir(), start: bio.start, sectors: bio.sectors, joins: bio.is_mergeable() }
     }
 
-    /// A request that did not look for a partner, or may have none.
+    /// For a request that was inserted without a search for a partner, or may have none.
     pub(super) fn of_request(request: &Request) -> Wanted {
         Wanted { dir: request.dir(), start: request.start, sectors: request.sectors, joins: false }
     }
@@ -47,22 +48,22 @@ pub(super) enum InsertAt {
 pub(super) struct Found {
     /// A request that it adjoins, and at which end.
     pub(super) partner: Option<(RequestId, End)>,
-    /// Where it goes if there is none.
+    /// Where it is inserted if there is none.
     pub(super) place: InsertAt,
-    /// The last request that was looked at.
+    /// The last request examined.
     pub(super) reached: Option<RequestId>,
 }
 
 impl Found {
-    /// Before anything is looked at.
+    /// The result before anything is examined.
     pub(super) const NOTHING: Found = Found { partner: None, place: InsertAt::Last, reached: None };
 }
 
-/// What a search looks at.
+/// The inputs of a search.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) requests: &'a Requests,
-    /// Without what the disk has.
+    /// The queued requests, without those that the disk has.
     pub(super) list: &'a List,
     pub(super) counters: &'a Counters,
     pub(super) max_sectors: u32,
@@ -71,18 +72,18 @@ pub(super) struct View<'a> {
 }
 
 impl View<'_> {
-    /// From the last request to the first.
+    /// The requests from the last to the first.
     pub(super) fn backwards(&self) -> impl Iterator<Item = RequestId> + '_ {
         core::iter::successors(self.list.tail(), |&rq| self.list.before(rq))
     }
 
-    /// Does it belong right behind `rq`?
+    /// Whether it belongs right behind `rq`.
     pub(super) fn is_place(&self, rq: RequestId, wanted: &Wanted) -> bool {
         let behind = self.list.behind(rq).map(|behind| self.requests[behind].start);
         lies_between(self.requests[rq].start, wanted.start, behind)
     }
 
-    /// The end of `rq` at which it would join it, whatever the size.
+    /// The end of `rq` at which it adjoins, regardless of the size.
     pub(super) fn adjoins(&self, rq: RequestId, wanted: &Wanted) -> Option<End> {
         let request = &self.requests[rq];
         if !wanted.joins || !request.is_mergeable() || request.dir() != wanted.dir {
@@ -97,7 +98,7 @@ impl View<'_> {
         }
     }
 
-    /// The same, if they are not too long together.
+    /// The same, if the two are not too long together.
     pub(super) fn partner(&self, rq: RequestId, wanted: &Wanted) -> Option<(RequestId, End)> {
         let short = self.is_short(rq, wanted);
         self.adjoins(rq, wanted).filter(|_| short).map(|end| (rq, end))

@@ -1,12 +1,11 @@
 //! Ageing: a request of a lower class that has waited long enough goes ahead of the higher classes.
 //!
-//! **Rule** While two or more classes are busy, best effort and then idle are asked first for a request that was queued
-//! `prio_aging_expire` ago or earlier. They are asked as always, with batches and directions: what they answer first is
-//! looked at, and if that one is too young the answer is no, however old another may be. Asking changes the batch even
-//! when the answer is no.
+//! **Rule** While two or more classes are busy, best effort and then idle are first asked for a request that was queued
+//! at least `prio_aging_expire` ago. Each chooses as usual, with batches and directions; if the request chosen is too
+//! young, the class yields nothing, however old another of its requests may be. Asking changes the batch even then.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
 //! `prio_aging_expire`.
-//! **Costs when wrong** An ageing that forgets to end the batch when it refuses decides differently from then on.
+//! **Costs when wrong** If a refusal did not end the batch too, all later decisions would differ.
 //! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`.
 
 #![doc(alias = "dd_dispatch_prio_aged_requests")]
@@ -17,19 +16,19 @@ use crate::elevators::deadline::InTicks;
 use crate::elevators::ioprio::IoprioClass;
 use crate::time::{Jiffies, Span, Tick};
 
-/// The classes that may go ahead by age, in this order.
+/// The classes whose aged requests may go first, in this order.
 pub(super) const MAY_AGE: [IoprioClass; 2] = [IoprioClass::BestEffort, IoprioClass::Idle];
 
-/// Which requests a class may answer with.
+/// How old a request must be to be dispatched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Age {
-    /// Those queued at this tick or earlier. (It may lie before the first tick: then none.)
+    /// Queued at this tick or earlier. (If the tick is before the first one, no request qualifies.)
     QueuedBy(i64),
 }
 
 impl Age {
-    /// Any that has been queued. One may seem to have been queued in the future: it expires as its direction's
-    /// `expire` said when it came, and when that was lowered since, it seems to have come this much later.
+    /// Any request queued by now. A request may seem to have been queued in the future: its expiry was set when it
+    /// arrived, and if its direction's `expire` has been lowered since, it seems to have arrived that much later.
     pub(super) fn any(now: Tick) -> Age {
         Age::QueuedBy(now as i64)
     }
@@ -39,14 +38,14 @@ impl Age {
         Age::QueuedBy(now as i64 - jiffies.ticks(prio_aging_expire) as i64)
     }
 
-    /// Does a request that was queued then qualify?
+    /// Whether a request queued at this tick qualifies.
     pub(super) fn admits(self, queued: i64) -> bool {
         let Age::QueuedBy(latest) = self;
         queued <= latest
     }
 }
 
-/// The busy classes, a bit for each, the highest first. Age is looked at when a higher one could keep a lower waiting.
+/// The busy classes, one bit each, the highest first. Ageing applies only if several are busy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyClasses(u32);
 
@@ -83,19 +82,19 @@ pub(super) struct Expire {
     told: Told,
 }
 
-/// What the requests that came so far were told.
+/// Which expiries the requests so far were given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Told {
     #[default]
     Nothing,
-    /// All of them this time.
+    /// The same for all.
     Alike,
-    /// The knob has changed since; some of them may still wait.
+    /// The knob has changed since, and some of them may still wait.
     Mixed,
 }
 
 impl Expire {
-    /// The time of a request that comes now.
+    /// The time for a request that arrives now.
     #[inline(always)]
     pub(super) fn of(&mut self, span: Span, jiffies: Jiffies) -> Tick {
         match self.told {
@@ -106,7 +105,7 @@ impl Expire {
         self.known.of(span, jiffies)
     }
 
-    /// Has every request that waits this time, too?
+    /// Whether every waiting request was given this time.
     #[inline(always)]
     pub(super) fn is_steady(&self, span: Span) -> bool {
         self.told != Told::Mixed && self.known.is_of(span)

@@ -1,9 +1,10 @@
-//! Requests that the device handed back: they go first.
+//! Requests that the device returned: they are dispatched first.
 //!
-//! **Rule** Until 6.6 first of their class, when that is asked, and if they are old enough for the question; since 6.12
-//! first of all, and the direction goes on behind them. The newest stands first. No batch is begun or continued.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a request handed back counts as queued `expire` before
-//! that moment is MEMORY of 6.1. No recording has one.
+//! **Rule** Until 6.6 they are first of their class, when it is that class's turn and if they are old enough; since
+//! 6.12 they are first of all, and the direction continues after them. The newest is first. No batch is begun or
+//! continued.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#m4; that a returned request counts as queued `expire` before its
+//! return is MEMORY of 6.1. No recording has one.
 //! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `at_head`.
 
 #![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
@@ -17,23 +18,23 @@ use crate::mechanism;
 use crate::request::RequestId;
 
 mechanism! {
-    /// where requests go that the device handed back
+    /// where requests go that the device returned
     pub(super) enum AtHead = "at_head" {
-        /// to the head of their class, to go when that is asked: 6.1 and 6.6
+        /// to the head of their class, dispatched when it is that class's turn: 6.1 and 6.6
         Class = "class",
         /// ahead of ageing and classes: 6.12 and later
         Queue = "queue",
     }
 }
 
-/// Those that wait.
+/// The requests that the device returned.
 #[derive(Debug)]
 pub(super) struct HandedBack {
     rule: AtHead,
     /// Each with the tick at which it counts as queued.
     of_class: PerClass<VecDeque<(RequestId, i64)>>,
     of_all: VecDeque<RequestId>,
-    /// How many wait, in whatever list.
+    /// How many requests are in all lists.
     len: u32,
 }
 
@@ -50,26 +51,26 @@ impl HandedBack {
         }
     }
 
-    /// The one that goes ahead of everything.
+    /// The request that precedes everything else, if any.
     pub(super) fn pop(&mut self) -> Option<RequestId> {
         let popped = self.of_all.pop_front();
         self.len -= u32::from(popped.is_some());
         popped
     }
 
-    /// Does any wait at all?
+    /// Whether there are any.
     #[inline(always)]
     pub(super) fn has_any(&self) -> bool {
         self.len > 0
     }
 
-    /// Has this class one?
+    /// Whether this class has any.
     #[inline(always)]
     pub(super) fn has_of_class(&self, class: IoprioClass) -> bool {
         self.has_any() && !self.of_class[class].is_empty()
     }
 
-    /// Has this class one? Then that, or nothing.
+    /// The first of this class, if it has any: `Some(None)` if that one is too young.
     pub(super) fn pop_of_class(&mut self, class: IoprioClass, age: Age) -> Option<Option<(RequestId, i64)>> {
         let &(_, queued) = self.of_class[class].front()?;
         if !age.admits(queued) {
@@ -79,7 +80,7 @@ impl HandedBack {
         Some(self.of_class[class].pop_front())
     }
 
-    /// How many there are.
+    /// The number of requests in all lists.
     pub(super) fn len(&self) -> u32 {
         self.len
     }

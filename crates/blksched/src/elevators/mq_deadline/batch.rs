@@ -1,11 +1,11 @@
 //! The batch: one direction in sector order, its state shared by all classes.
 //!
-//! **Rule** While the batch may go on, the class that is asked goes on behind its own last request in the batch's
-//! direction. Else a direction is chosen, and a batch begins: with the class's oldest request there if that one's time
-//! is up or nothing lies behind its last one, else behind the last.
+//! **Rule** While the batch may continue, the class continues after its own last request in the batch's direction.
+//! Otherwise a direction is chosen and a batch begins: with the class's oldest request of that direction if that one
+//! has expired or nothing lies behind its last one, otherwise after the last one.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "pick" a to d.
 //! **Costs when wrong** Direction, length and `writes_starved`'s count are *one* for all classes: a real-time batch of
-//! reads is continued by a best-effort one. Three counts would begin batches that a kernel does not.
+//! reads is continued by a best-effort one. Separate counts would begin batches where a kernel does not.
 //! **In the kernel** `__dd_dispatch_request`, `fifo_batch`, `batching`, `last_dir`.
 
 #![doc(alias = "__dd_dispatch_request")]
@@ -21,23 +21,23 @@ use crate::explain::{BatchStart, Reason};
 use crate::request::{Dir, RequestId};
 use crate::time::Jiffies;
 
-/// The batch that runs.
+/// The current batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     dir: Dir,
-    /// How many requests it has had.
+    /// The number of requests taken in it.
     taken: u32,
     starved: Starved,
 }
 
 impl Default for Batch {
-    /// Nothing taken; as if writes had gone last.
+    /// Nothing taken, and as if writes had been last.
     fn default() -> Batch {
         Batch { dir: Dir::Write, taken: 0, starved: Starved::default() }
     }
 }
 
-/// A request that could go next, and why it.
+/// The request that could be next, and why.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) dir: Dir,
@@ -52,7 +52,8 @@ enum Why {
 }
 
 impl Batch {
-    /// What `class` would send next. A batch that this begins has begun, whether or not the request is then taken.
+    /// The request that `class` would dispatch next. If this begins a batch, the batch has begun whether or not the
+    /// request is then taken.
     #[inline(always)]
     pub(super) fn candidate(
         &mut self,
@@ -72,7 +73,7 @@ impl Batch {
         Some(Candidate { dir, rq, why: Why::Begins(why) })
     }
 
-    /// It is taken.
+    /// Notes that the candidate is taken.
     #[inline(always)]
     pub(super) fn took(&mut self, cx: &mut Cx<'_>, Candidate { dir, rq, why }: Candidate) {
         self.taken += 1;

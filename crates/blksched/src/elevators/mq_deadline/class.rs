@@ -1,11 +1,11 @@
-//! The priority classes: which one a request belongs to, and what is kept for each.
+//! The priority classes: which one a request belongs to, and the state of each.
 //!
 //! **Rule** Real time, best effort and idle. A process that never set a class counts as best effort (but does not merge
-//! with it). The level within a class does nothing. A class is *busy* from the moment a request of it comes until the
-//! last one is back from the device: requests in flight count.
+//! with it). The level within a class has no effect. A class is *busy* from the arrival of a request until its last one
+//! completes: requests in flight count.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State".
-//! **Costs when wrong** Counting queued requests only would let a lower class in whenever the higher one waits for the
-//! device.
+//! **Costs when wrong** If only queued requests counted, a lower class would be served whenever the higher one waits
+//! for the device.
 //! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`, `deadline_fifo_request`.
 
 #![doc(alias = "dd_per_prio")]
@@ -50,8 +50,8 @@ impl<T> IndexMut<IoprioClass> for PerClass<T> {
     }
 }
 
-/// The request with which a direction goes on, kept while the order changes, so that it is not looked up for each
-/// request of a batch.
+/// The request with which a direction continues, cached while the order changes, so that it need not be looked up for
+/// each request of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum First {
     /// To be looked up.
@@ -61,14 +61,14 @@ pub(super) enum First {
     Known(Option<RequestId>),
 }
 
-/// One direction's requests of a class, in their two orders.
+/// One direction's requests of a class, by sector and by age.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) sorted: Tree<Sector>,
     pub(super) aged: Fifo,
-    /// Where it goes on.
+    /// Where it continues.
     pub(super) position: Position,
-    /// What that comes to at this moment, and where that request begins.
+    /// The request that this gives now, and its start.
     first: First,
     first_at: Sector,
 }
@@ -77,12 +77,12 @@ pub(super) struct Lane {
 #[derive(Debug)]
 pub(super) struct ClassQueue {
     pub(super) lanes: PerDir<Lane>,
-    /// Requests queued or in flight.
+    /// The number of requests queued or in flight.
     pub(super) unfinished: u32,
 }
 
 impl ClassQueue {
-    /// Nothing queued; `position`: what is remembered before anything was taken.
+    /// An empty class; `position`: the position before anything was taken.
     pub(super) fn new(position: Position) -> ClassQueue {
         let lane = |_| Lane {
             sorted: Tree::new(),
@@ -94,7 +94,7 @@ impl ClassQueue {
         ClassQueue { lanes: PerDir::from_fn(lane), unfinished: 0 }
     }
 
-    /// How many are queued.
+    /// The number of queued requests.
     pub(super) fn len(&self) -> u32 {
         self.lanes.read.sorted.len() + self.lanes.write.sorted.len()
     }
@@ -120,7 +120,7 @@ impl ClassQueue {
 }
 
 impl Lane {
-    /// The request with which the direction goes on.
+    /// The request with which the direction continues.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<RequestId> {
         match self.first {
@@ -144,19 +144,19 @@ impl Lane {
         }
     }
 
-    /// The direction goes on from there.
+    /// Lets the direction continue from `start`.
     pub(super) fn goes_on_from(&mut self, start: Sector) {
         self.position.goes_on_from(start);
         self.first = First::Unknown;
     }
 
-    /// `rq` comes into both orders.
+    /// Inserts `rq` into both orders.
     #[inline(always)]
     pub(super) fn insert(&mut self, rq: RequestId, start: Sector, expires: Tick) {
         self.aged.push(rq, expires);
         self.sorted.insert_counting(rq.index() as u32, start, Steps::Uncounted);
         let First::Known(first) = self.first else { return };
-        // Equals stand in the order in which they came.
+        // Requests with equal starts keep their order of arrival.
         let is_first = first.is_none() || start < self.first_at;
         if is_first && self.position.admits(start) {
             (self.first, self.first_at) = (First::Known(Some(rq)), start);
@@ -168,10 +168,10 @@ impl Lane {
         self.aged.head().is_some()
     }
 
-    /// `rq` is chosen: the direction would go on behind it.
+    /// Takes `rq`: the direction would continue after it.
     #[inline(always)]
     pub(super) fn take(&mut self, rq: RequestId) {
-        // A request that begins at the same sector as the first of all does not stand before it.
+        // If `rq` was the first of all, the one after it is now; another with the same start is never before it.
         let was_first = self.first == First::Known(Some(rq));
         let behind = self.position.took(&self.sorted, rq);
         self.drop(rq);
@@ -180,7 +180,7 @@ impl Lane {
         }
     }
 
-    /// `rq` leaves both orders.
+    /// Removes `rq` from both orders.
     #[inline(always)]
     pub(super) fn drop(&mut self, rq: RequestId) {
         self.first = First::Unknown;
@@ -188,7 +188,7 @@ impl Lane {
         self.aged.remove(rq);
     }
 
-    /// `rq` starts at `start` now.
+    /// Moves `rq`, which now starts at `start`, in sector order.
     pub(super) fn move_in_order(&mut self, rq: RequestId, start: Sector) {
         self.first = First::Unknown;
         self.sorted.remove(rq.index() as u32);

@@ -1,7 +1,8 @@
-//! How many tags anything but a read may use.
+//! How many tags may be used by requests other than reads.
 //!
-//! **Rule** Reads: all. Everything else, synchronous writes included: `async_depth`; until 6.6 that many in proportion,
-//! of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. At first that is all of them too.
+//! **Rule** Reads may use all. Everything else, including synchronous writes, may use `async_depth`; until 6.6 a
+//! proportional number of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. By default that is
+//! all of them too.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth"; docs/behaviour/elevators-6.12-6.18.md#m5.
 //! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`.
 
@@ -13,7 +14,7 @@ use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::tags::Tags;
 use crate::request::Op;
 
-/// The knob's first value: every request of the queue.
+/// The knob's default: all requests of the queue.
 pub(super) fn all_of_them(device: &DeviceFacts) -> i32 {
     device.nr_requests.clamp(1, i32::MAX as u32) as i32
 }

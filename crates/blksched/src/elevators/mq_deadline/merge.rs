@@ -1,8 +1,8 @@
-//! What a merge does to the orders, and where a bio looks for a request that it ends in front of.
+//! The effect of merges on the orders, and the search for front merges.
 //!
 //! **Rule** Front candidates are of the bio's class and direction. A request that grew at its front moves in sector
-//! order and keeps its age. Of two that become one, the survivor takes the place and the time of the one that expires
-//! earlier; a batch that would have gone on with the one absorbed goes on behind it.
+//! order and keeps its age. When two requests merge, the survivor takes the place and the time of the one that expires
+//! earlier; a batch that would have continued with the absorbed one continues after it.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `dd_request_merge`, `dd_bio_merge`, `dd_merged_requests`.
 
@@ -30,7 +30,7 @@ impl MqDeadline {
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
 
-    /// The requests beside `rq` in the tree that it is in, whichever that is.
+    /// The neighbours of `rq` in the tree that it is in.
     pub(super) fn beside(&self, rq: RequestId) -> Neighbours {
         let index = rq.index() as u32;
         let tree_of = |class: &'static IoprioClass| Dir::BOTH.map(|dir| &self.classes[*class].lanes[dir].sorted);
@@ -44,7 +44,7 @@ impl MqDeadline {
 }
 
 impl ClassQueue {
-    /// `victim` is part of `into` from now on.
+    /// Updates the orders after `into` has absorbed `victim`.
     pub(super) fn absorb(&mut self, dir: Dir, into: RequestId, victim: RequestId) {
         let lane = &mut self.lanes[dir];
         lane.aged.inherit(into, victim);

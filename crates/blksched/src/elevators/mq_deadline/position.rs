@@ -1,12 +1,13 @@
-//! Where a direction goes on: what is remembered of the last request taken.
+//! Where a direction continues: what is remembered of the last request taken.
 //!
-//! **Rule** 6.1 remembers, when it takes a request, the one then behind it. Later kernels remember where it began, and
-//! go on with whatever is first there when they come to choose: a request that came in between, close behind the last
-//! one, is not left for the next sweep. The place is kept while there is nothing behind it, and is 0 at first.
+//! **Rule** When 6.1 takes a request, it remembers the one then after it. Later kernels remember where the request
+//! began, and continue with the first request from there at the time of the choice, so a request that arrived
+//! meanwhile, close behind the last one, is not left for the next sweep. The position is kept while there is nothing
+//! behind it, and is initially 0.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1.
 //! The change came between 6.1 and 6.6.
 //! **Costs when wrong** A direction that had nothing queued behind its last request starts again with the oldest one
-//! instead of going on.
+//! instead of continuing.
 //! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`.
 
 #![doc(alias = "next_rq")]
@@ -19,26 +20,26 @@ use crate::mechanism;
 use crate::request::{RequestId, Sector};
 
 mechanism! {
-    /// with which request a direction goes on
+    /// with which request a direction continues
     pub(super) enum PositionRule = "position" {
-        /// with the request that was behind the last one when that was taken: 6.1
+        /// with the request that was after the last one when that one was taken: 6.1
         NextRq = "next_rq",
-        /// with whatever is first at or behind the start of the last one: 6.6 and later
+        /// with the first request at or after the start of the last one: 6.6 and later
         LatestPos = "latest_pos",
     }
 }
 
-/// What is remembered.
+/// The remembered position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// The request that was behind the last one (6.1).
+    /// The request that was after the last one (6.1).
     NextRq(Option<RequestId>),
     /// Where the last one began (6.6 and later).
     LatestPos(Sector),
 }
 
 impl Position {
-    /// Before anything was taken.
+    /// The position before anything was taken.
     pub(super) fn of(rule: PositionRule) -> Position {
         match rule {
             PositionRule::NextRq => Position::NextRq(None),
@@ -46,7 +47,7 @@ impl Position {
         }
     }
 
-    /// The request with which the direction goes on.
+    /// The request with which the direction continues.
     pub(super) fn request(self, sorted: &Tree<Sector>) -> Option<RequestId> {
         match self {
             Position::NextRq(next) => next,
@@ -54,7 +55,7 @@ impl Position {
         }
     }
 
-    /// `rq` is taken; it is still in the order. Answers the one behind it.
+    /// Notes that `rq`, which is still in the order, is taken. Returns the request after it.
     #[inline(always)]
     pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
         let behind = behind(sorted, rq);
@@ -65,19 +66,19 @@ impl Position {
         behind
     }
 
-    /// May a request that comes, and begins there, be the one with which the direction goes on?
+    /// Whether an arriving request that begins at `start` may be the one with which the direction continues.
     pub(super) fn admits(self, start: Sector) -> bool {
         matches!(self, Position::LatestPos(place) if start >= place)
     }
 
-    /// A request that begins there went without having been in the order.
+    /// Notes that a request that begins at `start` was dispatched without having been in the order.
     pub(super) fn goes_on_from(&mut self, start: Sector) {
         if let Position::LatestPos(place) = self {
             *place = start;
         }
     }
 
-    /// `rq` is absorbed by another; it is still in the order.
+    /// Notes that another request absorbs `rq`, which is still in the order.
     pub(super) fn lost(&mut self, sorted: &Tree<Sector>, rq: RequestId) {
         if *self == Position::NextRq(Some(rq)) {
             *self = Position::NextRq(behind(sorted, rq));
@@ -91,7 +92,7 @@ impl Position {
     }
 }
 
-/// The request behind `rq` in sector order.
+/// The request after `rq` in sector order.
 fn behind(sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
     sorted.next(rq.index() as u32).map(RequestId::from_index)
 }

@@ -12,7 +12,7 @@ use crate::entry::{Bound, Choice, Entry, Home, Preset, Wait};
 use crate::kernel::{V6_12, V6_18};
 use crate::queue::{Plugging, Slots};
 
-/// What present kernels have.
+/// The preset of current kernels.
 const LATEST: Preset = Preset {
     kernel: V6_18,
     source: "recordings of 6.18.2; decides as 6.12 in every recording of either",
@@ -57,7 +57,7 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-/// Within a class waits are bounded as deadline's are (a test holds it to that). Between classes they are not.
+/// Within a class waits are bounded as deadline's are (a test checks this). Between classes they are not.
 fn bound(_: &Choice) -> Bound {
     let why = "a lower class waits for the higher; ageing lets it in, but behind whatever else has aged above it";
     Bound { reads: Wait::None(why), writes: Wait::None(why) }

@@ -1,9 +1,9 @@
-//! mq-deadline: which class is asked when, and what is told to which part.
+//! mq-deadline as an elevator: the order in which classes are served, and the parts combined.
 //!
-//! **Rule** First what the device handed back (`at_head`). Then, while two classes are busy, what has waited too long
-//! (`ageing`). Then the classes from the highest down, until one answers or one is busy: a class below one that is busy
-//! gets nothing, even if all that is in flight of the higher one is its last request. No class gets anything whose
-//! request seems to have been queued in the future, because its expire was lowered since: then the disk is left alone.
+//! **Rule** First the requests that the device returned (`at_head`). Then, while several classes are busy, requests
+//! that have waited too long (`ageing`). Then the highest busy class: lower classes get nothing while a higher one is
+//! busy, even if only its last request is in flight. A request that seems to have been queued in the future, because
+//! its expire was lowered since, is not dispatched: the disk is left idle.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
 //! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`.
 
@@ -34,7 +34,7 @@ use crate::request::{Bio, Dir, PerDir, RequestId, Requests};
 use crate::time::{Instant, Jiffies, Span, Tick};
 use crate::tunables::Tunables;
 
-/// What eras do differently.
+/// The differences between eras.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub(super) position: Position,
@@ -50,15 +50,15 @@ pub struct MqDeadline {
     tick: LastTick,
     tags: Tags,
     pub(super) classes: PerClass<ClassQueue>,
-    /// Those that have unfinished requests.
+    /// The classes with unfinished requests.
     busy: BusyClasses,
-    /// How long requests may wait, and whether all that wait were told so.
+    /// How long requests may wait, and whether all waiting ones were given this time.
     expire: PerDir<Expire>,
     batch: Batch,
     handed_back: HandedBack,
-    /// Requests in all orders, and those handed back.
+    /// The number of requests in all orders and of those returned by the device.
     pub(super) queued: u32,
-    /// The request to go next seems to have been queued at this tick, which is yet to come.
+    /// The tick, in the future, at which the next request seems to have been queued.
     ahead_of_time: Option<Tick>,
 }
 
@@ -88,7 +88,8 @@ impl MqDeadline {
         self.choose_highest(cx, several)
     }
 
-    /// A class with nothing queued or in flight has no answer, and asking changes nothing.
+    /// Only the highest busy class needs to be asked: a class that is not busy yields nothing, and asking it changes
+    /// nothing.
     #[inline(always)]
     fn choose_highest(&mut self, cx: &mut Cx<'_>, several: bool) -> Option<RequestId> {
         let class = self.busy.highest()?;
@@ -120,7 +121,7 @@ impl MqDeadline {
         None
     }
 
-    /// The next request of a class, if it is old enough; by default if it was queued by now.
+    /// The next request of a class, if it is old enough; without `age`, if it was queued by now.
     #[inline(always)]
     fn pick(&mut self, cx: &mut Cx<'_>, class: IoprioClass, age: Option<Age>) -> Pick {
         if self.handed_back.has_of_class(class) {
@@ -130,7 +131,7 @@ impl MqDeadline {
         let Some(candidate) = candidate else { return Pick::Nothing };
         let (dir, rq) = (candidate.dir, candidate.rq);
         let mut queued = 0;
-        // While the times are what they were when the requests came, none seems to come from the future.
+        // While the expiry times are those that the requests were given, none seems to come from the future.
         if age.is_some() || !self.expire[dir].is_steady(self.expire_of(dir)) {
             queued = self.queued_at(class, dir, rq);
             if !self.age(cx, age).admits(queued) {
@@ -183,7 +184,7 @@ impl MqDeadline {
         }
     }
 
-    /// It comes into the orders of its class.
+    /// Inserts a request into the orders of its class.
     #[inline(always)]
     fn enter(&mut self, cx: &Cx<'_>, rq: RequestId, bio: &Bio) {
         let (dir, class) = (bio.dir(), IoprioClass::of(bio.priority));
@@ -194,7 +195,7 @@ impl MqDeadline {
         self.classes[class].lanes[dir].insert(rq, bio.start, expires);
     }
 
-    /// A request of this class has come.
+    /// Counts a request of this class that has arrived.
     #[inline(always)]
     fn is_unfinished(&mut self, class: IoprioClass) {
         let unfinished = &mut self.classes[class].unfinished;
@@ -212,7 +213,7 @@ impl MqDeadline {
         }
     }
 
-    /// A request of this class is back from the device, or part of another.
+    /// Uncounts a request of this class that has completed or been absorbed.
     #[inline(always)]
     fn is_finished(&mut self, class: IoprioClass) {
         let unfinished = &mut self.classes[class].unfinished;
@@ -222,7 +223,7 @@ impl MqDeadline {
         }
     }
 
-    /// The deadline is another.
+    /// Announces a changed deadline.
     #[inline(never)]
     fn announce(&mut self, cx: &mut Cx<'_>) {
         let deadline = self.deadline();
@@ -241,14 +242,14 @@ impl MqDeadline {
     }
 }
 
-/// What a class answers.
+/// The result of asking a class.
 enum Pick {
-    /// This; it was queued at that tick.
+    /// This request, which was queued at that tick.
     Taken {
         rq: RequestId,
         queued: i64,
     },
-    /// It has one, queued at that tick, which is too late.
+    /// It has a request, but it was queued too late, at that tick.
     TooYoung {
         queued: i64,
     },
@@ -299,7 +300,7 @@ impl Elevator for MqDeadline {
         answer
     }
 
-    /// Then the next request no longer seems to come from the future. (A kernel tries every 3 ms.)
+    /// When the next request no longer seems to come from the future. (A kernel tries every 3 ms.)
     fn deadline(&self) -> Option<Instant> {
         self.ahead_of_time.map(|tick| self.jiffies.instant(tick))
     }

@@ -12,8 +12,8 @@ const INT_MIN: i64 = i32::MIN as i64;
 tunables! {
     /// mq-deadline's knobs.
     pub struct MqDeadlineTunables {
-        /// How long a read may wait before the next batch of reads of its class starts with it. Looked at between
-        /// batches only.
+        /// How long a read may wait before the next batch of reads of its class starts with it. Checked between batches
+        /// only.
         read_expire: Span [Ms] = Span::from_ms(500), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 100 * MS, 250 * MS, 500 * MS];
         /// How long a write may wait before the next batch of writes of its class starts with it.
@@ -23,13 +23,13 @@ tunables! {
         writes_starved: i32 [Times] = 2, INT_MIN..=INT_MAX, Kernels::since(V6_1), sweep [1, 2, 4, 8, 16];
         /// How many requests a batch has before the direction is chosen again.
         fifo_batch: i32 [Requests] = 16, 0..=INT_MAX, Kernels::since(V6_1), sweep [1, 8, 16, 32, 64];
-        /// Whether a bio that ends where a queued request starts is looked for. 0 still lets it join the request
-        /// merged last.
+        /// Whether to search for a queued request that starts where a bio ends. With 0 the bio may still join the
+        /// request merged last.
         front_merges: bool [Switch] = true, 0..=1, Kernels::since(V6_1), sweep [0, 1];
-        /// How long a request of a lower priority class may wait before it goes ahead of the higher ones.
+        /// How long a request of a lower priority class may wait before it goes ahead of higher classes.
         prio_aging_expire: Span [Ms] = Span::from_ms(10_000), 0..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [100 * MS, 1000 * MS, 10_000 * MS];
-        /// How many of the queue's requests anything but reads may make up. Starts as `nr_requests`: all of them.
+        /// How many of the queue's requests may be other than reads. By default `nr_requests`: all of them.
         async_depth: i32 [Requests] = 256, 1..=INT_MAX, Kernels::since(V6_1), sweep [64, 128, 192, 256];
     }
 }
