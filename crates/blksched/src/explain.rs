@@ -21,18 +21,18 @@ pub use domain::{DepthChange, Domain, DomainTurn, Latency};
 pub use listeners::NoListener;
 pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 
-/// Hears every reason, in the order in which things happen.
+/// Receives every reason, in the order of events.
 pub trait Listener {
-    /// `reason` held at `at`.
+    /// Called with `reason`, which applied at `at`.
     fn hear(&mut self, at: Instant, reason: Reason);
 
-    /// False if nothing listens: reasons are then not even made.
+    /// False if there is no real listener: reasons are then not even made.
     fn is_listening(&self) -> bool {
         true
     }
 }
 
-/// Which end of a request something joined at.
+/// The end of a request that something joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Behind its last sector.
@@ -44,25 +44,25 @@ pub enum End {
 /// Why the disk is not, or no longer, left idle for the next request of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitEnd {
-    /// It has come.
+    /// It arrived.
     Arrived,
-    /// It was waited for long enough.
+    /// The wait has lasted long enough.
     TimeIsUp,
-    /// Its submitter has other requests on their way.
+    /// Its submitter has other requests under way.
     HasMore,
     /// A request of another process is as near as it would be.
     CloseEnough,
-    /// Its submitter is gone, and of such submitters no other goes on in their place.
+    /// Its submitter has exited, and requests of others seldom follow such a submitter's.
     Gone,
-    /// Its submitter is new, and new ones mostly leave.
+    /// Its submitter is new, and new ones mostly exit.
     LikelyGone,
-    /// Its submitter thinks longer than is waited, or is new, and new ones do.
+    /// Its submitter's think time is longer than the wait, or it is new, and new ones' think times are.
     ThinksLonger,
     /// A request had to go out of turn.
     OutOfTurn,
 }
 
-/// Why a plugged queue opened.
+/// Why a plugged queue was unplugged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplug {
     /// Enough requests are queued.
@@ -71,27 +71,27 @@ pub enum Unplug {
     Timer,
     /// A submitter waits for its I/O.
     Waiting,
-    /// The elevator wished a run.
+    /// The elevator requested a run.
     Wished,
 }
 
-/// Which index a search went through.
+/// The index that a search used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
     /// A sorted list: nodes visited.
     List,
     /// A balanced tree: comparisons made.
     Tree,
-    /// The merge hash: entries of the bucket looked at.
+    /// The merge hash: entries examined in the bucket.
     Hash,
 }
 
-/// One thing that happened, and why. Flat and small; new kinds may be added.
+/// An event and its reason. Flat and small; new kinds may be added.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     // ---- the block queue
-    /// A new request was made and given to the elevator.
+    /// A new request was created and given to the elevator.
     Inserted {
         /// The request.
         rq: RequestId,
@@ -101,34 +101,33 @@ pub enum Reason {
         start: Sector,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// The submitter that made it.
+        /// The submitter that created it.
         submitter: SubmitterId,
     },
     /// A bio joined a request.
     Merged {
         /// The request that grew.
         into: RequestId,
-        /// At which end.
+        /// The end that the bio joined.
         end: End,
     },
     /// Two requests became adjacent and one absorbed the other.
     Coalesced {
         /// The survivor.
         into: RequestId,
-        /// The request that is gone.
+        /// The absorbed request.
         victim: RequestId,
     },
-    /// A merge would have exceeded the largest request; this one takes no more.
+    /// A merge would have exceeded the largest request; nothing more merges into this one.
     Oversize {
         /// The request.
         rq: RequestId,
     },
     /// The queue was empty and now holds back dispatch, so that requests can merge.
     Plugged,
-    /// The plug opened.
+    /// The queue was unplugged.
     Unplugged(Unplug),
-    /// The elevator lets the next request use this many tags only: of each word of the tag map, or of all
-    /// (`Admission`).
+    /// The elevator limits the next request to this many tags: of each word of the tag map, or of all (`Admission`).
     Limited {
         /// Tags.
         shallow: u32,
@@ -140,33 +139,33 @@ pub enum Reason {
         /// The policy.
         by: &'static str,
     },
-    /// `io.max` holds a bio back; its submitter goes on.
+    /// `io.max` holds a bio back; its submitter continues.
     HeldByMax {
         /// The submitter.
         submitter: SubmitterId,
-        /// Whose limit, or that of a group above.
+        /// The group whose limit, or whose ancestor's limit, it is.
         group: GroupId,
     },
-    /// It has passed.
+    /// `io.max` lets a held bio pass.
     PassedMax {
         /// The submitter.
         submitter: SubmitterId,
-        /// Whose.
+        /// The bio's group.
         group: GroupId,
     },
     /// No request slot was free in this direction: the submitter sleeps.
     Slept {
         /// The submitter.
         submitter: SubmitterId,
-        /// Waiting for a slot of this kind.
+        /// The direction of the slot it waits for.
         dir: Dir,
     },
-    /// A slot came free and the submitter goes on.
+    /// A slot became free, and the submitter continues.
     Woke {
         /// The submitter.
         submitter: SubmitterId,
     },
-    /// The elevator chose, and the device has it.
+    /// The elevator chose a request, and the device has it.
     Issued {
         /// The request.
         rq: RequestId,
@@ -174,10 +173,10 @@ pub enum Reason {
         dir: Dir,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// The submitter that made it.
+        /// The submitter that created it.
         submitter: SubmitterId,
     },
-    /// The device is done with it.
+    /// The device has completed a request.
     Completed {
         /// The request.
         rq: RequestId,
@@ -185,10 +184,10 @@ pub enum Reason {
         dir: Dir,
         /// Its length \[sectors\] at this moment.
         sectors: u32,
-        /// The submitter that made it.
+        /// The submitter that created it.
         submitter: SubmitterId,
     },
-    /// The device handed it back untried; it will be issued again.
+    /// The device returned a request untried; it will be issued again.
     Requeued {
         /// The request.
         rq: RequestId,
@@ -198,9 +197,9 @@ pub enum Reason {
         /// The submitter of the bio.
         submitter: SubmitterId,
     },
-    /// A flush of the disk's cache was sent for this many bios: for all that have asked since the last one.
+    /// A flush of the disk's cache was sent, for all bios that have asked since the last one.
     FlushSent {
-        /// Bios that wait for it.
+        /// The number of bios that wait for it.
         bios: u32,
     },
     /// Another elevator took over this many queued requests.
@@ -210,18 +209,18 @@ pub enum Reason {
     },
 
     // ---- time
-    /// The elevator wants to be told the time then (again, if it was armed already).
+    /// The elevator set its deadline to this moment (also if it was set already).
     Armed {
         /// When.
         until: Instant,
-        /// For whom it waits.
+        /// The process, group or purpose of the wait.
         why: IdleFor,
     },
-    /// It no longer does.
+    /// The elevator cancelled its deadline.
     Cancelled,
-    /// Its deadline passed and it was told.
+    /// The elevator's deadline passed, and the elevator was called.
     Elapsed,
-    /// The elevator wished to be run.
+    /// The elevator requested a run.
     WishedRun(Run),
 
     // ---- decisions: batches (deadline and its kin)
@@ -231,80 +230,80 @@ pub enum Reason {
         dir: Dir,
         /// Its first request.
         rq: RequestId,
-        /// Why there.
+        /// Why it begins there.
         why: BatchStart,
     },
-    /// The batch goes on in sector order.
+    /// The batch continues in sector order.
     BatchContinued {
         /// Its next request.
         rq: RequestId,
         /// Its 1-based index in the batch: 2 or more.
         nth: u32,
     },
-    /// 2.5: a whole batch went to the dispatch list at once; arrivals wait for all of it.
+    /// 2.5: a whole batch was moved to the dispatch list at once; arrivals wait for all of it.
     BatchMoved {
         /// Its direction.
         dir: Dir,
-        /// How many requests.
+        /// The number of requests.
         requests: u32,
-        /// Why it stopped there.
+        /// Why it ends there.
         end: BatchEnd,
     },
     /// Both directions wait, and reads went first.
     ReadsFirst {
-        /// How often in a row writes have now been passed over.
+        /// The number of times in a row that writes have been passed over.
         starved: i32,
     },
     /// Both directions wait, and reads have gone first often enough.
     WritesStarved {
-        /// How often writes were passed over.
+        /// The number of times that writes were passed over.
         starved: i32,
     },
-    /// Two requests have one first sector, and this one is forced out: the older (2.6), or the newer (2.5 with the
-    /// tree).
+    /// Two requests have the same first sector, and one of them is dispatched at once: the older (2.6), or the newer
+    /// (2.5 with the tree).
     AliasForced {
-        /// The request that goes out of turn.
+        /// The request that is dispatched out of order.
         rq: RequestId,
     },
 
-    /// A batch or a queue's slice took its oldest request out of sector order: its time was up.
+    /// A batch or a queue's slice took its oldest request out of sector order, because it had expired.
     TookOldest {
         /// The request.
         rq: RequestId,
         /// By how much it was late.
         late: Span,
     },
-    /// The next batch waits until the device has returned everything.
+    /// The next batch waits until the device has completed everything.
     BatchDrains {
         /// The class of the next batch.
         to: Waiter,
-        /// What is still on its way.
+        /// Requests still in flight.
         in_flight: u32,
     },
-    /// This many requests are as long as a batch of writes may take, as far as the last one showed.
+    /// The number of requests that a batch of writes may take, adjusted to the duration of the last batch.
     BatchFitted {
-        /// Requests of the next batch of writes.
+        /// Requests in the next batch of writes.
         requests: u32,
     },
 
     // ---- decisions: places in one list (linus)
-    /// How much the queued request that has least left may still be passed by; 0 and below: it is a wall.
+    /// How much further the queued request with the smallest counter may be passed; at 0 and below it is a wall.
     Patience {
-        /// Of all that are queued, the least.
+        /// The smallest counter of all queued requests.
         least: i32,
     },
 
     // ---- decisions: leaving the disk idle
-    /// The disk will be left idle for a submitter's next request, from the completion of its present one.
+    /// The disk will be left idle for a submitter's next request, once its present one completes.
     WaitsForCompletion {
         /// The submitter.
         submitter: SubmitterId,
     },
-    /// The disk is not left idle for a submitter's next request, or no longer.
+    /// The disk is not, or no longer, left idle for a submitter's next request.
     WaitEnds {
         /// The submitter.
         submitter: SubmitterId,
-        /// Why.
+        /// The reason.
         why: WaitEnd,
     },
 
@@ -312,61 +311,61 @@ pub enum Reason {
     // synchronous.
     /// A queue is being served.
     SliceBegan {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Its own requests, or write-back of its priority level.
         waiter: Waiter,
-        /// Why this one.
+        /// Why this queue.
         why: SliceStart,
     },
-    /// It is no longer being served.
+    /// A queue is no longer being served.
     SliceEnded {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Its own requests, or write-back of its priority level.
         waiter: Waiter,
-        /// Why.
+        /// The reason.
         why: SliceEnd,
     },
-    /// The next kind of load has the disk.
+    /// The next kind of load is served.
     WorkloadBegan {
         /// Its class.
         class: Class,
         /// Its kind.
         kind: ServiceType,
-        /// For how long.
+        /// Its duration.
         length: Span,
     },
     /// The queue ran empty, and the disk is not left idle for it.
     NotIdled {
-        /// Whose queue.
+        /// The queue's owner.
         owner: SubmitterId,
-        /// Why.
+        /// The reason.
         why: NotIdled,
     },
     /// The queue has requests but may not send one now.
     HeldBack {
-        /// Whose queue.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Its own requests, or write-back of its priority level.
         waiter: Waiter,
-        /// Why.
+        /// The reason.
         why: HeldBack,
     },
-    /// How much write-back may be in flight now.
+    /// The amount of write-back that may be in flight now.
     AsyncDepth {
         /// Requests.
         depth: u32,
-        /// Which formula says so.
+        /// The formula that determines it.
         rule: DepthRule,
     },
-    /// Another queue goes on close to where the disk is.
+    /// Another queue's next request is close to the disk's position.
     CooperatorFound {
-        /// Whose queue ran empty.
+        /// The owner of the queue that ran empty.
         owner: SubmitterId,
-        /// Whose queue goes on.
+        /// The owner of the other queue.
         other: SubmitterId,
-        /// How far from the disk's position it starts \[sectors\].
+        /// Its distance from the disk's position \[sectors\].
         distance: u64,
     },
     /// Two queues that read side by side will become one, process by process.
@@ -378,9 +377,9 @@ pub enum Reason {
     },
     /// A process changed to the queue it shares from now on.
     QueueMerged {
-        /// The submitter that changed.
+        /// The submitter whose queue changed.
         submitter: SubmitterId,
-        /// Whose queue it joined.
+        /// The owner of the queue that it joined.
         into: SubmitterId,
     },
     /// A shared queue seeks, so this process has one of its own again.
@@ -390,69 +389,69 @@ pub enum Reason {
     },
 
     // ---- decisions: budgets and weights (BFQ)
-    /// How much a queue may be served in its next slice.
+    /// The service that a queue may get in its next slice.
     BudgetAssigned {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Its own requests, or write-back of its priority level.
         waiter: Waiter,
         /// The budget \[sectors\].
         sectors: i64,
     },
-    /// A queue that was slow pays for the time that it had the disk, beyond what it moved.
+    /// A slow queue is charged for the time that it had the disk, beyond its service.
     ChargedForTime {
-        /// Whose queue.
+        /// The queue's owner.
         owner: SubmitterId,
-        /// What it pays on top \[sectors\].
+        /// The additional charge \[sectors\].
         sectors: i64,
     },
-    /// A queue's weight is raised, or raised for another reason now.
+    /// A queue's weight is raised, or is now raised for another reason.
     WeightRaised {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Its own requests, or write-back of its priority level.
         waiter: Waiter,
-        /// As what.
+        /// The reason.
         why: Raised,
-        /// To this many times its own.
+        /// The factor by which its weight is raised.
         times: u32,
     },
     /// A queue has its own weight again.
     RaisingEnded {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
-        /// Why.
+        /// The reason.
         why: RaisingEnd,
     },
-    /// A queue was made among many others: it is not raised.
+    /// A queue was created in a large burst, so it is not raised.
     InLargeBurst {
-        /// Whose.
+        /// The queue's owner.
         owner: SubmitterId,
     },
     /// The next request is another queue's, while the in-service queue is empty.
     Injected {
-        /// Whose disk it is.
+        /// The owner of the in-service queue.
         into: SubmitterId,
-        /// Whose request goes.
+        /// The owner of the request.
         from: SubmitterId,
-        /// Why.
+        /// The reason.
         why: Injected,
     },
-    /// How many requests the device may have while a queue has the disk and is empty.
+    /// The number of requests that the device may have while the in-service queue is empty.
     InjectionLimit {
-        /// Whose queue.
+        /// The queue's owner.
         owner: SubmitterId,
         /// Requests.
         limit: u32,
     },
-    /// A process sends its requests whenever one of another's has come back.
+    /// A process regularly sends requests right after another's have completed.
     WakerFound {
         /// The submitter.
         owner: SubmitterId,
         /// The submitter that wakes it.
         waker: SubmitterId,
     },
-    /// How fast the device is when it works in order, and what follows for budgets.
+    /// The device's rate for sequential I/O, and the budget that follows from it.
     PeakRate {
         /// Sectors per second.
         sectors_per_s: u64,
@@ -461,108 +460,108 @@ pub enum Reason {
     },
     /// Whether the device works on several requests at a time.
     DiskQueues {
-        /// It does.
+        /// True if it does.
         queues: bool,
     },
 
-    // ---- decisions: priority classes (mq-deadline), said while requests of more than one class are under way
+    // ---- decisions: priority classes (mq-deadline), reported while requests of several classes are under way
     /// A class has the next request.
     ClassServed {
-        /// Which.
+        /// The class.
         class: Class,
-        /// Why it and no other.
+        /// Why this class.
         why: ClassTurn,
     },
-    /// The classes below have requests, but one of this class is still in flight.
+    /// Lower classes have requests, but one of this class is still in flight.
     ClassBlocks {
-        /// Which.
+        /// The class.
         class: Class,
     },
 
     // ---- decisions: groups
-    /// Another group has the disk: it has had least of what it is due.
+    /// Another group has the disk: the one that has had least of its share.
     GroupServed {
-        /// Which.
+        /// The group.
         group: GroupId,
     },
-    /// A slice of one of its queues is over, and the group moves back by what it had, over its share.
+    /// A slice of one of its queues has ended, and the group's virtual time advances by its service over its share.
     GroupCharged {
-        /// Which.
+        /// The group.
         group: GroupId,
-        /// For what.
+        /// What it is charged for.
         charged: Charged,
-        /// Its share of the disk among the groups that were active, of 4096.
+        /// Its share of the disk among the active groups, in units of 1/4096.
         fraction: u32,
     },
-    /// A group's only queue is empty, and the disk is left alone: what the group has in flight will bring more.
+    /// A group's only queue is empty, and the disk is left idle: the group's requests in flight will bring more.
     GroupKeepsDisk {
-        /// Which.
+        /// The group.
         group: GroupId,
     },
 
     // ---- decisions: tokens (Kyber)
     /// A request of a domain took a token.
     TokenTaken {
-        /// Which domain.
+        /// The domain.
         domain: Domain,
         /// Its number.
         token: u32,
     },
     /// A domain has requests but no token for one.
     Throttled {
-        /// Which.
+        /// The domain.
         domain: Domain,
     },
-    /// Another domain has its turn.
+    /// It is another domain's turn.
     DomainBegan {
-        /// Which.
+        /// The domain.
         domain: Domain,
-        /// Why the one before it stopped.
+        /// Why the previous domain's turn ended.
         why: DomainTurn,
     },
-    /// A domain's latencies were looked at.
+    /// A domain's latencies were evaluated.
     LatencyJudged {
-        /// Which.
+        /// The domain.
         domain: Domain,
         /// Which latency.
         latency: Latency,
-        /// Nearly all were within this many quarters of the domain's target; 8 and more count as 8.
+        /// Nearly all were within this many quarters of the domain's target; 8 means 8 or more.
         quarters: u32,
     },
-    /// A domain may have more or fewer requests in flight from now on.
+    /// A domain's limit of requests in flight changes.
     TokensChanged {
-        /// Which.
+        /// The domain.
         domain: Domain,
-        /// Until now.
+        /// The old limit.
         from: u32,
-        /// From now on.
+        /// The new limit.
         to: u32,
-        /// Why.
+        /// The reason.
         why: DepthChange,
     },
 
     // ---- decisions: predicted batches (ADIOS)
     /// A batch was filled.
     BatchFilled {
-        /// With this many requests.
+        /// The number of requests in it.
         requests: u32,
-        /// The sum of what they are predicted to take.
+        /// The sum of their predicted latencies.
         predicted: Span,
     },
-    /// A kind's latency model was renewed.
+    /// A kind's latency model was updated.
     Learned {
-        /// Of which kind.
+        /// The kind.
         domain: Domain,
-        /// What up to 4 KiB take \[ns\]; 0: not known.
+        /// The latency of up to 4 KiB \[ns\]; 0: not known.
         base: u64,
-        /// What each KiB beyond takes \[ns\].
+        /// The latency of each further KiB \[ns\].
         slope: u64,
     },
 
     // ---- what it cost
-    /// A search looked at this many nodes.
+    /// A search examined this many nodes.
     Searched {
-        /// Where.
+        /// The index.
         index: Index,
         /// Nodes visited or comparisons made.
         steps: u32,

@@ -25,7 +25,7 @@ pub use vocabulary::{Class, Dir, Durability, Hints, Op, PerDir, PerWaiter, Prior
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubmitterId(pub u32);
 
-/// Whose share it is: a cgroup, a tenant. 0 is the root.
+/// The owner of a share: a cgroup, a tenant. 0 is the root.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
@@ -34,7 +34,7 @@ impl GroupId {
     pub const ROOT: GroupId = GroupId(0);
 }
 
-/// The submitter's own name for a bio; the queue hands it back with the completion and never looks inside.
+/// The submitter's own identifier of a bio; the queue returns it with the completion and does not interpret it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);
 
@@ -42,9 +42,9 @@ pub struct Tag(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct Bio {
-    /// Handed back on completion.
+    /// Returned on completion.
     pub tag: Tag,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub start: Sector,
@@ -56,9 +56,9 @@ pub struct Bio {
     pub priority: Priority,
     /// The submitter.
     pub submitter: SubmitterId,
-    /// Whose share it is.
+    /// The group to whose share it belongs.
     pub group: GroupId,
-    /// What the submitter knows beyond that.
+    /// The submitter's other hints.
     pub hints: Hints,
     /// What must be stable before this bio completes.
     pub durability: Durability,
@@ -97,31 +97,31 @@ impl Bio {
         Bio { op: Op::Flush, ..Bio::read(tag, submitter, Sector(0), 0) }
     }
 
-    /// The same, of this class and level (`ionice`).
+    /// The same with this class and level (`ionice`).
     #[must_use]
     pub fn with_priority(self, priority: Priority) -> Bio {
         Bio { priority, ..self }
     }
 
-    /// The same, as part of this group's share.
+    /// The same as part of this group's share.
     #[must_use]
     pub fn with_group(self, group: GroupId) -> Bio {
         Bio { group, ..self }
     }
 
-    /// The same, with these hints.
+    /// The same with these hints.
     #[must_use]
     pub fn with_hints(self, hints: Hints) -> Bio {
         Bio { hints, ..self }
     }
 
-    /// The same, with what must be stable before or after it.
+    /// The same with these demands on what is stable before or after it.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Bio {
         Bio { durability, ..self }
     }
 
-    /// The first sector behind it.
+    /// The sector after its last one.
     pub fn end(&self) -> Sector {
         self.start + self.sectors
     }
@@ -131,30 +131,31 @@ impl Bio {
         self.op.dir()
     }
 
-    /// Must it never wait for a group's share, because others may wait for it: metadata (and swap, which nothing here
-    /// sends)?
+    /// Whether it must never wait for a group's share, because others may wait for it: metadata (and swap, which does
+    /// not occur here).
     pub fn is_as_root(&self) -> bool {
         self.hints.meta
     }
 
-    /// May it join a request, or another bio its own? Reads and writes may, unless they must be stable.
+    /// Whether it may join a request or have another bio join its own. Reads and writes may, unless they must be
+    /// stable.
     pub fn is_mergeable(&self) -> bool {
         matches!(self.op, Op::Read | Op::Write) && self.durability.is_volatile()
     }
 
-    /// Is there nothing to flush for it?
+    /// Whether it needs no flush.
     #[inline]
     pub(crate) fn is_volatile_data(&self) -> bool {
         self.op != Op::Flush && self.durability.is_volatile()
     }
 }
 
-/// A request's place in the arena; good until the request completes or is absorbed.
+/// A request's slot in the arena; valid until the request completes or is absorbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub(crate) u32);
 
 impl RequestId {
-    /// The request in slot `index`; for tables and wires that carry the number.
+    /// The request in slot `index`; for tables and protocols that carry the number.
     pub fn from_index(index: u32) -> RequestId {
         RequestId(index)
     }
@@ -165,40 +166,40 @@ impl RequestId {
     }
 }
 
-/// Where a request is on its way.
+/// The stage of a request's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Made, not yet given to the elevator: it may still merge away.
+    /// Created, not yet given to the elevator: it may still merge into another.
     Prepared,
-    /// The elevator has it.
+    /// In the elevator.
     Queued,
-    /// The device has it.
+    /// In the device.
     InFlight,
-    /// The queue itself has it: a flush, or data waiting for one.
+    /// In the queue itself: a flush, or data waiting for one.
     Held,
-    /// Nowhere: the slot is free.
+    /// The slot is free.
     Free,
 }
 
-/// One request. It reads as the bio that it was made of (`request.op`), and its place as it is now: `start` moves down
-/// when a bio joins in front, `sectors` grows with each. Whose the other bios are, their tags and priorities are not
-/// here; nor does `tag` mean anything then. At most 64 bytes, because thousands are looked at between two answers.
+/// One request. It reads as its first bio (`request.op`), with its current place: `start` moves down when a bio joins
+/// at the front, `sectors` grows with each. The other bios' submitters, tags and priorities are not here; with several
+/// bios, `tag` has no meaning. At most 64 bytes, because thousands are examined between two answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Of its first bio, in one piece, so that one copy makes it; of a request with several, the two halves of `tag`
-    /// are the first and the last piece of their chain.
+    /// Its first bio, in one piece, so that one copy creates it; in a request with several bios, the two halves of
+    /// `tag` are the first and the last piece of their chain.
     pub(crate) bio: Bio,
-    /// When it was made; after a merge of two requests the older moment.
+    /// Its creation; after two requests were merged, the earlier one's.
     pub queued_at: Instant,
     /// Order of creation, never reused.
     pub serial: u64,
-    /// Pieces of memory it gathers; one per bio.
+    /// Number of memory segments; each bio counts as one.
     pub segments: u16,
-    /// Where it is on its way.
+    /// The stage of its life.
     pub stage: Stage,
-    /// May a bio or a neighbour still join it?
+    /// Whether a bio or a neighbour may still join it.
     pub(crate) mergeable: bool,
-    /// Does it carry one whole bio, whose tag is all there is to keep?
+    /// Whether it carries exactly one whole bio, of which only the tag must be kept.
     pub(crate) lone: bool,
 }
 
@@ -213,7 +214,7 @@ impl Deref for Request {
 }
 
 impl Request {
-    /// The first sector behind it.
+    /// The sector after its last one.
     pub fn end(&self) -> Sector {
         self.start + self.sectors
     }
@@ -223,12 +224,12 @@ impl Request {
         self.op.dir()
     }
 
-    /// May a bio or a neighbour still join it?
+    /// Whether a bio or a neighbour may still join it.
     pub fn is_mergeable(&self) -> bool {
         self.mergeable
     }
 
-    /// Is there nothing to flush for it?
+    /// Whether it needs no flush.
     pub(crate) fn is_plain(&self) -> bool {
         self.op != Op::Flush && self.durability.is_volatile()
     }
@@ -245,12 +246,12 @@ impl Request {
     }
 }
 
-/// What the device is asked to do: the description that a token ([`InFlight`]) carries.
+/// The operation requested from the device: the description that a token ([`InFlight`]) carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The request's slot, used again when the request is over.
+    /// The request's slot, reused after the request has ended.
     pub rq: RequestId,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub start: Sector,
@@ -258,6 +259,6 @@ pub struct Command {
     pub sectors: u32,
     /// Its data must be stable when it completes.
     pub fua: bool,
-    /// Whose it is.
+    /// Its submitter.
     pub submitter: SubmitterId,
 }

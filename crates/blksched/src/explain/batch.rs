@@ -5,16 +5,16 @@ use crate::time::Span;
 /// Why a batch began where it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStart {
-    /// The oldest request's time was up.
+    /// The oldest request had expired.
     Expired {
         /// By how much.
         late: Span,
     },
-    /// The last batch went on from where it stopped.
+    /// It continues where the last batch stopped.
     NextInOrder,
-    /// No position to go on from: the oldest request.
+    /// There is no position to continue from, so it begins with the oldest request.
     Oldest,
-    /// The lowest sector queued.
+    /// It begins at the lowest queued sector.
     Lowest,
 }
 
@@ -23,6 +23,6 @@ pub enum BatchStart {
 pub enum BatchEnd {
     /// `fifo_batch` is used up.
     Full,
-    /// Nothing lies beyond in sector order.
+    /// There is nothing beyond in sector order.
     EndOfOrder,
 }

@@ -1,44 +1,44 @@
 //! Types for reasons of schedulers that give each process budgets of sectors, and weights.
 
-/// As what a queue's weight is raised.
+/// Why a queue's weight is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raised {
-    /// It begins something new: an application starts.
+    /// It starts something new, such as an application.
     Interactive,
-    /// Soft real-time is over, and what is left of being interactive goes on.
+    /// Soft real-time raising has ended, and the rest of interactive raising continues.
     InteractiveAgain,
-    /// It needs little, but in time: a video plays.
+    /// It needs little service, but in time, such as a video player.
     SoftRealTime,
     /// Write-back after a pause.
     WriteBack,
-    /// A queue that was raised joined it.
+    /// A raised queue was merged into it.
     ByMerging,
-    /// It is alone again, and had been raised before it was shared.
+    /// It is no longer shared, and was raised before it was.
     Restored,
 }
 
 /// Why a queue's weight is no longer raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaisingEnd {
-    /// It has lasted long enough.
+    /// Raising has lasted its time.
     TimeUp,
-    /// It has been served more than an application's start takes.
+    /// It has received more service than the start of an application takes.
     ServedEnough,
-    /// It was made among many others, none of which a user waits for by itself.
+    /// It was created in a large burst, and users do not wait for such queues one by one.
     LargeBurst,
-    /// It does nothing but seek.
+    /// It only seeks.
     Seeks,
 }
 
-/// Why a request of another queue goes during the slice of the queue that is being served.
+/// Why a request of another queue is dispatched during the in-service queue's slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injected {
     /// It is write-back of the same process.
     OwnWriteBack,
-    /// The queue waits for this one.
+    /// The in-service queue waits for it.
     Waker,
-    /// This one waits for the queue.
+    /// It waits for the in-service queue.
     Woken,
-    /// So few requests do no harm.
+    /// This few requests do not delay the in-service queue.
     Harmless,
 }

@@ -2,12 +2,12 @@
 
 use crate::time::Span;
 
-/// Why a priority class had the next request while others have some too.
+/// Why a priority class has the next request while others also have requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassTurn {
-    /// No higher class has any.
+    /// No higher class has requests.
     Highest,
-    /// Its request has waited so long that the higher classes no longer go first.
+    /// Its request has waited so long that it is dispatched before those of higher classes.
     Aged {
         /// How long it has waited, in whole ticks.
         waited: Span,

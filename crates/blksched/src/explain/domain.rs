@@ -29,32 +29,32 @@ impl fmt::Display for Domain {
 /// Why a domain's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DomainTurn {
-    /// It has had its batch.
+    /// Its batch is complete.
     BatchUsed,
     /// It has nothing queued, or no token.
     NothingToSend,
 }
 
-/// Which of a request's latencies.
+/// Which of a request's two latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
-    /// Since it was made: 99 of 100.
+    /// Since its allocation: the 99th percentile.
     Total,
-    /// Since the device has it: 90 of 100.
+    /// Since its issue: the 90th percentile.
     Device,
 }
 
 /// Why a domain's number of tokens changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthChange {
-    /// Its own requests take too long in all: more of them at a time.
+    /// Its requests take too long in total, so it gets more tokens.
     OwnTargetMissed {
-        /// 99 of 100 were within this many quarters of its target (8 and more count as 8).
+        /// The 99th percentile was within this many quarters of its target (8 means 8 or more).
         quarters: u32,
     },
-    /// Some domain's requests take too long in the device, and this one's are quick: fewer of them at a time.
+    /// Some domain's requests take too long in the device, and this domain's are fast, so it gets fewer tokens.
     DeviceTooSlow {
-        /// 99 of 100 were within this many quarters of its target.
+        /// The 99th percentile was within this many quarters of its target.
         quarters: u32,
     },
 }

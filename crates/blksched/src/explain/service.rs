@@ -7,41 +7,41 @@ use crate::time::Span;
 pub enum SliceStart {
     /// It was first in its service tree.
     InOrder,
-    /// It reads close by the queue that was served before it.
+    /// Its next request is close to where the previous queue stopped.
     Cooperator,
 }
 
 /// Why a queue is no longer the one being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceEnd {
-    /// Its time was up.
+    /// Its slice was used up.
     Used,
     /// Its next request does not fit into what is left of its budget.
     BudgetUsed,
-    /// It had nothing queued and was not worth waiting for.
+    /// It had no request, and idling for it is not worthwhile.
     NothingQueued,
-    /// A cooperator goes on where it stopped.
+    /// A cooperator continues where it stopped.
     Cooperator,
-    /// The disk idled for it, and nothing came.
+    /// The disk idled for it, and no request arrived.
     IdledInVain,
-    /// The disk idled beyond its slice because no other queue was there, and its request came.
+    /// The disk idled beyond its slice because there was no other queue, and its request arrived.
     WaitedBusy,
-    /// Write-back has had its share of requests while others wait.
+    /// Write-back has sent its number of requests while others wait.
     AsyncShare,
     /// The idle class gets one request at a time while others wait.
     IdleClass,
     /// 2.6.31: a real-time queue has requests.
     RealTimeWaits,
-    /// A request came that goes first.
+    /// An arriving request preempts it.
     Preempted(Preempt),
-    /// Its process is gone.
+    /// Its process has exited.
     Gone,
 }
 
-/// Why a request that came took the disk from the queue being served.
+/// Why an arriving request preempts the queue being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preempt {
-    /// That queue's time was up anyway.
+    /// That queue's slice was used up.
     SliceUsed,
     /// That queue is of the idle class.
     IdleClass,
@@ -51,36 +51,36 @@ pub enum Preempt {
     Metadata,
     /// It is real time, and that queue is not.
     RealTime,
-    /// Both queues seek, no other is in their tree, and that one is empty.
+    /// Both queues seek, no other queue is in their tree, and the one being served is empty.
     FellowSeeker,
-    /// That queue is empty and not worth idling for (4.20).
+    /// That queue is empty, and idling for it is not worthwhile (4.20).
     Abandoned,
-    /// The disk idles, and this one is close by.
+    /// The disk idles, and this request is close.
     Close,
-    /// This one had budget left and comes back in time.
+    /// This queue had budget left, and its request arrived in time.
     WaitedFor,
-    /// This one is of a higher class.
+    /// This queue is of a higher class.
     HigherClass,
-    /// This one weighs more.
+    /// This queue has a greater weight.
     Heavier,
-    /// That queue itself goes over to another group.
+    /// That queue is being moved to another group.
     Moved,
-    /// The disk would not be left idle for that one anyway.
+    /// The disk would not be left idle for that queue anyway.
     NotWorthIdling,
 }
 
 /// Why the disk was not left idle for a queue that ran empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotIdled {
-    /// Idling is off, or the queue seeks or thinks too long for it.
+    /// Idling is disabled, or the queue seeks, or its think time is too long.
     NotWorthIt,
-    /// A solid-state disk that queues: there is no arm to keep in place.
+    /// The disk is non-rotational and has NCQ: there is no arm to keep in place.
     NoArm,
     /// The disk still has requests.
     DiskBusy,
-    /// Its process is gone.
+    /// Its process has exited.
     Gone,
-    /// Its slice ends before it will have thought.
+    /// Its slice would end within its think time.
     SliceTooShort,
     /// The disk would idle for its group, but that has other queues (4.20).
     NotAloneInGroup,
@@ -89,39 +89,39 @@ pub enum NotIdled {
 /// Why the queue being served may not send a request although it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HeldBack {
-    /// The disk still has write-back, and this queue is worth a quiet disk.
+    /// The disk still has write-back, and this queue should have the disk for itself.
     AsyncInFlight,
     /// This is write-back, and the disk has synchronous requests.
     SyncInFlight,
     /// `quantum` requests are in flight.
     Quantum,
-    /// As much write-back is in flight as may be.
+    /// As much write-back is in flight as is allowed.
     AsyncDepth,
-    /// What is in flight will take the rest of its slice (4.20).
+    /// The requests in flight will take the rest of its slice (4.20).
     SliceShort,
 }
 
 /// What a group was charged for a slice of one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charged {
-    /// The time that it had.
+    /// The time of the slice.
     Time(Span),
-    /// The requests that it sent: the disk neither idles nor takes one at a time.
+    /// The number of requests sent, in IOPS mode: with NCQ and without idling.
     Requests(u32),
 }
 
-/// Which formula said how much write-back may be in flight.
+/// The formula that limits write-back in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthRule {
-    /// The time since a synchronous request ended.
+    /// The time since a synchronous request completed.
     SinceLastSync,
-    /// The time since such a request ended late.
+    /// The time since a synchronous request completed late.
     SinceDelayedSync,
-    /// That, times what is left of the slice.
+    /// As above, times the rest of the slice.
     RemainingSlice,
 }
 
-/// The kinds of load that 2.6.33 keeps apart.
+/// The kinds of load that are kept apart since 2.6.33.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ServiceType {
     /// Write-back.
