@@ -18,20 +18,20 @@ pub use releases::{ALIKE, Alike};
 
 /// An elevator and the surroundings of its era.
 pub struct Built {
-    /// What was chosen.
+    /// The parsed name.
     pub choice: Choice,
     /// The elevator.
     pub elevator: Box<dyn Elevator>,
-    /// How that kernel plugged.
+    /// The plug of that kernel.
     pub plugging: Plugging,
-    /// How many requests that kernel allowed.
+    /// The number of requests that kernel allowed.
     pub slots: Slots,
-    /// The largest request that kernel made by itself \[512-byte sectors\].
+    /// The largest request that kernel made \[512-byte sectors\].
     pub max_sectors: u32,
 }
 
 impl Built {
-    /// The surroundings of its era on this device, `depth` requests of which are in it at a time.
+    /// The surroundings of its era on this device, which takes `depth` requests at a time.
     pub fn config(&self, limits: Limits, depth: u32) -> QueueConfig {
         QueueConfig {
             limits: Limits { max_sectors: limits.max_sectors.min(self.max_sectors), ..limits },
@@ -58,7 +58,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// What this crate brings.
+    /// The elevators of this crate.
     pub fn builtin() -> Catalogue {
         use crate::elevators::{adios, anticipatory, bfq, cfq, deadline, kyber, linus, mq_deadline, none, noop};
         let historical = [linus::ENTRY, noop::ENTRY, deadline::ENTRY, anticipatory::ENTRY, cfq::ENTRY];
@@ -66,7 +66,7 @@ impl Catalogue {
         Catalogue { entries: historical.into_iter().chain(present).collect() }
     }
 
-    /// With elevators of your own; one with a name that exists replaces it.
+    /// Adds elevators of your own; one with an existing name replaces that.
     pub fn with(mut self, own: &[Entry]) -> Catalogue {
         for entry in own {
             self.entries.retain(|known| known.name != entry.name);
@@ -86,7 +86,7 @@ impl Catalogue {
         all.map(|(entry, preset)| spec::of_era(entry, preset).to_string()).collect()
     }
 
-    /// Understand `name[@kernel][+mechanism=variant]…`.
+    /// Parses `name[@kernel][+mechanism=variant]…`.
     ///
     /// # Errors
     /// If a word in it is unknown: the error names the word and the nearest that exists.
@@ -94,7 +94,7 @@ impl Catalogue {
         spec::parse(&self.entries, text)
     }
 
-    /// Understand and make.
+    /// Parses a name and constructs the elevator.
     ///
     /// # Errors
     /// As [`Catalogue::parse`].
@@ -104,7 +104,7 @@ impl Catalogue {
 }
 
 impl Choice {
-    /// Make the elevator.
+    /// Constructs the elevator.
     pub fn build(&self) -> Built {
         Built {
             elevator: (self.entry.build)(self),

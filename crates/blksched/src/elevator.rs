@@ -13,7 +13,7 @@ use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
 
-/// What an elevator may look at and say during one call.
+/// What an elevator may read and report during one call.
 pub struct Cx<'a> {
     /// The time of this call.
     pub now: Instant,
@@ -32,17 +32,17 @@ impl Cx<'_> {
         &self.state.requests[id]
     }
 
-    /// Nothing merges into this request any more, though it stays queued. (Issuing one does that by itself.)
+    /// Prevents further merging into this request, which stays queued. (Issuing a request has the same effect.)
     pub fn seal(&mut self, id: RequestId) {
         self.state.seal(id);
     }
 
-    /// Nothing finds this request, until it is inserted again ([`Dispatch::Reinsert`]); it may still merge then.
+    /// Hides this request from searches until it is inserted again ([`Dispatch::Reinsert`]); it may merge again then.
     pub fn hide(&mut self, id: RequestId) {
         self.state.merges.forget(&mut self.state.requests, id);
     }
 
-    /// The deadline is this from now on: for elevators that do not name [`Hook::Deadline`].
+    /// Sets the deadline, for elevators that do not name [`Hook::Deadline`].
     pub fn wake_at(&mut self, deadline: Option<Instant>) {
         let QueueState { due, calm, .. } = &mut *self.state;
         if !due.asked {
@@ -51,14 +51,14 @@ impl Cx<'_> {
         }
     }
 
-    /// Wish to be run, in the calls that have no answer to say so: [`Merges::meet`], [`Merges::grown`],
+    /// Requests a run, in calls whose answer cannot request it: [`Merges::meet`], [`Merges::grown`],
     /// [`Elevator::absorbed`] and [`Grouped::ungroup`].
     pub fn wish(&mut self, run: Run) {
         self.state.wished = run.max(self.state.wished);
     }
 
-    /// The same context, for a call that is not compiled together with its caller: what the caller knows of its own,
-    /// such as that nobody listens, it knows behind the call, too.
+    /// The same context, for a call that is not compiled together with its caller: what the caller knows, for example
+    /// that there is no listener, also holds after the call.
     #[inline(always)]
     pub(crate) fn apart(&mut self) -> Cx<'_> {
         let listener: Option<&mut dyn Listener> = match &mut self.listener {
@@ -68,18 +68,18 @@ impl Cx<'_> {
         Cx { now: self.now, state: &mut *self.state, listener }
     }
 
-    /// Is there a listener? For reasons that cost something to find out.
+    /// Whether there is a listener; for reasons that are costly to compute.
     pub fn is_heard(&self) -> bool {
         self.listener.is_some()
     }
 
-    /// Whether a search counts its comparisons: it does for [`Reason::Searched`].
+    /// Whether a search counts its comparisons, which it does for [`Reason::Searched`].
     #[inline(always)]
     pub fn steps(&self) -> Steps {
         if self.listener.is_some() { Steps::Counted } else { Steps::Uncounted }
     }
 
-    /// Tell the listener, if there is one, what is made only then.
+    /// Reports to the listener, if there is one, a reason that is made only then.
     #[inline(always)]
     pub(crate) fn tell(&mut self, reason: impl FnOnce(&Requests) -> Reason) {
         if let Some(listener) = &mut self.listener {
@@ -87,7 +87,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Tell the listener, if there is one.
+    /// Reports to the listener, if there is one.
     #[inline(always)]
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {
@@ -96,22 +96,22 @@ impl Cx<'_> {
     }
 }
 
-/// A disk scheduler: decides, and does nothing else.
+/// A disk scheduler: it decides, and does nothing else.
 ///
-/// *Let what is due happen; change one thing; then, unless the queue is plugged or the device is full, call `dispatch`
-/// until it no longer says `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
+/// *Handle what is due; make one change; then, unless the queue is plugged or the device is full, call `dispatch` until
+/// it no longer returns `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
 ///
-/// Thirteen calls, of which six must be there. What fewer elevators have stands in four further traits whose calls all
+/// Thirteen calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
 pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
-    /// A queue takes this elevator on: the first call it hears, at its birth (`cx.now`) and with the device's facts,
-    /// ahead of any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
+    /// A queue adopts this elevator. This is the first call, made at the beginning (`cx.now`) with the device's facts,
+    /// before any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
 
-    /// Which of the optional calls it has, always the same. A call that is not named here is not made, so an elevator
-    /// that names some must name all that it has.
+    /// The optional calls that it implements; always the same answer. A call that is not named here is not made, so an
+    /// elevator that names some must name all that it implements.
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }
@@ -119,71 +119,71 @@ pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
     /// A request is queued.
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;
 
-    /// The same of a request that was just made of this bio alone and that nothing is known of otherwise: for elevators
+    /// The same for a request that was just made of this bio alone and about which nothing else is known: for elevators
     /// that need not look it up.
     fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, _bio: &Bio) -> Run {
         self.insert(cx, rq, at)
     }
 
-    /// What should the disk do next? `Empty` when nothing is queued; else `Idle` when a deadline can change the
-    /// answer; else `Wait`.
+    /// The next request for the disk, or why there is none: `Empty` if nothing is queued; otherwise `Idle` if a
+    /// deadline can change the answer; otherwise `Wait`.
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch;
 
-    /// The device is done with a request that `dispatch` issued.
+    /// The device has completed a request that `dispatch` issued.
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run;
 
     /// The era's own "not empty".
     fn has_work(&self) -> bool;
 
-    /// When it next wants to be told the time.
+    /// When it next must be called.
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// It is [`Elevator::deadline`] now (`cx.now` equals it).
+    /// [`Elevator::deadline`] has come (`cx.now` equals it).
     fn elapse(&mut self, _cx: &mut Cx<'_>) -> Run {
         Run::No
     }
 
     /// `victim` (still readable) was absorbed by `into` (already grown); it leaves every structure. A request also
-    /// grows without this call, by [`Merges::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
+    /// grows without this call, through [`Merges::unprepare`]d ones: never keep a copy of its size, read `cx.rq`.
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId);
 
-    /// The device handed an issued request back untried: it goes first when it can go again.
+    /// The device returned an issued request untried: it must be dispatched before all others.
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId);
 
-    /// A submitter is gone. Its queued requests are served all the same.
+    /// A submitter has exited. Its queued requests are still served.
     fn forget(&mut self, _cx: &mut Cx<'_>, _submitter: SubmitterId) -> Run {
         Run::No
     }
 
-    /// Look at every invariant; tests call it between operations.
+    /// Checks every invariant; tests call it between operations.
     ///
     /// # Panics
     /// If one is broken.
     fn check(&self, _requests: &Requests) {}
 }
 
-/// How bios find a request to join, and what an elevator that follows them hears of it.
+/// How bios find a request to join, and what an elevator that follows merges is told.
 pub trait Merges {
-    /// How the queue looks for a request that a bio may join; always the same.
+    /// How the queue searches for a request that a bio may join; always the same answer.
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
     }
 
-    /// May this bio join this request? Asked of each candidate; of the request merged last only if the bio adjoins it,
-    /// unless the elevator names [`Hook::MergeChanges`].
+    /// Whether this bio may join this request. Asked for each candidate; for the request merged last only if the bio
+    /// adjoins it, unless the elevator names [`Hook::MergeChanges`].
     fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {
         true
     }
 
-    /// Of an elevator that names [`Hook::MergeChanges`]: could asking whether this bio may join change anything now?
-    /// Then it is asked of the request merged last, even if the bio does not adjoin that.
+    /// For an elevator that names [`Hook::MergeChanges`]: whether asking about this bio could change anything now. If
+    /// so, it is asked about the request merged last even if the bio does not adjoin that.
     fn asking_changes(&mut self, _bio: &Bio) -> bool {
         true
     }
 
-    /// May this request, about to be inserted, be appended to a queued one?
+    /// Whether this request, about to be inserted, may be appended to a queued one.
     fn may_append(&self, _rq: &Request) -> bool {
         true
     }
@@ -193,14 +193,14 @@ pub trait Merges {
         Lookup::Nothing
     }
 
-    /// For [`Search::Newest`](crate::queue::merge::Search): of the requests that this bio may still join, the newest;
-    /// or the newest that is older than `than`.
+    /// For [`Search::Newest`](crate::queue::merge::Search): the newest of the requests that this bio may still join, or
+    /// the newest that is older than `than`.
     fn newest(&self, _bio: &Bio, _than: Option<RequestId>) -> Option<RequestId> {
         None
     }
 
     /// The first of the answers of [`Merges::newest`], from `than` on, that the bio adjoins, and at which end. `left`:
-    /// so many may still be looked at.
+    /// how many may still be examined.
     fn newest_beside(
         &self,
         requests: &Requests,
@@ -219,55 +219,55 @@ pub trait Merges {
         None
     }
 
-    /// The queued requests next to `rq`, for coalescing.
+    /// The queued requests adjacent to `rq` in order, for coalescing.
     fn neighbours(&self, _rq: RequestId) -> Neighbours {
         Neighbours::default()
     }
 
-    /// A bio joined `rq` at `end` and nothing coalesced; after a front merge its first sector is lower.
+    /// A bio joined `rq` at `end`, and nothing coalesced; after a front merge its first sector is lower.
     fn grown(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _end: End) {}
 
-    /// A bio has come and is about to look for a request to join, whether there is one or not.
+    /// A bio has arrived and is about to search for a request to join, whether there is one or not.
     fn meet(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) {}
 
-    /// A request exists, has left its submitter's plug, and may still merge away before it is inserted.
+    /// A request exists, has left its submitter's plug, and may still merge into another before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
-    /// A prepared request merged away; it will never be inserted.
+    /// A prepared request merged into another; it will never be inserted.
     fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
 
-/// How many requests may exist, and of which submitters: blk-mq's tags and what limits them.
+/// How many requests may exist, and of which submitters: blk-mq's tags and their limits.
 pub trait Admits {
-    /// May this bio take a slot, and how deep? Asked before a request is made.
+    /// Whether this bio may take a slot, and how deep. Asked before a request is made.
     fn admit(&mut self, _cx: &mut Cx<'_>, _bio: &Bio) -> Admission {
         Admission::Unlimited
     }
 
-    /// The smallest depth that [`Admits::admit`] limits anything to, as announced to blk-mq: fewer completions then
-    /// make a wake-up.
+    /// The smallest depth to which [`Admits::admit`] limits anything, as announced to blk-mq: it makes wake-up batches
+    /// smaller.
     fn shallowest(&self, _device: &DeviceFacts) -> Option<u32> {
         None
     }
 
-    /// Is there an elevator at all? Without one requests hold the device's own tags, and none are sent ahead.
+    /// Whether there is an elevator. Without one, requests hold the device's own tags, and none are sent ahead.
     fn schedules(&self) -> bool {
         true
     }
 
-    /// Does it schedule buffered writes by itself, so that they are not to be throttled?
+    /// Whether it schedules buffered writes itself, so that they must not be throttled.
     fn own_throttling(&self) -> OwnThrottling {
         OwnThrottling::No
     }
 }
 
-/// Whose share it is: control groups.
+/// Control groups, the owners of shares.
 pub trait Grouped {
-    /// A group is made, or its weights change. Every group is announced before its first request, parents first, the
-    /// root right after [`Elevator::attach`].
+    /// A group is created, or its weights change. Every group is announced before its first request, parents first, the
+    /// root directly after [`Elevator::attach`].
     fn group(&mut self, _cx: &mut Cx<'_>, _id: GroupId, _group: Group) {}
 
-    /// A group is gone: no request of it comes any more; those queued are served all the same.
+    /// A group is removed: no further request of it arrives; those queued are still served.
     fn ungroup(&mut self, _cx: &mut Cx<'_>, _id: GroupId) {}
 }
 
@@ -278,12 +278,12 @@ pub trait Tuned {
         &()
     }
 
-    /// Its knobs, to change while running.
+    /// Its knobs, for changes while running.
     fn tunables_mut(&mut self) -> Option<&mut dyn Tunables> {
         None
     }
 
-    /// A knob is written: by number, or by text as into sysfs. For elevators whose knobs do more than change.
+    /// A knob is written: by number, or by text as in sysfs. For elevators whose knobs have further effects.
     ///
     /// # Errors
     /// As [`Tunables::set`] and [`Tunables::set_text`].

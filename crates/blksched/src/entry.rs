@@ -16,28 +16,28 @@ use crate::tunables::Knob;
 /// One elevator's entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What a user types.
+    /// The name that a user types.
     pub name: &'static str,
-    /// Its character in one line.
+    /// A one-line description.
     pub summary: &'static str,
-    /// The kernels it is known as of, oldest first; the last is the default.
+    /// The kernels whose version of it is known, oldest first; the last is the default.
     pub presets: &'static [Preset],
     /// Whether mainline kernels have it.
     pub home: Home,
-    /// What can be switched by itself.
+    /// The mechanisms that can be switched separately.
     pub mechanisms: &'static [Mechanism],
-    /// Every knob of any era.
+    /// Every knob of every era.
     pub knobs: &'static [Knob],
     /// How long a request may wait.
     pub bound: fn(&Choice) -> Bound,
-    /// Make one.
+    /// Constructs one.
     pub build: fn(&Choice) -> Box<dyn Elevator>,
 }
 
-/// Where an elevator is to be had.
+/// Where an elevator is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// In kernels as kernel.org has them.
+    /// In kernels from kernel.org.
     Mainline,
     /// In a patch that some distributions apply.
     OutOfTree,
@@ -48,47 +48,47 @@ pub enum Home {
 pub struct Preset {
     /// The kernel.
     pub kernel: Kernel,
-    /// What was new, and where that is known from.
+    /// What was new, and the source for it.
     pub source: &'static str,
     /// The variant of each mechanism that this era has.
     pub row: &'static [(&'static str, &'static str)],
-    /// How that kernel plugged.
+    /// The plug of that kernel.
     pub plugging: Plugging,
-    /// How many requests that kernel allowed, and which sleeper woke first.
+    /// The number of requests that kernel allowed, and the order in which sleepers woke.
     pub slots: Slots,
-    /// The largest request that kernel made by itself (`max_sectors_kb`) \[512-byte sectors\]; the disk may take less.
+    /// The largest request of that kernel (`max_sectors_kb`) \[512-byte sectors\]; the disk may take less.
     pub max_sectors: u32,
 }
 
 impl Preset {
-    /// The only era of an elevator that no kernel has: it can switch nothing, and stands in a queue as 6.1 has it.
+    /// The only era of an elevator that is in no kernel: it has no variants, and 6.1's surroundings.
     pub const fn of_no_kernel(kernel: Kernel, source: &'static str) -> Preset {
         let (plugging, slots) = (Plugging::LINUX_6, Slots::LINUX_6_1);
         Preset { kernel, source, row: &[], plugging, slots, max_sectors: 2560 }
     }
 }
 
-/// Something that can be switched by itself.
+/// A mechanism that can be switched separately.
 #[derive(Clone, Copy, Debug)]
 pub struct Mechanism {
-    /// What a user types before the `=`.
+    /// The word that a user types before the `=`.
     pub name: &'static str,
     /// What it decides.
     pub doc: &'static str,
-    /// What it can be.
+    /// Its variants.
     pub variants: &'static [Variant],
 }
 
 /// One way in which a mechanism can work.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// What a user types behind the `=`.
+    /// The word that a user types after the `=`.
     pub name: &'static str,
-    /// What it does, and the mail or kernel that it comes from.
+    /// What it does, and the mail or kernel from which it comes.
     pub doc: &'static str,
 }
 
-/// How long a request of each direction may wait, in issues of other requests.
+/// The longest wait of a request of each direction, in issues of other requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// Reads.
@@ -101,17 +101,18 @@ pub struct Bound {
 #[derive(Clone, Copy, Debug)]
 pub enum Wait {
     /// At most `(ahead + 1) × batches × batch` other requests are issued between its expiry (`expire` after it was
-    /// queued; 0: from the start) and its own issue, where `ahead` requests were queued before it. What a kernel lets
-    /// go out of turn (requests handed back, requests with one first sector, those put beside one too large) counts
+    /// queued; 0: from the start) and its own issue, where `ahead` requests were queued before it. Requests that a
+    /// kernel dispatches out of order (returned ones, ones with the same first sector, those put beside one that is too
+    /// large) do not count on either side.
     /// neither way.
     Bounded {
-        /// Which requests count as ahead.
+        /// The requests that count as ahead.
         ahead: Ahead,
-        /// The knob that says when it expires, if there is one.
+        /// The knob that determines its expiry, if there is one.
         expire: Option<&'static str>,
-        /// How many batches may come between two of its own.
+        /// The number of batches that may come between two of its own.
         batches: fn(&dyn crate::tunables::Tunables) -> u64,
-        /// How many requests a batch may have.
+        /// The number of requests that a batch may have.
         batch: fn(&dyn crate::tunables::Tunables) -> u64,
     },
     /// There is a bound, but in time instead of in issues, for this reason.
@@ -120,7 +121,7 @@ pub enum Wait {
     None(&'static str),
 }
 
-/// Which requests are ahead of one that waits.
+/// The requests that are ahead of a waiting one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// Those queued before it.
@@ -129,7 +130,7 @@ pub enum Ahead {
     SameDirection,
 }
 
-/// A parsed `name[@kernel][+mechanism=variant]…`, every mechanism decided.
+/// A parsed `name[@kernel][+mechanism=variant]…`, with a variant for every mechanism.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The entry.
@@ -137,11 +138,11 @@ pub struct Choice {
     /// The era.
     pub preset: Preset,
     pub(crate) row: Vec<(&'static str, &'static str)>,
-    /// The release that was asked for, if it is not the era's.
+    /// The requested release, if it is not the era's.
     pub(crate) stands_for: Option<StandsFor>,
-    /// `+io.cost`: that controller stands in front of it.
+    /// `+io.cost`: that controller is in front of it.
     pub io_cost: Option<Overflows>,
-    /// `+io.max`, `+io.latency`, `+io.prio.class`: the groups' files that are written only where they are asked for.
+    /// `+io.max`, `+io.latency`, `+io.prio.class`: the groups' files that are written only if requested.
     pub asked: Vec<&'static str>,
 }
 
@@ -167,22 +168,22 @@ impl Choice {
         found.unwrap_or_else(|| panic!("{} has no mechanism `{mechanism}`", self.entry.name)).1
     }
 
-    /// Can a present mainline kernel run it? 5.0 removed every scheduler that does not work through blk-mq.
+    /// Whether a current mainline kernel can run it. 5.0 removed every scheduler that does not use blk-mq.
     pub fn is_in_present_kernels(&self) -> bool {
         self.kernel() >= Kernel::new(5, 0, 0) && self.entry.home == Home::Mainline
     }
 
-    /// Has no mainline kernel ever had it?
+    /// Whether no mainline kernel has ever had it.
     pub fn is_out_of_tree(&self) -> bool {
         self.entry.home == Home::OutOfTree
     }
 
-    /// Has this era such a mechanism?
+    /// Whether this era has such a mechanism.
     pub fn has(&self, mechanism: &str) -> bool {
         self.row.iter().any(|(name, _)| *name == mechanism)
     }
 
-    /// What to tell a user who asked for a release that has no preset of its own.
+    /// A note for a user who requested a release without a preset of its own.
     pub fn note(&self) -> Option<String> {
         let StandsFor { release, source } = self.stands_for?;
         Some(format!("{}@{release} decides as {} ({source})", self.entry.name, self.with_kernel()))
@@ -212,7 +213,7 @@ impl Choice {
         text
     }
 
-    /// Whether it is meant where no kernel is named: the only one, or that of the newest kernel.
+    /// Whether it is meant if no kernel is named: the only one, or that of the newest kernel.
     fn goes_without_saying(&self) -> bool {
         let newest = self.entry.presets.last().is_some_and(|last| last.kernel == self.preset.kernel);
         self.entry.presets.len() == 1 || newest && self.is_in_present_kernels()
@@ -220,8 +221,7 @@ impl Choice {
 }
 
 impl fmt::Display for Choice {
-    /// As a user would type it: name, kernel, and what differs from the era's own row. The newest kernel of those that
-    /// there are today goes without saying.
+    /// As a user would type it: name, kernel, and what differs from the era's own row. The newest kernel is omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.with_kernel();
         if self.goes_without_saying() {

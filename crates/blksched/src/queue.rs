@@ -80,7 +80,7 @@ use slot_pools::SlotPools;
 use state::Rest;
 use tasks::Tasks;
 
-/// This many deadlines at one moment are no accident.
+/// More deadlines than this at one moment are a bug.
 const ROUNDS: u32 = 10_000;
 
 /// An elevator, its requests, and the rules around them.
@@ -92,11 +92,11 @@ pub struct BlockQueue<L: Listener = NoListener> {
     sequences: Sequences,
     list: DispatchList,
     gate: BioGate,
-    /// The elevator's last answer, while nothing has changed since.
+    /// The elevator's last answer, as long as nothing has changed since.
     answer: Option<Dispatch>,
-    /// In flight, but issued by an elevator that has been replaced.
+    /// Requests in flight that were issued by an elevator that has been replaced.
     orphans: Vec<RequestId>,
-    /// Taken back, and still with the elevator.
+    /// Cancelled requests that are still in the elevator.
     cancelled: Vec<RequestId>,
     /// The task that fell asleep last; further pieces of its bio follow.
     last_asleep: Option<Task>,
@@ -116,7 +116,7 @@ impl<L: Listener> Core<L> {
         Cx { now, state: &mut self.state, listener }
     }
 
-    /// Nothing merges into `rq` any more.
+    /// Prevents further merging into `rq`.
     fn seal(&mut self, rq: RequestId) {
         self.state.seal(rq);
     }
@@ -129,14 +129,14 @@ impl<L: Listener> Core<L> {
 }
 
 impl BlockQueue {
-    /// An empty queue that explains nothing.
+    /// An empty queue without a listener.
     pub fn new(config: QueueConfig, elevator: Box<dyn Elevator>) -> BlockQueue {
         BlockQueue::with_listener(config, elevator, NoListener)
     }
 }
 
 impl<L: Listener> BlockQueue<L> {
-    /// An empty queue that tells `listener` why.
+    /// An empty queue that reports its reasons to `listener`.
     ///
     /// # Panics
     /// If the configuration allows nothing in flight or requests of no length.
@@ -201,13 +201,13 @@ impl<L: Listener> BlockQueue<L> {
         queue
     }
 
-    /// What should the device do next? Call until it no longer says `Issue`.
+    /// What the device should do next. Call until it no longer returns `Issue`.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Next {
         if self.is_calm(now) { self.next_calmly(now) } else { self.next_at(now) }
     }
 
-    /// The same, whatever there may be.
+    /// The same, on the long path.
     #[inline(never)]
     fn next_at(&mut self, now: Instant) -> Next {
         self.catch_up(now);
@@ -227,20 +227,20 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The device is done with a command.
+    /// The device has completed a command.
     ///
     /// # Panics
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
     #[inline]
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
-        // Two words of the token are all that is needed; so it need not be in memory.
+        // Only two words of the token are needed, so it need not be in memory.
         let (key, start) = (command.key(), command.start);
         if !self.is_calm(now) || !self.complete_calmly(now, key, start, outcome) {
             self.complete_at(now, key, start, outcome);
         }
     }
 
-    /// The same, whatever there may be.
+    /// The same, on the long path.
     #[inline(never)]
     fn complete_at(&mut self, now: Instant, key: FlightKey, start: Sector, outcome: Outcome) {
         self.catch_up(now);
@@ -270,7 +270,7 @@ impl<L: Listener> BlockQueue<L> {
         });
     }
 
-    /// Nothing more is to be done with `rq`: its bios end, the policies hear of it, its slot comes free, in this order.
+    /// Ends `rq`: its bios end, the policies are told, its slot becomes free, in this order.
     #[inline(always)]
     fn end_request(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let dir = self.core.state.requests[rq].dir();
@@ -286,14 +286,14 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.requests.release(rq);
     }
 
-    /// `submitter` has sent its burst and now waits for it: plugs open.
+    /// `submitter` has sent its burst and now waits for it: plugs are emptied.
     pub fn waits(&mut self, now: Instant, submitter: SubmitterId) {
         self.catch_up(now);
         self.flush_plug_of(now, submitter, Handover::Finish);
         self.open_plug(now, Unplug::Waiting);
     }
 
-    /// `submitter` is gone; what it has queued is still served.
+    /// `submitter` has exited; its queued requests are still served.
     pub fn forget(&mut self, now: Instant, submitter: SubmitterId) {
         self.catch_up(now);
         self.flush_plug_of(now, submitter, Handover::Finish);
@@ -303,7 +303,7 @@ impl<L: Listener> BlockQueue<L> {
         self.obey(now, run);
     }
 
-    /// Change a knob of the elevator while it runs.
+    /// Changes a knob of the elevator while it runs.
     ///
     /// # Errors
     /// If it has no such knob or the value does not fit; nothing has changed then.
@@ -311,7 +311,7 @@ impl<L: Listener> BlockQueue<L> {
         self.write_knob(now, knob, Setting::Raw(raw))
     }
 
-    /// Write text to a knob of the elevator, as into its file in sysfs.
+    /// Writes text to a knob of the elevator, as to its file in sysfs.
     ///
     /// # Errors
     /// As [`BlockQueue::set`].
@@ -326,7 +326,7 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// When the queue next wants to be told the time, by any call.
+    /// The time by which the queue must be called again, with any call.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let elevator = if self.core.state.due.may_come() { self.elevator.deadline() } else { None };
@@ -336,35 +336,35 @@ impl<L: Listener> BlockQueue<L> {
         Instant::earliest([elevator, self.plug.deadline(), self.core.state.policies.deadline(), self.gate.deadline()])
     }
 
-    /// Let what is due by `now` happen. Every other call does this first.
+    /// Handles what is due by `now`. Every other call does this first.
     pub fn elapse(&mut self, now: Instant) {
         self.catch_up(now);
     }
 
-    /// The next call of [`BlockQueue::next`] asks the elevator even if nothing has changed: a kernel's explicit run of
-    /// the queue. Replays need it; drivers do not.
+    /// Makes the next call of [`BlockQueue::next`] ask the elevator even if nothing has changed: a kernel's explicit
+    /// run of the queue. Replays need it; drivers do not.
     pub fn run(&mut self) {
         self.changed();
     }
 
-    /// What has come back since the last call.
+    /// The deliveries since the last call.
     #[inline(always)]
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
         Taken::of(&mut self.core.state.deliveries)
     }
 
-    /// The same, to the end of `all`: for drivers that keep one buffer.
+    /// The same, appended to `all`: for drivers that keep one buffer.
     #[inline]
     pub fn take_deliveries(&mut self, all: &mut Vec<Delivery>) {
         all.append(&mut self.core.state.deliveries);
     }
 
-    /// Who listens.
+    /// The listener.
     pub fn listener(&self) -> &L {
         &self.core.listener
     }
 
-    /// Who listens, to take something from.
+    /// The listener, for taking something from it.
     pub fn listener_mut(&mut self) -> &mut L {
         &mut self.core.listener
     }
@@ -379,19 +379,19 @@ impl<L: Listener> BlockQueue<L> {
         &*self.elevator
     }
 
-    /// The tags of the bios that a request carries, in the order in which they lie on the disk. (A bio that was split
-    /// has its tag on every piece.)
+    /// The tags of the bios that a request carries, in their order on the disk. (A bio that was split has its tag on
+    /// every piece.)
     pub fn tags(&self, rq: RequestId) -> impl Iterator<Item = Tag> + '_ {
         self.core.state.bios.tags(self.core.state.requests[rq].carried())
     }
 
-    /// Requests the device has.
+    /// The number of requests in the device.
     pub fn in_flight(&self) -> u32 {
         self.core.state.device.in_flight
     }
 
-    /// Until blk-mq: how many requests of this direction could still be made; `None`: there is no limit, or it is not
-    /// counted so.
+    /// Until blk-mq: how many more requests of this direction could be made; `None` if there is no limit, or if it is
+    /// counted otherwise.
     pub fn free(&self, dir: Dir) -> Option<u32> {
         match (&self.core.state.slots, self.core.state.config.slots) {
             (SlotPools::Pools(pools), Slots::PerDirection { .. }) => Some(pools.free(dir)),
@@ -399,12 +399,12 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Requests the elevator has.
+    /// The number of requests in the elevator.
     pub fn queued(&self) -> u32 {
         self.core.state.queued
     }
 
-    /// Look at every invariant of the queue and its elevator; for tests.
+    /// Checks every invariant of the queue and its elevator; for tests.
     ///
     /// # Panics
     /// If one is broken.
@@ -423,7 +423,7 @@ impl<L: Listener> BlockQueue<L> {
 }
 
 impl<L: Listener> BlockQueue<L> {
-    /// Rule 1: what is due elapses first, earliest first, each at its own time.
+    /// Rule 1: deadlines that are due elapse first, the earliest first, each at its own time.
     #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.state.clock, "time ran backwards: {now} after {}", self.core.state.clock);
@@ -447,13 +447,13 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Let the deadline that has come at `at` elapse.
+    /// Handles the deadline that has come at `at`.
     fn pass(&mut self, at: Instant) {
         self.core.state.clock = at;
         if self.elevator.deadline().is_some_and(|deadline| deadline <= at) {
             self.core.explain(at, |_| Reason::Elapsed);
             let run = self.elevator.elapse(&mut self.core.cx(at));
-            // A deadline that wishes no run changes no answer, unless the answer was to wait for it.
+            // A deadline that requests no run changes no answer, unless the answer was to wait for it.
             if run != Run::No || matches!(self.answer, Some(Dispatch::Idle { .. })) {
                 self.changed();
             }
@@ -470,12 +470,12 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Rule 2: something changed, so the elevator's last answer no longer holds.
+    /// Rule 2: something changed, so the elevator's last answer is no longer valid.
     fn changed(&mut self) {
         self.answer = None;
     }
 
-    /// A wish to be run opens the plug.
+    /// A requested run opens the plug.
     #[inline]
     fn obey(&mut self, now: Instant, run: Run) {
         if run != Run::No {
@@ -488,7 +488,7 @@ impl<L: Listener> BlockQueue<L> {
         self.open_plug(now, Unplug::Wished);
     }
 
-    /// One question to the elevator, or the reason not to ask.
+    /// Asks the elevator once, or returns the reason not to ask.
     #[inline(always)]
     fn ask(&mut self, now: Instant) -> Next {
         if self.is_device_full(now) {
@@ -515,7 +515,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The elevator's answer, after what it wants inserted again and what was cancelled has been seen to.
+    /// The elevator's answer, after its reinsertions and cancelled requests have been handled.
     #[inline(always)]
     fn choose(&mut self, now: Instant) -> Dispatch {
         loop {
@@ -545,7 +545,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.queued -= 1;
     }
 
-    /// Give a prepared request to the elevator.
+    /// Gives a prepared request to the elevator.
     #[inline(always)]
     fn hand_over(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let was_idle = self.plug.closes() && !self.elevator.has_work();
@@ -556,14 +556,14 @@ impl<L: Listener> BlockQueue<L> {
         self.insert(now, rq, at);
     }
 
-    /// From now on it is queued, and found by what may join it.
+    /// From now on it is queued, and bios can find it.
     #[inline(always)]
     fn enlist(&mut self, now: Instant, rq: RequestId) {
         self.core.state.requests.get_mut(rq).stage = Stage::Queued;
         self.core.state.queued += 1;
         self.core.state.merges.admit(&mut self.core.state.requests, rq);
         if !self.cancelled.is_empty() && self.cancelled.contains(&rq) {
-            // Inserted anew, and nothing may join it as before.
+            // It is inserted again, and as before, nothing may join it.
             self.core.seal(rq);
         }
         self.explain_inserted(now, rq);

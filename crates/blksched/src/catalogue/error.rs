@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A word in an elevator's name that means nothing.
+/// An unknown word in an elevator's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// The word.
@@ -13,9 +13,9 @@ pub struct SpecError {
     pub column: usize,
     /// What was expected there.
     pub what: String,
-    /// What would have been understood.
+    /// The words that would have been accepted.
     pub known: Vec<String>,
-    /// The nearest of those.
+    /// The nearest of these.
     pub nearest: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::entry::StandsFor;
 use crate::kernel::Kernel;
 use crate::nearest::nearest;
 
-/// An entry at one of its kernels, nothing switched.
+/// An entry at one of its kernels, with all mechanisms as they were.
 pub(super) fn of_era(entry: &Entry, preset: &Preset) -> Choice {
     Choice {
         entry: *entry,
@@ -50,7 +50,7 @@ pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> 
     Ok(choice)
 }
 
-/// An era by its kernel, or by one that is known to decide alike.
+/// An era by its kernel, or by a kernel that is known to decide alike.
 fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecError> {
     let known: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
     let preset = entry.presets.iter().find(|preset| preset.kernel.to_string() == kernel);
@@ -64,7 +64,7 @@ fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecE
     })
 }
 
-/// A release without a preset of its own, if it is known which preset decides as it does.
+/// A release without a preset of its own, if the preset that decides alike is known.
 fn between(entry: &Entry, release: Kernel) -> Option<Choice> {
     let alike = releases::alike(entry.name, release)?;
     let preset = entry.presets.iter().find(|preset| preset.kernel == alike.preset)?;
@@ -115,14 +115,14 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
     Ok(())
 }
 
-/// The controller that can stand in front of any elevator by itself.
+/// The controller that can be in front of any elevator.
 const IO_COST: &str = "io.cost";
-/// Those that come with what is written to groups: a workload may have files that only such a name writes.
+/// Controllers that are configured by files of groups: a workload may have files that are written only for such a name.
 const ASKED: [&str; 3] = ["io.max", "io.latency", "io.prio.class"];
 const CONTROLLERS: [&str; 4] = [IO_COST, "io.max", "io.latency", "io.prio.class"];
-/// It stands between merging and slots of blk-mq's queues, which all schedulers have gone through since.
+/// io.cost is between merging and slots of blk-mq's queues, which all schedulers have used since this release.
 const SINCE: Kernel = Kernel::new(5, 0, 0);
-/// As kernels compute it, or without the two overflows.
+/// Whether io.cost computes as kernels do, or without the two overflows.
 const OVERFLOWS: [(&str, Overflows); 2] = [("on", Overflows::Kernel), ("wide", Overflows::None)];
 
 fn switch_io_cost(choice: &mut Choice, variant: &str, column: usize) -> Result<(), SpecError> {

@@ -15,23 +15,23 @@ pub struct Decaying {
 }
 
 impl Decaying {
-    /// One more sample.
+    /// Adds a sample.
     pub fn add(&mut self, value: u64) {
         self.samples = (7 * self.samples + 256) / 8;
         self.total = (7 * self.total + 256 * value) / 8;
     }
 
-    /// How many samples count, in units of 1/256: 0, 32, 60, 84, … 249.
+    /// The weight of the samples, in units of 1/256: 0, 32, 60, 84, … 249.
     pub fn samples(self) -> u64 {
         self.samples
     }
 
-    /// The mean, `half` added before the division; 0 without a sample.
+    /// The mean, with `half` added before the division; 0 without a sample.
     pub fn mean(self, half: u64) -> u64 {
         (self.total + half).checked_div(self.samples).unwrap_or(0)
     }
 
-    /// Enough samples to believe it: from the third on.
+    /// Whether there are enough samples for the mean to be valid: from the third on.
     pub fn is_valid(self) -> bool {
         self.samples > 80
     }

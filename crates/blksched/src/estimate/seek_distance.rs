@@ -16,17 +16,18 @@ use crate::request::Sector;
 /// Above this mean \[sectors\] a process is seeky.
 pub const SEEKY: u64 = 8192;
 
-/// The seeks of a process or queue.
+/// The seek distances of a process or queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeekDistance {
     recent: Decaying,
     mean: u64,
-    /// Behind its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended there).
+    /// The sector after its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended
+    /// there).
     last: Option<Sector>,
 }
 
 impl SeekDistance {
-    /// It sent a request that starts here.
+    /// Adds a request that starts here.
     pub fn add(&mut self, start: Sector) {
         let distance = self.last.map_or(0, |last| start.distance(last));
         let slack = if self.recent.samples() <= 60 { 2 * 1024 * 1024 } else { 2 * 1024 * 64 };
@@ -34,33 +35,33 @@ impl SeekDistance {
         self.mean = self.recent.mean(self.recent.samples() / 2);
     }
 
-    /// The same of a kernel in which the first request is a seek too, from the beginning of the disk.
+    /// The same for a kernel in which the first request is also a seek, from the beginning of the disk.
     pub fn add_first_too(&mut self, start: Sector) {
         self.last = self.last.or(Some(Sector(0)));
         self.add(start);
     }
 
-    /// Where the next request would be no seek.
+    /// Records the sector at which the next request would not be a seek.
     pub fn ended(&mut self, end: Sector) {
         self.last = Some(end).filter(|&end| end != Sector(0));
     }
 
-    /// The mean \[sectors\], believed or not.
+    /// The mean \[sectors\], valid or not.
     pub fn mean(self) -> u64 {
         self.mean
     }
 
-    /// The mean \[sectors\], if there are samples enough to believe it.
+    /// The mean \[sectors\], if there are enough samples for it to be valid.
     pub fn believed(self) -> Option<u64> {
         self.recent.is_valid().then_some(self.mean)
     }
 
-    /// Seeky by the mean, believed or not.
+    /// Whether the mean is seeky, valid or not.
     pub fn is_seeky(self) -> bool {
         self.mean > SEEKY
     }
 
-    /// Seeky, and believed to be.
+    /// Whether the mean is valid and seeky.
     pub fn is_surely_seeky(self) -> bool {
         self.recent.is_valid() && self.is_seeky()
     }

@@ -11,26 +11,27 @@
 
 use crate::request::Sector;
 
-/// A start farther than this \[sectors\] from the last end is a seek.
+/// A start farther than this \[sectors\] from the last end counts as a seek.
 const FAR: u64 = 800;
-/// Without an arm, a request shorter than this \[sectors\] counts as a seek.
+/// On a non-rotational disk, a request shorter than this \[sectors\] counts as a seek.
 const SHORT: u32 = 64;
-/// More seeks than this among 32 requests are too many.
+/// A queue with more seeks than this among 32 requests is seeky.
 const FEW: u32 = 4;
 
-/// The seeks of a queue.
+/// The recent seeks of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeekHistory {
-    /// The newest request is the lowest bit.
+    /// One bit per request; the newest is the lowest bit.
     bits: u32,
-    /// How many of them are set.
+    /// The number of bits that are set.
     seeks: u32,
-    /// Behind its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended there).
+    /// The sector after its last request; `None` at first (a kernel has 0 for that, and so forgets a request that ended
+    /// there).
     last: Option<Sector>,
 }
 
 impl SeekHistory {
-    /// It sent a request that starts here and has this many sectors.
+    /// Adds a request that starts here and has this many sectors.
     pub fn add(&mut self, start: Sector, sectors: u32, rotational: bool) {
         let far = self.last.is_some_and(|last| start.distance(last) > FAR);
         let seek = if rotational { far } else { sectors < SHORT };
@@ -38,12 +39,12 @@ impl SeekHistory {
         self.bits = self.bits << 1 | u32::from(seek);
     }
 
-    /// Where the next request would be no seek.
+    /// Records the sector at which the next request would not be a seek.
     pub fn ended(&mut self, end: Sector) {
         self.last = Some(end).filter(|&end| end != Sector(0));
     }
 
-    /// Too many of its last 32 requests were seeks.
+    /// Whether too many of its last 32 requests were seeks.
     pub fn is_seeky(self) -> bool {
         debug_assert_eq!(self.seeks, self.bits.count_ones());
         self.seeks > FEW

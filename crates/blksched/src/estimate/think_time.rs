@@ -16,12 +16,12 @@ use super::Decaying;
 pub struct ThinkTime(Decaying);
 
 impl ThinkTime {
-    /// It sent a request so long after its last one came back; `idle` is how long a disk would wait for it.
+    /// Adds the time between a completion and the next request; `idle` is how long a disk would wait for that.
     pub fn add(&mut self, elapsed: u64, idle: u64) {
         self.0.add(elapsed.min(2 * idle));
     }
 
-    /// The mean, if there are samples enough to believe it.
+    /// The mean, if there are enough samples for it to be valid.
     pub fn believed(self) -> Option<u64> {
         self.0.is_valid().then(|| self.0.mean(128))
     }

@@ -7,16 +7,16 @@ use crate::elevator::IdleFor;
 use crate::request::{InFlight, RequestId, SubmitterId, Tag};
 use crate::time::Instant;
 
-/// What became of a submitted bio.
+/// The result of submitting a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It is a new request, with the elevator (of a split bio: its last piece).
+    /// It is a new request in the elevator (for a split bio: its last piece).
     Inserted(RequestId),
     /// It joined a queued request.
     Merged {
         /// The request.
         into: RequestId,
-        /// At which end.
+        /// The end that it joined.
         end: crate::explain::End,
     },
     /// It became a request that merged into a queued one instead of being inserted (6.1's insert merge).
@@ -26,30 +26,30 @@ pub enum Submitted {
     },
     /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
     Asleep,
-    /// It waits in its submitter's plug, or for a flush.
+    /// It waits in its submitter's plug or for a flush.
     Held,
-    /// Nothing had to be done; its completion is already among the deliveries.
+    /// There was nothing to do; its completion is already among the deliveries.
     Done,
 }
 
-/// What comes back to submitters.
+/// What is delivered to submitters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// A bio is complete.
     Done {
-        /// Its submitter's name for it.
+        /// Its submitter's identifier for it.
         tag: Tag,
-        /// Did any part of it fail?
+        /// Whether any part of it failed.
         outcome: Outcome,
     },
-    /// The submission that slept went through.
+    /// The submission that slept has gone through.
     Awake(SubmitterId),
-    /// A task that slept was woken and wants a processor ([`Wakes::ByDriver`](super::Wakes::ByDriver) only): to
-    /// [`BlockQueue::run_task`](super::BlockQueue::run_task).
+    /// A sleeping task was woken and needs a processor ([`Wakes::ByDriver`](super::Wakes::ByDriver) only): the driver
+    /// passes it to [`BlockQueue::run_task`](super::BlockQueue::run_task).
     Runnable(Task),
 }
 
-/// What has come back, one after the other; when this goes, all of it is taken.
+/// The deliveries, one after the other; all of them are taken when this is dropped.
 pub(super) struct Taken<'q> {
     all: &'q mut Vec<Delivery>,
     next: usize,
@@ -88,49 +88,49 @@ impl Drop for Taken<'_> {
 /// How an I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As asked.
+    /// Successfully.
     Ok,
     /// The device reported an error.
     Failed,
 }
 
-/// The queue's answer to "what should the device do next?"
-// A tag of its own is told from the others faster than one inside the token.
+/// The queue's answer to the question what the device should do next.
+// A separate discriminant is distinguished faster than one inside the token.
 #[must_use = "what is to be issued is issued by whoever asked"]
 #[derive(Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Next {
-    /// Start this; the device's answer goes with it to `complete` or `requeue`.
+    /// Start this; pass it to `complete` or `requeue` with the device's answer.
     Issue(InFlight),
     /// The elevator leaves the disk alone on purpose.
     Idle {
-        /// When its answer may change by itself.
+        /// When its answer may change without another event.
         until: Instant,
-        /// The process, group or purpose that it is left alone for.
+        /// The process, group or purpose for which it is left idle.
         why: IdleFor,
     },
     /// The elevator waits for a completion.
     Wait,
     /// Nothing is queued.
     Empty,
-    /// The device has as much as it takes.
+    /// The device has as many requests as it takes.
     Full,
-    /// There are requests, but a plug holds them: the queue's (until 2.6.38), or that of submitters that have not said
+    /// There are requests, but a plug holds them: the queue's (until 2.6.38), or those of submitters that have not said
     /// that they wait.
     Plugged {
-        /// When they go at the latest; `None`: only when a process waits (2.4).
+        /// The latest time of their release; `None`: only when a process waits (2.4).
         until: Option<Instant>,
     },
 }
 
-/// What became of the wish to take a bio back.
+/// The result of cancelling a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancelled {
-    /// It is taken back: nothing is heard of it any more, and the device never sees it.
+    /// It is cancelled: there is no completion, and the device never sees it.
     TakenBack,
-    /// The device has it: its completion comes.
+    /// The device has it: it will complete.
     InDevice,
-    /// It goes on: merged with another submitter's, cut into pieces, or still in front of the elevator (asleep for a
-    /// slot, in its submitter's plug, behind a flush). Its completion comes, unless it came before this was asked.
+    /// It continues: it was merged with another submitter's, was split, or is still in front of the elevator (asleep
+    /// for a slot, in its submitter's plug, behind a flush). It will complete, unless it completed before this call.
     Stays,
 }

@@ -11,7 +11,7 @@ use super::{BlockQueue, Listener, NoListener, Submitted};
 use crate::request::{Bio, SubmitterId};
 use crate::time::Instant;
 
-/// A submitter's burst: it ends, and the submitter waits, when this is dropped.
+/// A submitter's burst: when this is dropped, the burst ends and the submitter waits.
 #[must_use = "a burst that is dropped at once is empty"]
 pub struct Burst<'q, L: Listener = NoListener> {
     queue: &'q mut BlockQueue<L>,
@@ -38,12 +38,12 @@ impl<L: Listener> Drop for Burst<'_, L> {
 }
 
 impl<L: Listener> BlockQueue<L> {
-    /// `submitter` begins a burst, which ends when the guard is dropped.
+    /// Begins a burst of `submitter`, which ends when the guard is dropped.
     pub fn burst(&mut self, now: Instant, submitter: SubmitterId) -> Burst<'_, L> {
         Burst { queue: self, now, submitter }
     }
 
-    /// Submit one bio, behind which its submitter waits: a burst of one, in one step.
+    /// Submits one bio, after which its submitter waits: a burst of one, in one step.
     ///
     /// # Panics
     /// As [`BlockQueue::submit`].
@@ -55,15 +55,15 @@ impl<L: Listener> BlockQueue<L> {
             return became;
         }
         let became = self.submit_calmly(now, &bio);
-        // Where no slot was simply there, it took the long way.
+        // If no slot was free at once, it took the long path.
         if matches!(became, Submitted::Held | Submitted::Asleep) {
             self.waits(now, bio.submitter);
         }
         became
     }
 
-    /// Submit these bios in one call, after which their submitters wait. Answers how many were taken: all, unless
-    /// one's submitter fell asleep for a request slot (that one counts); offer the rest when it is awake.
+    /// Submits these bios in one call, after which their submitters wait. Returns how many were taken: all, unless a
+    /// submitter fell asleep for a request slot (its bio counts); submit the rest when it is awake.
     ///
     /// # Panics
     /// As [`BlockQueue::submit`].

@@ -2,18 +2,18 @@
 
 use crate::time::Instant;
 
-/// What is known to be quiet.
+/// What is known to be inactive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calm {
-    /// Before this moment issuing and completing need not look at anything but the elevator and the request.
+    /// Before this moment, issuing and completing need only consider the elevator and the request.
     pub(crate) until: Instant,
-    /// So need bios of at most this many sectors; 0: no bio takes the short way.
+    /// The same for submitting bios of at most this many sectors; 0: no bio takes the short path.
     pub(super) sectors: u32,
-    /// So need bursts of one bio of at most this many sectors; 0: they are submitted, and then their submitter waits.
+    /// The same for bursts of one bio of at most this many sectors; 0: it is submitted, and then its submitter waits.
     pub(super) alone: u32,
 }
 
 impl Calm {
-    /// It has to be looked at.
+    /// Unknown: it must be determined.
     pub(super) const UNKNOWN: Calm = Calm { until: Instant::ZERO, sectors: 0, alone: 0 };
 }

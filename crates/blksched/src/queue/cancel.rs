@@ -12,7 +12,7 @@ use crate::request::{Carried, RequestId, Stage, Tag};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Take one bio back, and say what became of the wish. Looks at every request.
+    /// Cancels one bio, and returns the result. Examines every request.
     pub fn cancel(&mut self, now: Instant, bio: Tag) -> Cancelled {
         if self.cancel_all(now, &[bio]) == [bio] {
             return Cancelled::TakenBack;
@@ -21,7 +21,7 @@ impl<L: Listener> BlockQueue<L> {
         if in_device.into_iter().any(|rq| self.carries(rq, bio)) { Cancelled::InDevice } else { Cancelled::Stays }
     }
 
-    /// Take these bios back, as far as that is possible; answers those that were.
+    /// Cancels as many of these bios as possible; returns those that were cancelled.
     pub fn cancel_all(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
         self.catch_up(now);
         let mut taken = Vec::new();
@@ -47,7 +47,7 @@ impl<L: Listener> BlockQueue<L> {
         self.tags(rq).any(|tag| tag == bio)
     }
 
-    /// Did the elevator choose a request all of whose bios were cancelled? Then it is over.
+    /// Whether the elevator chose a request all of whose bios were cancelled. If so, the request has ended.
     pub(super) fn drops(&mut self, now: Instant, rq: RequestId) -> bool {
         let Some(at) = self.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
         self.cancelled.swap_remove(at);

@@ -23,15 +23,15 @@ use crate::group::GroupError;
 use crate::request::{Bio, GroupId};
 use crate::time::{Instant, Jiffies};
 
-/// Ticks of the controllers' clocks: Debian's.
+/// The tick rate of the controllers' clocks: Debian's.
 pub(super) const JIFFIES: Jiffies = Jiffies::new(250);
 
-/// Why a file of a group did not take what was written.
+/// Why a group's file refused what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GroupFileError {
-    /// It does not take that.
+    /// The file does not accept the value.
     File(FileError),
-    /// There is no such group, or the weight is none.
+    /// There is no such group, or the weight is invalid.
     Group(GroupError),
     /// Only the root has that file.
     RootOnly(&'static str),
@@ -52,14 +52,14 @@ impl core::fmt::Display for GroupFileError {
 
 impl core::error::Error for GroupFileError {}
 
-/// What stands at the level of bios.
+/// The policies at the level of bios.
 #[derive(Debug)]
 pub(super) struct BioGate {
     pub(super) max: Throttle,
-    /// Whether any limit is written; else no policy is asked.
+    /// Whether any limit is set; otherwise no policy is asked.
     pub(super) limits: bool,
     pub(super) classes: BTreeMap<GroupId, PrioClass>,
-    /// `io.weight`, for an io.cost that is switched on later.
+    /// `io.weight`, for an io.cost that is enabled later.
     pub(super) weights: BTreeMap<GroupId, u32>,
     pub(super) held: BTreeMap<u64, Bio>,
     pub(super) next: u64,
@@ -79,7 +79,7 @@ impl Default for BioGate {
 }
 
 impl BioGate {
-    /// Does every bio pass as it is?
+    /// Whether every bio passes unchanged.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
         !self.limits && self.classes.is_empty()

@@ -11,19 +11,19 @@ use super::slots::Slots;
 use super::tasks::Wakes;
 use crate::time::Instant;
 
-/// What the device can take, and whether it forgets.
+/// The device's limits, and whether its cache is volatile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct Limits {
-    /// The largest request \[512-byte sectors\]; longer bios are split, merges stop there.
+    /// The largest request \[512-byte sectors\]; longer bios are split, and merges stop there.
     pub max_sectors: u32,
-    /// The most pieces of memory a request may gather; each bio counts as one.
+    /// The most memory segments in a request; each bio counts as one.
     pub max_segments: u16,
-    /// Does it seek?
+    /// Whether it seeks.
     pub rotational: bool,
-    /// Does it acknowledge writes before they are stable? Without such a cache flushes cost nothing.
+    /// Whether it acknowledges writes before they are stable. Without such a cache flushes cost nothing.
     pub volatile_cache: bool,
-    /// Can a single write bypass that cache? Otherwise a flush follows it.
+    /// Whether a single write can bypass that cache. Otherwise a flush follows it.
     pub fua: bool,
 }
 
@@ -40,19 +40,19 @@ impl Limits {
         Limits { max_sectors, ..self }
     }
 
-    /// The same with requests of at most this many pieces of memory.
+    /// The same with requests of at most this many memory segments.
     #[must_use]
     pub fn with_max_segments(self, max_segments: u16) -> Limits {
         Limits { max_segments, ..self }
     }
 
-    /// The same as a device without moving parts.
+    /// The same for a device without moving parts.
     #[must_use]
     pub fn flash(self) -> Limits {
         Limits { rotational: false, ..self }
     }
 
-    /// The same with a volatile write cache; `fua`: a single write can bypass it.
+    /// The same with a volatile write cache; `fua`: whether a single write can bypass it.
     #[must_use]
     pub fn with_write_cache(self, fua: bool) -> Limits {
         Limits { volatile_cache: true, fua, ..self }
@@ -65,22 +65,22 @@ impl Limits {
 pub struct QueueConfig {
     /// The device.
     pub limits: Limits,
-    /// How many requests the device gets at a time. Depth left inside a device defeats every scheduler.
+    /// The number of requests that the device gets at a time. A deep queue inside a device defeats every scheduler.
     pub depth: u32,
     /// How dispatch is held back so that requests merge.
     pub plugging: Plugging,
-    /// How many requests may exist.
+    /// The number of requests that may exist.
     pub slots: Slots,
-    /// What the device's driver does (blk-mq).
+    /// The properties of the device's driver (blk-mq).
     pub driver: Driver,
-    /// When tasks run that were woken (blk-mq).
+    /// When woken tasks run (blk-mq).
     pub wakes: Wakes,
-    /// When the queue begins to exist; no call may be earlier.
+    /// The queue's first moment; no call may be earlier.
     pub born: Instant,
 }
 
 impl Default for QueueConfig {
-    /// One request at a time, no plug, as many requests as come.
+    /// One request at a time, no plug, unlimited requests.
     fn default() -> QueueConfig {
         QueueConfig {
             limits: Limits::default(),
@@ -101,37 +101,37 @@ impl QueueConfig {
         QueueConfig { limits, ..self }
     }
 
-    /// The same with a device that takes this many requests at a time.
+    /// The same for a device that takes this many requests at a time.
     #[must_use]
     pub fn with_depth(self, depth: u32) -> QueueConfig {
         QueueConfig { depth, ..self }
     }
 
-    /// The same, collecting like this before dispatch.
+    /// The same with this plug.
     #[must_use]
     pub fn with_plugging(self, plugging: Plugging) -> QueueConfig {
         QueueConfig { plugging, ..self }
     }
 
-    /// The same with this many requests.
+    /// The same with these slots.
     #[must_use]
     pub fn with_slots(self, slots: Slots) -> QueueConfig {
         QueueConfig { slots, ..self }
     }
 
-    /// The same with this device's driver (blk-mq).
+    /// The same with this driver (blk-mq).
     #[must_use]
     pub fn with_driver(self, driver: Driver) -> QueueConfig {
         QueueConfig { driver, ..self }
     }
 
-    /// The same with tasks that run like this once woken (blk-mq).
+    /// The same with woken tasks that run at these times (blk-mq).
     #[must_use]
     pub fn with_wakes(self, wakes: Wakes) -> QueueConfig {
         QueueConfig { wakes, ..self }
     }
 
-    /// The same, beginning to exist at this moment.
+    /// The same, beginning at this moment.
     #[must_use]
     pub fn born_at(self, born: Instant) -> QueueConfig {
         QueueConfig { born, ..self }

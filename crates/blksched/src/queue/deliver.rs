@@ -12,7 +12,7 @@ use crate::request::{Carried, Fragment, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Hand the bios of a finished request back, unless their data must still be flushed.
+    /// Delivers the bios of a finished request, unless their data must still be flushed.
     #[inline]
     pub(super) fn deliver(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
         let request = &self.core.state.requests[rq];
@@ -42,7 +42,7 @@ impl<L: Listener> BlockQueue<L> {
 }
 
 impl QueueState {
-    /// The bios of a finished request, in their order.
+    /// Delivers the bios of a finished request in their order.
     pub(super) fn finish_bios(&mut self, bios: Fragment, outcome: Outcome) {
         let deliveries = &mut self.deliveries;
         self.bios.finish(bios, outcome == Outcome::Failed, |tag, failed| {

@@ -14,41 +14,41 @@
 use crate::request::{Op, RequestId, Requests};
 use alloc::collections::VecDeque;
 
-/// May a request leave the elevator although the device is full?
+/// Whether a request may leave the elevator although the device is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DispatchAhead {
     /// No: a budget of the host is asked first (SCSI, SATA).
     #[default]
     Budget,
-    /// One: it finds no tag of the device and stays on the list (NVMe, virtio, loop).
+    /// One may: it finds no tag of the device and stays on the list (NVMe, virtio, loop).
     OneMore,
 }
 
-/// How a device takes a flush.
+/// How a device executes a flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlushCommand {
     /// Among its other commands.
     #[default]
     Queued,
-    /// Alone: everything before it must be done, and nothing else begins (SATA).
+    /// Alone: everything before it must have completed, and nothing else begins (SATA).
     Alone,
 }
 
-/// What a driver does, as far as it decides which request goes when.
+/// The properties of a driver that affect the order of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
-    /// May a request leave the elevator although the device is full?
+    /// Whether a request may leave the elevator although the device is full.
     pub ahead: DispatchAhead,
-    /// How it takes a flush.
+    /// How the device executes a flush.
     pub flush: FlushCommand,
 }
 
-/// Where a request stands on the list because of.
+/// Why a request is on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum From {
     /// The elevator chose it.
     Elevator,
-    /// It passes the elevator by.
+    /// It bypasses the elevator.
     Bypass,
 }
 
@@ -64,7 +64,7 @@ impl DispatchList {
         self.waiting.is_empty()
     }
 
-    /// Is nothing on it, and no flush in the device that goes alone?
+    /// Whether the list is empty and the device has no flush that must run alone.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.flush_in_device
     }
@@ -77,12 +77,12 @@ impl DispatchList {
         self.waiting.push_back((rq, from));
     }
 
-    /// Those that the elevator chose.
+    /// The requests that the elevator chose.
     pub(super) fn chosen(&self) -> impl Iterator<Item = RequestId> + '_ {
         self.waiting.iter().filter(|(_, from)| *from == From::Elevator).map(|(rq, _)| *rq)
     }
 
-    /// All but flushes.
+    /// All requests except flushes.
     pub(super) fn data<'a>(&'a self, requests: &'a Requests) -> impl Iterator<Item = RequestId> + 'a {
         self.waiting.iter().map(|(rq, _)| *rq).filter(|&rq| requests[rq].op != Op::Flush)
     }

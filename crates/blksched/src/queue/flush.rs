@@ -16,18 +16,18 @@ use alloc::vec::Vec;
 
 use crate::request::{Bio, Fragment, RequestId, Tag};
 
-/// What waits for a flush.
+/// Something that waits for a flush.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wish {
     /// A bare flush.
     Bare(Tag),
-    /// This bio's data goes when the flush is done.
+    /// A bio whose data is sent when the flush has completed.
     Before(Bio),
-    /// These bios' data is written, and complete when the flush is done.
+    /// Bios whose data is written, and which complete when the flush has completed.
     After(Fragment),
 }
 
-/// Flushes wished for and under way.
+/// Requested flushes and the one under way.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
     pub(super) wished: Vec<Wish>,
@@ -36,7 +36,7 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    /// Is there nothing to flush, and no flush under way?
+    /// Whether there is nothing to flush and no flush under way.
     pub(super) fn is_idle(&self) -> bool {
         self.wished.is_empty() && self.running.is_none()
     }
@@ -45,7 +45,7 @@ impl Flushes {
         self.wished.push(Wish::After(bios));
     }
 
-    /// The flush came back untried.
+    /// The device returned the flush untried.
     pub(super) fn try_again(&mut self, rq: RequestId) {
         assert_eq!(self.running.take(), Some(rq));
         self.covered.append(&mut self.wished);

@@ -15,7 +15,7 @@ use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Make a group, or change its weights.
+    /// Creates a group, or changes its weights.
     ///
     /// # Errors
     /// If a weight is out of range, its parent does not exist, or it has another parent already; nothing has changed
@@ -27,7 +27,7 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// A group is gone: no bio of it comes any more; what it has queued is still served.
+    /// Removes a group: no further bio of it arrives; its queued bios are still served.
     ///
     /// # Errors
     /// If the group does not exist, has child groups, or is the root.
@@ -42,19 +42,19 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// The groups there are.
+    /// The existing groups.
     pub fn groups(&self) -> &Groups {
         &self.core.state.groups
     }
 
-    /// A bio has come: its group exists from now on.
+    /// A bio has arrived: its group exists from now on.
     ///
     /// # Panics
     /// If its number is beyond [`crate::group::MOST_GROUPS`].
     #[inline]
     pub(super) fn meet_group(&mut self, now: Instant, bio: &Bio) {
         if self.core.state.groups.get(bio.group).is_none() {
-            // That alone changes no answer; what becomes of the bio may.
+            // That alone changes no answer; the bio itself may.
             self.announce(now, bio.group, Group::default()).expect("a bio's group number is small");
         }
     }
@@ -67,7 +67,7 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// A new elevator hears of every group.
+    /// Announces every group to a new elevator.
     pub(super) fn introduce_groups(&mut self, now: Instant) {
         let groups: Vec<_> = self.core.state.groups.iter().collect();
         for (id, group) in groups {

@@ -14,7 +14,7 @@ use super::BlockQueue;
 use crate::elevator::{Due, Hook, Hooks};
 use crate::{Bio, Catalogue, Delivery, Instant, Next, Outcome, QueueConfig, Sector, Span, SubmitterId};
 
-/// A linear congruential generator, its upper half.
+/// A linear congruential generator; its upper half is used.
 struct Random(u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// What a queue answers to some thousand calls, in words.
+/// A queue's answers to some thousand calls, as text.
 fn answers(name: &str, asked: Option<Hooks>) -> Vec<String> {
     let built = Catalogue::builtin().build(name).expect("a built-in elevator");
     let slots = built.slots.with_nr_requests(64);
@@ -74,8 +74,8 @@ fn an_elevator_decides_the_same_if_it_is_asked_what_it_has_not() {
 
 #[test]
 fn a_call_that_is_not_named_is_not_made() {
-    // The control of the test above: without its look-up deadline finds no request to join at the front. (Asked for its
-    // deadline always, the queue never takes the short way, whose steps know what their elevator has.)
+    // The control of the test above: without its look-up, deadline finds no request to join at the front. (An elevator
+    // that is always asked for its deadline never takes the short path, whose steps know the elevator's calls.)
     let without = Hooks::of(&[Hook::Deadline]);
     assert!(answers("deadline@4.20", None) != answers("deadline@4.20", Some(without)));
 }

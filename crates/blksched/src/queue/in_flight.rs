@@ -14,11 +14,11 @@ use crate::request::{Bio, FlightKey, InFlight, NotInFlight, Op, RequestId, Secto
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// The token of a command that a driver carried as a number ([`InFlight::key`]). One number is good for one answer
+    /// The token of a command that a driver carried as a number ([`InFlight::key`]). One number is valid for one answer
     /// of the device.
     ///
     /// # Errors
-    /// If that command is not in flight, however often its slot was used since.
+    /// If that command is not in flight, even if its slot has been reused since.
     pub fn in_flight_as(&self, key: FlightKey) -> Result<InFlight, NotInFlight> {
         let (rq, requests) = (key.slot(), &self.core.state.requests);
         let has = requests.is_live(rq) && requests[rq].stage == Stage::InFlight;
@@ -54,7 +54,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.requests.token(rq, self.core.state.config.limits.fua)
     }
 
-    /// Requests in flight do not change: another queue's command mostly begins elsewhere.
+    /// Requests in flight do not change: another queue's command usually starts at another sector.
     #[inline(always)]
     pub(super) fn leave_device(&mut self, key: FlightKey, start: Sector) -> RequestId {
         let (rq, requests) = (key.slot(), &mut self.core.state.requests);
@@ -63,7 +63,7 @@ impl<L: Listener> BlockQueue<L> {
         assert!(ours, "{}", NotInFlight(key));
         requests.lands(rq);
         self.core.state.device.in_flight -= 1;
-        // What the elevator never met changes no answer of its.
+        // A request that the elevator never saw changes none of its answers.
         let request = &self.core.state.requests[rq];
         let unknown = !request.is_plain() && (request.op == Op::Flush || self.passed_by(rq));
         if !unknown || self.core.state.config.slots.era().is_none() {
@@ -72,7 +72,7 @@ impl<L: Listener> BlockQueue<L> {
         rq
     }
 
-    /// Was `rq` issued by an elevator that has been replaced? Asked once per request.
+    /// Whether `rq` was issued by an elevator that has been replaced. Asked once per request.
     #[inline(always)]
     pub(super) fn is_orphan(&mut self, rq: RequestId) -> bool {
         if self.orphans.is_empty() {

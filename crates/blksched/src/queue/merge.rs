@@ -28,19 +28,19 @@ pub(super) use search::{Hit, Known};
 /// How one era merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merging {
-    /// When the search is tried at all.
+    /// When the search is tried.
     pub gate: Gate,
-    /// Where candidates come from.
+    /// The source of candidates.
     pub search: Search,
-    /// Who may join whom.
+    /// Which bios and requests may merge.
     pub kin: Kin,
-    /// Which request is remembered as the last merged.
+    /// The request that is remembered as the last merged.
     pub remember: Remember,
-    /// What happens when the joint request would be too large.
+    /// What happens if the merged request would be too large.
     pub oversize: Oversize,
-    /// Is a new request tried once more as it is inserted?
+    /// Whether a new request is tried once more as it is inserted.
     pub on_insert: OnInsert,
-    /// How a long bio comes.
+    /// How a long bio is submitted.
     pub pieces: Pieces,
     /// Buckets of the merge hash, as a power of two; `None`: as many as there are requests.
     pub hash_bits: Option<u32>,
@@ -62,21 +62,21 @@ pub enum Gate {
 pub enum Search {
     /// The request merged last, then the hash, then the elevator's own look-up.
     LastHashOwn,
-    /// The newest requests that the elevator has not yet looked at, newest first (Kyber).
+    /// The newest requests that the elevator has not yet examined, newest first (Kyber).
     Newest {
-        /// How many.
+        /// The number of requests examined.
         look_back: usize,
     },
     /// The elevator's own look-up, for either end (2.4, and 2.5 until 2.5.38).
     Own,
 }
 
-/// How a long bio comes.
+/// How a long bio is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pieces {
-    /// Whole, as far as the device takes it.
+    /// Whole, as far as the device allows.
     Whole,
-    /// A buffer of 4 KiB at a time, each of which looks for a request to join (2.4).
+    /// As buffers of 4 KiB, each of which searches for a request to join (2.4).
     Buffers,
 }
 
@@ -90,7 +90,7 @@ impl Pieces {
     }
 }
 
-/// Who may join whom.
+/// Which bios and requests may merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kin {
     /// The same direction (2.5, 2.6, 4.20).
@@ -112,21 +112,22 @@ impl Kin {
     }
 }
 
-/// Which request is remembered as the last merged, beside a first one when none is.
+/// The request that is remembered as the last merged; if none is, the first one inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remember {
-    /// The request that grew; forgotten if it is then absorbed, and whenever a search ends at one too large (2.5).
+    /// The request that grew; forgotten if it is then absorbed, and whenever a search ends at one that is too large
+    /// (2.5).
     Grown,
     /// The survivor (2.6 and later).
     Survivor,
 }
 
-/// What happens when the joint request would be too large. In any case the request takes nothing any more.
+/// What happens if the merged request would be too large. In any case nothing more merges into the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Oversize {
     /// The bio becomes a request in the usual place.
     Anew,
-    /// The bio becomes a request right beside it, in whatever list that is (2.5).
+    /// The bio becomes a request directly beside it, in whichever list that is (2.5).
     Beside,
 }
 
@@ -135,12 +136,12 @@ pub enum Oversize {
 pub enum OnInsert {
     /// No.
     Plain,
-    /// It may continue the last merged request, or, repeatedly, whichever the hash knows (6.1).
+    /// It may continue the last merged request, or, repeatedly, one that the hash finds (6.1).
     Merge,
 }
 
 impl Merging {
-    /// Do requests stand in the merge hash at all?
+    /// Whether requests are in the merge hash.
     #[inline(always)]
     pub(super) fn uses_hash(&self) -> bool {
         self.gate != Gate::Never && self.search == Search::LastHashOwn
@@ -150,7 +151,7 @@ impl Merging {
     pub const NEVER: Merging = Merging { gate: Gate::Never, ..Merging::LINUX_2_6 };
     /// 2.4.
     pub const LINUX_2_4: Merging = Merging { pieces: Pieces::Buffers, ..Merging::LINUX_2_5_LINUS };
-    /// 2.5 until deadline. The elevator sees to what is too large.
+    /// 2.5 until deadline. The elevator handles requests that are too large.
     pub const LINUX_2_5_LINUS: Merging =
         Merging { search: Search::Own, remember: Remember::Survivor, ..Merging::LINUX_2_5 };
     /// 2.5.38 and 2.5.45.
@@ -164,9 +165,9 @@ impl Merging {
         pieces: Pieces::Whole,
         hash_bits: Some(8),
     };
-    /// 2.5.45 with the patch of 2002-10-31: no insertion hints.
-    /// (There any request that a search hits is remembered at once; but a hit is either joined, which remembers it
-    /// anyway, or refused, which forgets it.)
+    /// 2.5.45 with the patch of 2002-10-31: no insertion hints. (In that patch any request that a search hits is
+    /// remembered at once; but the bio either joins the hit, which remembers it anyway, or is refused, which forgets
+    /// it.)
     pub const LINUX_2_5_TREE: Merging = Merging { oversize: Oversize::Anew, ..Merging::LINUX_2_5 };
     /// 2.6.31 to 2.6.33.
     pub const LINUX_2_6: Merging = Merging {
@@ -189,12 +190,12 @@ impl Merging {
         Merging { search: Search::Newest { look_back: 8 }, on_insert: OnInsert::Plain, ..Merging::LINUX_6_1 };
 }
 
-/// What became of a merge attempt.
+/// The result of a merge attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attempt {
     /// The bio joined a request.
     Joined { into: RequestId, end: End },
-    /// It must become a request, here.
+    /// It must become a request, inserted here.
     Insert(Insert),
 }
 
@@ -204,7 +205,7 @@ pub(crate) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
     Extent::of(request).end_beside(bio)
 }
 
-/// Where a request lies: for elevators that keep a copy of it where they look for one that a bio adjoins.
+/// The position of a request: for elevators that keep a copy where they search for a request that a bio adjoins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     start: Sector,
@@ -212,7 +213,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Where it lies now.
+    /// Its present position.
     #[inline(always)]
     pub(crate) fn of(request: &Bio) -> Extent {
         Extent { start: request.start, end: request.end() }
@@ -231,23 +232,23 @@ impl Extent {
     }
 }
 
-/// May `request` grow by this much?
+/// Whether `request` may grow by this much.
 pub(super) fn fits(request: &Request, sectors: u32, segments: u16, limits: &Limits) -> bool {
     let short = request.sectors.checked_add(sectors).is_some_and(|sum| sum <= limits.max_sectors);
     short && request.segments.checked_add(segments).is_some_and(|sum| sum <= limits.max_segments)
 }
 
-/// Which queued requests a bio may find.
+/// The queued requests that a bio may find.
 #[derive(Debug)]
 pub struct MergeIndex {
     rules: Merging,
     hash: EndHash,
-    /// The request merged last, or `NONE`, and where it lies.
+    /// The request merged last, or `NONE`, and its position.
     last: u32,
     last_at: Extent,
-    /// Do requests stand in the hash at all?
+    /// Whether requests are in the hash.
     uses_hash: bool,
-    /// No request that can be found ends here, until the next one is hashed. What was merged last is hashed, too.
+    /// No request that can be found ends here, until the next one is hashed. The request merged last is hashed, too.
     nothing_at: Sector,
 }
 
@@ -269,7 +270,7 @@ impl MergeIndex {
         self.rules
     }
 
-    /// A request is about to be inserted: it can be found from now on.
+    /// A request is about to be inserted: bios can find it from now on.
     #[inline(always)]
     pub(super) fn admit(&mut self, requests: &mut Requests, rq: RequestId) {
         if self.uses_hash && requests[rq].mergeable {
@@ -279,7 +280,7 @@ impl MergeIndex {
         }
     }
 
-    /// The same of one that may merge and ends here, for rules by which requests are hashed.
+    /// The same for one that may merge and ends here, under rules by which requests are hashed.
     #[inline(always)]
     pub(super) fn admit_new(&mut self, requests: &mut Requests, rq: RequestId, end: Sector) {
         self.nothing_at = NOWHERE;
@@ -287,7 +288,7 @@ impl MergeIndex {
         self.is_first_or(rq, Extent::of(&requests[rq]));
     }
 
-    /// The same of one that is made now.
+    /// The same for one that is being made.
     #[inline(always)]
     pub(super) fn make(&mut self, requests: &mut Requests, now: Instant, bio: &Bio, tag: u32) -> RequestId {
         self.nothing_at = NOWHERE;
@@ -297,7 +298,7 @@ impl MergeIndex {
         rq
     }
 
-    /// The first request of all counts as the one merged last.
+    /// The first request counts as the one merged last.
     #[inline(always)]
     fn is_first_or(&mut self, rq: RequestId, at: Extent) {
         if self.last == NONE {
@@ -305,14 +306,14 @@ impl MergeIndex {
         }
     }
 
-    /// Nothing finds this request any more.
+    /// Bios can no longer find this request.
     #[inline(always)]
     pub(crate) fn forget(&mut self, requests: &mut Requests, rq: RequestId) {
         self.hash.remove(requests, rq);
         self.is_not_last(rq);
     }
 
-    /// The same of one that has left the hash.
+    /// The same for one that has left the hash.
     #[inline(always)]
     pub(super) fn forget_hashed(&mut self, requests: &mut Requests, rq: RequestId, links: Links) {
         self.hash.mend(requests, links);
@@ -335,7 +336,7 @@ impl MergeIndex {
         }
     }
 
-    /// The request hashed last that ends here, and how many were looked at.
+    /// The request hashed last that ends here, and the number of entries examined.
     #[inline(always)]
     fn find(&mut self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
         let (found, steps) = self.hash.find(requests, end);
@@ -351,15 +352,15 @@ impl MergeIndex {
         (self.last != NONE).then_some(RequestId(self.last))
     }
 
-    /// This request merged last.
+    /// Remembers this request as the one merged last.
     fn remember(&mut self, requests: &Requests, rq: RequestId) {
         (self.last, self.last_at) = (rq.0, Extent::of(&requests[rq]));
     }
 
-    /// What is remembered of the request merged last is so.
+    /// Checks what is remembered of the request merged last.
     ///
     /// # Panics
-    /// If not.
+    /// If it is wrong.
     pub(super) fn check(&self, requests: &Requests) {
         if let Some(last) = self.last_merged() {
             assert_eq!(self.last_at, Extent::of(&requests[last]), "{last:?}");
@@ -372,5 +373,5 @@ impl MergeIndex {
     }
 }
 
-/// No request begins there, so none is asked whether one ends there.
+/// No request begins there, so no request is searched for that ends there.
 const NOWHERE: Sector = Sector(u64::MAX);

@@ -23,30 +23,30 @@ pub use wait_queues::{Task, WaitQueues};
 
 use crate::kernel::Kernel;
 
-/// Which kernel's blk-mq it is, as far as they differ.
+/// The versions of blk-mq, as far as they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MqEra {
     /// 5.0 to 6.11, recorded from 6.1: a shallow depth counts per word, one wait queue is woken at a time, a plug
-    /// without an elevator is sent newest first, and flushes' data passes the elevator by.
+    /// without an elevator is sent newest first, and flushes' data bypasses the elevator.
     Linux6_1,
-    /// Since 6.12: a shallow depth counts of the whole map, a whole batch is woken, plugs go in their order, flushes'
-    /// data goes through the elevator. (6.18 was recorded to be the same.)
+    /// Since 6.12: a shallow depth counts in the whole map, a whole batch is woken, plugs keep their order, and
+    /// flushes' data goes through the elevator. (By recordings, 6.18 is the same.)
     Linux6_12,
 }
 
 impl MqEra {
-    /// The era of a kernel; of one before blk-mq, the first.
+    /// The era of a kernel; the first era for a kernel before blk-mq.
     pub fn of(kernel: Kernel) -> MqEra {
         if kernel >= Kernel::new(6, 12, 0) { MqEra::Linux6_12 } else { MqEra::Linux6_1 }
     }
 }
 
-/// In which order a device hands its tags out.
+/// The order in which a device allocates its tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TagOrder {
-    /// The lowest free one near the last (NVMe, virtio, loop).
+    /// The lowest free tag near the last (NVMe, virtio, loop).
     #[default]
     Lowest,
-    /// One after the other, whatever is free (SATA).
+    /// In turn, whichever are free (SATA).
     RoundRobin,
 }

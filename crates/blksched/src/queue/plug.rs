@@ -29,27 +29,27 @@ use crate::index::Numbers;
 use crate::request::{RequestId, SubmitterId};
 use crate::time::{Instant, Span};
 
-/// Where requests collect before they are looked at.
+/// Where requests are collected before they are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plugging {
     /// Nowhere.
     Never,
     /// Behind the elevator: dispatch is held back.
     Queue {
-        /// Opens when this many requests are queued.
+        /// It opens when this many requests are queued.
         threshold: u32,
-        /// Opens after so long.
+        /// It opens after this time.
         delay: Span,
     },
-    /// Behind the elevator, as in 2.4: closed when a request enters an empty queue, and open again only when a process
-    /// waits. What a disk that takes one request at a time (IDE) has in service still stands in the queue.
+    /// Behind the elevator, as in 2.4: closed when a request enters an empty queue, and opened only when a process
+    /// waits. A request in service on a disk that takes one at a time (IDE) is still in the queue.
     TaskQueue,
-    /// Before the elevator: a submitter's requests wait for its burst to end.
+    /// In front of the elevator: a submitter's requests wait until its burst ends.
     Submitter {
-        /// Handed over when this many are collected.
+        /// They are handed over when this many are collected.
         requests: u32,
     },
-    /// The same since blk-mq: handed over before a request is added to this many, or behind one so large.
+    /// The same since blk-mq: handed over before a request is added to this many, or to one of this size.
     Task {
         /// Requests.
         requests: u32,
@@ -58,12 +58,12 @@ pub enum Plugging {
     },
 }
 
-/// How a submitter's plug is emptied.
+/// Why a submitter's plug is emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handover {
-    /// Its burst is over, or the plug is full.
+    /// The burst has ended, or the plug is full.
     Finish,
-    /// It goes to sleep.
+    /// The submitter goes to sleep.
     FromSchedule,
 }
 
@@ -74,27 +74,27 @@ impl Plugging {
     pub const LINUX_2_6: Plugging = Plugging::Queue { threshold: 4, delay: Span::from_ms(3) };
     /// Since 2.6.39: sixteen requests of one submitter.
     pub const LINUX_3: Plugging = Plugging::Submitter { requests: 16 };
-    /// Of 6.1 and later: 32 requests, or one of 128 KiB.
+    /// 6.1 and later: 32 requests, or one of 128 KiB.
     pub const LINUX_6: Plugging = Plugging::Task { requests: 32, sectors: 256 };
 }
 
-/// How long a submitter may collect. MEMORY of the longest default timeslice of a task, 100 ms (2.6); ours: kernels
-/// bound a burst by the task that runs it, an embedder by its own word.
+/// How long a submitter may collect requests: the longest default timeslice of a task, 100 ms (2.6; MEMORY). The limit
+/// is ours: in kernels, the task that runs a burst bounds it; here, the embedder's call does.
 pub(super) const LONGEST_BURST: Span = Span::from_ms(100);
 
-/// What one submitter has collected, oldest first, and since when.
+/// The requests that one submitter has collected, oldest first, and since when.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub(super) began: Instant,
     pub(super) requests: Vec<RequestId>,
 }
 
-/// The collection of each submitter.
+/// The requests collected by each submitter.
 #[derive(Debug, Default)]
 pub(super) struct Collections {
     pub(super) places: Numbers,
     pub(super) rows: Vec<Collected>,
-    /// Rows of submitters that are gone.
+    /// Rows of submitters that have exited.
     pub(super) free: Vec<u32>,
 }
 
@@ -107,7 +107,7 @@ impl Collections {
         self.places.get(submitter.0).map(|place| &mut self.rows[place as usize])
     }
 
-    /// Made if it does not exist.
+    /// The submitter's row, made if it does not exist.
     pub(super) fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
         let place = self.places.get(submitter.0).unwrap_or_else(|| {
             let place = self.free.pop().unwrap_or_else(|| {
@@ -129,17 +129,17 @@ impl Collections {
     }
 }
 
-/// The state of whichever plug the era has.
+/// The state of the era's plug.
 pub(super) struct Plug {
     pub(super) kind: Plugging,
-    /// When the closed queue plug opens by itself, if it does.
+    /// When a closed queue plug opens by timeout, if it does.
     pub(super) closed_until: Option<Instant>,
     pub(super) closed: bool,
-    /// What each submitter has collected.
+    /// The requests collected by each submitter.
     pub(super) collected: Collections,
     /// How many requests all of them hold.
     pub(super) held: u32,
-    /// Bursts by their beginnings, those that are over among them until they come to the front.
+    /// Bursts in the order of their beginnings; those that have ended remain until they come to the front.
     pub(super) bursts: VecDeque<(Instant, SubmitterId)>,
 }
 
@@ -161,49 +161,50 @@ impl Plug {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let burst = self.bursts.front().map(|&(began, _)| began + LONGEST_BURST);
-        // An era has one of the two.
+        // An era has at most one of the two.
         burst.or(self.closed_until)
     }
 
-    /// Does a closed queue plug open by itself now?
+    /// Whether a closed queue plug times out now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.closed_until.is_some_and(|until| until <= now)
     }
 
-    /// Have submitters collected anything?
+    /// Whether submitters have collected anything.
     pub(super) fn holds(&self) -> bool {
         self.held > 0
     }
 
-    /// Are enough requests queued to open it?
+    /// Whether enough requests are queued to open it.
     #[inline]
     pub(super) fn is_reached(&self, queued: u32) -> bool {
         self.is_closed() && matches!(self.kind, Plugging::Queue { threshold, .. } if queued >= threshold)
     }
 
-    /// Does it close when a request enters an empty queue?
+    /// Whether it closes when a request enters an empty queue.
     #[inline]
     pub(super) fn closes(&self) -> bool {
         matches!(self.kind, Plugging::Queue { .. } | Plugging::TaskQueue)
     }
 
-    /// Does a new request wait with its submitter?
+    /// Whether a new request waits with its submitter.
     #[inline]
     pub(super) fn collects(&self) -> bool {
         matches!(self.kind, Plugging::Submitter { .. } | Plugging::Task { .. })
     }
 
-    /// `submitter` is gone, and what it collected was handed over. Numbers are never reused, so nothing may stay.
+    /// `submitter` has exited, and its collected requests were handed over. Submitters are never reused, so nothing may
+    /// stay.
     pub(super) fn forget(&mut self, submitter: SubmitterId) {
         self.collected.remove(submitter);
     }
 
-    /// What `submitter` has collected, newest first.
+    /// The requests that `submitter` has collected, newest first.
     pub(super) fn collected(&self, submitter: SubmitterId) -> impl Iterator<Item = RequestId> + '_ {
         self.collected.get(submitter).into_iter().flat_map(|burst| burst.requests.iter().rev().copied())
     }
 
-    /// A burst of this many requests is handed over: bursts that are over leave the front.
+    /// A burst of this many requests is handed over: bursts that have ended leave the front.
     pub(super) fn burst_is_over(&mut self, requests: usize) {
         self.held -= requests as u32;
         if self.held == 0 {

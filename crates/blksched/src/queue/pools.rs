@@ -28,7 +28,7 @@ struct Privilege {
     until: Instant,
 }
 
-/// How many slots are taken, and the submitters that wait for one.
+/// The number of slots taken, and the submitters that wait for one.
 #[derive(Debug)]
 pub(crate) struct Pools {
     slots: Slots,
@@ -37,9 +37,9 @@ pub(crate) struct Pools {
     privilege: PerDir<Option<Privilege>>,
     /// 2.4.
     waiters: Waiters,
-    /// How many there may be of each direction.
+    /// The number of slots in each direction.
     limit: u32,
-    /// The same while no submitter ever had a privilege in that direction, then 0.
+    /// The same while no submitter has ever had a privilege in that direction, then 0.
     simply: PerDir<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Pools {
         }
     }
 
-    /// The usual case of [`Pools::take`]: none sleeps, none is privileged, and a slot is free.
+    /// The usual case of [`Pools::take`]: no submitter sleeps or is privileged, and a slot is free.
     #[inline(always)]
     pub(super) fn take_free(&mut self, dir: Dir) -> bool {
         let (used, limit) = (&mut self.used[dir], self.simply[dir]);
@@ -91,12 +91,12 @@ impl Pools {
         &mut self.waiters
     }
 
-    /// A further piece of the bio with which its submitter has just fallen asleep.
+    /// Adds a further piece of the bio with which its submitter has just fallen asleep.
     pub(super) fn wait_behind(&mut self, sleeper: Sleeper) {
         self.waiters.behind(sleeper);
     }
 
-    /// Take a slot for `bio`, if the era lets its submitter have one now.
+    /// Takes a slot for `bio`, if the era lets its submitter have one now.
     #[inline]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio) -> bool {
         let dir = bio.dir();
@@ -114,12 +114,12 @@ impl Pools {
         granted
     }
 
-    /// Take a slot even if none is free: for what cannot sleep.
+    /// Takes a slot even if none is free: for requests that cannot sleep.
     pub(super) fn take_anyway(&mut self, dir: Dir) {
         self.used[dir] += 1;
     }
 
-    /// A request is over.
+    /// A request has ended.
     #[inline]
     pub(super) fn release(&mut self, dir: Dir) {
         self.used[dir] -= 1;
@@ -145,15 +145,14 @@ impl Pools {
         self.sleepers.read.is_empty() && self.sleepers.write.is_empty() && self.waiters.nobody_runs()
     }
 
-    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it is free to merge
-    /// instead.
+    /// The next sleeper of this direction that wakes now, if any. Its slot is not taken yet; it may merge instead.
     pub(super) fn wake(&mut self, now: Instant, dir: Dir) -> Option<Sleeper> {
         if !self.may_wake(dir) {
             return None;
         }
         let sleeper = self.sleepers[dir].pop_front()?;
         let (left, until) = match self.slots.wake() {
-            // A submitter that wakes goes on taking what is free before others do.
+            // A submitter that wakes continues to take free slots before others do.
             WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => (u32::MAX, Instant::NEVER),
             WakeRule::Batcher { requests, time } => (requests, now + time),
         };

@@ -16,23 +16,23 @@ use crate::time::Instant;
 /// A whole bio.
 const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
 
-/// What became of a bio that is held in a list of the caller's unless it merges.
+/// The result for a bio that becomes a request in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// It joined a queued request.
     Merged {
         /// The request.
         into: RequestId,
-        /// At which end.
+        /// The end that it joined.
         end: End,
     },
-    /// It is a request, made now, that [`BlockQueue::insert_kept`] inserts.
+    /// It is a new request, which [`BlockQueue::insert_kept`] inserts later.
     Outside(RequestId),
 }
 
 impl<L: Listener> BlockQueue<L> {
-    /// A bio goes ahead of everything queued, without a merge attempt or a plug: what drivers insert at the head. It
-    /// takes no slot that it would have to wait for.
+    /// Inserts a bio ahead of everything queued, without a merge attempt or a plug: what drivers insert at the head. It
+    /// takes a slot without waiting.
     pub fn submit_at_head(&mut self, now: Instant, bio: Bio) -> RequestId {
         self.catch_up(now);
         self.meet_group(now, &bio);
@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A request of the caller's list is inserted; it may merge on its way.
+    /// Inserts a request of the caller's list; it may merge on the way.
     pub fn insert_kept(&mut self, now: Instant, rq: RequestId) -> Submitted {
         self.catch_up(now);
         self.elevator.prepare(&mut self.core.cx(now), rq);

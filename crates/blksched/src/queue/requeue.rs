@@ -16,7 +16,7 @@ use crate::request::{InFlight, Op, RequestId, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// The device handed a command back untried (busy, a reset): it goes again, before anything else.
+    /// The device returned a command untried (busy, a reset): it is issued again, before anything else.
     ///
     /// # Panics
     /// If it is not in flight here: see [`crate::request::NotInFlight`].

@@ -23,7 +23,7 @@ use crate::group::{Group, Groups};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests};
 use crate::time::Instant;
 
-/// May this bio go on?
+/// Whether a bio may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throttled {
     /// It may.
@@ -32,7 +32,7 @@ pub enum Throttled {
     Sleep,
 }
 
-/// What a policy may look at during one call, and the tasks that it wakes.
+/// What a policy may read during one call, and the tasks that it wakes.
 pub struct QosCx<'a> {
     /// The time of this call.
     pub now: Instant,
@@ -52,35 +52,35 @@ impl QosCx<'_> {
         self.groups
     }
 
-    /// These tasks, which the policy had put to sleep, run on, in this order.
+    /// The tasks that the policy had put to sleep and now wakes; they run in this order.
     pub fn woke(&mut self) -> &mut Vec<Task> {
         self.woke
     }
 }
 
-/// A policy: a state machine that is told what happens and decides which bios go on. It knows no time but `cx.now`.
+/// A policy: a state machine that is told of events and decides which bios continue. Its only clock is `cx.now`.
 ///
-/// A task sleeps for one bio at a time. Numbers of tasks are used again once a task has gone through.
+/// A task sleeps for one bio at a time. A task's number is reused once the task has passed.
 pub trait RqQos: Send + Any {
-    /// As a user knows it.
+    /// The name that users know.
     fn name(&self) -> &'static str;
 
-    /// A bio of `task` did not merge and wants a request.
+    /// A bio of `task` did not merge and needs a request.
     fn throttle(&mut self, cx: &mut QosCx<'_>, task: Task, bio: &Bio) -> Throttled;
 
-    /// A task that the policy had put to sleep, and has woken, runs on with its bio.
+    /// A task that the policy put to sleep and has woken continues with its bio.
     fn resumed(&mut self, _cx: &mut QosCx<'_>, _task: Task, _bio: &Bio) {}
 
-    /// A bio joined a request; it never met `throttle`.
+    /// A bio joined a request; `throttle` was not called for it.
     fn merged(&mut self, _cx: &mut QosCx<'_>, _into: RequestId, _bio: &Bio) {}
 
-    /// A bio that went through has a slot and became a request.
+    /// A bio that passed has a slot and became a request.
     fn track(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId, _bio: &Bio) {}
 
     /// The driver has the request.
     fn issued(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId) {}
 
-    /// The driver gave it back untried.
+    /// The driver returned it untried.
     fn requeued(&mut self, _cx: &mut QosCx<'_>, _rq: RequestId) {}
 
     /// It has ended; its slot is still taken.
@@ -91,36 +91,36 @@ pub trait RqQos: Send + Any {
         self.done(cx, victim);
     }
 
-    /// A group is made, or its weights change; a policy that is switched on hears of all there are.
+    /// A group is created, or its weights change; a policy that is enabled is told of all groups.
     fn group(&mut self, _cx: &mut QosCx<'_>, _id: GroupId, _group: Group) {}
 
-    /// A group is gone.
+    /// A group is removed.
     fn ungroup(&mut self, _cx: &mut QosCx<'_>, _id: GroupId) {}
 
-    /// Something was written to a file of a group; false if that is another's file.
+    /// Something was written to a group's file; returns false if the file is another policy's.
     fn written(&mut self, _cx: &mut QosCx<'_>, _id: GroupId, _written: &Written) -> bool {
         false
     }
 
-    /// An elevator comes. `own`: it schedules buffered writes by itself (BFQ).
+    /// The elevator changes. `own`: whether the new one schedules buffered writes itself (BFQ).
     fn elevator(&mut self, _cx: &mut QosCx<'_>, _own: OwnThrottling) {}
 
     /// A writer slept because too much memory was dirty.
     fn dirty_wait(&mut self, _now: Instant) {}
 
-    /// When it next wants to be told the time.
+    /// When it next must be called.
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// It is [`RqQos::deadline`] now.
+    /// [`RqQos::deadline`] has come.
     fn elapse(&mut self, _cx: &mut QosCx<'_>) {}
 }
 
-/// Does an elevator schedule buffered writes by itself, so that throttling them would only disturb it?
+/// Whether an elevator schedules buffered writes itself, so that throttling them would only interfere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OwnThrottling {
-    /// It leaves that to the throttle.
+    /// It leaves them to the throttle.
     #[default]
     No,
     /// It does (BFQ).
@@ -128,7 +128,7 @@ pub enum OwnThrottling {
 }
 
 /// One of the policies. Writeback throttling, which nearly every queue has, is known by its type: its answers are
-/// compiled into the steps of the short way.
+/// compiled into the steps of the short path.
 pub(super) enum Policy {
     Throttle(Box<wbt::Throttle>),
     Other(Box<dyn RqQos>),
@@ -160,11 +160,11 @@ impl Policy {
     }
 }
 
-/// The policies, the one that was switched on last first.
+/// The policies; the one enabled last comes first.
 #[derive(Default)]
 pub(crate) struct Policies {
     policies: Vec<Policy>,
-    /// The earliest of their deadlines, asked for many times between two changes; `None`: something has changed.
+    /// The earliest of their deadlines, which is read many times between two changes; `None`: something has changed.
     earliest: Cell<Option<Instant>>,
 }
 
@@ -184,7 +184,7 @@ impl Policies {
         (earliest != Instant::NEVER).then_some(earliest)
     }
 
-    /// `Instant::NEVER`: none has any.
+    /// `Instant::NEVER` if no policy has a deadline.
     #[inline]
     pub(super) fn earliest(&self) -> Instant {
         self.earliest.get().unwrap_or_else(|| self.ask())
@@ -198,27 +198,27 @@ impl Policies {
         earliest
     }
 
-    /// It stands in front of those that were there.
+    /// Adds a policy in front of the existing ones.
     pub(super) fn add(&mut self, policy: Box<dyn RqQos>) -> &mut dyn RqQos {
         self.earliest.set(None);
         self.policies.insert(0, Policy::of(policy));
         self.policies[0].get_mut()
     }
 
-    /// A change to a policy changes its deadline, too.
+    /// A change to a policy also changes its deadline.
     #[inline]
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut dyn RqQos> {
         self.earliest.set(None);
         self.policies.iter_mut().map(Policy::get_mut)
     }
 
-    /// As they are kept, for a caller that says what has [changed](Policies::changed).
+    /// The policies, for a caller that reports when it has [changed](Policies::changed) them.
     #[inline(always)]
     pub(super) fn kept(&mut self) -> &mut [Policy] {
         &mut self.policies
     }
 
-    /// A policy's deadline may have moved: the earliest of all.
+    /// A policy's deadline may have moved: recompute the earliest of all.
     #[inline(always)]
     pub(super) fn changed(&mut self) -> Instant {
         match &*self.policies {

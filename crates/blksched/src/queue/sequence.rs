@@ -18,15 +18,15 @@ use alloc::vec::Vec;
 use crate::request::{RequestId, Table};
 use crate::time::Instant;
 
-/// Where a request is in its sequence.
+/// The stage of a request in its sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SequenceStep {
-    /// In none.
+    /// It is in no sequence.
     #[default]
     None,
     /// It waits for the flush before its data.
     Before,
-    /// Its data is under way. `Counted` data keeps flushes from being sent.
+    /// Its data is under way. `Counted` data prevents flushes from being sent.
     Data(Counted, SequenceWay),
     /// It waits for the flush after its data.
     After,
@@ -38,7 +38,7 @@ pub(super) enum Counted {
     No,
 }
 
-/// Does a sequence's data meet the elevator?
+/// Whether a sequence's data goes through the elevator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SequenceWay {
     Elevator,
@@ -51,10 +51,10 @@ pub(super) struct Sequences {
     pub(super) steps: Table<SequenceStep>,
     /// The requests that wait for the next flush, and since when.
     pub(super) pending: Vec<(Instant, RequestId)>,
-    /// The flush on its way, and the requests that it serves.
+    /// The flush under way, and the requests that it serves.
     pub(super) running: Option<RequestId>,
     pub(super) served: Vec<RequestId>,
-    /// The flush, while the kernel's worker has not put it on the dispatch list.
+    /// The flush, until the kernel's worker has put it on the dispatch list.
     pub(super) left_to_worker: Option<RequestId>,
     pub(super) data_under_way: u32,
 }
@@ -66,7 +66,7 @@ impl Sequences {
         nobody_waits && self.running.is_none() && self.left_to_worker.is_none()
     }
 
-    /// Did `rq` go to the device without the elevator?
+    /// Whether `rq` went to the device without the elevator.
     pub(super) fn passed_by(&self, rq: RequestId) -> bool {
         matches!(self.steps.get(rq), Some(SequenceStep::Data(_, SequenceWay::Bypass)))
     }

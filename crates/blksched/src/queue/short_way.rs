@@ -19,21 +19,21 @@ use crate::request::{Bio, GroupId, InFlight, Sector, SubmitterId};
 use crate::time::{Instant, Span};
 use crate::{Catalogue, Reason};
 
-/// Which way the calls take.
+/// The path that the calls take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// The short one, whenever it is calm.
+    /// The short one, whenever the queue is calm.
     Short,
     /// Never the short one: a queue whose elevator is always asked for its deadline is not calm.
     Long,
 }
 
-/// What stands in front of the slots.
+/// The policies in front of the slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Policies {
     Nothing,
     Throttle,
-    /// And io.cost and io.latency.
+    /// These, io.cost and io.latency.
     All,
 }
 
@@ -46,7 +46,7 @@ struct Life {
     /// Bios under way.
     out: usize,
     told: Vec<String>,
-    /// After so many calls it was known to be calm.
+    /// The number of calls after which it was known to be calm.
     calm: usize,
 }
 
@@ -124,7 +124,7 @@ impl Life {
     fn submit(&mut self, step: u64) {
         let bio = self.bio(step);
         match self.below(12) {
-            // Where it collects first, its answer on the long way is that it does.
+            // If it is collected first, the answer on the long path is that it is held.
             0..6 => _ = self.queue.submit_alone(self.now, bio),
             nth @ 6..10 => {
                 let became = self.queue.submit(self.now, bio);
@@ -149,7 +149,7 @@ impl Life {
         }
     }
 
-    /// What came back, what was explained, and when it wants to be called.
+    /// Compares the deliveries, the reasons, and the time of the next call.
     fn look(&mut self) {
         self.calm += usize::from(self.queue.core.state.calm != Calm::UNKNOWN);
         if self.told.len().is_multiple_of(8) {
@@ -169,7 +169,7 @@ impl Life {
     }
 }
 
-/// Both ways are lived through, and how often it was calm on the short one.
+/// Runs both paths; returns how often the short one was calm.
 fn lived_alike(name: &str, policies: Policies, wakes: Wakes, seed: u64) -> usize {
     let [short, long] = [Way::Short, Way::Long].map(|way| Life::new(name, policies, wakes, way, seed).live());
     let differs = short.told.iter().zip(&long.told).position(|(short, long)| short != long);
@@ -192,7 +192,7 @@ fn the_short_way_decides_as_the_long_one() {
 
 #[test]
 fn a_queue_with_policies_is_calm_often() {
-    // Under BFQ some submitter sleeps for a tag nearly always in this load.
+    // Under BFQ, some submitter nearly always sleeps for a tag in this load.
     for name in ["none", "mq-deadline", "kyber"] {
         for policies in [Policies::Throttle, Policies::All] {
             let calm = lived_alike(name, policies, Wakes::ByDriver, 7);

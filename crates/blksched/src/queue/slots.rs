@@ -14,14 +14,14 @@ use crate::time::Span;
 /// How many requests may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slots {
-    /// As many as come.
+    /// No limit.
     Unlimited,
-    /// As many as come, though elevators are told this number (recordings, whose pools were never exhausted).
+    /// No limit, but elevators are told this number (recordings, whose pools were never exhausted).
     Unbounded {
-        /// What elevators are told.
+        /// The number that elevators are told.
         nr_requests: u32,
     },
-    /// Some for reads and as many for writes (until blk-mq).
+    /// Separate slots for reads and for writes, the same number of each (until blk-mq).
     PerDirection {
         /// Slots in each direction.
         nr_requests: u32,
@@ -32,17 +32,17 @@ pub enum Slots {
     Tags {
         /// Tags in all.
         nr_requests: u32,
-        /// As many as the map was made for: a map that shrinks keeps the size of its words.
+        /// The number for which the map was made: a map that shrinks keeps its word size.
         made_for: u32,
-        /// Whose rules.
+        /// The era's rules.
         era: MqEra,
-        /// In which order they are handed out.
+        /// The order in which they are allocated.
         order: TagOrder,
     },
 }
 
 impl Slots {
-    /// 64 per direction; each that comes back wakes one once 32 are free: 2.4.20 to 2.4.37.
+    /// 64 per direction; each returned slot wakes one sleeper once 32 are free: 2.4.20 to 2.4.37.
     pub const LINUX_2_4: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::One { free: 32 } };
     /// The same, but all sleepers wake: 2.4.18.
     pub const LINUX_2_4_18: Slots = Slots::PerDirection { nr_requests: 64, wake: WakeRule::All { free: 32 } };
@@ -51,9 +51,9 @@ impl Slots {
     /// 128 per direction, with a batch of 32 within 20 ms for a submitter that wakes: 2.6 to 4.20.
     pub const LINUX_2_6: Slots =
         Slots::PerDirection { nr_requests: 128, wake: WakeRule::Batcher { requests: 32, time: Span::from_ms(20) } };
-    /// 256 tags for both directions: blk-mq as of 6.1, under an elevator on a device of 128 tags or more.
+    /// 256 tags for both directions: blk-mq of 6.1, under an elevator on a device of 128 tags or more.
     pub const LINUX_6_1: Slots = Slots::tags(256, MqEra::Linux6_1, TagOrder::Lowest);
-    /// The same as of 6.12.
+    /// The same for 6.12.
     pub const LINUX_6_12: Slots = Slots::tags(256, MqEra::Linux6_12, TagOrder::Lowest);
 
     /// This many tags, in a map made for them.
@@ -61,7 +61,7 @@ impl Slots {
         Slots::Tags { nr_requests, made_for: nr_requests, era, order }
     }
 
-    /// `nr_requests` as sysfs shows it; of an unlimited queue the largest number there is.
+    /// `nr_requests` as sysfs shows it; for an unlimited queue the largest number.
     pub fn nr_requests(self) -> u32 {
         match self {
             Slots::Unlimited => u32::MAX,
@@ -80,8 +80,8 @@ impl Slots {
         }
     }
 
-    /// The same, once that number was written to `nr_requests`: blk-mq's map of tags keeps its words if it shrinks, and
-    /// is made anew if it grows beyond what it was made for.
+    /// The same, after that number was written to `nr_requests`: blk-mq's tag map keeps its words if it shrinks, and is
+    /// made anew if it grows beyond the number for which it was made.
     pub fn resized(self, to: u32) -> Slots {
         match self {
             Slots::Tags { made_for, era, order, .. } if to <= made_for => {
@@ -91,7 +91,7 @@ impl Slots {
         }
     }
 
-    /// Which kernel's blk-mq it is, if it is blk-mq at all.
+    /// The version of blk-mq, if it is blk-mq.
     pub fn era(self) -> Option<MqEra> {
         match self {
             Slots::Tags { era, .. } => Some(era),
@@ -99,8 +99,8 @@ impl Slots {
         }
     }
 
-    /// As many as blk-mq makes on a device of this many tags: those, or for an elevator twice as many, at most 256.
-    /// Earlier eras do not ask the device.
+    /// The slots that blk-mq makes on a device of this many tags: as many, or for an elevator twice as many, at most
+    /// 256. Earlier eras do not ask the device.
     pub fn on_device(self, tags: u32, order: TagOrder, pool: Pool) -> Slots {
         match (self, pool) {
             (Slots::Tags { era, .. }, Pool::Device) => Slots::tags(tags, era, order),
@@ -109,8 +109,8 @@ impl Slots {
         }
     }
 
-    /// As many for each of several hardware queues, in one set: which submitter may use which queue's is not told
-    /// apart.
+    /// The same number for each of several hardware queues, in one set: which submitter may use which queue's tags is
+    /// not distinguished.
     pub fn with_queues(self, queues: u32) -> Slots {
         match self {
             Slots::Tags { nr_requests, .. } if queues > 1 => self.with_nr_requests(nr_requests.saturating_mul(queues)),
@@ -118,7 +118,7 @@ impl Slots {
         }
     }
 
-    /// blk-mq's tags stand in words of 64, or of fewer, halved until there are at least four words.
+    /// blk-mq's tags are in words of 64, or of fewer, halved until there are at least four words.
     pub fn tags_per_word(self) -> u32 {
         match self {
             Slots::Tags { made_for, .. } => 1 << word_shift(made_for),
@@ -126,7 +126,7 @@ impl Slots {
         }
     }
 
-    /// How many requests to make room for at the start.
+    /// The number of requests to make room for at the start.
     pub(super) fn capacity(self) -> usize {
         match self {
             Slots::Unlimited | Slots::Unbounded { .. } => 1024,
@@ -148,11 +148,11 @@ impl Slots {
 pub enum WakeRule {
     /// Once this many slots are free (or all of them, if there are fewer).
     AtFree(u32),
-    /// Each slot that comes back while this many are free wakes the next sleeper of its direction. A submitter that
-    /// finds a slot takes it, even while others sleep; a sleeper runs the whole search again with its slot in hand
+    /// Each returned slot wakes the next sleeper of its direction while this many slots are free. A submitter that
+    /// finds a slot takes it even while others sleep; a sleeper repeats the whole search with its slot in hand
     /// (2.4.20).
     One {
-        /// Of half as many as there are in a direction, if that is less.
+        /// Or half of the direction's slots, if that is less.
         free: u32,
     },
     /// The same, but it wakes all sleepers, of either direction (2.4.18).
@@ -160,21 +160,21 @@ pub enum WakeRule {
         /// As above.
         free: u32,
     },
-    /// At the first free slot; it may then take this many requests within so long, even while others sleep and up to
+    /// At the first free slot; it may then take this many requests within this time, even while others sleep, and up to
     /// one and a half times `nr_requests`.
     Batcher {
-        /// Requests, the one that slept included.
+        /// Requests, including the one that slept.
         requests: u32,
         /// How long the privilege lasts.
         time: Span,
     },
 }
 
-/// Which tags a request holds from its allocation to its end.
+/// The tags that a request holds from its allocation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// The device's own: there is no elevator.
     Device,
-    /// Those of the elevator; the device's come at dispatch.
+    /// The elevator's; the device's are taken at dispatch.
     Scheduler,
 }

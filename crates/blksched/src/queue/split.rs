@@ -11,12 +11,12 @@
 
 use crate::request::{Bio, SplitId};
 
-/// Which part of a split bio something is.
+/// The part of a split bio that something is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitPiece {
-    /// The bio it belongs to, if that was split.
+    /// The bio to which it belongs, if that was split.
     pub(super) of: Option<SplitId>,
-    /// Is it the last?
+    /// Whether it is the last.
     pub(super) last: bool,
 }
 

@@ -16,20 +16,20 @@ use crate::group::Groups;
 use crate::request::{Bios, RequestId, Requests};
 use crate::time::Instant;
 
-/// The queue's state, as far as its steps and an elevator have to do with it. One reference: a context is made for
-/// every question.
+/// The queue's state, as far as its steps and an elevator use it. One reference, because a context is made for every
+/// question.
 pub struct QueueState {
     pub(crate) config: QueueConfig,
-    /// What the elevator is asked at all.
+    /// The calls that the elevator implements.
     pub(crate) hooks: Hooks,
     pub(crate) device: DeviceFacts,
     pub(crate) requests: Requests,
     pub(crate) merges: MergeIndex,
-    /// What the elevator wished in a call that has no answer.
+    /// The run that the elevator requested in a call that has no answer.
     pub(crate) wished: Run,
     /// Before this moment the elevator need not be asked for its deadline.
     pub(crate) due: Due,
-    /// What is known to be quiet.
+    /// What is known to be inactive.
     pub(crate) calm: Calm,
     /// The latest moment seen; time never runs backwards for an elevator.
     pub(crate) clock: Instant,
@@ -37,36 +37,36 @@ pub struct QueueState {
     pub(crate) slots: SlotPools,
     pub(crate) policies: Policies,
     pub(crate) groups: Groups,
-    /// Tasks that a policy or a tag that came free has woken, until that is [told](QueueState::woken).
+    /// Tasks woken by a policy or a freed tag, until that is [reported](QueueState::woken).
     pub(crate) woke: Vec<Task>,
-    /// Requests the elevator holds.
+    /// The number of requests in the elevator.
     pub(crate) queued: u32,
     pub(crate) deliveries: Vec<Delivery>,
-    /// Where a step went beyond the short way, how it goes on.
+    /// How a step continues that went beyond the short path.
     pub(crate) rest: Rest,
 }
 
-/// How a step goes on that went beyond the short way.
+/// How a step continues that went beyond the short path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rest {
     /// It ended there.
     Nothing,
-    /// The bio joined this request, and one that it then absorbed is to be freed.
+    /// The bio joined this request, and one that it then absorbed must be freed.
     Joined { into: RequestId, end: End, freed: Option<RequestId> },
-    /// No slot is simply free; the bio's request would be inserted here.
+    /// No slot is free at once; the bio's request would be inserted here.
     NoSlot(Insert),
-    /// This policy, by its number, holds the bio back.
+    /// The policy with this number holds the bio back.
     Held(usize),
-    /// No tag is free, by this search.
+    /// This search found no free tag.
     NoTag(SearchDepth),
-    /// This new request may continue another; it would be inserted here.
+    /// This new request may continue another one; it would be inserted here.
     MayContinue(RequestId, Insert),
-    /// The elevator did not answer with a request.
+    /// The elevator's answer was not a request.
     Answered(Dispatch),
 }
 
 impl QueueState {
-    /// Nothing merges into this request any more.
+    /// Prevents further merging into this request.
     #[inline(always)]
     pub(crate) fn seal(&mut self, id: RequestId) {
         self.merges.forget(&mut self.requests, id);

@@ -25,7 +25,7 @@ use crate::request::{Bio, Dir, Op, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Submit one bio.
+    /// Submits one bio.
     ///
     /// # Panics
     /// If it has no length and is no flush, or if time runs backwards.
@@ -34,7 +34,7 @@ impl<L: Listener> BlockQueue<L> {
         if self.is_plain_bio(now, &bio) { self.submit_calmly(now, &bio) } else { self.submit_at(now, bio) }
     }
 
-    /// The same, whatever bio it is and whatever there may be.
+    /// The same for any bio, on the long path.
     #[inline(never)]
     fn submit_at(&mut self, now: Instant, bio: Bio) -> Submitted {
         assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
@@ -49,7 +49,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A bio that no limit holds back.
+    /// Submits a bio that no limit holds back.
     #[inline(always)]
     pub(super) fn submit_passed(&mut self, now: Instant, bio: &Bio) -> Submitted {
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
@@ -58,7 +58,7 @@ impl<L: Listener> BlockQueue<L> {
         self.submit_data(now, bio)
     }
 
-    /// The bio's data, whatever must be flushed around it having been seen to.
+    /// Submits the bio's data, after the flushes around it have been handled.
     #[inline(always)]
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece();
@@ -71,12 +71,12 @@ impl<L: Listener> BlockQueue<L> {
     #[inline]
     fn longest_piece(&self) -> u32 {
         let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.state.config.limits.max_sectors);
-        // Buffers are how 2.4's page cache submits. A driver that has that elevator in other surroundings (a server
-        // whose bios are its clients' requests) has bios.
+        // 2.4's page cache submits buffers. A driver that has that elevator in other surroundings (a server whose bios
+        // are its clients' requests) submits bios.
         if self.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
     }
 
-    /// A bio longer than the device takes, or than a buffer of 2.4.
+    /// Submits a bio longer than the device takes, or than a buffer of 2.4.
     #[cold]
     fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece();
@@ -99,8 +99,8 @@ impl<L: Listener> BlockQueue<L> {
         became
     }
 
-    /// A submission that found no slot is kept here until one is free. A submitter that sleeps waits, so plugs open:
-    /// its own requests may hold the slots that it sleeps for.
+    /// Keeps a submission that found no slot until one is free. A submitter that sleeps also waits, so plugs are
+    /// emptied: its own requests may hold the slots for which it sleeps.
     #[cold]
     pub(super) fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
         if self.pools().waits_as_2_4() {
@@ -133,7 +133,7 @@ impl<L: Listener> BlockQueue<L> {
         became
     }
 
-    /// What became of a bio that joined a request; `None` if it needs one of its own.
+    /// The result for a bio that joined a request; `None` if it needs a request of its own.
     #[inline(always)]
     pub(super) fn try_merge(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Submitted> {
         match self.merge_bio(now, bio, piece) {
@@ -145,7 +145,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Until blk-mq: asleep if there is no slot.
+    /// Until blk-mq: the submitter sleeps if there is no slot.
     #[inline(always)]
     pub(super) fn submit_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         let at = match self.merge_bio(now, bio, piece) {
@@ -155,10 +155,10 @@ impl<L: Listener> BlockQueue<L> {
         self.enter_pooled(now, bio, piece, at)
     }
 
-    /// A bio that did not merge: asleep if there is no slot.
+    /// A bio that did not merge: its submitter sleeps if there is no slot.
     #[inline]
     pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece, at: Insert) -> Submitted {
-        // Recordings without a pool tell what was asked for.
+        // Recordings without a pool show the requested limit.
         if self.core.state.hooks.has(Hook::Admit)
             && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
                 self.elevator.admit(&mut self.core.cx(now), bio)
@@ -180,7 +180,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A request with a slot goes on to its flush, its submitter's plug, or the elevator.
+    /// A request with a slot continues to its flush, its submitter's plug, or the elevator.
     #[inline(always)]
     pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
         if let SlotPools::Tags(_) = self.core.state.slots
@@ -209,8 +209,8 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Let sleepers in whose slots have come free; true if any went. They run after the queue has, as woken processes
-    /// run after the interrupt that woke them.
+    /// Admits sleepers whose slots have become free; returns whether there were any. They run after the queue has, as
+    /// woken processes run after the interrupt that woke them.
     #[inline]
     pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
         match &self.core.state.slots {
@@ -246,13 +246,13 @@ impl<L: Listener> BlockQueue<L> {
         any
     }
 
-    /// False if the elevator does not let it have a slot yet.
+    /// Returns false if the elevator does not let it have a slot yet.
     fn admit_sleeper(&mut self, now: Instant, sleeper: Sleeper) -> bool {
         let Sleeper { bio, piece } = sleeper;
         if self.submit_pooled(now, &bio, piece) == Submitted::Asleep {
             return false;
         }
-        // The burst it belonged to may be over.
+        // The burst to which it belonged may have ended.
         self.end_burst(now, bio.submitter);
         if piece.last {
             self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
@@ -261,8 +261,8 @@ impl<L: Listener> BlockQueue<L> {
         true
     }
 
-    /// The data of a bio that was held for a flush. Its submitter is not there any more to sleep for a slot or to say
-    /// that the burst is over, so it goes straight to the elevator; nor does it merge on its way.
+    /// Submits the data of a bio that was held for a flush. Its submitter can no longer sleep for a slot or end the
+    /// burst, so the data goes directly to the elevator, without merging.
     pub(super) fn submit_held(&mut self, now: Instant, bio: Bio) {
         let max_sectors = self.core.state.config.limits.max_sectors;
         let count = bio.sectors.div_ceil(max_sectors);
@@ -287,7 +287,7 @@ impl<L: Listener> BlockQueue<L> {
         self.seek(now, bio, piece)
     }
 
-    /// The elevator is asked, and may change its mind.
+    /// Asks the elevator, which may change its state.
     #[inline(always)]
     pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Attempt {
         self.changed();
@@ -302,7 +302,7 @@ impl<L: Listener> BlockQueue<L> {
         attempt
     }
 
-    /// A submitter's plug is looked through before the elevator, newest first.
+    /// Searches the submitter's plug, newest first, before the elevator.
     #[inline(never)]
     fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Attempt> {
         let Merging { gate, kin, .. } = self.core.state.merges.rules();
@@ -320,7 +320,7 @@ impl<L: Listener> BlockQueue<L> {
         Some(Attempt::Joined { into, end })
     }
 
-    /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Answers the first.
+    /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Returns the first.
     #[inline(always)]
     pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
         match self.core.state.merges.rules().on_insert {
@@ -336,7 +336,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The elevator lets a request that it kept aside into its order.
+    /// The elevator puts a request that it kept aside into its order.
     pub(super) fn reinsert(&mut self, now: Instant, rq: RequestId) {
         let stage = self.core.state.requests[rq].stage;
         assert!(stage == crate::request::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
@@ -362,7 +362,7 @@ impl<L: Listener> BlockQueue<L> {
         first
     }
 
-    /// What the elevator wished while a merge was made, which has no answer of its own.
+    /// Handles a run that the elevator requested during a merge, which has no answer of its own.
     #[cold]
     pub(super) fn obey_wish(&mut self, now: Instant) {
         let wished = core::mem::take(&mut self.core.state.wished);

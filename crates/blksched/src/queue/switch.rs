@@ -22,7 +22,7 @@ use crate::request::{Op, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Replace the elevator; returns the old one, which holds nothing that matters any more.
+    /// Replaces the elevator; returns the old one, which holds nothing of importance any more.
     pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
         self.catch_up(now);
         let mut queued = self.core.state.requests.at_stage(Stage::Queued);
@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
             self.core.explain(now, |_| Reason::Cancelled);
         }
         self.core.explain(now, |_| Reason::Switched { requests: (queued.len() + listed.len()) as u32 });
-        // What waits on the dispatch list already waits on there.
+        // What was on the dispatch list remains there.
         for rq in listed {
             self.core.state.queued += 1;
             self.explain_inserted(now, rq);

@@ -17,21 +17,21 @@ use super::waiters::Sleeper;
 /// When a woken task runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wakes {
-    /// By itself, after the queue has run.
+    /// After the queue has run, without the driver.
     #[default]
     AtOnce,
-    /// When the driver says so: it hears of it ([`Delivery::Runnable`](crate::Delivery::Runnable)) and calls
-    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Which of the two is
-    /// faster, it or the owner of the completed request, decides which has the tag.
+    /// When the driver says so: it is told ([`Delivery::Runnable`](crate::Delivery::Runnable)) and calls
+    /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Whether the task or the
+    /// owner of the completed request is faster decides which gets the tag.
     ByDriver,
 }
 
-/// Where a task sleeps.
+/// What a task sleeps for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gate {
-    /// For this policy.
+    /// This policy.
     Policy(usize),
-    /// For a tag, of those that this search finds.
+    /// A tag of those that this search finds.
     Tag(SearchDepth),
 }
 
@@ -39,17 +39,17 @@ pub(super) enum Gate {
 #[derive(Debug)]
 pub(super) struct Sleeping {
     pub(super) gate: Gate,
-    /// What it sleeps with, and what comes behind that: pieces of one bio.
+    /// The bio with which it sleeps: its pieces.
     pub(super) pieces: VecDeque<Sleeper>,
 }
 
-/// Tags, the tasks that have them, and those that sleep.
+/// Tags, the tasks that hold them, and those that sleep.
 #[derive(Debug)]
 pub(crate) struct Tasks {
     pub(super) set: TagSet,
     pub(super) sleeping: Vec<Option<Sleeping>>,
     pub(super) free: Vec<Task>,
-    /// Woken, if they run by themselves.
+    /// Woken tasks, if they run without the driver.
     pub(super) runnable: VecDeque<Task>,
 }
 
@@ -67,21 +67,21 @@ impl Tasks {
         *self.free.last().expect("one was just made")
     }
 
-    /// The task that [`Tasks::next`] named falls asleep.
+    /// Puts the task that [`Tasks::next`] named to sleep.
     pub(super) fn fall_asleep(&mut self, gate: Gate, sleeper: Sleeper) {
         let Some(task) = self.free.pop() else { unreachable!("it has a number") };
         self.sleeping[task.0 as usize] = Some(Sleeping { gate, pieces: VecDeque::from([sleeper]) });
     }
 
-    /// Another piece of the bio with which `task` sleeps.
+    /// Adds a piece of the bio with which `task` sleeps.
     pub(super) fn behind(&mut self, task: Task, sleeper: Sleeper) {
         let Some(sleeping) = &mut self.sleeping[task.0 as usize] else { unreachable!("it sleeps") };
         sleeping.pieces.push_back(sleeper);
     }
 
-    /// Another elevator comes. A kernel lets those that sleep for a tag through before it changes over; here they are
-    /// woken and go on without the old elevator's limit. Left asleep, they would wait for a batch of wake-ups that is
-    /// sized for the new one and may never fill.
+    /// Another elevator comes. A kernel lets tasks that sleep for a tag through before it switches; here they are woken
+    /// and continue without the old elevator's limit. Left asleep, they would wait for a wake-up batch that is sized
+    /// for the new one and may never fill.
     pub(super) fn change_over(&mut self, shallowest: Option<u32>, woke: &mut Vec<Task>) {
         self.set.announce(shallowest);
         for sleeping in self.sleeping.iter_mut().flatten() {

@@ -23,17 +23,17 @@ pub(super) struct Sleeper {
     pub(super) piece: SplitPiece,
 }
 
-/// One of them.
+/// One waiter.
 #[derive(Debug)]
 pub(super) struct Waiter {
     pub(super) task: Task,
     pub(super) dir: Dir,
-    /// What it waits with, and what comes behind that.
+    /// The bio with which it waits: its pieces.
     pub(super) pieces: VecDeque<Sleeper>,
     pub(super) woken: bool,
 }
 
-/// All of them, in the order in which they came.
+/// All waiters, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     pub(super) waiting: VecDeque<Waiter>,
@@ -50,7 +50,7 @@ impl Waiters {
         task
     }
 
-    /// A further piece of the bio that came last.
+    /// Adds a further piece of the bio that came last.
     pub(super) fn behind(&mut self, sleeper: Sleeper) {
         let Some(waiter) = self.waiting.back_mut() else { unreachable!("a piece of it waits") };
         waiter.pieces.push_back(sleeper);

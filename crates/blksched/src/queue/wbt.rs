@@ -35,44 +35,44 @@ pub use window::WindowVerdict;
 
 use window::Window;
 
-/// Why it is on or off.
+/// Why the throttle is on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// As every disk begins.
+    /// The state of every new disk.
     OnByDefault,
     /// A user set a target.
     OnByHand,
-    /// Its elevator switched it off (BFQ).
+    /// The elevator switched it off (BFQ).
     OffByDefault,
     /// A user switched it off (6.12 and later).
     OffByHand,
 }
 
-/// What it is made with.
+/// Its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Which kernel's.
+    /// The kernel's version of it.
     pub era: MqEra,
     /// Ticks per second.
     pub hz: u32,
-    /// A read may take so long (`wbt_lat_usec`).
+    /// The target latency of a read (`wbt_lat_usec`).
     pub target: Span,
-    /// How many requests the device takes (or `nr_requests`, without a budget).
+    /// The number of requests that the device takes (without a budget, `nr_requests`).
     pub queue_depth: u32,
-    /// Does the device acknowledge writes before they are stable?
+    /// Whether the device acknowledges writes before they are stable.
     pub write_cache: bool,
     /// When it is switched on.
     pub born: Instant,
 }
 
 impl Config {
-    /// The target of a disk that was not tuned: 75 ms if it turns, else 2 ms.
+    /// The target of a disk that was not tuned: 75 ms if it is rotational, otherwise 2 ms.
     pub fn default_target(rotational: bool) -> Span {
         Span::from_ms(if rotational { 75 } else { 2 })
     }
 }
 
-/// What is remembered of a request.
+/// What is kept for a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tracked {
     counter: Option<Counter>,
@@ -98,20 +98,20 @@ pub struct Throttle {
     limits: WriteLimits,
     lines: [WaitLine; Counter::ALL.len()],
     window: Window,
-    /// Windows in a row that told nothing.
+    /// The number of windows in a row without a verdict.
     unknown: u32,
     /// A read that the driver has, and since when.
     sync_issue: Option<(RequestId, Instant)>,
-    /// When a read last came, and when one last ended; their ticks are what counts.
+    /// When a read was last issued, and when one last completed; only their ticks matter.
     last_issue: Instant,
     last_comp: Instant,
-    /// When a writer last slept for dirty memory.
+    /// When a writer last slept because of dirty memory.
     dirty_wait: Tick,
     requests: Table<Tracked>,
 }
 
 impl Throttle {
-    /// Switched on.
+    /// Enabled.
     pub fn new(config: Config) -> Throttle {
         let jiffies = Jiffies::new(config.hz);
         let born = jiffies.tick(config.born);
@@ -136,7 +136,7 @@ impl Throttle {
         throttle
     }
 
-    /// A bio did not merge and wants a request: reads go, writes if there is room.
+    /// A bio did not merge and needs a request: reads pass, writes if there is room.
     pub fn throttle(&mut self, now: Instant, task: Task, kind: Kind) -> Throttled {
         if !self.is_enabled() {
             return Throttled::Go;
@@ -156,12 +156,12 @@ impl Throttle {
         Throttled::Go
     }
 
-    /// A woken task goes on; its bio has been counted already.
+    /// A woken task continues; its bio has been counted already.
     pub fn resumed(&mut self, now: Instant) {
         self.watch(now);
     }
 
-    /// A bio that got through has become a request.
+    /// A bio that passed has become a request.
     pub fn track(&mut self, rq: RequestId, kind: Kind) {
         let counter = self.counts(kind);
         *self.requests.row(rq) = Tracked { counter, is_read: kind.is_read(), issued: None };
@@ -185,13 +185,13 @@ impl Throttle {
         }
     }
 
-    /// The driver gave it back untried.
+    /// The driver returned it untried.
     pub fn requeued(&mut self, rq: RequestId) {
         self.requests.row(rq).issued = None;
         self.forget_sync_issue(rq);
     }
 
-    /// It has ended: the tasks that are woken, in order.
+    /// It has ended; adds the tasks that are woken, in order.
     pub fn done(&mut self, now: Instant, rq: RequestId, woke: &mut Vec<Task>) {
         let Tracked { counter, is_read, issued } = core::mem::take(self.requests.row(rq));
         if let Some(issued) = issued {
@@ -205,18 +205,18 @@ impl Throttle {
         }
     }
 
-    /// When the window ends, if one runs.
+    /// When the window ends, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         self.window.end().map(|tick| self.jiffies.first(tick))
     }
 
-    /// The same; `Instant::NEVER`: none runs.
+    /// The same; `Instant::NEVER` if there is none.
     #[inline(always)]
     pub(super) fn due(&self) -> Instant {
         self.deadline().unwrap_or(Instant::NEVER)
     }
 
-    /// The window has ended: the limits follow, and perhaps another begins.
+    /// The window has ended: the limits are adjusted, and another window may begin.
     pub fn elapse(&mut self, now: Instant, woke: &mut Vec<Task>) -> WindowVerdict {
         let total: u32 = self.inflight().iter().sum();
         let age = self.sync_issue.map_or(Span::ZERO, |(_, since)| now.since(since));
@@ -233,12 +233,12 @@ impl Throttle {
         verdict
     }
 
-    /// A writer slept for dirty memory.
+    /// A writer slept because of dirty memory.
     pub fn dirty_wait(&mut self, now: Instant) {
         self.dirty_wait = self.jiffies.tick(now);
     }
 
-    /// `wbt_lat_usec` is written; 0 switches off.
+    /// Sets the target (`wbt_lat_usec`); 0 switches the throttle off.
     pub fn set_target(&mut self, now: Instant, target: Span, woke: &mut Vec<Task>) {
         self.config.target = target;
         self.switch = match (target.is_zero(), self.config.era) {
@@ -248,20 +248,20 @@ impl Throttle {
         self.reset(now, woke);
     }
 
-    /// The device takes another number of requests.
+    /// Sets the number of requests that the device takes.
     pub fn set_depth(&mut self, now: Instant, queue_depth: u32, woke: &mut Vec<Task>) {
         self.config.queue_depth = queue_depth;
         self.reset(now, woke);
     }
 
-    /// An elevator that schedules writes itself comes.
+    /// An elevator that schedules writes itself becomes active.
     pub fn disable_default(&mut self) {
         if self.switch == Switch::OnByDefault {
             self.switch = Switch::OffByDefault;
         }
     }
 
-    /// It leaves.
+    /// That elevator is no longer active.
     pub fn enable_default(&mut self) {
         if self.switch == Switch::OffByDefault {
             self.switch = Switch::OnByDefault;
@@ -273,18 +273,18 @@ impl Throttle {
         self.switch
     }
 
-    /// Is anything throttled?
+    /// Whether anything is throttled.
     pub fn is_enabled(&self) -> bool {
         let off = matches!(self.switch, Switch::OffByDefault | Switch::OffByHand);
         !off && (self.config.era != MqEra::Linux6_1 || self.limits.normal != 0)
     }
 
-    /// A read may take so long.
+    /// The target latency of a read.
     pub fn target(&self) -> Span {
         if self.switch == Switch::OffByHand { Span::ZERO } else { self.config.target }
     }
 
-    /// The limits in force, the step they stand at, and whether they can grow no further.
+    /// The limits in force, their step, and whether they are at their maximum.
     pub fn limits(&self) -> (i32, WriteLimits, bool) {
         (self.step, self.limits, self.at_max)
     }
@@ -294,18 +294,18 @@ impl Throttle {
         Counter::ALL.map(|counter| self.lines[counter as usize].inflight)
     }
 
-    /// The length of the window that was last begun, and how many in a row told nothing.
+    /// The length of the window begun last, and the number of windows in a row without a verdict.
     pub fn window(&self) -> (Span, u32) {
         (self.window.length(), self.unknown)
     }
 
-    /// Since when the driver has the read that is watched.
+    /// Since when the driver has the read that is being watched.
     pub fn sync_issue(&self) -> Option<Instant> {
         self.sync_issue.map(|(_, since)| since)
     }
 }
 
-/// Does a step down leave the limits above the start at once?
+/// Whether a step down resets limits above the start at once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hard {
     Yes,
@@ -313,7 +313,8 @@ enum Hard {
 }
 
 impl Throttle {
-    /// Is a bio of this kind counted now? A sleeper that was counted and then switched off is not, and stays counted.
+    /// The counter of a bio of this kind, if it is counted now. A sleeper's bio that was counted before the throttle
+    /// was switched off is not, and its count remains.
     fn counts(&self, kind: Kind) -> Option<Counter> {
         kind.counter(self.config.era).filter(|_| self.is_enabled())
     }
@@ -333,12 +334,12 @@ impl Throttle {
         }
     }
 
-    /// Within a second.
+    /// Whether a writer waited for memory within the last second.
     fn waited_for_memory(&self, now: Instant) -> bool {
         self.jiffies.tick(now) < self.dirty_wait + u64::from(self.jiffies.hz())
     }
 
-    /// Within a tenth of a second.
+    /// Whether a read was issued or completed within the last tenth of a second.
     fn reads_are_near(&self, now: Instant) -> bool {
         let near = u64::from(self.jiffies.hz() / 10);
         let last = self.jiffies.tick(self.last_issue.max(self.last_comp));
@@ -367,7 +368,7 @@ impl Throttle {
         Counter::ALL.into_iter().for_each(|counter| self.wake(now, counter, woke));
     }
 
-    /// From the head, as long as there is room; those that wake are counted already.
+    /// Wakes tasks from the head, as long as there is room; their bios are counted here.
     fn wake(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
         while let Some(&(task, kind)) = self.lines[counter as usize].sleepers.front() {
             let limit = self.limit(now, kind);
@@ -387,7 +388,7 @@ impl Throttle {
         }
     }
 
-    /// Something counted got through: a window runs, if none does.
+    /// A counted bio passed: begins a window if there is none.
     fn watch(&mut self, now: Instant) {
         if self.window.end().is_none() {
             self.arm(now);
@@ -418,7 +419,7 @@ impl Throttle {
         self.unknown = 0;
     }
 
-    /// A window told nothing; after five of them the limits go back to the start, step by step.
+    /// A window gave no verdict; after five of them the limits return to the start, step by step.
     fn drift_back(&mut self, now: Instant, woke: &mut Vec<Task>) {
         self.unknown += 1;
         if self.unknown < 5 {
@@ -438,7 +439,7 @@ impl Throttle {
         self.wake_all(now, woke);
     }
 
-    /// True if they can grow no further.
+    /// Recomputes the limits; returns true if they are at their maximum.
     fn count_limits(&mut self) -> bool {
         let (limits, at_max) = WriteLimits::at(self.step, self.config.queue_depth, self.target());
         self.limits = limits;

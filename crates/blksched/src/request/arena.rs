@@ -15,25 +15,25 @@ use crate::time::Instant;
 #[derive(Debug)]
 pub struct Requests {
     slots: Vec<Slot>,
-    /// The first of the free slots, which are a chain (`Slot::behind`); what came free last is used first.
+    /// The first of the free slots, which form a chain (`Slot::behind`); the slot freed last is used first.
     free: u32,
-    /// How many were made, and how many of them are over.
+    /// The number of requests made, and of those that have ended.
     made: u64,
     over: u64,
-    /// The generation of a slot's first use.
+    /// The generation of each slot's first use.
     first_generation: u32,
 }
 
-/// A request, and what the queue keeps of it: all that a step of its life touches, in one place.
+/// A request, and what the queue keeps about it: all that a step of its life touches, in one place.
 #[derive(Debug)]
 struct Slot {
     request: Request,
-    /// How often this slot was used for something that went to the device: a token of an earlier use is stale.
+    /// How often this slot was used for a request that went to the device: a token of an earlier use is stale.
     generation: u32,
-    /// Its place in the merge hash: the one hashed after it under the same bucket; of the bucket's first [`FIRST`] and
-    /// the bucket's number; or [`UNHASHED`].
+    /// Its place in the merge hash: the request hashed after it in the same bucket; for the bucket's first, [`FIRST`]
+    /// and the bucket's number; or [`UNHASHED`].
     before: u32,
-    /// The one hashed before it; of a free slot the next free one.
+    /// The request hashed before it; for a free slot, the next free one.
     behind: u32,
     /// Its tag (blk-mq).
     tag: u32,
@@ -42,7 +42,7 @@ struct Slot {
 const _: () = assert!(core::mem::size_of::<Slot>() <= 80);
 
 impl Slot {
-    /// It is free, and `next` is the next free one.
+    /// The slot is free, and `next` is the next free one.
     #[inline(always)]
     fn end(&mut self, next: u32) -> Ended {
         let tag = core::mem::replace(&mut self.tag, NONE);
@@ -53,28 +53,28 @@ impl Slot {
     }
 }
 
-/// What is left of a request that is over.
+/// What remains of a request that has ended.
 pub(crate) struct Ended {
-    /// Did it carry one whole bio?
+    /// Whether it carried one whole bio.
     pub(crate) lone: bool,
-    /// The tag of that, else its chain as [`Carried::chain_of`] reads it.
+    /// The tag of that bio, otherwise its chain as [`Carried::chain_of`] reads it.
     pub(crate) bios: Tag,
     pub(crate) dir: Dir,
     /// Its tag, or `NONE`.
     pub(crate) tag: u32,
 }
 
-/// The neighbours in the merge hash of one that has left it.
+/// The neighbours in the merge hash of a request that has left it.
 #[derive(Clone, Copy)]
 pub(crate) struct Links {
     before: u32,
     behind: u32,
 }
 
-/// Where a queue's generations start, so that a token of another queue is not taken for one of its own. No decision and
-/// no record knows this number.
+/// The start of a queue's generations, so that a token of another queue is not accepted as one of its own. No decision
+/// and no record depends on this number.
 fn first_generation() -> u32 {
-    /// 2^32 divided by the golden ratio: multiples of it lie as far apart as they can, however many there are.
+    /// 2^32 divided by the golden ratio: multiples of it are as far apart as possible, however many there are.
     const APART: u32 = 0x9e37_79b9;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(APART, Ordering::Relaxed)
@@ -84,7 +84,7 @@ fn first_generation() -> u32 {
 pub(crate) const NONE: u32 = u32::MAX;
 /// In no bucket of the merge hash.
 const UNHASHED: u32 = u32::MAX;
-/// The first of its bucket, whose number is in the other bits; there are fewer slots and fewer buckets.
+/// Marks the first of its bucket, whose number is in the other bits; there are fewer slots and fewer buckets.
 const FIRST: u32 = 1 << 31;
 
 impl Default for Requests {
@@ -95,7 +95,7 @@ impl Default for Requests {
 
 /// The merge hash's part: each bucket's newest request, and those hashed before it.
 impl Requests {
-    /// Put `id` in front of the chain of this bucket, whose first it is now.
+    /// Puts `id` at the front of this bucket's chain.
     #[inline(always)]
     pub(crate) fn chain(&mut self, id: RequestId, first: &mut u32, bucket: u32) {
         let behind = core::mem::replace(first, id.0);
@@ -107,7 +107,7 @@ impl Requests {
         }
     }
 
-    /// Take `id` out of its chain, if it is in one; answers the bucket whose first it was, and which is the first now.
+    /// Takes `id` out of its chain, if it is in one; returns the bucket of which it was the first, and the new first.
     #[inline(always)]
     pub(crate) fn unchain(&mut self, id: RequestId) -> Option<(u32, u32)> {
         let slot = &mut self.slots[id.index()];
@@ -115,14 +115,14 @@ impl Requests {
         self.mend(links)
     }
 
-    /// The chain closes behind one that has left it, as [`Requests::unchain`] answers.
+    /// Closes the chain after a request has left it, as [`Requests::unchain`] returns it.
     #[inline(always)]
     pub(crate) fn mend(&mut self, Links { before, behind }: Links) -> Option<(u32, u32)> {
         if before == UNHASHED {
             return None;
         }
         if behind != NONE {
-            // Who comes after a bucket's first is its first.
+            // The one after the bucket's first is now its first.
             self.slots[behind as usize].before = before;
         }
         if before & FIRST != 0 {
@@ -132,13 +132,13 @@ impl Requests {
         None
     }
 
-    /// The one hashed before `id`.
+    /// The request hashed before `id`.
     #[inline]
     pub(crate) fn chained_behind(&self, id: u32) -> u32 {
         self.slots[id as usize].behind
     }
 
-    /// Nothing is hashed any more: another elevator comes, with a hash of its own.
+    /// Nothing is hashed any more: the next elevator has a hash of its own.
     pub(crate) fn unchain_all(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.before = UNHASHED);
     }
@@ -150,7 +150,7 @@ impl Requests {
         Requests { slots, free: NONE, made: 0, over: 0, first_generation: first_generation() }
     }
 
-    /// How many requests are live.
+    /// The number of live requests.
     pub fn len(&self) -> usize {
         (self.made - self.over) as usize
     }
@@ -160,29 +160,29 @@ impl Requests {
         self.made == self.over
     }
 
-    /// Does `id` name a live request?
+    /// Whether `id` names a live request.
     pub fn is_live(&self, id: RequestId) -> bool {
         self.get(id).is_some_and(|request| request.stage != Stage::Free)
     }
 
-    /// What is in this slot, live or not, if there is such a slot.
+    /// The contents of this slot, live or not, if there is such a slot.
     #[inline(always)]
     pub(crate) fn get(&self, id: RequestId) -> Option<&Request> {
         self.slots.get(id.index()).map(|slot| &slot.request)
     }
 
-    /// How often this slot was used for something that went to the device.
+    /// How often this slot was used for a request that went to the device.
     pub(crate) fn generation(&self, id: RequestId) -> u32 {
         self.slots[id.index()].generation
     }
 
-    /// Keys of this slot's flight are stale from now on.
+    /// Makes keys of this slot's present use stale.
     pub(crate) fn lands(&mut self, id: RequestId) {
         let generation = &mut self.slots[id.index()].generation;
         *generation = generation.wrapping_add(1);
     }
 
-    /// A request of a bio, in the slot that came free last.
+    /// A request of a bio, in the slot that was freed last.
     #[inline(always)]
     pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried, tag: u32) -> RequestId {
         let rq = self.make_lone(Stage::Prepared, bio.is_mergeable(), now, bio, tag);
@@ -190,7 +190,7 @@ impl Requests {
         rq
     }
 
-    /// The same of a whole bio, at a stage of its life, for callers that know whether it may merge.
+    /// The same for a whole bio, at a stage of its life, for callers that know whether it may merge.
     #[inline(always)]
     pub(crate) fn make_lone(&mut self, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> RequestId {
         let rq = self.next_free();
@@ -198,7 +198,7 @@ impl Requests {
         rq
     }
 
-    /// The same of one that may merge and is queued, as the first of this bucket of the merge hash.
+    /// The same for one that may merge and is queued, as the first of this bucket of the merge hash.
     #[inline(always)]
     pub(crate) fn make_hashed(&mut self, now: Instant, bio: &Bio, tag: u32, first: &mut u32, bucket: u32) -> RequestId {
         let rq = self.next_free();
@@ -219,11 +219,11 @@ impl Requests {
         RequestId(self.free)
     }
 
-    /// The first of the free slots becomes a request.
+    /// Turns the first free slot into a request.
     #[inline(always)]
     fn fill(&mut self, rq: RequestId, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> &mut Slot {
         let slot = &mut self.slots[rq.index()];
-        // Made where it stays.
+        // Made in place.
         slot.request =
             Request { bio: *bio, queued_at: now, serial: self.made, segments: 1, stage, mergeable, lone: true };
         slot.tag = tag;
@@ -232,7 +232,7 @@ impl Requests {
         slot
     }
 
-    /// A slot more than there ever were.
+    /// Adds a slot.
     #[cold]
     #[inline(never)]
     fn add(&mut self) {
@@ -256,7 +256,7 @@ impl Requests {
         &mut self.slots[id.index()].request
     }
 
-    /// It goes to the device; it has left the merge hash, whose chain is to be mended.
+    /// The request goes to the device; it has left the merge hash, whose chain must be repaired.
     #[inline(always)]
     pub(crate) fn issue(&mut self, rq: RequestId) -> Links {
         let slot = &mut self.slots[rq.index()];
@@ -267,7 +267,7 @@ impl Requests {
         Links { before: core::mem::replace(&mut slot.before, UNHASHED), behind: slot.behind }
     }
 
-    /// The token of a request that the device has. `fua`: can the device write past its cache?
+    /// The token of a request in the device. `fua`: whether the device can bypass its cache.
     #[inline(always)]
     pub(crate) fn token(&self, rq: RequestId, fua: bool) -> InFlight {
         let Slot { request, generation, .. } = &self.slots[rq.index()];
@@ -275,7 +275,7 @@ impl Requests {
         InFlight::new(Command { rq, op, start, sectors, fua: durability.fua && fua, submitter }, *generation)
     }
 
-    /// Is this its slot's command in flight, and no more than reading and writing?
+    /// Whether this is its slot's command in flight, and only a read or a write.
     #[inline(always)]
     fn is_plain_flight(slot: &Slot, key: FlightKey, start: Sector) -> bool {
         let Slot { request, generation, .. } = slot;
@@ -283,8 +283,8 @@ impl Requests {
         request.stage == Stage::InFlight && ours && request.is_plain()
     }
 
-    /// The device is done with it: keys of this flight are stale from now on. False if it is not in flight, or is more
-    /// than reading and writing.
+    /// The device has completed it: keys of this use are stale from now on. False if it is not in flight, or is not
+    /// only a read or a write.
     #[inline(always)]
     pub(crate) fn land(&mut self, key: FlightKey, start: Sector) -> bool {
         let Some(slot) = self.slots.get_mut(key.slot().index()) else { return false };
@@ -309,7 +309,7 @@ impl Requests {
         Some(ended)
     }
 
-    /// It is over.
+    /// Ends a request.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: RequestId) -> Ended {
         let ended = self.slots[id.index()].end(self.free);
@@ -318,7 +318,7 @@ impl Requests {
         ended
     }
 
-    /// The tag of this request is no longer its own: which it was, or `NONE`.
+    /// Takes its tag from this request: the tag, or `NONE`.
     #[inline(always)]
     pub(crate) fn take_tag(&mut self, id: RequestId) -> u32 {
         core::mem::replace(&mut self.slots[id.index()].tag, NONE)
@@ -335,7 +335,7 @@ impl Requests {
         self.over += 1;
     }
 
-    /// Every request at `stage`, oldest first. Allocates: for rare events such as a switch of elevators.
+    /// Every request at `stage`, oldest first. Allocates, so it is for rare events such as a switch of elevators.
     pub(crate) fn at_stage(&self, stage: Stage) -> Vec<RequestId> {
         let mut found: Vec<RequestId> =
             (0..self.slots.len() as u32).map(RequestId).filter(|&id| self[id].stage == stage).collect();
@@ -364,7 +364,7 @@ impl<T: Clone + Default> Table<T> {
         Table { rows: Vec::new() }
     }
 
-    /// Room for rows of slots below `slots`.
+    /// Makes room for rows of slots below `slots`.
     pub fn reserve(&mut self, slots: usize) {
         self.rows.reserve(slots.saturating_sub(self.rows.len()));
     }
@@ -407,24 +407,24 @@ impl<T> IndexMut<RequestId> for Table<T> {
 pub(crate) struct Fragment(pub(crate) u32);
 
 impl Fragment {
-    /// The end of a chain; also the chain of a request that carries no bio (a flush of the queue's own).
+    /// The end of a chain; also the chain of a request that carries no bio (the queue's own flush).
     pub(crate) const NONE: Fragment = Fragment(u32::MAX);
 }
 
 /// What a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// One whole bio, as most do: its tag stands in the request, and no piece is made of it.
+    /// One whole bio, the usual case: its tag is kept in the request, and no piece is made for it.
     Lone(Tag),
     /// A chain of pieces, and its last one.
     Chain(Fragment, u32),
 }
 
 impl Carried {
-    /// No bio: a flush of the queue's own.
+    /// No bio: the queue's own flush.
     pub(crate) const NOTHING: Carried = Carried::Chain(Fragment::NONE, Fragment::NONE.0);
 
-    /// The chain that stands in a request where its bio's tag would.
+    /// The chain that a request holds in place of a bio's tag.
     pub(crate) fn chain_of(Tag(halves): Tag) -> Carried {
         Carried::Chain(Fragment(halves as u32), (halves >> 32) as u32)
     }
@@ -474,7 +474,7 @@ impl Bios {
         }
     }
 
-    /// The first and the last piece of what a request carries: a lone bio becomes one.
+    /// The first and the last piece of what a request carries; a piece is made for a lone bio.
     pub(crate) fn chain(&mut self, carried: Carried) -> (Fragment, u32) {
         match carried {
             Carried::Lone(tag) => {
@@ -494,12 +494,12 @@ impl Bios {
         SplitId(put(&mut self.splits, &mut self.free_splits, Split { left: pieces, failed: false }))
     }
 
-    /// Put the chain that starts at `behind` after the piece `last`.
+    /// Puts the chain that starts at `behind` after the piece `last`.
     pub(crate) fn link(&mut self, last: u32, behind: Fragment) {
         self.pieces[last as usize].next = behind;
     }
 
-    /// The tags of what a request carries, from its front on.
+    /// The tags of what a request carries, from its front to its end.
     pub(crate) fn tags(&self, carried: Carried) -> impl Iterator<Item = Tag> + '_ {
         let (lone, front) = match carried {
             Carried::Lone(tag) => (Some(tag), Fragment::NONE),
@@ -510,14 +510,14 @@ impl Bios {
         lone.into_iter().chain(pieces.map(|piece| piece.tag))
     }
 
-    /// Is a piece of a bio that was split among these?
+    /// Whether a piece of a split bio is among these.
     pub(crate) fn has_split(&self, carried: Carried) -> bool {
         let Carried::Chain(front, _) = carried else { return false };
         let piece = |at: Fragment| (at != Fragment::NONE).then(|| self.pieces[at.0 as usize]);
         core::iter::successors(piece(front), move |before| piece(before.next)).any(|piece| piece.whole != WHOLE)
     }
 
-    /// Take a chain apart; `done` hears of each bio whose last piece this was, and whether any piece failed.
+    /// Takes a chain apart; calls `done` for each bio whose last piece this was, with whether any piece failed.
     pub(crate) fn finish(&mut self, mut at: Fragment, failed: bool, mut done: impl FnMut(Tag, bool)) {
         while at != Fragment::NONE {
             let piece = self.pieces[at.0 as usize];

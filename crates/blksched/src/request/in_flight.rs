@@ -8,7 +8,7 @@ use core::ops::Deref;
 
 use super::{Command, RequestId};
 
-/// A command in flight. It reads as the [`Command`] that it is (`token.start`); the device's answer goes to
+/// A command in flight. It reads as its [`Command`] (`token.start`); the device's answer goes to
 /// [`BlockQueue::complete`](crate::BlockQueue::complete) or [`BlockQueue::requeue`](crate::BlockQueue::requeue), which
 /// consume it.
 ///
@@ -39,15 +39,15 @@ use super::{Command, RequestId};
 ///
 /// # What a driver may do wrong
 ///
-/// * *Complete a command twice*: does not compile, as above. By its key: [`NotInFlight`]; a second token that was made
-///   by a key panics with that.
+/// * *Complete a command twice*: does not compile, as above. By its key: [`NotInFlight`]; a second token made from a
+/// key panics with that.
 /// * *Complete a slot's number*: does not compile, as above.
 /// * *Complete another queue's command*: panics with [`NotInFlight`]. Each queue counts the uses of its slots from a
 ///   number of its own; of ten thousand queues no two start within a hundred thousand uses of each other.
 /// * *Drop the token*: the command stays in flight and keeps its place, which [`Next::Full`](crate::Next::Full) shows
 ///   in the end; a key that was taken before makes a new token.
 /// * *Forget `waits`*: [`Next::Plugged`](crate::Next::Plugged) says until when the queue holds what was submitted; it
-///   goes after 100 ms. A [`Burst`](crate::Burst) ends by itself.
+/// is released after 100 ms. A [`Burst`](crate::Burst) ends by itself.
 /// * *Cancel what has completed*: [`Cancelled::Stays`](crate::Cancelled::Stays), and nothing changes.
 ///
 /// Each is a test: an example above, or one in `tests/it/contract.rs`.
@@ -58,7 +58,7 @@ pub struct InFlight {
     generation: u32,
 }
 
-/// Equal are two tokens that ask the same of the device: two queues that decide alike answer alike.
+/// Two tokens are equal if they request the same from the device: two queues that decide alike answer alike.
 impl PartialEq for InFlight {
     fn eq(&self, other: &InFlight) -> bool {
         self.command == other.command
@@ -72,12 +72,12 @@ impl core::fmt::Debug for InFlight {
     }
 }
 
-/// A token as a number, for what carries numbers only (the user data of a ring, a wire, a device's tag): the slot in
-/// the lower half, the generation of its use in the upper. Generations differ from queue to queue and from run to run.
+/// A token as a number, for carriers of numbers (a ring's user data, a protocol, a device's tag): the slot in the lower
+/// half, the generation of its use in the upper. Generations differ from queue to queue and from run to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlightKey(pub u64);
 
-/// There is no such command in flight: it was completed or handed back before, or another queue issued it.
+/// There is no such command in flight: it was completed or returned before, or another queue issued it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInFlight(pub FlightKey);
 
@@ -99,7 +99,7 @@ impl InFlight {
         InFlight { command, generation }
     }
 
-    /// What the device is to do.
+    /// The operation that the device is to perform.
     pub fn command(&self) -> Command {
         self.command
     }

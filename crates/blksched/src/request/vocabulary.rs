@@ -8,7 +8,7 @@ use core::ops::{Add, Index, IndexMut};
 pub struct Sector(pub u64);
 
 impl Sector {
-    /// How far apart two positions are \[sectors\].
+    /// The distance between two positions \[sectors\].
     pub fn distance(self, other: Sector) -> u64 {
         self.0.abs_diff(other.0)
     }
@@ -27,7 +27,7 @@ impl fmt::Display for Sector {
     }
 }
 
-/// What a bio or request asks for.
+/// The operation of a bio or request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Disk to memory.
@@ -43,7 +43,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The side it is scheduled on: everything but a read counts as a write.
+    /// The direction by which it is scheduled: everything except a read counts as a write.
     pub fn dir(self) -> Dir {
         match self {
             Op::Read => Dir::Read,
@@ -93,13 +93,13 @@ pub struct PerDir<T> {
 }
 
 impl<T> PerDir<T> {
-    /// Both made by the same function.
+    /// Both, made by the same function.
     pub fn from_fn(mut make: impl FnMut(Dir) -> T) -> PerDir<T> {
         PerDir { read: make(Dir::Read), write: make(Dir::Write) }
     }
 }
 
-// Which of the two is asked for cannot be predicted, so no branch is made of it.
+// Which of the two is used cannot be predicted, so no branch is made of it.
 impl<T> Index<Dir> for PerDir<T> {
     type Output = T;
     #[inline(always)]
@@ -115,7 +115,7 @@ impl<T> IndexMut<Dir> for PerDir<T> {
     }
 }
 
-/// Whether a process waits for it: synchronous or not.
+/// Whether a process waits for a request: synchronous or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waiter {
     /// Synchronous: a process waits. Reads, direct writes, fsync.
@@ -162,7 +162,7 @@ pub enum Class {
     RealTime,
     /// Best effort (ionice 2).
     BestEffort,
-    /// Only when no other process wants the disk (ionice 3).
+    /// Only when no other process uses the disk (ionice 3).
     Idle,
 }
 
@@ -176,12 +176,12 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// Best effort, level 4: what a process with nice 0 gets.
+    /// Best effort, level 4: the priority of a process with nice 0.
     pub const NORMAL: Priority = Priority { class: Class::BestEffort, level: 4 };
 }
 
 impl fmt::Display for Priority {
-    /// `rt/0`, `be/4`, `idle/7`, `none/0`, as the transcripts write it.
+    /// `rt/0`, `be/4`, `idle/7`, `none/0`, as in the transcripts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let class = match self.class {
             Class::None => "none",
@@ -193,7 +193,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What a submitter knows beyond direction and waiter.
+/// Hints of a submitter beyond direction and waiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// File-system metadata, or otherwise worth a preference (REQ_META, since 3.x REQ_PRIO).
@@ -201,9 +201,9 @@ pub struct Hints {
     /// No dependent request follows soon: do not idle for one (REQ_NOIDLE).
     pub no_idle: bool,
     /// The flag REQ_SYNC itself, which Linux sets on writes that a process waits for (O_DIRECT, O_SYNC, fsync) and not
-    /// on an ordinary read, though a reader waits too: that is [`Waiter`], and all but ADIOS go by that.
+    /// on an ordinary read, although its reader waits too: that is [`Waiter`], which all elevators except ADIOS use.
     pub req_sync: bool,
-    /// A write out of the page cache, fsync's included; a sync write without it is direct.
+    /// A write from the page cache, fsync's included; a sync write without it is direct.
     pub write_back: bool,
     /// A write of the periodic flusher, or over the background threshold (REQ_BACKGROUND).
     pub background: bool,
@@ -219,7 +219,7 @@ pub struct Durability {
 }
 
 impl Durability {
-    /// True if a plain write would do.
+    /// True if an ordinary write is sufficient.
     pub fn is_volatile(self) -> bool {
         self == Durability::default()
     }
