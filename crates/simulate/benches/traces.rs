@@ -8,7 +8,7 @@ use blksched_simulate::recording::{Info, Named, Reading, Stream, in_memory, reco
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use events::{RECORDED, count, events};
 
-/// So often, one behind the other.
+/// How many times the trace is repeated.
 const TIMES: u64 = 20;
 
 fn bench(criterion: &mut Criterion) {

@@ -14,7 +14,7 @@ use blksched_workloads::Plan;
 
 use crate::world::{Observer, StandsStill, World};
 
-/// A disk beside the trial's, and what its part of the workload is. Elevator, knobs and surroundings are the trial's.
+/// A disk beside the trial's, with its part of the workload. Elevator, knobs and surroundings are the trial's.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// The disk.
@@ -23,10 +23,10 @@ pub struct Beside {
     pub plan: Arc<Plan>,
 }
 
-/// A world without an onlooker.
+/// A world without observers.
 pub(crate) type Quiet = World<NoListener, ()>;
 
-/// All of them until `end`, or until nothing more happens in `main`.
+/// Runs all of them until `end`, or until nothing more happens in `main`.
 ///
 /// # Errors
 /// If time stands still in one.

@@ -19,19 +19,19 @@ pub use preset::{CPU_PRESETS, CpuError, CpuPreset};
 /// The processors of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCpus {
-    /// How many.
+    /// Their number.
     pub cpus: u32,
     /// What an I/O costs them.
     pub costs: CpuCosts,
 }
 
 impl HostCpus {
-    /// As many as `$ncpus` says in job files unless the user says otherwise.
+    /// The default, which is also `$ncpus` in job files.
     pub const USUAL: u32 = 4;
-    /// No host has more here.
+    /// The most processors of a host.
     pub const MOST: u32 = 64;
 
-    /// Reads how many.
+    /// Parses a number of processors.
     ///
     /// # Errors
     /// If a host cannot have that number.
@@ -44,12 +44,12 @@ impl HostCpus {
 /// What the processors did in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuReport {
-    /// How many there are.
+    /// The number of processors.
     pub cpus: u32,
     /// Time that they worked for I/O, summed over them.
     pub busy: blksched::Span,
-    /// The busiest one's.
+    /// The same of the busiest one.
     pub busiest: blksched::Span,
-    /// Of all, waiting for the scheduler's lock.
+    /// Time spent waiting for the scheduler's lock, summed over them.
     pub spun: blksched::Span,
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::trial::{Findings, Trial, TrialError};
 
-/// Runs to be made: one row per thing compared, one column per seed.
+/// The runs to make: one row per thing compared, one column per seed.
 #[derive(Clone, Debug)]
 pub struct Grid {
     rows: Vec<Trial>,
@@ -14,24 +14,24 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// `rows` × `seeds`; a row's own seed does not count.
+    /// `rows` × `seeds`; a row's own seed is ignored.
     pub fn new(rows: Vec<Trial>, seeds: Vec<u64>) -> Grid {
         Grid { rows, seeds }
     }
 
-    /// How many runs it takes.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         self.rows.len() * self.seeds.len()
     }
 
-    /// True if there is nothing to run.
+    /// Whether there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Run them all, one seed after the other, each under every row; `keep` says what is kept of each as soon as it
-    /// ends, and `done` hears after it. What was kept of each row, seed by seed. Once `stop` says so, nothing more
-    /// begins, and what is there of whole seeds comes back.
+    /// Makes all runs, one seed after the other, each under every row; `keep` reduces each run as soon as it ends, and
+    /// `done` is called after it. Returns what was kept of each row, seed by seed. Once `stop` is set, no run begins,
+    /// and only complete seeds are returned.
     ///
     /// # Errors
     /// If a row's elevator has no such knob, or time stands still.

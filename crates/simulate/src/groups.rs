@@ -8,11 +8,12 @@ use blksched_workloads::{GroupPlan, in_figures};
 /// Files that only the root has, whichever job names them.
 const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 
-/// The kernel's own demands on the device (any rate up to 10000 %, no latency) let the clock run away as long as no
-/// slot is short, and then no group is throttled. The model is the disk's own, so its rate is what the disk can do.
+/// The kernel's default targets for the device (any rate up to 10000 %, no latency) let the clock run away as long as
+/// slots are not short, and then no group is throttled. The model is the disk's own, so its rate is what the disk can
+/// do.
 const COST_QOS: &str = "enable=1 ctrl=user rlat=25000 wlat=25000 min=50.00 max=100.00";
 
-/// Make a plan's groups and write their files.
+/// Makes a plan's groups and writes their files.
 pub(crate) fn make<L: Listener>(queue: &mut BlockQueue<L>, choice: &Choice, disk: &DiskSpec, groups: &[GroupPlan]) {
     let now = Instant::ZERO;
     if let Some(overflows) = choice.io_cost {
@@ -38,7 +39,8 @@ fn write<L: Listener>(queue: &mut BlockQueue<L>, id: GroupId, file: &str, text: 
     written.unwrap_or_else(|error| unreachable!("it was checked when the job file was read: {error}"));
 }
 
-/// A file's text whose percentages are of what the bare disk does, as a user who had measured that would compute it.
+/// A file's text whose percentages refer to the bare disk's performance, with the values that a user would compute
+/// after measuring it.
 fn of_disk(text: &str, disk: &DiskSpec) -> String {
     let part = |key: &str, percent: u64| {
         let whole = match key {
@@ -46,23 +48,23 @@ fn of_disk(text: &str, disk: &DiskSpec) -> String {
             "wbps" => figure(disk, Figure::DeepWrite),
             "riops" => figure(disk, Figure::DeepRandomRead),
             "wiops" => figure(disk, Figure::DeepRandomWrite),
-            // A target: what one read of 4 KiB anywhere takes by itself [us].
+            // A target: the latency of one read of 4 KiB at random [us].
             _ => 1e6 / figure(disk, Figure::RandomRead1),
         };
         let value = whole * percent as f64 / 100.0;
-        // What takes no time has no bound.
+        // A value without a limit has no bound.
         (value < ENDLESS).then_some(value as u64)
     };
     in_figures(text, part).unwrap_or_else(|| unreachable!("it was checked when the job file was read"))
 }
 
-/// No disk does this much a second.
+/// No disk reaches this many per second.
 const ENDLESS: f64 = 1e12;
 
-/// The disk's own six figures, as `io.cost.model` takes them: what a user who measured it would find.
+/// The disk's own six figures for `io.cost.model`, as a user would measure them.
 fn cost_model(disk: &DiskSpec) -> String {
     let figures = SixFigures::NAMES.iter().zip(six_figures(disk).to_array());
-    // A model without a figure has 0 there; io.cost takes a missing one for free.
+    // A model without a figure has 0 there; io.cost treats a missing one as free.
     let words = figures.filter(|(_, figure)| *figure > 0).map(|(name, figure)| format!(" {name}={figure}"));
     format!("ctrl=user model=linear{}", words.collect::<String>())
 }

@@ -21,57 +21,57 @@ use blksched_workloads::Plan;
 
 use crate::trial::{Findings, Trial, TrialError};
 
-/// What happened less often says little about its tail.
+/// Work done fewer times says little about its tail.
 const ENOUGH: u64 = 100;
-/// A pilot that has cost as much as this many requests is not made longer.
+/// A pilot that has cost as much as this many requests is not extended.
 const MOST_REQUESTS: u64 = 100_000;
-/// Of jobs that all end by themselves, in a run that is not repeated.
+/// The same for jobs that all end by themselves, in a single run.
 const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;
-/// This much data costs as much as a request \[bytes\].
+/// The amount of data that costs as much as a request \[bytes\].
 const AS_A_REQUEST: u64 = 64 << 10;
-/// Nor one that has lasted so long.
+/// A pilot of this length is not extended either.
 const LONGEST: Span = Span::from_secs(120);
-/// A disk that turns.
+/// The least length of a run on a spinning disk.
 const TURNING: Span = Span::from_secs(30);
-/// One that does not.
+/// The least length on any other disk.
 const FLASH: Span = Span::from_secs(1);
 
-/// How long runs are.
+/// The length of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// They end then, if their jobs have not.
+    /// The time at which a run ends if its jobs have not.
     pub limit: Span,
-    /// What completes before does not count, for jobs that only time ends; over all phases.
+    /// For jobs that end by time, what completes before this does not count; summed over all phases.
     pub warm_up: Span,
-    /// What becomes of phases that are longer than their part of it.
+    /// What happens to phases that are longer than their share.
     pub phases: Phases,
 }
 
-/// What becomes of a plan's phases.
+/// What happens to a plan's phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phases {
-    /// Each ends with its part of the run, so that the next one has its own.
+    /// Each ends after its share of the run, so that the next one has its own.
     Share,
-    /// They take what the file says.
+    /// They take as long as the file specifies.
     Whole,
 }
 
 /// What ends a run.
 #[derive(Clone, Copy)]
 enum RunEnds {
-    /// That enough has been seen.
+    /// Enough has been seen.
     Early,
-    /// Its jobs.
+    /// Its jobs have ended.
     ByItself,
 }
 
 impl Length {
-    /// Of runs of this much simulated time.
+    /// Runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
         Length { limit, warm_up: limit / 10, phases: Phases::Share }
     }
 
-    /// What fits this trial, by pilots, if it is run again and again.
+    /// The length that fits this trial, found by pilots, if it is run repeatedly.
     ///
     /// # Errors
     /// If the elevator has no such knob.
@@ -79,7 +79,7 @@ impl Length {
         Length::by_pilots(trial, RunEnds::Early)
     }
 
-    /// What fits this trial, by pilots, if it is run once.
+    /// The length that fits this trial, found by pilots, if it is run once.
     ///
     /// # Errors
     /// If the elevator has no such knob.
@@ -100,7 +100,7 @@ impl Length {
             RunEnds::Early => Phases::Share,
             RunEnds::ByItself => Phases::Whole,
         };
-        // Where phases are cut, that the last one has ended says nothing of the others.
+        // Where phases are cut, the end of the last one says nothing about the others.
         let may_finish = phases == Phases::Whole || trial.plan.phases() == 1;
         let mut limit = least / 8;
         loop {
@@ -111,7 +111,7 @@ impl Length {
                 RunEnds::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
             };
             if enough || pilot.finished && may_finish || limit >= longest {
-                // Where jobs end before, their time is what counts; under another scheduler they may take longer.
+                // If jobs end earlier, their time is what counts; under another scheduler they may take longer.
                 let warm_up = pilot.elapsed.min(limit) / 10;
                 let phases = if pilot.finished { phases } else { Phases::Share };
                 return Ok(Length { limit, warm_up, phases });
@@ -120,7 +120,7 @@ impl Length {
         }
     }
 
-    /// How long the warm-up of each phase of this plan is.
+    /// The length of the warm-up of each phase of this plan.
     pub fn warm_up_of_phase(&self, plan: &Plan) -> Span {
         match self.phases {
             Phases::Share => self.warm_up / u64::from(plan.phases()),
@@ -128,8 +128,8 @@ impl Length {
         }
     }
 
-    /// The plan with its phases as long as the run has time for, and the warm-up of each cut off, as fio's `ramp_time`
-    /// would; a job with a ramp of its own keeps it.
+    /// The plan with its phases cut to what the run has time for, and the warm-up of each cut off, as by fio's
+    /// `ramp_time`; a job with a ramp of its own keeps it.
     pub fn cut(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         let warm_up = self.warm_up_of_phase(&plan);
@@ -147,13 +147,13 @@ impl Length {
     }
 }
 
-/// Has everything that was done at all been done often enough?
+/// Whether everything that was done at all was done often enough.
 fn saw_enough(pilot: &Findings) -> bool {
     let often = |ios: u64| ios == 0 || ios >= ENOUGH;
     pilot.jobs.iter().all(|job| Work::ALL.into_iter().all(|work| often(job.record.work(work).ios)))
 }
 
-/// How many requests' worth of work this run was.
+/// The cost of this run in requests.
 fn cost(pilot: &Findings) -> u64 {
     let (mut ios, mut bytes) = (0, 0);
     for record in pilot.jobs.iter().map(|job| &job.record) {

@@ -19,23 +19,23 @@ use blksched_workloads::fio::JobFile;
 
 use crate::trial::{Surroundings, Trial};
 
-/// Rates that are tried \[% of the model\]; what the first takes is what is held against the others.
+/// The rates to try \[% of the model\]; the others are compared with the first.
 const RATES: [u64; 12] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120];
-/// The device queues where it takes more than this many times as long.
+/// The device queues where I/O takes more than this many times as long.
 const KNEE: u64 = 2;
-/// This many I/Os at full speed say what a rate is like …
+/// The number of I/Os at full speed that characterises a rate …
 const ENOUGH: u64 = 4_000;
-/// … but no run is shorter than that.
+/// … but no run is shorter than this.
 const SHORTEST: Span = Span::from_ms(100);
 /// A figure that no disk has: the model takes no time for it.
 const ENDLESS: u64 = 1 << 40;
 
-/// One rate.
+/// One rate's measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Of the model \[%\].
+    /// The rate \[% of the model\].
     pub percent: u64,
-    /// What a request takes on average once it has passed io.cost.
+    /// What a request takes on average after io.cost.
     pub took: PerDir<Span>,
 }
 
@@ -50,10 +50,10 @@ pub struct TunedQos {
     pub max: u64,
 }
 
-/// Search.
+/// Searches for the qos.
 ///
 /// # Errors
-/// If the disk has nothing to tune: it takes no time.
+/// If the disk takes no time, and there is nothing to tune.
 pub fn tuned_qos(disk: &Arc<DiskSpec>, none: &Choice) -> Result<TunedQos, String> {
     let figures = six_figures(disk).to_array();
     if figures.iter().any(|&figure| figure == 0 || figure >= ENDLESS) {
@@ -67,7 +67,7 @@ pub fn tuned_qos(disk: &Arc<DiskSpec>, none: &Choice) -> Result<TunedQos, String
     Ok(judged(points))
 }
 
-/// The rule, over what was measured.
+/// Applies the rule to the measurements.
 fn judged(points: Vec<Point>) -> TunedQos {
     let bounds = PerDir::from_fn(|dir| points[0].took[dir] * KNEE);
     let holds = |point: &&Point| Dir::BOTH.iter().all(|&dir| point.took[dir] <= bounds[dir]);
@@ -75,7 +75,7 @@ fn judged(points: Vec<Point>) -> TunedQos {
     TunedQos { points, bounds, max }
 }
 
-/// Flood the disk in one direction under the model at this much of its rate: what a request takes.
+/// Floods the disk in one direction under the model at this much of its rate; returns what a request takes.
 fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, dir: Dir) -> Result<Span, String> {
     let model = SixFigures::NAMES.iter().zip(figures);
     let model: String = model.map(|(name, figure)| format!(" {name}={}", (figure * percent / 100).max(1))).collect();
@@ -105,7 +105,7 @@ fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, 
 }
 
 impl TunedQos {
-    /// As `io.cost.qos` takes it.
+    /// The text for `io.cost.qos`.
     pub fn text(&self) -> String {
         let us = |dir: Dir| self.bounds[dir].as_ns().div_ceil(1000).max(1);
         format!(
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_disk_in_order_of_arrival_queues_at_its_own_rate_and_not_before() {
-        // 0.8 ms per request, one after the other, 64 taken: 1250 a second.
+        // 0.8 ms per request, one after the other, 64 in the disk: 1250 a second.
         let deep = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tenants/deep.toml");
         let disk = Arc::new(blksched_disks::load(deep).unwrap());
         let none = blksched::Catalogue::builtin().parse("none").unwrap();

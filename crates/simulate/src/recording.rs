@@ -35,7 +35,7 @@ pub use info::{Fitness, Info, LoadAsked, LoadShare};
 pub use ios::{Ios, TraceIo};
 pub use stream::{Damage, MOST_WAITING, Met, Named, Reading, Stream, WINDOW};
 
-/// How much of a file is looked at to know its format \[bytes\].
+/// How much of a file is read to determine its format \[bytes\].
 const BEGINNING: usize = 64 << 10;
 
 /// What a file is, by its first bytes.
@@ -45,11 +45,12 @@ pub enum Content {
     Trace,
     /// A job file, or at least a text that could be one.
     Jobs,
-    /// Neither; with what is to be said of it.
+    /// Neither, with an explanation.
     Unknown(String),
 }
 
-/// Is this file a trace that can be replayed? `name` is for what is said if it is neither that nor a job file.
+/// Whether this file is a trace that can be replayed. `name` is for the explanation if it is neither a trace nor a job
+/// file.
 pub fn content(name: &str, file: impl Read + Send) -> std::io::Result<Content> {
     let mut beginning = Vec::new();
     let damaged = match blksched_traces::unpack::unpacked(file) {
@@ -71,7 +72,7 @@ pub fn content(name: &str, file: impl Read + Send) -> std::io::Result<Content> {
     })
 }
 
-/// A section or an option alone on a line, or nothing but comments: that is meant as a job file.
+/// Whether a section or an option is alone on a line, or there are only comments: such a text is meant as a job file.
 fn looks_like_jobs(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let text_alone = !text.contains('\0');
@@ -84,11 +85,11 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
     text_alone && lines.next().is_none_or(|line| is_section(line) || is_option(line) || line.starts_with("include "))
 }
 
-/// The recording in a trace's files: several if there is one per CPU. Each has a name, for errors. With what was met on
-/// the way, and whether a verdict may hang on it.
+/// The recording in a trace's files: several if there is one per CPU. Each has a name for errors. Comes with notes on
+/// what was found, and whether it can support a verdict.
 ///
 /// # Errors
-/// If one is no trace or broken, nothing was submitted, or it has several devices and none is chosen.
+/// If a file is not a trace or is broken, nothing was submitted, or it has several devices and none is chosen.
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
@@ -139,7 +140,7 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name, each })
 }
 
-/// A trace of more devices makes a world of more disks than can be looked at.
+/// A trace of more devices would make a world of too many disks to look at.
 const MOST_DISKS: usize = 16;
 
 /// A recording, and what a user who replays it should know.
@@ -151,13 +152,13 @@ pub struct Recorded {
     pub recording: Recording,
     /// What is known of the device it was recorded on.
     pub machine: Option<Device>,
-    /// May a verdict about queueing hang on it?
+    /// Whether it can support a verdict about queueing.
     pub fitness: Fitness,
-    /// How long reads and writes took, as far as it tells.
+    /// How long reads and writes took, as far as the trace tells.
     pub took: Vec<(Work, Took)>,
-    /// Where it is from, what it lacks, and what was assumed.
+    /// Its origin, what it lacks, and what was assumed.
     pub notes: Vec<String>,
-    /// Its devices one by one, if each is to be a disk ([`Devices::Each`]).
+    /// Its devices one by one, if each becomes a disk ([`Devices::Each`]).
     pub each: Vec<DeviceOf>,
 }
 
@@ -166,24 +167,24 @@ pub struct Recorded {
 pub struct DeviceOf {
     /// Its number.
     pub device: (u32, u32),
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What is known of it.
     pub machine: Option<Device>,
-    /// May a verdict about queueing on it hang on its part?
+    /// Whether its part can support a verdict about queueing on it.
     pub fitness: Fitness,
-    /// How long reads and writes took on it, as far as it tells.
+    /// How long reads and writes on it took, as far as the trace tells.
     pub took: Vec<(Work, Took)>,
 }
 
 /// How long I/Os of one direction took, from submission to completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
-    /// How many tell it.
+    /// The number of I/Os with a known latency.
     pub ios: u64,
     /// Their mean \[ns\].
     pub mean: f64,
-    /// 99 of 100 took no longer \[ns\].
+    /// The 99th percentile \[ns\].
     pub p99: f64,
 }
 
@@ -326,7 +327,7 @@ mod tests {
             (times, stream.met().late)
         };
         assert_eq!(read("8.5"), (vec![4500, 5000, 8500, 9000], 0));
-        // The completion of the second has gone out by then: what comes at 2 s gets its moment.
+        // The completion of the second has left the window by then: what comes at 2 s gets its time.
         let (times, late) = read("2.0");
         assert!(times.is_sorted() && late > 0, "{times:?} {late}");
     }

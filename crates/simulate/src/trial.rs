@@ -22,30 +22,31 @@ use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
 use crate::trial_observer::TrialObserver;
 use crate::world::{Observer, RaceOdds, StandsStill, World};
 
-/// What stands around an elevator; `None`: as its era and the disk have it.
+/// The settings around an elevator; `None` for the default of its era and disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// How many requests the disk gets at a time; never more than it takes.
+    /// How many requests the disk gets at a time; at most as many as it accepts.
     pub depth: Option<u32>,
-    /// How many requests may exist (per direction, until blk-mq).
+    /// How many requests may exist (per direction, before blk-mq).
     pub nr_requests: Option<u32>,
     /// The tags that the disk's driver has, if fewer are used (`nr_requests` under `none` cuts them).
     pub driver_tags: Option<u32>,
-    /// The largest request \[512-byte sectors\]; never larger than the disk takes.
+    /// The largest request \[512-byte sectors\]; at most the largest that the disk accepts.
     pub max_sectors: Option<u32>,
-    /// Where requests collect.
+    /// Where requests are plugged.
     pub plugging: Option<Plugging>,
-    /// How the disk hangs on the host.
+    /// How the disk is attached to the host.
     pub attached: Option<Attached>,
-    /// Whether the driver takes a request out of the elevator while the disk is full; else as the disk is attached.
+    /// Whether the driver takes a request out of the elevator while the disk is full; by default as the disk is
+    /// attached.
     pub ahead: Option<DispatchAhead>,
-    /// Writeback throttling's target for reads (`wbt_lat_usec`); zero: off. Only since blk-mq.
+    /// Writeback throttling's target for reads (`wbt_lat_usec`); zero for off. Only with blk-mq.
     pub wbt_latency: Option<Span>,
     /// The host's memory, for buffered I/O.
     pub host: HostKnobs,
-    /// The host's processors; `None`: they cost nothing. Only since blk-mq.
+    /// The host's processors; `None` if I/O costs them nothing. Only with blk-mq.
     pub cpus: Option<HostCpus>,
-    /// Which task runs first of those that a completion lets run.
+    /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
     /// When processes begin.
     pub starts: Starts,
@@ -54,19 +55,19 @@ pub struct Surroundings {
 /// When the processes of a run begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Starts {
-    /// To the nanosecond as they say: those that say nothing, together.
+    /// Exactly as specified: those without a start time, together.
     #[default]
     AsSaid,
-    /// Each up to [`LATEST_START`] later, drawn anew for each seed, as real processes do not begin in one moment
-    /// either (BFQ merges the queues of those that do). The number tells apart two draws for one seed.
+    /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
+    /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
     Drawn(u64),
 }
 
-/// No process begins later than that: what a shell takes to start a few.
+/// The greatest delay of a start: the time that a shell takes to start a few processes.
 pub const LATEST_START: Span = Span::from_ms(10);
 
 impl Starts {
-    /// How much later each of these processes begins.
+    /// The delay of each of these processes.
     fn later(self, seed: u64, processes: usize) -> Vec<Span> {
         let Starts::Drawn(draw) = self else { return vec![Span::ZERO; processes] };
         let mut state = seed.rotate_left(32) ^ draw.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -81,18 +82,18 @@ impl Starts {
 }
 
 impl Surroundings {
-    /// The host's processors under this elevator: those before blk-mq have none that cost anything.
+    /// The host's processors under this elevator; I/O costs no processor time before blk-mq.
     pub fn cpus_under(&self, built: &Built) -> Option<HostCpus> {
         self.cpus.filter(|_| built.slots.era().is_some())
     }
 
-    /// What the scheduler costs, and the hardware queues of a disk, on these processors.
+    /// The scheduler's costs, and the disk's hardware queues, on these processors.
     pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
         let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
         (cpus.costs.of(elevator.entry.name), hardware_queues)
     }
 
-    /// Switches on what holds bios back before they have a slot, as that kernel does by itself.
+    /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
     pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
         let Some(era) = config.slots.era() else { return };
         let target = self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational));
@@ -117,7 +118,7 @@ impl Surroundings {
 /// Ticks per second of the kernels since 6.1, as Debian builds them.
 const HZ: u32 = 250;
 
-/// Why a simulation came to nothing.
+/// Why a simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// A knob was refused.
@@ -128,33 +129,33 @@ pub enum TrialError {
     StandsStill(#[from] StandsStill),
 }
 
-/// One simulation, described.
+/// The description of one simulation.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The elevator.
     pub elevator: Choice,
     /// Knobs that differ from the era's defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
-    /// What stands around it.
+    /// The settings around it.
     pub surroundings: Surroundings,
     /// The disk.
     pub disk: Arc<DiskSpec>,
     /// The workload, laid out on that disk.
     pub plan: Arc<Plan>,
-    /// Where random numbers start.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// The run ends after this much simulated time, if its jobs have not.
     pub limit: Span,
-    /// Other disks of the same run, whose processes these may share. What becomes of them is not told.
+    /// Other disks of the same run, which may share its processes. Their results are not reported.
     pub beside: Vec<Beside>,
 }
 
-/// What a simulation came to.
+/// The results of a simulation.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// One per process of the plan, in its order.
+    /// One result per process of the plan, in its order.
     pub jobs: Vec<JobOutcome>,
-    /// Why everything was as it was.
+    /// The recorded reasons.
     pub reasons: Reasons,
     /// What the disk did.
     pub disk: DiskShare,
@@ -164,13 +165,13 @@ pub struct Findings {
     pub cpu: Option<CpuReport>,
     /// When the run ended.
     pub elapsed: Span,
-    /// Did every job end by itself?
+    /// Whether every job ended by itself.
     pub finished: bool,
-    /// One number for all that the disk did.
+    /// A hash of everything that the disk did.
     pub hash: TraceHash,
     /// How many requests the disk completed.
     pub requests: u64,
-    /// What the disk was given, in its order; empty unless decisions were asked for.
+    /// The commands that the disk got, in order; empty unless decisions were asked for.
     pub issued: Vec<Command>,
 }
 
@@ -181,7 +182,7 @@ pub struct JobOutcome {
     pub record: Box<JobRecord>,
     /// When it exited, if it did.
     pub exited: Option<Instant>,
-    /// How long it wanted the disk, and how long it had it.
+    /// How long it asked for the disk, and how long it had it.
     pub share: AskedAndGiven,
     /// What went wrong with it.
     pub trouble: Trouble,
@@ -190,7 +191,7 @@ pub struct JobOutcome {
 }
 
 impl Findings {
-    /// The record of several processes as one, as `group_reporting` makes it.
+    /// The record of several processes as one, like that of `group_reporting`.
     ///
     /// # Panics
     /// If there are none.
@@ -200,7 +201,7 @@ impl Findings {
         record
     }
 
-    /// How long they ran, the longest of them; `None` if not all have exited.
+    /// The time of the one that ran longest; `None` if not all have exited.
     pub fn ran(&self, members: &[usize]) -> Option<Span> {
         let ran = |&job: &usize| self.jobs[job].exited.map(|_| self.jobs[job].record.runtime);
         members.iter().map(ran).try_fold(Span::ZERO, |longest, ran| Some(longest.max(ran?)))
@@ -210,18 +211,18 @@ impl Findings {
 /// What the disk did with its time.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskShare {
-    /// The mechanism's time in all.
+    /// The mechanism's total time.
     pub activity: Activity,
     /// The part of the run in which it had at least one request (0 to 1): `%util` of iostat.
     pub busy: f64,
     /// The part of the run in which it moved its arm (0 to 1).
     pub seeking: f64,
-    /// How many requests it had to choose from, on average, while it had any.
+    /// The number of requests it had to choose from, on average while it had any.
     pub depth: f64,
 }
 
 impl Trial {
-    /// Run it.
+    /// Simulates the trial.
     ///
     /// # Errors
     /// If the elevator has no such knob, or the value is out of range, or time stands still.
@@ -229,8 +230,8 @@ impl Trial {
         self.listened_to(Reasons::new(), None)
     }
 
-    /// The same, and of [`Findings::reasons`] nothing is kept but submitters' times and how busy the disk was: for
-    /// those who make runs by the thousand.
+    /// The same, but [`Findings::reasons`] contains only submitters' times and the disk's utilisation: for callers that
+    /// make thousands of runs.
     ///
     /// # Errors
     /// As [`Trial::simulate`].
@@ -238,7 +239,7 @@ impl Trial {
         self.listened_to(Reasons::of_shares(), None)
     }
 
-    /// The same, and `onlooker` sees everything that happens; `reasons` may keep a row per request.
+    /// The same, with an observer of everything that happens; `reasons` may keep a row per request.
     ///
     /// # Errors
     /// As [`Trial::simulate`].
@@ -305,13 +306,13 @@ impl Trial {
         Ok(world)
     }
 
-    /// One that has seen nothing yet of this run.
+    /// A teller that has seen nothing yet of this run.
     pub fn storyteller(&self, asked: StoriesAsked) -> Storyteller {
         let flusher = SubmitterId(self.plan.jobs.iter().map(|job| job.submitter.0 + 1).max().unwrap_or(0));
         Storyteller::new(asked, flusher, self.disk.build(self.seed).parts())
     }
 
-    /// What stands around the elevator in this run.
+    /// The configuration of the queue around the elevator in this run.
     pub fn around(&self) -> QueueConfig {
         let facts = self.disk.build(self.seed).facts();
         queue_config(&self.elevator.build(), &self.surroundings, &facts, self.disk.attached)
@@ -346,7 +347,7 @@ impl Trial {
     }
 }
 
-/// What the disk's medium does, in the words of the reasons.
+/// Adds what the disk's medium does to the reasons.
 pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
     let work = match stint.work {
         StintWork::Command(rq) => WorksFor::Request(rq),
@@ -356,7 +357,7 @@ pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
     reasons.works(stint.from, stint.until, work);
 }
 
-/// The block queue around an elevator on a disk, as its era has it but for what `surroundings` say.
+/// The configuration of the block queue around an elevator on a disk: its era's, except for `surroundings`.
 pub(crate) fn queue_config(
     built: &Built,
     surroundings: &Surroundings,
@@ -372,7 +373,7 @@ pub(crate) fn queue_config(
     };
     let attached = surroundings.attached.unwrap_or(attached);
     let depth = surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth);
-    // A user who says how deep means the host's tags, too.
+    // A depth set by the user limits the host's tags, too.
     let tags = surroundings.depth.map_or(attached.tags(facts.depth), |depth| attached.tags(facts.depth).min(depth));
     let pool = if built.elevator.schedules() { Pool::Scheduler } else { Pool::Device };
     let slots = built.slots.on_device(surroundings.driver_tags.unwrap_or(tags), attached.tag_order(), pool);

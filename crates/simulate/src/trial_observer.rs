@@ -16,9 +16,9 @@ pub(crate) struct TrialObserver {
     recorder: Recorder,
     /// When each source exited.
     exited: Vec<Option<Instant>>,
-    /// What the disk was given; none unless it is asked for.
+    /// The commands that the disk got; `None` unless they are wanted.
     pub(crate) issued: Option<Vec<Command>>,
-    /// The onlooker, if there is one.
+    /// The observer, if there is one.
     pub(crate) onlooker: Option<SharedOnlooker>,
 }
 
@@ -35,7 +35,7 @@ impl TrialObserver {
         TrialObserver { recorder, exited: vec![None; plan.jobs.len()], issued: is_told.then(Vec::new), onlooker: None }
     }
 
-    /// The same, with an onlooker.
+    /// The same with an observer.
     pub(crate) fn before(self, onlooker: Option<SharedOnlooker>) -> TrialObserver {
         TrialObserver { onlooker, ..self }
     }
@@ -80,7 +80,7 @@ impl Observer for TrialObserver {
     }
 }
 
-/// A job file's wishes in the words of the measures.
+/// What to measure for a job file's job.
 fn report(job: &JobPlan) -> ReportWishes {
     let said = &job.report;
     let shown = |latency: fio::Latency| match (latency.measured, latency.percentiles) {

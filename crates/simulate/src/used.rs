@@ -7,29 +7,29 @@ use blksched_disks::Attached;
 
 use crate::trial::Trial;
 
-/// What stands around a scheduler in a run.
+/// The settings in force around a scheduler in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
-    /// How the disk hangs on its host.
+    /// How the disk is attached to its host.
     pub attached: Attached,
-    /// Since blk-mq: how many hardware queues it has, and how many tags in each. Earlier kernels know neither.
+    /// With blk-mq: the number of hardware queues, and of tags in each. Earlier kernels have neither.
     pub queues: Option<(u32, u32)>,
-    /// Requests that may exist (until blk-mq: per direction).
+    /// The most requests (before blk-mq: per direction).
     pub nr_requests: u32,
-    /// How many the disk gets at a time.
+    /// The most requests at the disk.
     pub depth: u32,
-    /// The same is a budget, asked for before the scheduler is (SCSI, and so SATA).
+    /// The same as a budget, which is asked for before the scheduler (SCSI, and so SATA).
     pub budget: Option<u32>,
     /// The largest request \[KiB\].
     pub max_sectors_kb: u32,
-    /// Writeback throttling's target \[us\]; 0: off.
+    /// Writeback throttling's target \[us\]; 0 for off.
     pub wbt_lat_usec: u64,
-    /// Processors that I/O costs something; 0: it costs nothing.
+    /// Processors whose time I/O costs; 0 if I/O is free.
     pub cpus: u32,
 }
 
 impl Trial {
-    /// What stands around the scheduler in this run.
+    /// The settings around the scheduler in this run.
     pub fn used(&self) -> Used {
         let QueueConfig { limits, depth, slots, driver, .. } = self.around();
         let built = self.elevator.build();

@@ -6,22 +6,22 @@ use std::collections::BinaryHeap;
 
 use blksched::Instant;
 
-/// This many sources are looked at faster than a heap is kept.
+/// Up to this many sources a linear search is faster than a heap.
 const FEW: usize = 4;
 
-/// The next moment of every source that has one.
+/// The next call of every source that has one.
 #[derive(Debug)]
 pub(crate) struct Wakes {
-    /// Of many sources. Entries that no longer hold are dropped when they surface.
+    /// Used for many sources. Stale entries are dropped when they surface.
     heap: BinaryHeap<Reverse<WakeEntry>>,
-    /// The entry of each source that holds; one of never if it has none.
+    /// The valid entry of each source, or [`NONE`].
     current: Vec<WakeEntry>,
-    /// Of few sources, the first of these.
+    /// Used for few sources: the earliest entry.
     first: WakeEntry,
     asked: u32,
 }
 
-/// When, in which order it was asked for, and for which source.
+/// The time, the order in which it was asked for, and the source.
 type WakeEntry = (Instant, u32, u32);
 
 const NONE: WakeEntry = (Instant::NEVER, 0, 0);
@@ -32,7 +32,7 @@ impl Wakes {
         Wakes { heap, current: vec![NONE; sources], first: NONE, asked: 0 }
     }
 
-    /// `source` wants to be called at `at`; `None`: not by itself.
+    /// Sets when `source` is to be called; `None`: not by itself.
     #[inline]
     pub(crate) fn set(&mut self, source: usize, at: Option<Instant>) {
         let at = at.unwrap_or(Instant::NEVER);
@@ -50,7 +50,7 @@ impl Wakes {
         }
     }
 
-    /// This is the entry of `source` that holds now.
+    /// Replaces the entry of `source`.
     #[inline]
     fn change(&mut self, source: usize, entry: WakeEntry) {
         self.current[source] = entry;
@@ -61,16 +61,16 @@ impl Wakes {
         }
     }
 
-    /// The earliest moment, or never.
+    /// The earliest time, or never.
     #[inline]
     pub(crate) fn next(&mut self) -> Instant {
         self.settle().0
     }
 
-    /// The source to be called at `now`, which is asked for its next moment afterwards.
+    /// The source to be called at `now`, which is asked for its next call afterwards.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
-        // Mostly none is due.
+        // Usually none is due.
         if self.current.len() <= FEW && self.first.0 > now { None } else { self.take_first(now) }
     }
 

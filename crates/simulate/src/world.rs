@@ -50,7 +50,7 @@ enum Owner {
     Host,
 }
 
-/// A bio, or a call, on its way. Queue and host know it by its place in the world's table, its owner by the owner's own
+/// A bio, or a call, in flight. Queue and host know it by its place in the world's table, its owner by the owner's own
 /// tag.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
@@ -61,7 +61,7 @@ struct Flight {
     bytes: u64,
     priority: Priority,
     submitted_at: Instant,
-    /// Once it is complete: when its request was queued, when the disk was given it, and how it ended.
+    /// Once it is complete: when its request was queued, when the disk got it, and how it ended.
     queued_at: Instant,
     issued_at: Instant,
     failed: bool,
@@ -75,7 +75,7 @@ impl Flight {
     }
 }
 
-/// What a source says of itself once and for all.
+/// The constant properties of a source.
 #[derive(Clone, Copy, Debug)]
 struct Manner {
     submitter: SubmitterId,
@@ -93,41 +93,41 @@ pub struct World<L: Listener, O: Observer> {
     host: Host,
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
-    /// The task that sleeps in the place of each source that does not.
+    /// The tasks that sleep in place of each source that never sleeps itself.
     workers: Vec<Workers>,
     processors: u32,
     wakes: Wakes,
-    /// Sources that want to hear of others' exits.
+    /// Sources that want to be told of others' exits.
     awaiting: Vec<usize>,
-    /// Sources that also hang on what happens on other disks.
+    /// Sources that also depend on what happens on other disks.
     joint: Vec<usize>,
-    /// News and processors on their way, if processes have delays.
+    /// Notifications and wake-ups on their way, if processes have delays.
     mail: DeliveryQueue,
     races: Option<Races>,
-    /// Runs of the queue that the kernel's worker has been called for and has not made.
+    /// How many runs of the queue the kernel's worker still has to make.
     workers_called: u32,
-    /// The host's processors, if they cost anything.
+    /// The host's processors, if I/O costs them anything.
     labour: Option<Box<Labour>>,
-    /// When each source hears of its I/O at the earliest: not before what it heard of last.
+    /// The earliest time at which each source may be told of its I/O: not before its last notification.
     heard: Vec<Instant>,
-    /// Direct writes do not say that a process waits for them.
+    /// Direct writes are not marked as synchronous.
     direct_in_background: bool,
-    /// What has happened at the present moment.
+    /// The number of steps at the present moment.
     steps: u64,
-    /// Sources that have not exited.
+    /// How many sources have not exited.
     alive: usize,
-    /// Which source each submitter is.
+    /// The source of each submitter.
     submitters: Vec<(SubmitterId, usize)>,
     in_flight: Vec<Flight>,
     free: Vec<u32>,
     /// When each request in the device was issued, by its index, and the token for its end.
     issued: Vec<(Instant, Option<InFlight>)>,
-    /// Of each source, what is complete and what it has not taken.
+    /// The completions that each source has not taken yet.
     untaken: Vec<VecDeque<Completion>>,
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
     observer: O,
-    /// Tells the listener what the disk's medium does.
+    /// Reports to the listener what the disk's medium does.
     tells_work: Option<fn(&mut L, &Stint)>,
     stints: Vec<Stint>,
     hash: TraceHash,
@@ -191,37 +191,37 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// The same with a host of other parameters, for requests of at most `max_sectors` \[512-byte sectors\].
+    /// The same with other parameters of the host, for requests of at most `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, max_sectors: u32) -> World<L, O> {
         self.host = Host::new(knobs, self.host.flusher(), max_sectors);
         self
     }
 
-    /// The same, and `tell` lets the queue's listener know what the disk's medium does, and for whom.
+    /// The same, where `tell` reports to the queue's listener what the disk's medium does, and for which process.
     pub fn with_work_told(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
         self.disk.watch();
         self.tells_work = Some(tell);
         self
     }
 
-    /// The same with processes that do not run in lockstep: they hear of their I/O, and woken tasks run, after small
-    /// delays drawn from `seed`. The queue must leave it to its driver when woken tasks run (`Wakes::ByDriver`).
+    /// The same with processes that do not run in lockstep: they are told of their I/O, and woken tasks run, after
+    /// small delays drawn from `seed`. The queue must let its driver decide when woken tasks run (`Wakes::ByDriver`).
     pub fn with_races(mut self, seed: u64, odds: RaceOdds) -> World<L, O> {
         self.races = Some(Races::of(seed, odds));
         self
     }
 
-    /// The same under a kernel that takes processes' own writes for write-back: nothing says that a process waits.
+    /// The same under a kernel that treats processes' own writes as write-back: they are not marked as synchronous.
     pub fn with_direct_writes_in_background(mut self, yes: bool) -> World<L, O> {
         self.direct_in_background = yes;
         self
     }
 
-    /// Go on until every source has exited and has its last completion, or nothing more happens, or `end` has come.
-    /// The world then stands at that moment; no process waits for what the disk still has to write out of its cache.
+    /// Runs until every source has exited and has its last completion, or nothing more happens, or `end` has come. The
+    /// world then stands at that time; no process waits for what the disk still has to write out of its cache.
     ///
     /// # Errors
-    /// If time stands still: things go on happening and none of them takes any.
+    /// If time stands still: there are always more steps, and none of them takes any time.
     pub fn run_until(&mut self, end: Instant) -> Result<(), StandsStill> {
         while !self.is_finished() {
             match self.upcoming() {
@@ -242,7 +242,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         Ok(())
     }
 
-    /// The next moment at which anything happens.
+    /// The next time at which anything happens.
     #[inline]
     pub fn upcoming(&mut self) -> Option<Instant> {
         let host = self.host.next().unwrap_or(Instant::NEVER);
@@ -251,7 +251,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         (first < Instant::NEVER).then(|| first.max(self.now))
     }
 
-    /// Something has happened on another disk: sources that hang on that may wish another moment.
+    /// Something has happened on another disk: sources that depend on it may have another next time.
     pub fn look_again(&mut self) {
         for nth in 0..self.joint.len() {
             self.set_wake(self.joint[nth]);
@@ -263,32 +263,32 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.now
     }
 
-    /// True once every source has exited and nothing is queued.
+    /// Whether every source has exited and nothing is queued.
     pub fn is_finished(&self) -> bool {
         self.alive == 0 && self.queue.requests().is_empty()
     }
 
-    /// What went wrong with source number `source` so far.
+    /// What has gone wrong with source number `source` so far.
     pub fn trouble(&self, source: usize) -> Trouble {
         self.sources[source].trouble()
     }
 
-    /// The queue, to look at or to change between two moments.
+    /// The queue, to inspect or to change between two steps.
     pub fn queue(&mut self) -> &mut BlockQueue<L> {
         &mut self.queue
     }
 
-    /// The disk, to look at.
+    /// The disk, to inspect.
     pub fn disk(&self) -> &dyn Disk {
         &**self.disk
     }
 
-    /// The host's memory, to look at.
+    /// The host's memory, to inspect.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// A hash over everything that the disk was asked and answered.
+    /// A hash of everything that the disk was asked to do and did.
     pub fn hash(&self) -> TraceHash {
         self.hash
     }
@@ -298,17 +298,17 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.completions
     }
 
-    /// The time that completed requests have spent in the disk, summed over the requests.
+    /// The time that completed requests have spent at the disk, summed over the requests.
     pub fn time_in_disk(&self) -> Span {
         self.in_disk
     }
 
-    /// The onlookers.
+    /// The observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// Everything that happens now.
+    /// Does everything that happens now.
     fn moment(&mut self) -> Result<(), StandsStill> {
         if self.queue.upcoming() <= self.now {
             self.queue.elapse(self.now);
@@ -338,7 +338,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.step()
     }
 
-    /// Something has happened at this moment; too much of that is an error.
+    /// Counts a step at this moment; too many are an error.
     fn step(&mut self) -> Result<(), StandsStill> {
         self.steps += 1;
         let most = MOST_STEPS + STEPS_PER_SOURCE * self.sources.len() as u64;
@@ -363,7 +363,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Let the queue send what it wants to send.
+    /// Lets the queue send what it wants to send.
     fn run_queue(&mut self) {
         loop {
             while let Next::Issue(command) = self.queue.next(self.now) {
@@ -372,7 +372,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.hand_out(None);
             let is_left = self.queue.needs_worker() && self.workers_called == 0;
             if is_left {
-                // No task comes between the one that left it and the worker.
+                // No task comes between the one that left it to the worker and the worker.
                 self.queue.run_worker(self.now);
             }
             if !self.obey_host() && !is_left {
@@ -398,7 +398,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.tell_work();
     }
 
-    /// What the disk has let known of its medium's work goes to the listener that keeps the reasons.
+    /// Passes what the disk has reported of its medium's work to the listener that keeps the reasons.
     fn tell_work(&mut self) {
         let Some(tell) = self.tells_work else { return };
         self.disk.stints(&mut self.stints);
@@ -423,13 +423,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// And the host has noticed.
+    /// The host has noticed it.
     fn complete(&mut self, rq: RequestId, outcome: Outcome) {
         let Request { queued_at, .. } = self.queue.requests()[rq];
         let (issued_at, ref mut token) = self.issued[rq.index()];
         let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
         self.queue.complete(self.now, token, outcome);
-        // The submitters of this request hear of it after the queue has run.
+        // The submitters of this request are told after the queue has run.
         self.queue.take_deliveries(&mut self.deliveries);
         let mine = self.deliveries.len();
         if !self.calls_worker() {
@@ -446,7 +446,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
+    /// Tells the sources. The first `mine` deliveries belong to a request queued and issued at these times.
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
         self.queue.take_deliveries(&mut self.deliveries);
         if self.deliveries.is_empty() {
@@ -483,7 +483,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.deliveries = deliveries;
     }
 
-    /// Its owner hears that an I/O is complete.
+    /// Tells an I/O's owner that it is complete.
     fn end_io(&mut self, place: u32) {
         let flight = self.in_flight[place as usize];
         let Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed } = flight;
@@ -516,7 +516,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.tell(source, Delivered::Done { tag, failed });
     }
 
-    /// Source number `source` takes a completion; of a call that was several I/Os all of them.
+    /// Source number `source` takes a completion; of a call that was several I/Os, all of them.
     fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
         let Self { untaken, observer, now, labour, .. } = self;
         let untaken = &mut untaken[source];
@@ -525,7 +525,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             done.accepted_at = accepted.unwrap_or(at_once);
             observer.completed(*now, source, done);
         };
-        // Mostly they are taken as they came, one at a time.
+        // Usually they are taken as they came, one at a time.
         if let Some(mut done) = untaken.pop_front_if(|done| done.tag == tag) {
             take(&mut done);
         }
@@ -545,7 +545,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.set_wake(source);
     }
 
-    /// Source number `index` submits something; answers the world's name for it.
+    /// Source number `index` submits something; returns the world's name for it.
     fn begin_io(&mut self, index: usize, tag: Tag, what: (Op, Sector, u64), priority: Priority) -> Tag {
         let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);

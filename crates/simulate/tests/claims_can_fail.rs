@@ -22,26 +22,26 @@ mod claims {
     pub mod page;
 }
 
-/// An experiment, how many seeds its rows take together, and its controls.
+/// An experiment, the number of seeds that its rows combine, and its controls.
 pub type Controls = (&'static str, u64, &'static [Control]);
 
 const CONTROLS: [&[Controls]; 5] =
     [claims::deadline::ALL, claims::cfq::ALL, claims::bfq::ALL, claims::controllers::ALL, claims::nvme::ALL];
 
-/// What is changed. Runs go by patterns: one `*` stands for anything.
+/// A change. Runs are selected by patterns: one `*` stands for anything.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
-    /// These runs are under this scheduler; knobs that it lacks are left out.
+    /// Puts these runs under this scheduler; knobs that it lacks are left out.
     Elevator(&'static str, &'static str),
-    /// This knob of theirs is set.
+    /// Sets this knob of theirs.
     Knob(&'static str, &'static str, i64),
-    /// The experiment's file says this instead.
+    /// Replaces this text in the experiment's file.
     Text(&'static str, &'static str),
-    /// The `[[run]]` that is called so in the file also sets this address to this value.
+    /// Also sets this address to this value in the `[[run]]` with this name.
     Set(&'static str, &'static str, &'static str),
 }
 
-/// The lines of a text that say something.
+/// The lines of a text that are not comments or empty.
 fn lines(text: &str) -> Vec<&str> {
     text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect()
 }
@@ -65,15 +65,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// Changes and the rows that they break, by their table's place and the labels; `*` stands for anything.
+/// Changes and the rows that they break, by their table's number and their labels; `*` stands for anything.
 pub struct Control {
-    /// What is changed.
+    /// The changes.
     pub changes: &'static [Change],
-    /// Which rows break.
+    /// The rows that break.
     pub breaks: &'static [(usize, &'static [&'static str])],
 }
 
-/// The controls of one experiment break every row that it claims.
+/// Checks that the controls of one experiment break every row that it claims.
 pub fn every_claim_fails(name: &str) {
     let of_all = CONTROLS.iter().flat_map(|all| all.iter());
     let (_, together, controls) = of_all.into_iter().find(|(of, ..)| *of == name).expect("it has controls");
@@ -92,7 +92,7 @@ pub fn every_claim_fails(name: &str) {
 }
 
 type RowName = (usize, String);
-/// What runs without a change came to, by name and seed.
+/// The outcomes of unchanged runs, by name and seed.
 type Simulated = BTreeMap<(String, u64), RunOutcome>;
 
 fn rows_that_break(name: &str, control: &Control, seeds: Range<u64>, simulated: &mut Simulated) -> Vec<RowName> {
@@ -149,7 +149,7 @@ fn outcomes(
     experiment.runs.iter_mut().flat_map(of).collect()
 }
 
-/// Sets what `changes` say of this run; is it another one then?
+/// Applies `changes` to this run; returns whether it is then another one.
 fn changed(run: &mut blksched_simulate::experiment::ExperimentRun, changes: &[Change]) -> bool {
     let mut is_changed = false;
     for change in changes {
@@ -170,7 +170,7 @@ fn changed(run: &mut blksched_simulate::experiment::ExperimentRun, changes: &[Ch
     is_changed
 }
 
-/// The experiment of this name, its file changed.
+/// The experiment of this name, with its file changed.
 pub fn load(name: &str, changes: &[Change]) -> Experiment {
     let builtin = BUILTINS.iter().find(|builtin| builtin.name == name).expect("built in");
     let mut text = builtin.text.to_owned();
@@ -206,7 +206,7 @@ fn needed(experiment: &Experiment) -> Vec<String> {
     claimed(experiment).flat_map(of).collect()
 }
 
-/// Does the pattern, with at most one `*`, stand for this name?
+/// Whether the pattern, with at most one `*`, matches this name.
 pub fn fits(pattern: &str, name: &str) -> bool {
     pattern.split_once('*').map_or(pattern == name, |(before, behind)| {
         name.len() >= before.len() + behind.len() && name.starts_with(before) && name.ends_with(behind)

@@ -11,7 +11,7 @@ use blksched_simulate::{Grid, Surroundings, Trial};
 use blksched_workloads::programs::{PROGRAMS, Start};
 use blksched_workloads::{BUILTINS, Plan, QUESTIONS, SUITE};
 
-/// Disks, and how long each is driven \[ms\]: the fast ones do in little time what the slow ones do in a second.
+/// Disks, and for how long each is driven \[ms\]: the fast ones do in a short time what the slow ones do in a second.
 const DISKS: [(&str, u64); 6] = [
     ("ide-2002", 1_000),
     ("sata-2009", 1_000),
@@ -20,11 +20,11 @@ const DISKS: [(&str, u64); 6] = [
     ("nvme-ssd", 20),
     ("raid5:4xhdd-7200", 500),
 ];
-/// Where the suite and the programs are driven: one disk with an arm and one without.
+/// The disks of the suite and the programs: one with an arm and one without.
 const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd"];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
 
-/// Every era, but of those with the same mechanisms and knobs only the newest.
+/// Every era; of those with the same mechanisms and knobs, only the newest.
 fn eras(catalogue: &Catalogue) -> Vec<String> {
     let knobs = |entry: &Entry, preset: &Preset| -> Vec<bool> {
         entry.knobs.iter().map(|knob| knob.kernels.contain(preset.kernel)).collect()
@@ -52,7 +52,7 @@ fn rows() -> Vec<(String, Trial)> {
         let spec = Arc::new(blksched_disks::load(disk).unwrap());
         let sectors = spec.build(0).facts().sectors;
         let mut workloads: Vec<(&str, Plan)> = Vec::new();
-        // The questions are made of what the others already do.
+        // The questions consist of what the others already do.
         let asks = |name: &str| QUESTIONS.contains(&name) || name == "plain-backup";
         let tried = |name: &str| !asks(name) && (!SUITE.contains(&name) || SUITE_DISKS.contains(&disk));
         for builtin in BUILTINS.iter().filter(|builtin| tried(builtin.name)) {

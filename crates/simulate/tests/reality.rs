@@ -17,11 +17,11 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The recorded sets, each a folder, and what a disk's name in it is called here.
+/// The recorded sets, each a directory, and the names of their disks here.
 const SETS: [(&str, &str); 3] =
     [("testdata/reality/6.18", ""), ("testdata/reality/6.18-live", " live"), ("testdata/reality/6.1-guest", " guest")];
 
-/// A set with what was measured.
+/// A set with its measurements.
 struct Recorded {
     folder: &'static str,
     suffix: &'static str,
@@ -41,7 +41,7 @@ impl Recorded {
         text(&format!("{}/{}/{name}.fio", self.folder, self.set.jobs))
     }
 
-    /// How this setting is called on the page and in the list.
+    /// The name of this setting on the page and in the list.
     fn name(&self, setting: &RealitySetting) -> String {
         format!("{}{}", setting.name, self.suffix)
     }
@@ -71,7 +71,7 @@ const PAGE: &str = "docs/reality.md";
 const SO_FAR: &str = "crates/simulate/src/reality/so_far.tsv";
 const UNKNOWN: &str = "not yet explained";
 
-/// Place and figure, and why.
+/// Known misses: place and figure, and the reason.
 fn known() -> BTreeMap<String, String> {
     let lines = text(MISSES);
     let line = |line: &str| line.rsplit_once('\t').map(|(what, why)| (what.to_owned(), why.to_owned()));

@@ -2,14 +2,14 @@
 
 #![allow(dead_code, reason = "each benchmark uses its own part")]
 
-/// One file per CPU, of one second.
+/// One file per CPU, with one second of events.
 pub const RECORDED: [&[u8]; 2] = [
     include_bytes!("../../../../testdata/traces/mq-deadline.blktrace.0"),
     include_bytes!("../../../../testdata/traces/mq-deadline.blktrace.1"),
 ];
-/// From one to the next \[ns\].
+/// The distance from one repetition to the next \[ns\].
 const APART: u64 = 2_000_000_000;
-/// An event's bytes, without what it brings along; where its moment stands, and the length of the rest.
+/// An event's bytes without its payload, and the offsets of its time and of the payload's length.
 const EVENT: usize = 48;
 const TIME: usize = 8;
 const REST: usize = 46;
@@ -30,7 +30,7 @@ pub fn count(bytes: &[u8]) -> u64 {
     count
 }
 
-/// So many events: the recording, and itself again, each time later.
+/// This many events: the recording, repeated with later times.
 pub fn events(bytes: &[u8], count: u64) -> Vec<u8> {
     let (mut all, mut rest, mut later) = (Vec::new(), bytes, 0);
     for _ in 0..count {

@@ -14,16 +14,16 @@ const DISK: &str = "hdd-7200";
 /// Ticks per second of a kernel with writeback throttling.
 const HZ: u32 = 250;
 
-/// Does the disk choose among several commands?
+/// Whether the disk chooses among several commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commands {
     /// One at a time.
     One,
-    /// It has 32, and takes the one that it reaches first.
+    /// The disk has 32, and takes the one that it reaches first.
     Ncq32,
 }
 
-/// What schedules.
+/// The scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedules {
     /// deadline of 4.20.
@@ -32,25 +32,25 @@ pub enum Schedules {
     Throttled,
 }
 
-/// What is kept of a run.
+/// What is recorded of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// Nothing.
     Nothing,
-    /// What `compare` keeps: reasons and records.
+    /// What `compare` records: reasons and records.
     All,
 }
 
-/// Which day's disk it is.
+/// The date of the disk's preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Day {
-    /// The preset.
+    /// The current preset.
     Today,
-    /// As it was on 2026-11-22, when the aims were set.
+    /// As of 2026-11-22, when the aims were set.
     OfTheAims,
 }
 
-/// What the names of benchmarks of that day begin with.
+/// The prefix of the names of benchmarks with that date.
 pub const OF_THE_AIMS: &str = "2026-11-22/";
 
 impl Day {
@@ -68,13 +68,13 @@ impl Day {
 pub struct Scene {
     /// I/Os that the process keeps in flight.
     pub depth: u32,
-    /// What the disk takes.
+    /// The disk's commands.
     pub commands: Commands,
-    /// What schedules.
+    /// The scheduler.
     pub schedules: Schedules,
-    /// What is kept.
+    /// What is recorded.
     pub kept: Kept,
-    /// On whose disk.
+    /// The date of the disk's preset.
     pub day: Day,
 }
 
@@ -102,7 +102,7 @@ impl Scene {
         format!("{day}world/{wbt}{commands}/{kept}/{}", self.depth)
     }
 
-    /// The world, under way.
+    /// The world, ready to run.
     pub fn begin(self) -> Box<dyn Running> {
         match self.kept {
             Kept::Nothing => Box::new(self.world(NoListener, ())),
@@ -141,7 +141,7 @@ impl Scene {
     }
 }
 
-/// As on every disk that turns.
+/// Throttling as on every spinning disk.
 fn throttle(era: MqEra, config: &QueueConfig) -> wbt::Throttle {
     wbt::Throttle::new(wbt::Config {
         era,
@@ -153,9 +153,9 @@ fn throttle(era: MqEra, config: &QueueConfig) -> wbt::Throttle {
     })
 }
 
-/// A world, whatever it keeps.
+/// A world, whatever it records.
 pub trait Running {
-    /// Go on until the disk has completed at least this many requests more.
+    /// Runs until the disk has completed at least this many more requests.
     fn complete(&mut self, requests: u64);
 }
 

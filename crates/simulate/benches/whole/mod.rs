@@ -13,7 +13,7 @@ use blksched_workloads::{Plan, builtin};
 use crate::events::{RECORDED, count, events};
 use crate::scene::Day;
 
-/// A case's name, and what it does `times` times.
+/// A case's name, and the function that runs it `times` times.
 type Case = (&'static str, fn(u64));
 
 /// The cases.
@@ -26,18 +26,18 @@ pub const CASES: [Case; 6] = [
     ("trace/recording of two", read_both),
 ];
 
-/// What is weighed: what one more of it takes, the case with a few of them and the case with many.
+/// Cases whose memory is measured: the name of one unit, and a small and a large number of units.
 pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320])];
 
-/// So many tenths of a millisecond of a reader beside a writer, under two schedulers and with two seeds.
+/// Tenths of a millisecond of a reader beside a writer, under two schedulers and with two seeds.
 fn compare(times: u64) {
     let text = builtin("reader-and-writer").expect("a built-in workload").text;
     run(text, "hdd-7200", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
 }
 
-/// So many times 5 ms of a whole default comparison as it was on 2026-11-22: its six schedulers and five seeds, its
-/// disk, no throttling of writeback and processors that cost nothing. 4,000 of these are the twenty seconds of a run.
-/// (Tags and delays of news, which that day brought, are part of today's queue and of this.)
+/// Units of 5 ms of a whole default comparison as of 2026-11-22: its six schedulers and five seeds, its disk, no
+/// writeback throttling and free processors. 4,000 of these are the twenty seconds of a run. (Tags and notification
+/// delays, which that day added, are part of today's queue and so of this.)
 fn compare_of_the_aims(times: u64) {
     let text = builtin("reader-and-writer").expect("a built-in workload").text;
     let surroundings = Surroundings { wbt_latency: Some(Span::ZERO), ..Surroundings::default() };
@@ -47,7 +47,7 @@ fn compare_of_the_aims(times: u64) {
     compared(elevators.into_iter().map(trial).collect(), (1..=5).collect());
 }
 
-/// This many milliseconds of one run of a sweep: the same load under mq-deadline, on processors that cost.
+/// Milliseconds of one run of a sweep: the same load under mq-deadline, with processor costs.
 fn sweep(times: u64) {
     let text = builtin("reader-and-writer").expect("a built-in workload").text;
     let surroundings = Surroundings {
@@ -59,7 +59,7 @@ fn sweep(times: u64) {
     assert!(found.requests > 0, "nothing ran");
 }
 
-/// This many processes, for 20 ms.
+/// Runs this many processes for 20 ms.
 pub fn processes(count: u32) {
     let job = format!("[j]\nrw=randread\ndirect=1\nbs=4k\nfilename=/dev/sda\nnumjobs={count}\n");
     run(&job, "nvme-ssd", &["mq-deadline"], vec![1], Span::from_ms(20));
@@ -72,7 +72,7 @@ fn run(job: &str, disk: &str, elevators: &[&str], seeds: Vec<u64>, limit: Span) 
 }
 
 fn compared(trials: Vec<Trial>, seeds: Vec<u64>) {
-    // One thread: how often others look for work hangs on the moment.
+    // One thread: how often other threads look for work depends on chance.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
     let grid = Grid::new(trials, seeds);
     let requests = pool.install(|| grid.run(|run| run.requests, || {}, || false)).expect("time passes");
@@ -107,21 +107,21 @@ fn trial(elevator: &str, planned: &Planned, surroundings: Surroundings, limit: S
     }
 }
 
-/// So many events are looked through. (To make the trace is among what is counted.)
+/// Reads this many events for their summary. (Making the trace is counted too.)
 fn info(times: u64) {
     let files = vec![in_memory("cpu", events(RECORDED[0], times))];
     let mut stream = Stream::open(files, Reading::default()).expect("a trace").without_plugs();
     assert!(Info::of(&mut stream).expect("a whole trace").ios() > 0);
 }
 
-/// So many of both CPUs are read for a replay: what one submits completes on the other.
+/// Reads this many events of both CPUs for a replay: what one submits completes on the other.
 fn read_both(times: u64) {
     let all: u64 = RECORDED.iter().map(|bytes| count(bytes)).sum();
     let files = RECORDED.map(|bytes| in_memory("cpu", events(bytes, times * count(bytes) / all)));
     assert!(recording(files.into(), &Reading::default()).expect("a whole trace").recording.ios() > 0);
 }
 
-/// So many of one CPU are read for a replay: of half of its I/Os there is no completion.
+/// Reads this many events of one CPU for a replay: half of its I/Os have no completion.
 fn read(times: u64) {
     let files = vec![in_memory("cpu", events(RECORDED[0], times))];
     assert!(recording(files, &Reading::default()).expect("a whole trace").recording.ios() > 0);

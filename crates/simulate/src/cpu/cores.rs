@@ -21,14 +21,14 @@ pub(crate) struct Cost {
     pub(crate) open: Span,
 }
 
-/// What goes first.
+/// What runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     Interrupt,
     Process,
 }
 
-/// All processors of a host; `W` is what they work for.
+/// All processors of a host; `W` is the work that they do.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores<W> {
     cores: Vec<Core<W>>,
@@ -42,7 +42,7 @@ pub(crate) struct Cores<W> {
 struct Core<W> {
     running: Option<W>,
     since: Instant,
-    /// Time worked for what is finished.
+    /// Time spent on finished work.
     busy: Span,
     interrupts: VecDeque<(Cost, W)>,
     processes: VecDeque<(Cost, W)>,
@@ -55,7 +55,7 @@ struct Lock {
 }
 
 impl<W> Cores<W> {
-    /// This many idle ones, on a disk of this many hardware queues.
+    /// This many idle processors, on a disk with this many hardware queues.
     pub(crate) fn new(cpus: u32, scope: LockScope, hardware_queues: u32, handover: Span) -> Cores<W> {
         let idle = || Core {
             running: None,
@@ -78,12 +78,12 @@ impl<W> Cores<W> {
         }
     }
 
-    /// How many there are.
+    /// Their number.
     pub(crate) fn len(&self) -> usize {
         self.cores.len()
     }
 
-    /// Something to do for `cpu`. If it begins at once: when it will be done.
+    /// Gives work to `cpu`. Returns when it will be done, if it begins at once.
     pub(crate) fn give(&mut self, now: Instant, cpu: usize, rank: Rank, cost: Cost, work: W) -> Option<Instant> {
         if self.cores[cpu].running.is_none() {
             return Some(self.begin(now, cpu, cost, work));
@@ -94,7 +94,7 @@ impl<W> Cores<W> {
         None
     }
 
-    /// What `cpu` has just finished; and when it will be done with what comes next, if there is anything.
+    /// The work that `cpu` has just finished; and when the next work will be done, if there is any.
     ///
     /// # Panics
     /// If it had nothing to do.
@@ -106,13 +106,13 @@ impl<W> Cores<W> {
         (work, next.map(|(cost, work)| self.begin(now, cpu, cost, work)))
     }
 
-    /// Time that each has worked by `now`, waiting for the lock included.
+    /// Time that each has worked by `now`, including waiting for the lock.
     pub(crate) fn worked(&self, now: Instant) -> impl Iterator<Item = Span> + '_ {
         let under_way = move |core: &Core<W>| core.running.as_ref().map_or(Span::ZERO, |_| now.since(core.since));
         self.cores.iter().map(move |core| core.busy + under_way(core))
     }
 
-    /// Time that they have waited for the lock, to the end of each wait that has begun.
+    /// Time that they have waited for the lock, up to the end of each wait that has begun.
     pub(crate) fn spun(&self) -> Span {
         self.spun
     }
@@ -124,7 +124,7 @@ impl<W> Cores<W> {
         unlocked + cost.open
     }
 
-    /// Take the lock as soon as it is free, and keep it for so long; answers when it is let go.
+    /// Takes the lock as soon as it is free, and keeps it for this long; returns when it is released.
     fn pass_lock(&mut self, now: Instant, cpu: usize, locked: Span) -> Instant {
         if self.scope == LockScope::None {
             return now + locked;

@@ -2,20 +2,20 @@
 
 use blksched::Span;
 
-/// Processor time of the steps that an I/O takes through a kernel since blk-mq.
+/// Processor time of the steps that an I/O takes through a blk-mq kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCosts {
-    /// The process: its own code and the system call, down to the driver, without a scheduler.
+    /// The process's own code and the system call, down to the driver, without a scheduler.
     pub submit: Span,
-    /// The interrupt and the end of a request.
+    /// The interrupt and the completion of a request.
     pub interrupt: Span,
-    /// The process takes one completion.
+    /// The process reaps one completion.
     pub reap: Span,
     /// A processor switches to a process that slept.
     pub switch: Span,
-    /// A request without a plug under a scheduler is left to a worker (kblockd), which is woken for it.
+    /// Under a scheduler, a request without a plug is left to a worker (kblockd), which has to be woken.
     pub worker: Span,
-    /// A lock, and what it guards, moves here from another processor.
+    /// A lock and the data that it guards move here from another processor.
     pub handover: Span,
     /// mq-deadline.
     pub mq_deadline: SchedulerCosts,
@@ -28,13 +28,13 @@ pub struct CpuCosts {
 /// What a scheduler adds, inside its lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCosts {
-    /// Looking for merges, inserting and choosing a request.
+    /// Looking for merges, and inserting and choosing a request.
     pub submit: Span,
-    /// Its end.
+    /// Completing a request.
     pub complete: Span,
-    /// How far the lock reaches.
+    /// Which tasks the lock serialises.
     pub lock: LockScope,
-    /// There is one at all.
+    /// Whether there is a scheduler at all.
     pub schedules: Schedules,
 }
 
@@ -44,14 +44,14 @@ pub enum Schedules {
     /// `none`.
     #[default]
     No,
-    /// Everything else.
+    /// Any other.
     Yes,
 }
 
-/// Which tasks wait for which at a scheduler.
+/// Which tasks wait for each other at a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockScope {
-    /// No task for any other.
+    /// No task waits for another.
     #[default]
     None,
     /// Processors that share a hardware queue (Kyber keeps its queues per hardware queue).
@@ -61,7 +61,7 @@ pub enum LockScope {
 }
 
 impl CpuCosts {
-    /// Of the scheduler of this name; `None`: none is known, and mq-deadline's stand for it.
+    /// The costs of the scheduler of this name; `None` if they were not measured, in which case mq-deadline's are used.
     pub fn known(&self, scheduler: &str) -> Option<SchedulerCosts> {
         let of = |costs: SchedulerCosts| Some(SchedulerCosts { schedules: Schedules::Yes, ..costs });
         match scheduler {
@@ -73,7 +73,7 @@ impl CpuCosts {
         }
     }
 
-    /// All of them, in words.
+    /// All costs with their descriptions.
     pub fn rows(&self) -> [(&'static str, Span); 12] {
         [
             ("the process: its code, the system call, the driver", self.submit),
@@ -91,7 +91,7 @@ impl CpuCosts {
         ]
     }
 
-    /// The same, mq-deadline's if none is known.
+    /// The same, or mq-deadline's if they were not measured.
     pub fn of(&self, scheduler: &str) -> SchedulerCosts {
         let known = self.known(scheduler).or_else(|| self.known("mq-deadline"));
         known.expect("mq-deadline's are known")

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 
 /// The processor of each process. A process whose mask names none that exist may use all.
 pub(crate) fn place(cpus: usize, allowed: &[CpuSet], seed: u64) -> Vec<u32> {
-    // Other draws than the workloads' of the same seed.
+    // Other random numbers than the workloads' of the same seed.
     let mut random = Pcg64Mcg::seed_from_u64(seed ^ 0x6370_7573);
     let mut load = vec![0_u32; cpus];
     let mut choose = |set: &CpuSet| {

@@ -9,18 +9,18 @@ use toml::de::DeTable;
 use super::costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
 use crate::experiment::reader::{ExperimentError, Section, Source, TextRange};
 
-/// What is wrong with such a file, and where.
+/// An error in such a file, with its place.
 pub type CpuError = ExperimentError;
 
-/// The files that come with the program, by name; the first is the default.
+/// The built-in files, by name; the first is the default.
 pub const CPU_PRESETS: [(&str, &str); 1] = [("epyc-6.18", include_str!("../../presets/cpu/epyc-6.18.toml"))];
 
 /// Costs, and where they come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuPreset {
-    /// As it was said.
+    /// The name as given.
     pub name: String,
-    /// One line.
+    /// A description of one line.
     pub description: String,
     /// The kernel that was measured.
     pub kernel: String,
@@ -46,14 +46,14 @@ const LOCKS: [&str; 3] = ["mq-deadline.lock", "kyber.lock", "bfq.lock"];
 const SCOPES: [(&str, LockScope); 3] =
     [("none", LockScope::None), ("hardware-queue", LockScope::HardwareQueue), ("disk", LockScope::Disk)];
 
-/// Nothing takes a processor longer.
+/// The greatest cost.
 const MOST: Span = Span::from_ms(1);
 
 impl CpuPreset {
-    /// One that comes with the program.
+    /// A built-in preset.
     ///
     /// # Errors
-    /// If none is called so, with the nearest that is.
+    /// If there is none of this name, with the nearest name.
     pub fn builtin(name: &str) -> Result<CpuPreset, String> {
         let names = || CPU_PRESETS.iter().map(|(name, _)| *name);
         let found = CPU_PRESETS.iter().find(|(known, _)| *known == name);
@@ -73,7 +73,7 @@ impl CpuPreset {
     /// Reads such a file; `name` is for messages.
     ///
     /// # Errors
-    /// With place, what was expected and the nearest valid word.
+    /// The place, what was expected and the nearest valid word.
     pub fn parse(name: &str, text: &str) -> Result<CpuPreset, CpuError> {
         let source = Source { file: name, text };
         let document = source.parse()?;

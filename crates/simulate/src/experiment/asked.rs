@@ -14,25 +14,25 @@ use super::spec::{Experiment, ExperimentRun, SentencePart};
 /// What is asked of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// It goes on to its own end.
+    /// Whether it runs to its own end.
     whole: bool,
-    /// It goes on at least until then.
+    /// It runs at least until then.
     until: Instant,
-    /// And until these processes have exited.
+    /// It runs until these processes have exited.
     exits: Vec<usize>,
-    /// What is kept of its reasons.
+    /// What is recorded of its reasons.
     pub(super) reasons: Keeps,
-    /// Its seconds are kept.
+    /// Whether its seconds are recorded.
     pub(super) seconds: bool,
 }
 
 impl Asked {
-    /// All that can be known of a run.
+    /// Everything about a run.
     pub fn everything() -> Asked {
         Asked { whole: true, until: Instant::ZERO, exits: Vec::new(), reasons: Keeps::All, seconds: true }
     }
 
-    /// Has the run gone far enough?
+    /// Whether the run has gone far enough.
     pub(super) fn is_enough(&self, now: Instant, seen: &OutcomeObserver) -> bool {
         !self.whole && now >= self.until && self.exits.iter().all(|&nth| seen.processes[nth].ended.is_some())
     }
@@ -56,7 +56,7 @@ impl Asked {
     }
 }
 
-/// What is computed there, if anything is.
+/// The expression of a part, if it is computed.
 fn number(part: &SentencePart) -> Option<&Expression> {
     match part {
         SentencePart::Number(expression, _) => Some(expression),

@@ -5,10 +5,10 @@ use blksched::Catalogue;
 use super::reader::ExperimentError;
 use super::spec::Experiment;
 
-/// An experiment by name.
+/// A built-in experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// Its folder's name.
+    /// Its directory's name.
     pub name: &'static str,
     /// Its `experiment.toml`.
     pub text: &'static str,
@@ -52,7 +52,7 @@ pub const BUILTINS: &[Builtin] = builtins![
 ];
 
 impl Builtin {
-    /// It, read.
+    /// Reads the experiment.
     ///
     /// # Errors
     /// If `catalogue` lacks a scheduler that it needs.
@@ -75,7 +75,7 @@ mod tests {
         for builtin in BUILTINS {
             let experiment = builtin.load(&Catalogue::builtin()).unwrap_or_else(|e| panic!("{e}"));
             let claims = experiment.tables.iter().flat_map(|table| &table.rows).any(|row| row.claimed);
-            // The S suite asks questions; no figure of it could stand beside ours.
+            // The S suite asks questions; there are no published figures to compare with.
             assert_eq!(claims, !builtin.name.starts_with("suite-"), "{}", builtin.name);
             assert!(!experiment.whys.is_empty(), "{}", builtin.name);
         }

@@ -3,7 +3,7 @@
 use super::reader::{ExperimentError, Leaf, Located, Section, Source};
 use super::scene::SceneSetting;
 
-/// One run: its name and everything that is set for it.
+/// One run: its name and all its settings.
 #[derive(Clone, Debug)]
 pub(super) struct RunSpec {
     pub(super) name: Located<String>,
@@ -12,7 +12,7 @@ pub(super) struct RunSpec {
     pub(super) explained: Vec<String>,
 }
 
-/// Every run of a `[[run]]` table on top of what is set for all.
+/// Every run of a `[[run]]` table, with its settings added to those for all runs.
 pub(super) fn runs(section: &Section<'_>, base: &[SceneSetting]) -> Result<Vec<RunSpec>, ExperimentError> {
     let name = section.needs_text("name")?;
     let mut settings = base.to_vec();
@@ -46,7 +46,7 @@ fn vary(run: &RunSpec, (address, values): &Leaf) -> Vec<RunSpec> {
     values.iter().map(with).collect()
 }
 
-/// The last word counts.
+/// Replaces a setting: the last one counts.
 pub(super) fn replace(settings: &mut Vec<SceneSetting>, address: &Located<String>, value: &Located<String>) {
     settings.retain(|setting| setting.address != address.value);
     settings.push(SceneSetting { address: address.value.clone(), value: value.value.clone(), at: value.at.clone() });

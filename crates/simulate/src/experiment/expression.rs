@@ -15,7 +15,7 @@
 use super::measures::{Measure, measure_names, measure_of};
 use super::outcome::RunOutcome;
 
-/// An expression that was understood.
+/// A parsed expression.
 #[derive(Clone, Debug)]
 pub struct Expression {
     node: ExpressionNode,
@@ -46,7 +46,7 @@ enum Reducer {
     Mean,
     Median,
     Sum,
-    /// This many values are less, or as much and before it.
+    /// Sorted, the value at this index.
     Nth(usize),
 }
 
@@ -64,10 +64,10 @@ const REDUCERS: [(&str, Reducer); 11] = [
     ("seventh", Reducer::Nth(6)),
 ];
 
-/// What is wrong with an expression: the message, the word, the words that would be right.
+/// An error in an expression: the message, the word, and the words that would be right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misunderstood {
-    /// What is wrong.
+    /// The message.
     pub problem: String,
     /// The offending word, and the words known there; empty if no word is at fault.
     pub known: Vec<&'static str>,
@@ -79,7 +79,7 @@ pub struct Misunderstood {
 pub type Outcomes<'a> = dyn Fn(&str) -> Vec<&'a RunOutcome> + 'a;
 
 impl Expression {
-    /// Understand `text`.
+    /// Parses `text`.
     ///
     /// # Errors
     /// What is wrong, with the offending word.
@@ -92,7 +92,7 @@ impl Expression {
         }
     }
 
-    /// Its values in one seed's runs; `run` is meant where none is named.
+    /// Its values in one seed's runs; `run` is used where it names none.
     pub fn values(&self, run: &str, outcomes: &Outcomes<'_>) -> Vec<f64> {
         self.node.values(run, outcomes)
     }
@@ -108,7 +108,7 @@ impl Expression {
         runs
     }
 
-    /// Every measure in it, with its words and the run that it names.
+    /// Every measure in it, with its arguments and the run that it names.
     pub(super) fn measures(&self) -> Vec<(&'static Measure, &[String], Option<&str>)> {
         let mut found = Vec::new();
         self.node.visit(&mut |node| {
@@ -131,7 +131,7 @@ impl Expression {
         found
     }
 
-    /// Does it name a run for each of its measures?
+    /// Whether it names a run for each of its measures.
     pub fn names_every_run(&self) -> bool {
         let mut all = true;
         self.node.visit(&mut |node| all &= !matches!(node, ExpressionNode::Measure { run: None, .. }));
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         Misunderstood { problem: format!("expected {what}, found {found}"), known: Vec::new(), word: String::new() }
     }
 
-    /// Is `sign` next? Then it is behind us.
+    /// Consumes `sign` if it is next.
     fn take(&mut self, sign: char) -> bool {
         match self.rest.strip_prefix(sign) {
             Some(rest) => {
@@ -291,7 +291,7 @@ impl<'t> Parser<'t> {
         self.measure(word)
     }
 
-    /// Behind `word(`.
+    /// Parses what follows `word(`.
     fn measure(&mut self, word: &str) -> Result<ExpressionNode, Misunderstood> {
         let Some(measure) = measure_of(word) else {
             let known = REDUCERS.iter().map(|(name, _)| *name).chain(measure_names()).collect();
@@ -320,7 +320,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Does `name` fit `pattern`, in which `*` stands for anything?
+/// Whether `name` matches `pattern`, in which `*` stands for anything.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

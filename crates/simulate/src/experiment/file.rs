@@ -34,21 +34,21 @@ const TOP: &[&str] = &[
 ];
 const RUN: &[&str] = &["name", "set", "sweep"];
 
-/// How long a run lasts if nothing is said.
+/// The default length of a run.
 const TIME: Span = Span::from_secs(60);
 
-/// So often a second a machine's timer interrupts of which nothing is said: 2.5's on a PC.
+/// The default rate of a machine's timer interrupts [1/s]: 2.5's on a PC.
 const TIMER: u32 = 1000;
 
-/// Reads the text of a file that the experiment names, or says why it cannot.
+/// Returns the text of a file that the experiment names, or the reason why it cannot.
 pub type FileReader<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 impl Experiment {
-    /// Understand `text`. `file` is what complaints call it, `name` what the experiment is called; job files that it
-    /// names are read through `files`.
+    /// Parses `text`. `file` is its name in messages, `name` the experiment's; job files that it names are read through
+    /// `files`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line, column, the offending word and the nearest valid one.
+    /// The first error, with its line, column, the offending word and the nearest valid one.
     pub fn parse(
         name: &str,
         file: &str,
@@ -102,7 +102,7 @@ fn count(
     }
 }
 
-/// The workloads, and everything that is set for all runs.
+/// The workloads, and the settings for all runs.
 fn workloads(
     top: &Section<'_>,
     machine: &Machine,
@@ -205,7 +205,7 @@ fn run(director: &Director<'_>, spec: &RunSpec, until: &[Located<String>]) -> Re
     })
 }
 
-/// Values and why they are these: the machine's, then those of the list `name`. One that names a setting shows that
+/// Values and the reasons for them: the machine's, then those of the list `name`. One that names a setting shows that
 /// setting's value.
 fn reasons(
     top: &Section<'_>,

@@ -8,7 +8,7 @@ use super::{FileReader, spec::FittedSetting};
 
 const KEYS: &[&str] = &["title", "hz", "place", "disk", "queue", "host", "fit", "given", "assumed"];
 
-/// It, or nothing if the experiment names none.
+/// The machine; empty if the experiment names none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Machine {
     pub(super) title: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// The one that `top` names.
+    /// The machine that `top` names.
     pub(super) fn of(top: &Section<'_>, files: FileReader<'_>) -> Result<Machine, ExperimentError> {
         let Some(name) = top.text("machine")? else { return Ok(Machine::default()) };
         let text = files(&name.value)
@@ -29,7 +29,7 @@ impl Machine {
         read(Source { file: &name.value, text: &text }, &name.at)
     }
 
-    /// Puts its places where settings name them in braces.
+    /// Replaces the places that settings name in braces.
     pub(super) fn settle(&self, source: Source<'_>, spec: &mut RunSpec) -> Result<(), ExperimentError> {
         for setting in &mut spec.settings {
             let Some(name) = setting.value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else { continue };
@@ -53,7 +53,7 @@ impl Machine {
     }
 }
 
-/// Complaints about its text name its own file; about a value that fits nowhere, the place in the experiment's.
+/// Errors in its text name its own file; a value that fits nowhere is reported at its place in the experiment's.
 fn read(source: Source<'_>, at: &TextRange) -> Result<Machine, ExperimentError> {
     let document = source.parse()?;
     let top = Section::open(source, "", document.get_ref(), 0..0, KEYS)?;
@@ -89,13 +89,13 @@ fn read(source: Source<'_>, at: &TextRange) -> Result<Machine, ExperimentError> 
 }
 
 impl Machine {
-    /// All that it sets: addresses, places as `place.NAME`, and values.
+    /// All its settings: addresses, or places as `place.NAME`, and values.
     fn known(&self) -> Vec<(String, &String)> {
         let settings = self.settings.iter().map(|setting| (setting.address.clone(), &setting.value));
         settings.chain(self.places.iter().map(|(name, place)| (format!("place.{name}"), place))).collect()
     }
 
-    /// Why its values are these; `what` is an address, or `place.NAME`.
+    /// The reasons for its values; `what` is an address, or `place.NAME`.
     fn reasons(&self, top: &Section<'_>, name: &'static str) -> Result<Vec<FittedSetting>, ExperimentError> {
         let reason = |section: &Section<'_>| {
             let (what, why) = (section.needs_text("what")?, section.needs_text("why")?);

@@ -15,10 +15,10 @@ use super::expression::Misunderstood;
 use super::outcome::RunOutcome;
 pub(super) use argument::Argument;
 
-/// What of a run a measure needs: how long it must go on, and what must be kept meanwhile.
+/// What a measure needs of a run: how long it must last, and what must be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// That its processes exit.
+    /// Its processes must exit.
     Exit,
     /// Its window, and what its processes transferred.
     Rates,
@@ -35,17 +35,17 @@ pub(super) enum Needs {
 /// One measure.
 #[derive(Debug)]
 pub struct Measure {
-    /// As an experiment says it.
+    /// Its name in experiments.
     pub name: &'static str,
-    /// What stands between its parentheses.
+    /// Its arguments.
     pub(super) arguments: &'static [Argument],
-    /// In what unit.
+    /// Its unit.
     pub unit: &'static str,
-    /// What it is, in a line.
+    /// What it is, in one line.
     pub doc: &'static str,
     /// How much of a run it needs.
     pub(super) needs: Needs,
-    /// Its values in a run; the words are the arguments, checked.
+    /// Its values in a run; the words are the checked arguments.
     pub(super) values: fn(&RunOutcome, &[String]) -> Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ pub fn measures() -> impl Iterator<Item = &'static Measure> {
         .chain(turns::MEASURES)
 }
 
-/// The stretch of a run that a measure with these words is about, if it is about one.
+/// The window of a run that a measure with these words covers, if it has one.
 pub(super) fn window_of(measure: &Measure, words: &[String]) -> Option<(Span, Span)> {
     let said = measure.arguments.iter().zip(words).find(|(argument, _)| **argument == Argument::Window)?;
     argument::window(said.1)
@@ -74,13 +74,13 @@ pub(super) fn measure_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Measure {
-    /// How it is written: `latency(process, mean|p50|p99|max)`.
+    /// Its form: `latency(process, mean|p50|p99|max)`.
     pub fn form(&self) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(|argument| argument.form()).collect();
         format!("{}({})", self.name, arguments.join(", "))
     }
 
-    /// Are these words its arguments?
+    /// Checks whether these words are valid arguments.
     pub(super) fn check(&self, words: &[String]) -> Result<(), Misunderstood> {
         if words.len() != self.arguments.len() {
             let problem = format!("`{}` has {} arguments here: expected {}", self.name, words.len(), self.form());

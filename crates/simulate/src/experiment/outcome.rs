@@ -10,20 +10,20 @@ use super::timeline::RunTimeline;
 use crate::hash::TraceHash;
 use crate::world::Observer;
 
-/// What one run came to.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
     /// Every process, in the order of its submitter.
     pub processes: Vec<ProcessOutcome>,
     /// What happened in each second.
     pub timeline: RunTimeline,
-    /// Why everything was as it was.
+    /// The recorded reasons.
     pub reasons: Reasons,
-    /// What `reasons` does not keep.
+    /// Counts that `reasons` does not have.
     pub tally: Tally,
     /// When the run ended.
     pub elapsed: Span,
-    /// One number for all that the disk did.
+    /// A hash of everything that the disk did.
     pub hash: TraceHash,
 }
 
@@ -44,9 +44,9 @@ pub struct ProcessOutcome {
     pub latency: PerDir<Moments>,
     /// Each read's, in the order of completion \[us\].
     pub reads_us: Vec<u32>,
-    /// How long it wanted the disk, and how long it had it.
+    /// How long it asked for the disk, and how long it had it.
     pub share: AskedAndGiven,
-    /// How long its queue was the one being served.
+    /// How long its queue was in service.
     pub served: Span,
     /// What the disk's mechanism did for it.
     pub activity: Activity,
@@ -74,17 +74,17 @@ impl ProcessOutcome {
     }
 }
 
-/// What is kept of a run's reasons.
+/// What is recorded of a run's reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Keeps {
     #[default]
     Nothing,
-    /// What is counted one by one.
+    /// Only counts.
     Counts,
     All,
 }
 
-/// Listens while a run goes on.
+/// The listener of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ear {
     pub(super) keeps: Keeps,
@@ -95,7 +95,7 @@ pub(super) struct Ear {
 }
 
 impl Ear {
-    /// One that keeps this much of the reasons, and seconds or not.
+    /// A listener that records this much of the reasons, and optionally seconds.
     pub(super) fn that(keeps: Keeps, keeps_seconds: bool) -> Ear {
         let reasons = if keeps == Keeps::Counts { Reasons::of_counts() } else { Reasons::new() };
         Ear { keeps, keeps_seconds, reasons, ..Ear::default() }
@@ -118,14 +118,14 @@ impl Listener for Ear {
     }
 }
 
-/// Looks at bios and exits while a run goes on.
+/// The observer of bios and exits in a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutcomeObserver {
     pub(super) processes: Vec<ProcessOutcome>,
 }
 
 impl OutcomeObserver {
-    /// Have all of these exited that are in `names`?
+    /// Whether all processes with these numbers have exited.
     pub(super) fn have_exited(&self, names: &[usize]) -> bool {
         !names.is_empty() && names.iter().all(|&nth| self.processes[nth].ended.is_some())
     }
@@ -159,7 +159,7 @@ impl Observer for OutcomeObserver {
     }
 }
 
-/// The number of a run's `nth` process.
+/// The submitter of a run's `nth` process.
 pub(super) fn submitter(nth: usize) -> SubmitterId {
     SubmitterId(nth as u32)
 }

@@ -4,14 +4,14 @@ use super::expression::Expression;
 use super::outcome::RunOutcome;
 use super::spec::{Experiment, PublishedRow, Sentence, SentencePart, Statistic, TableSpec};
 
-/// What an experiment came to.
+/// The results of an experiment.
 #[derive(Clone, Debug)]
 pub struct ExperimentAnswer {
     /// Table by table.
     pub tables: Vec<TableAnswer>,
-    /// What is printed as the source printed it.
+    /// Output in the source's own layout.
     pub shows: Vec<String>,
-    /// Why, in sentences.
+    /// The reasons, in sentences.
     pub why: Vec<String>,
 }
 
@@ -33,27 +33,27 @@ pub struct RowAnswer {
     pub unit: String,
     /// What was published.
     pub mail: Option<f64>,
-    /// Ours: the row's statistic over the seeds; not a number if a run did not get there.
+    /// Our value: the row's statistic over the seeds; NaN if a run did not get that far.
     pub ours: f64,
-    /// Ours, seed by seed.
+    /// Our value in each seed.
     pub values: Vec<f64>,
     /// The least over the seeds.
     pub ours_min: f64,
-    /// The greatest.
+    /// The greatest over the seeds.
     pub ours_max: f64,
-    /// The bound.
+    /// The lower bound.
     pub low: Option<f64>,
-    /// The bound.
+    /// The upper bound.
     pub high: Option<f64>,
-    /// The published value must lie between our least and our greatest.
+    /// Whether the published value must lie between our least and our greatest.
     pub covers_mail: bool,
-    /// Every seed must lie inside, not only their statistic.
+    /// Whether every seed must lie inside, not only their statistic.
     pub each_seed: bool,
-    /// What is made of the seeds' values.
+    /// How the seeds' values are combined.
     pub statistic: Statistic,
-    /// Is ours inside? `None` if there is no bound.
+    /// Whether ours is inside; `None` if there is no bound.
     pub inside: Option<bool>,
-    /// Is it an error if it is not?
+    /// Whether it is an error to be outside.
     pub claimed: bool,
 }
 
@@ -63,7 +63,7 @@ impl ExperimentAnswer {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// The rows that are claimed and lie outside of their bound.
+    /// The claimed rows that lie outside of their bounds.
     pub fn broken(&self) -> impl Iterator<Item = &RowAnswer> {
         self.rows().filter(|row| row.claimed && row.inside != Some(true))
     }
@@ -90,7 +90,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// One value per seed; of several values their mean.
+    /// One value per seed: the mean, if there are several.
     fn per_seed(&self, run: &str, expression: &Expression) -> Vec<f64> {
         let of_seed = |nth: usize| {
             let values = expression.values(run, &|name| self.experiment.of_seed(self.outcomes, self.seeds, nth, name));
@@ -121,7 +121,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Its numbers are means over the first `seeds` seeds.
+    /// A sentence with numbers that are means over the first `seeds` seeds.
     fn sentence(&self, sentence: &Sentence, seeds: usize) -> String {
         let part = |part: &SentencePart| match part {
             SentencePart::Words(words) => words.clone(),
@@ -136,12 +136,12 @@ impl Seen<'_> {
     }
 }
 
-/// Is our value inside the row's bound? `None` if it has none.
+/// Whether our value is inside the row's bound; `None` if it has none.
 fn inside(row: &PublishedRow, ours: f64, (least, greatest): (f64, f64)) -> Option<bool> {
     if row.low.is_none() && row.high.is_none() && !row.covers_mail {
         return None;
     }
-    // A value that is not a number is outside of everything.
+    // NaN is outside of any bound.
     let fits = |value: f64| {
         !value.is_nan() && row.low.is_none_or(|low| value >= low) && row.high.is_none_or(|high| value <= high)
     };
@@ -151,7 +151,7 @@ fn inside(row: &PublishedRow, ours: f64, (least, greatest): (f64, f64)) -> Optio
     Some(fits(ours) && each && covered)
 }
 
-/// A number with three digits, as tables show it.
+/// A number with three significant digits, as in tables.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     match size {

@@ -121,7 +121,7 @@ impl Rows<'_> {
         Ok(sentence)
     }
 
-    /// An expression whose every run and process exists.
+    /// An expression all of whose runs and processes exist.
     fn expression(
         &self,
         text: &str,

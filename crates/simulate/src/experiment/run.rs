@@ -12,11 +12,11 @@ use crate::cpu::place;
 use crate::trial::{queue_config, works};
 use crate::world::World;
 
-/// How often it is looked whether the awaited processes have exited. Exits themselves are noted to the nanosecond.
+/// How often to check whether the awaited processes have exited. Exits themselves are recorded to the nanosecond.
 const LOOK_EVERY: Span = Span::from_ms(100);
 
 impl ExperimentRun {
-    /// Simulate it with this seed, to its end.
+    /// Simulates the run with this seed, to its end.
     ///
     /// # Errors
     /// If a workload does not fit on the disk, or a knob's value is refused.
@@ -24,7 +24,7 @@ impl ExperimentRun {
         self.simulate_asked(seed, &Asked::everything())
     }
 
-    /// Simulate of it with this seed what is asked.
+    /// Simulates as much of the run with this seed as is asked.
     ///
     /// # Errors
     /// As [`ExperimentRun::simulate`].
@@ -88,7 +88,7 @@ fn outcome(mut world: World<Ear, OutcomeObserver>) -> RunOutcome {
             process.share = time.share;
         }
     }
-    // Under a scheduler without turns, what a process was given of the disk's time.
+    // Under a scheduler without slices: what a process was given of the disk's time.
     if ear.reasons.turns().began == 0 {
         processes.iter_mut().for_each(|process| process.served = process.share.given);
     }
@@ -97,18 +97,18 @@ fn outcome(mut world: World<Ear, OutcomeObserver>) -> RunOutcome {
 }
 
 impl Experiment {
-    /// Everything that has to be simulated with this many seeds: number of the run, seed.
+    /// All simulations needed with this many seeds: the number of the run, and the seed.
     pub fn simulations(&self, seeds: u32) -> Vec<(usize, u64)> {
         let all = |run| (0..u64::from(seeds)).map(move |nth| (run, self.first_seed.wrapping_add(nth)));
         (0..self.runs.len()).flat_map(all).collect()
     }
 
-    /// The answer, from the outcomes of [`Experiment::simulations`] in that order.
+    /// The results, from the outcomes of [`Experiment::simulations`] in that order.
     pub fn answer(&self, outcomes: &[RunOutcome]) -> ExperimentAnswer {
         answer(self, outcomes)
     }
 
-    /// One seed's outcomes of the runs that fit `pattern`.
+    /// One seed's outcomes of the runs that match `pattern`.
     pub(super) fn of_seed<'a>(
         &self,
         outcomes: &'a [RunOutcome],

@@ -48,11 +48,11 @@ const DIRECT_WRITES: &str = "host.direct_writes";
 #[derive(Clone, Debug)]
 pub(super) enum SceneKind {
     Program(&'static Program),
-    /// A job file's text, and what messages call it.
+    /// A job file's text, and its name in messages.
     Job(Text),
 }
 
-/// A workload of an experiment, with what was said about it beyond its settings.
+/// A workload of an experiment, with what was specified beyond its settings.
 #[derive(Clone, Debug)]
 pub(super) struct WorkloadSpec {
     pub(super) name: Located<String>,
@@ -66,20 +66,20 @@ enum SceneWorkload {
     Job { name: String, plan: Arc<Plan> },
 }
 
-/// Everything that one run needs but its seed.
+/// Everything that one run needs except its seed.
 #[derive(Clone, Debug)]
 pub struct Scene {
     /// The scheduler.
     pub elevator: Choice,
     /// Its knobs, raw.
     pub knobs: Vec<(String, i64)>,
-    /// What stands around it.
+    /// The settings around it.
     pub surroundings: Surroundings,
     /// The disk.
     pub disk: Arc<DiskSpec>,
     /// The run ends after this much simulated time.
     pub time: Span,
-    /// Processes' own writes do not say that a process waits for them, as in kernels before 2.6.11.
+    /// Writes of processes are not marked as synchronous, as in kernels before 2.6.11.
     pub direct_in_background: bool,
     workloads: Vec<SceneWorkload>,
     disk_sectors: u64,
@@ -87,7 +87,7 @@ pub struct Scene {
 
 /// One process of a run.
 pub struct Actor {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
     /// When it begins.
     pub start: Instant,
@@ -97,14 +97,14 @@ pub struct Actor {
     pub source: Box<dyn Submitter>,
 }
 
-/// Reads settings; each complaint points at the setting.
+/// Reads settings; each error points at its setting.
 pub(super) struct Director<'t> {
     pub(super) source: Source<'t>,
     pub(super) catalogue: &'t Catalogue,
     pub(super) workloads: &'t [WorkloadSpec],
-    /// When nothing else is said.
+    /// The default time.
     pub(super) time: Span,
-    /// Gives the text of a file that lies beside the experiment's.
+    /// Returns the text of a file beside the experiment's.
     pub(super) read: &'t dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -121,7 +121,7 @@ impl Scene {
                 SceneWorkload::Job { name, plan } => {
                     let actor = |(job, source): (&JobPlan, Box<dyn Submitter>)| {
                         let number = if job.number > 0 { (job.number + 1).to_string() } else { String::new() };
-                        // Its `startdelay`; a process that waits for others counts from the beginning.
+                        // Its `startdelay`; the delay of a process that waits for others counts from the beginning.
                         let start = source.next().unwrap_or(Instant::ZERO);
                         Actor {
                             name: format!("{name}.{}{number}", job.name),
@@ -152,7 +152,7 @@ impl Scene {
         self.grouped().next().map_or(&[], |plan| &plan.groups)
     }
 
-    /// Job files that make groups.
+    /// Job files with groups.
     fn grouped(&self) -> impl Iterator<Item = &Plan> {
         let plans = self.workloads.iter().filter_map(|workload| match workload {
             SceneWorkload::Job { plan, .. } => Some(&**plan),
@@ -168,7 +168,7 @@ impl Scene {
 }
 
 impl Director<'_> {
-    /// The scene that `settings` describe; `at` is what is complained of when a part is missing.
+    /// The scene that `settings` describe; errors about a missing part point at `at`.
     pub(super) fn scene(&self, settings: &[SceneSetting], at: &TextRange) -> Result<Scene, ExperimentError> {
         let find = |address: &str| settings.iter().find(|setting| setting.address == address);
         self.check_addresses(settings)?;
@@ -280,7 +280,7 @@ impl Director<'_> {
         Ok(surroundings)
     }
 
-    /// Does the driver take the next request out of the elevator while the disk is full?
+    /// Whether the driver takes the next request out of the elevator while the disk is full.
     fn peek(&self, setting: &SceneSetting) -> Result<DispatchAhead, ExperimentError> {
         match setting.value.as_str() {
             "true" => Ok(DispatchAhead::OneMore),
@@ -304,7 +304,7 @@ impl Director<'_> {
         Ok(knobs)
     }
 
-    /// Whether processes' own writes say that a process waits for them.
+    /// Whether processes' own writes are marked as synchronous.
     fn direct_in_background(&self, settings: &[SceneSetting]) -> Result<bool, ExperimentError> {
         let Some(setting) = settings.iter().find(|setting| setting.address == DIRECT_WRITES) else { return Ok(false) };
         match setting.value.as_str() {
@@ -318,7 +318,7 @@ impl Director<'_> {
         }
     }
 
-    /// Which runs first: the worker always unless it is set, as it is not known of a host that was not traced.
+    /// Which task runs first: by default always the worker, since the odds are unknown for a host that was not traced.
     fn odds(&self, settings: &[SceneSetting]) -> Result<RaceOdds, ExperimentError> {
         let mut odds = RaceOdds { worker_first: 100, ..RaceOdds::default() };
         for setting in settings {
@@ -329,7 +329,7 @@ impl Director<'_> {
         Ok(odds)
     }
 
-    /// The host's processors: they cost nothing unless one of these is set.
+    /// The host's processors: free unless one of these is set.
     fn cpus(&self, settings: &[SceneSetting]) -> Result<Option<HostCpus>, ExperimentError> {
         let mut cpus: Option<HostCpus> = None;
         let memory = HostKnobs::default();
@@ -406,7 +406,7 @@ impl Director<'_> {
     }
 }
 
-/// The program, built-in workload or job file that a `[[workload]]` names. `read` gives a job file's text.
+/// The program, built-in workload or job file that a `[[workload]]` names. `read` returns a job file's text.
 pub(super) fn kind(
     source: Source<'_>,
     word: &Located<String>,

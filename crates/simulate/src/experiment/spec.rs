@@ -8,51 +8,51 @@ use super::scene::Scene;
 /// An experiment, read and checked.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its folder's name.
+    /// Its directory's name.
     pub name: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// By whom the numbers were published, when, where.
+    /// Who published the numbers, when and where.
     pub source: String,
-    /// How many seeds it is run with.
+    /// The number of seeds.
     pub seeds: u32,
-    /// The first of them.
+    /// The first seed.
     pub first_seed: u64,
-    /// What the machine is called that it shares with others.
+    /// The name of a machine that it shares with other experiments.
     pub machine: Option<String>,
-    /// How often a second the machine's timer interrupts.
+    /// The rate of the machine's timer interrupts [1/s].
     pub timer: u32,
     /// Values chosen because they fit.
     pub fits: Vec<FittedSetting>,
-    /// Values that the source says.
+    /// Values given by the source.
     pub given: Vec<FittedSetting>,
-    /// Values that no source says, chosen before a result had been seen or without regard to it.
+    /// Values that no source gives, chosen before a result had been seen or regardless of it.
     pub assumed: Vec<FittedSetting>,
-    /// What is run.
+    /// The runs.
     pub runs: Vec<ExperimentRun>,
-    /// What is printed.
+    /// The tables.
     pub tables: Vec<TableSpec>,
-    /// What is printed as the source printed it: lines kept, numbers of the first seed.
+    /// Output in the source's own layout: line breaks are kept, and numbers are the first seed's.
     pub shows: Vec<Sentence>,
-    /// And the reasons below it.
+    /// The reasons below it.
     pub whys: Vec<Sentence>,
 }
 
-/// A value that differs from its default, and why it is this one.
+/// A value that differs from its default, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FittedSetting {
-    /// Whose value, by its address.
+    /// The setting's address.
     pub what: String,
     /// The value.
     pub value: String,
-    /// Who says so; or within which limits it was chosen, and what other values do.
+    /// Its source; or the limits within which it was chosen, and the effect of other values.
     pub why: String,
 }
 
 impl Experiment {
-    /// Settings of runs that a row reads, a row that is claimed or has a published value beside it, of which nothing
-    /// is said: neither fitted, nor given by the source, nor assumed. Schedulers, their knobs, times, and what a run's
-    /// name says are what is tried; everything else must be owned up to.
+    /// Settings of runs that no list declares: neither fitted, nor given by the source, nor assumed. Only runs that
+    /// matter are checked: those of a row that is claimed or has a published value. Schedulers, their knobs, times, and
+    /// what a run's name says are the subject of the experiment; everything else must be declared.
     pub fn undeclared(&self) -> BTreeSet<String> {
         let rows = self.tables.iter().flat_map(|table| &table.rows).filter(|row| row.claimed || row.mail.is_some());
         let patterns: Vec<&str> = rows.flat_map(|row| row.expression.runs().into_iter().chain([&*row.run])).collect();
@@ -74,18 +74,18 @@ impl Experiment {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct ExperimentRun {
-    /// What rows call it.
+    /// Its name in rows.
     pub name: String,
-    /// What it is made of.
+    /// Its scene.
     pub scene: Scene,
-    /// It ends when all of these processes (by their numbers) have exited; never before its time if there are none.
+    /// It ends when all of these processes (by number) have exited; if there are none, at its time limit.
     pub until: Vec<usize>,
     /// The names of its processes.
     pub processes: Vec<String>,
-    /// Everything that was set for it: address and value.
+    /// All its settings: address and value.
     pub settings: Vec<(String, String)>,
-    /// Which of these addresses need no reason here: its name says them, because it is one of a sweep, or the machine
-    /// has it.
+    /// The addresses that need no reason here: they are in the run's name, because they are swept, or the machine has
+    /// them.
     pub explained: Vec<String>,
 }
 
@@ -101,9 +101,9 @@ pub struct TableSpec {
 /// One published number, and how ours is computed.
 #[derive(Clone, Debug)]
 pub struct PublishedRow {
-    /// What it is, also outside of its table.
+    /// Its label, which must be clear outside of its table too.
     pub label: String,
-    /// The run that is meant where the expression names none.
+    /// The run to use where the expression names none.
     pub run: String,
     /// Our value, per seed.
     pub expression: Expression,
@@ -111,25 +111,25 @@ pub struct PublishedRow {
     pub unit: String,
     /// The published value.
     pub mail: Option<f64>,
-    /// Ours must not be less,
+    /// The lower bound of ours.
     pub low: Option<f64>,
-    /// nor more.
+    /// The upper bound of ours.
     pub high: Option<f64>,
-    /// The published value must lie between our least and our greatest.
+    /// Whether the published value must lie between our least and our greatest.
     pub covers_mail: bool,
-    /// Every single seed must lie within the bounds, not only their statistic.
+    /// Whether every single seed must lie within the bounds, not only their statistic.
     pub each_seed: bool,
-    /// Is it an error if it is outside?
+    /// Whether it is an error to be outside.
     pub claimed: bool,
-    /// What is made of the seeds' values.
+    /// How the seeds' values are combined.
     pub statistic: Statistic,
-    /// Its published number is another row's as well, or made of others', and counts there.
+    /// Whether its published number also appears in another row, or is computed from others, and counts there.
     pub again: bool,
-    /// It is the largest of many, which no two runs have alike.
+    /// Whether it is the largest of many values, which differs from run to run.
     pub largest: bool,
 }
 
-/// What is made of the seeds' values.
+/// How the seeds' values are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Their mean.
@@ -146,7 +146,7 @@ impl Statistic {
     /// All of them.
     pub const ALL: [Statistic; 4] = [Statistic::Mean, Statistic::Median, Statistic::Min, Statistic::Max];
 
-    /// As a file says it.
+    /// The name in files.
     pub fn name(self) -> &'static str {
         match self {
             Statistic::Mean => "mean",
@@ -175,17 +175,17 @@ impl Statistic {
 /// A sentence with computed numbers in it.
 #[derive(Clone, Debug)]
 pub struct Sentence {
-    /// The run that is meant where an expression names none.
+    /// The run to use where an expression names none.
     pub run: String,
-    /// Piece by piece.
+    /// Its parts.
     pub parts: Vec<SentencePart>,
 }
 
-/// A piece of a sentence.
+/// A part of a sentence.
 #[derive(Clone, Debug)]
 pub enum SentencePart {
     /// Words.
     Words(String),
-    /// A number, with this many decimal places; three digits if nothing is said.
+    /// A number with this many decimal places, or with three significant digits by default.
     Number(Expression, Option<usize>),
 }

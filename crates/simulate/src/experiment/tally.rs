@@ -11,7 +11,7 @@ pub struct Tally {
     pub reads_first: u64,
     /// How often writes were served because they had been passed over often enough.
     pub writes_starved: u64,
-    /// Requests that 2.6 let go before their turn because another one has the same first sector.
+    /// Requests that 2.6 dispatched early because another one has the same first sector.
     pub aliases_forced: u64,
     /// How often a deadline was armed.
     pub armed: u64,
@@ -19,7 +19,7 @@ pub struct Tally {
     pub took_oldest: u64,
     /// The most times in a row that writes were passed over.
     pub most_passed_over: i32,
-    /// Lengths \[requests\] of 2.5's batches that came directly after one of the other direction.
+    /// Lengths \[requests\] of 2.5's batches that directly followed one of the other direction.
     pub after_other: PerDir<Moments>,
     /// The direction of 2.5's last batch.
     last_moved: Option<Dir>,

@@ -9,7 +9,7 @@ pub struct Second {
     pub read: u64,
     /// What it wrote (`bo`) \[sectors\].
     pub written: u64,
-    /// Requests it completed: an interrupt each (`in`, without the timer's).
+    /// The requests that it completed, with an interrupt each (`in`, without the timer's).
     pub interrupts: u64,
 }
 
@@ -20,12 +20,12 @@ pub struct RunTimeline {
 }
 
 impl RunTimeline {
-    /// Second by second, from the beginning to the last in which anything was completed.
+    /// Every second from the beginning to the last in which anything was completed.
     pub fn seconds(&self) -> &[Second] {
         &self.seconds
     }
 
-    /// The mean of `what` per second, over the seconds that lie within.
+    /// The mean of `what` per second, over the seconds in this window.
     pub fn mean(&self, from: Span, to: Span, what: impl Fn(&Second) -> u64) -> f64 {
         let whole = |span: Span| (span.as_ns() / 1_000_000_000) as usize;
         let (from, to) = (whole(from), whole(to));

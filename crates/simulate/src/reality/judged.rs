@@ -7,28 +7,28 @@
 
 use super::row::Row;
 
-/// Above this \[bytes/s\] a bandwidth is held to its tolerance.
+/// A greater bandwidth \[bytes/s\] must be within tolerance.
 const SLOW: f64 = 20.0 * 1024.0;
-/// A process that got nothing counts as if it had this \[bytes/s\].
+/// The bandwidth assumed of a process that got nothing \[bytes/s\].
 const NOTHING: f64 = 100.0;
-/// This many I/Os say something about a mean or a median, and this many about p99.
+/// How many I/Os are enough for a mean or a median, and how many for p99.
 const FEW: u64 = 30;
 const FEW_FOR_P99: u64 = 200;
 
-/// One process's reads or writes under one scheduler: measured and predicted, each the mean of its runs and of p99 the
+/// One process's reads or writes under one scheduler, measured and predicted: means over its runs, and for p99 the
 /// median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What was measured; `repeat` counts the runs.
+    /// The measurement; `repeat` is the number of runs.
     pub measured: Row,
-    /// What was predicted; of a process that did nothing zeros.
+    /// The prediction; all zeros for a process that did nothing.
     pub predicted: Row,
 }
 
 /// A figure outside of its tolerance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Miss {
-    /// Where: setting, job, scheduler, process, direction.
+    /// Setting, job, scheduler, process, direction.
     pub place: [String; 5],
     /// Which figure.
     pub figure: &'static str,
@@ -36,38 +36,39 @@ pub struct Miss {
     pub ratio: f64,
 }
 
-/// What came of a set of jobs.
+/// The results of a set of jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
-    /// Cells whose bandwidth is predicted within 20 %, of all.
+    /// The number of cells whose bandwidth is predicted within 20 %, and of all cells.
     pub within: (usize, usize),
-    /// The same of those that are held to a tolerance: above 20 KiB/s.
+    /// The same of the cells with a tolerance: above 20 KiB/s.
     pub held: (usize, usize),
     /// The errors of all cells' bandwidths \[parts\], ascending.
     pub errors: Vec<f64>,
     /// Jobs with more than one scheduler: name, predicted best, measured best, regret \[parts\].
     pub verdicts: Vec<(String, String, String, f64)>,
-    /// Pairs of schedulers that really differ by more than 10 % for a process, and those predicted in that direction.
+    /// Pairs of schedulers that really differ by more than 10 % for a process, and those predicted in the same
+    /// direction.
     pub pairs: (usize, usize),
     /// What lies outside of its tolerance.
     pub misses: Vec<Miss>,
 }
 
 impl Judged {
-    /// The error that this part of all cells has at most \[parts\].
+    /// The greatest error of this part of all cells \[parts\].
     pub fn error(&self, part: f64) -> f64 {
         let at = (self.errors.len() as f64 * part).ceil() as usize;
         self.errors.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
     }
 
-    /// Verdicts that cost at most 5 %.
+    /// The number of verdicts that cost at most 5 %.
     pub fn right(&self) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.3 <= 0.05).count()
     }
 }
 
 impl Cell {
-    /// Puts rows of the same place side by side; rows of several repeats become one.
+    /// Pairs rows of the same place; repeats become one row.
     pub fn pair(measured: &[Row], predicted: &[Row]) -> Vec<Cell> {
         let mut cells: Vec<Cell> = Vec::new();
         for row in measured {
@@ -134,7 +135,7 @@ fn mean(rows: &[&Row]) -> Row {
     }
 }
 
-/// What comes of these cells.
+/// Judges these cells.
 pub fn judge(cells: &[Cell]) -> Judged {
     let mut judged = Judged::default();
     for cell in cells {
@@ -166,7 +167,7 @@ pub fn judge(cells: &[Cell]) -> Judged {
     judged
 }
 
-/// The scheduler that is predicted to be best, the one that is, and what the difference costs.
+/// The scheduler predicted to be best, the one that really is, and what the difference costs.
 fn verdict(cells: &[&Cell]) -> Option<(String, String, f64)> {
     let mut schedulers: Vec<&str> = cells.iter().map(|cell| cell.measured.scheduler.as_str()).collect();
     schedulers.sort_unstable();

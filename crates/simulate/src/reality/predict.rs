@@ -17,24 +17,24 @@ use crate::trial::{Surroundings, Trial};
 pub struct Bench {
     /// The disk.
     pub disk: Arc<DiskSpec>,
-    /// What stands around the scheduler; `nr_requests` with `none` is the number of tags.
+    /// The settings around the scheduler; with `none`, `nr_requests` is the number of tags.
     pub around: Surroundings,
-    /// Of a scheduler.
+    /// The scheduler's.
     pub nr_requests: Option<u32>,
     /// The disk's.
     pub tags: Option<u32>,
-    /// Of the scheduler, where they differ from its kernel's: name and raw value.
+    /// The scheduler's knobs that differ from its kernel's defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
-    /// The kernel, as `6.18`; of a scheduler that has none of that name its latest.
+    /// The kernel, as `6.18`; a scheduler without presets for it uses its latest.
     pub kernel: String,
-    /// Figures are means over this many seeds, from 1 on.
+    /// Figures are means over this many seeds, from 1.
     pub seeds: u64,
-    /// Simulated at most.
+    /// The longest simulated time.
     pub limit: Span,
 }
 
 impl Bench {
-    /// One row per process and direction, of every seed.
+    /// One row per process and direction, for every seed.
     ///
     /// # Errors
     /// If there is no such scheduler, or time stands still.
@@ -88,9 +88,9 @@ fn row(done: &Direction) -> Row {
     }
 }
 
-/// A number for all that a disk's model does with fixed commands: it changes when the model does. First the disk is
-/// full all the time, then it is left alone between a cached write and reads that go on where the last ended, so that
-/// what it does by itself (look-ahead, destaging) shows, too.
+/// A hash of what a disk's model does with fixed commands, which changes when the model does. First the disk is full
+/// all the time; then it is left idle between a cached write and reads that continue where the last ended, so that its
+/// own work (look-ahead, destaging) shows too.
 pub fn probe(spec: &DiskSpec) -> TraceHash {
     let mut probe = Probe::new(spec);
     let sectors = probe.disk.facts().sectors;
@@ -106,7 +106,7 @@ pub fn probe(spec: &DiskSpec) -> TraceHash {
     }
     probe.rest(Span::ZERO);
     for nth in 0..400 {
-        // Enough is dirty all the time that hits meet pieces that are being destaged.
+        // Enough is dirty all the time that hits meet extents being destaged.
         let far = (probe.random() >> 20) % (sectors / 8 - 256) * 8;
         probe.start(Op::Write, far, 128);
         probe.rest(Span::from_us(200 << (nth % 8)));
@@ -118,7 +118,7 @@ pub fn probe(spec: &DiskSpec) -> TraceHash {
     probe.hash
 }
 
-/// A disk that is asked, and what came of it.
+/// A disk under test, and the hash of what it did.
 struct Probe {
     disk: Box<dyn Disk>,
     now: Instant,
@@ -146,7 +146,7 @@ impl Probe {
         self.disk.start(self.now, command);
     }
 
-    /// Takes what has ended at `now`.
+    /// Takes what has ended by `now`.
     fn finish(&mut self, now: Instant) {
         self.now = now;
         while let Some(finished) = self.disk.finish(now) {
@@ -155,7 +155,7 @@ impl Probe {
         }
     }
 
-    /// Waits until all have ended, and as long after it as said.
+    /// Waits until all have ended, and this much longer.
     fn rest(&mut self, time: Span) {
         while self.disk.in_flight() > 0 {
             let now = self.disk.next().expect("it has commands").max(self.now);

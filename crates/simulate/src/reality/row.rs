@@ -11,17 +11,17 @@ pub struct Row {
     pub job: String,
     /// The scheduler.
     pub scheduler: String,
-    /// Which of several runs.
+    /// The number of the repeat.
     pub repeat: u32,
     /// The process's job.
     pub process: String,
     /// `read` or `write`.
     pub dir: String,
-    /// I/Os.
+    /// The number of I/Os.
     pub ios: u64,
     /// \[bytes/s\]
     pub bandwidth: f64,
-    /// Mean latency, submission and completion \[us\].
+    /// Mean latency from submission to completion \[us\].
     pub latency_us: f64,
     /// Median completion latency \[us\].
     pub p50_us: f64,
@@ -32,7 +32,7 @@ pub struct Row {
 const COLUMNS: [&str; 11] =
     ["setting", "job", "scheduler", "repeat", "process", "dir", "ios", "bw_bytes", "lat_us", "p50_us", "p99_us"];
 
-/// Rows of a table with tabs between columns, whose first line names them; columns that are not known are left out.
+/// Reads the rows of a table with tabs between columns, whose first line names them; unknown columns are ignored.
 ///
 /// # Errors
 /// Which line, which column, and what was expected.
@@ -72,7 +72,7 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Row>, String> {
     lines.filter(|(_, line)| !line.is_empty()).map(row).collect()
 }
 
-/// The table that [`read`] reads.
+/// Writes the table that [`read`] reads.
 pub fn write(rows: &[Row]) -> String {
     let mut text = COLUMNS.join("\t") + "\n";
     for row in rows {

@@ -20,30 +20,30 @@ use crate::cpu::{CpuPreset, HostCpus};
 use crate::trial::{Starts, Surroundings};
 use crate::world::RaceOdds;
 
-/// What was recorded, and with what the simulator repeats it.
+/// A recorded set, and the settings with which the simulator repeats it.
 #[derive(Clone, Debug)]
 pub struct Set {
-    /// As `6.18`.
+    /// The kernel, as `6.18`.
     pub kernel: String,
-    /// Of the queue.
+    /// The queue's.
     pub max_sectors_kb: u32,
-    /// With a scheduler; with `none` the number of tags.
+    /// The value with a scheduler; with `none`, the number of tags.
     pub nr_requests: u32,
-    /// As many tags as the disk's driver has, which `nr_requests` under `none` cut; 0: no more than are used.
+    /// How many tags the disk's driver has, which `nr_requests` cuts under `none`; 0 for no more than are used.
     pub driver_tags: u32,
-    /// The host's processors, at what I/O usually costs them; 0: they cost nothing.
+    /// The host's processors, with the usual costs of I/O; 0 for free I/O.
     pub cpus: u32,
     /// Whether processes began in the order of the job file or as they came.
     pub starts: Starts,
-    /// The job of one synchronous reader, on which the latency of the way to the disk is fitted.
+    /// The job of one synchronous reader, to which the latency of the way to the disk is fitted.
     pub calibrates: String,
-    /// Where the job files lie, from the set's folder.
+    /// The directory of the job files, from the set's directory.
     pub jobs: String,
-    /// Only those whose names begin so; empty: all.
+    /// Only job files whose names begin with one of these; all if empty.
     pub only: Vec<String>,
     /// The disks.
     pub settings: Vec<RealitySetting>,
-    /// What was switched, by job.
+    /// Changed settings, by job.
     pub switched: BTreeMap<String, Switched>,
 }
 
@@ -54,27 +54,28 @@ pub struct RealitySetting {
     pub name: String,
     /// The disk's file and text.
     pub disk: (String, String),
-    /// Its requests at a time.
+    /// The number of concurrent requests.
     pub tags: u32,
-    /// What [`probe`] said of the model when it was recorded; empty: never.
+    /// [`probe`]'s result for the model when the set was recorded; empty if unknown.
     pub model: String,
-    /// Jobs that say nothing on this disk.
+    /// Jobs that say nothing about this disk.
     pub without: Vec<String>,
-    /// Which task ran first when a completion let several run, as far as it was traced: the set's, or this disk's own
+    /// Which task ran first when a completion woke several, as far as it was traced: the set's odds, or this disk's own
     /// if its rows were recorded on another host or under another load.
     pub odds: RaceOdds,
 }
 
-/// What a job had that others have not.
+/// Settings that one job had and others did not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switched {
-    /// `wbt_lat_usec`; 0: off.
+    /// `wbt_lat_usec`; 0 for off.
     pub wbt_lat_usec: Option<u32>,
     /// Scheduler, knob and raw value.
     pub knobs: Vec<(String, String, i64)>,
 }
 
-/// Predictions are means over this many seeds: BFQ's runs fall into modes, and fewer say little of how often each is.
+/// Predictions are means over this many seeds: BFQ's runs fall into modes, and with fewer seeds their frequencies are
+/// uncertain.
 const SEEDS: u64 = 9;
 
 const HEAD: [&str; 12] = [
@@ -96,7 +97,7 @@ const HEAD: [&str; 12] = [
 const OF_A_DISK: [&str; 6] = ["disk", "tags", "model", "without", "owner_first", "worker_first"];
 
 impl Set {
-    /// Reads `settings.toml`; `file` has the text of what it names.
+    /// Reads `settings.toml`; `file` returns the text of what it names.
     ///
     /// # Errors
     /// What is missing, unknown or of the wrong kind, with its line and column.
@@ -106,7 +107,7 @@ impl Set {
         read.map_err(|complaint| complaint.to_string())
     }
 
-    /// What a setting's jobs are simulated on, where the way to the disk adds `chain_us`.
+    /// What a setting's jobs are simulated on, if the way to the disk adds `chain_us`.
     ///
     /// # Errors
     /// If the disk's file is wrong.
@@ -153,7 +154,7 @@ impl Set {
         Ok(rows)
     }
 
-    /// What must be added to each command for the one synchronous reader to be as slow as it really was \[us\].
+    /// The time to add to each command so that the one synchronous reader is as slow as it really was \[us\].
     ///
     /// # Errors
     /// As [`Set::predict`].
@@ -165,13 +166,13 @@ impl Set {
             let rows = self.predict(&bench, (&self.calibrates, text), ["none"])?;
             time_of_each(rows.iter()).ok_or_else(|| format!("{} did nothing", self.calibrates))
         };
-        // Of a disk that turns, an added wait may cost a whole turn less or more: two steps of a secant.
+        // On a spinning disk, an added delay may cost a whole revolution less or more: two steps of the secant method.
         let first = (real - each(0.0)?).max(0.0);
         Ok((first + real - each(first)?).max(0.0))
     }
 }
 
-/// The mean time of one I/O after another \[us\].
+/// The mean time from one I/O to the next \[us\].
 fn time_of_each<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<f64> {
     let times: Vec<f64> = rows.map(|row| 4096e6 / row.bandwidth).collect();
     (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
@@ -184,7 +185,7 @@ fn plan(bench: &Bench, (job, text): (&str, &str)) -> Result<Arc<Plan>, String> {
 }
 
 impl RealitySetting {
-    /// The disk, with a wait around it.
+    /// The disk, with a delay around it.
     ///
     /// # Errors
     /// If its file is wrong.
@@ -195,7 +196,7 @@ impl RealitySetting {
         blksched_disks::parse(file, &text).map(Arc::new).map_err(|error| error.to_string())
     }
 
-    /// What the model does now, as [`RealitySetting::model`] says what it did.
+    /// The present model's result, to be compared with [`RealitySetting::model`].
     ///
     /// # Errors
     /// As [`RealitySetting::spec`].
@@ -220,7 +221,7 @@ fn read<'t>(
         max_sectors_kb: head.count_within("max_sectors_kb", 0..=u32::MAX)?,
         nr_requests: head.count_within("nr_requests", 0..=u32::MAX)?,
         driver_tags: count_or(&head, "driver_tags", 0, u32::MAX)?,
-        // fio lets its processes begin together.
+        // fio starts its processes together.
         starts: head.word_or("starts", &[("as-said", Starts::AsSaid), ("drawn", Starts::Drawn(0))])?,
         cpus: count_or(&head, "cpus", 0, u32::MAX)?,
         calibrates: head.needs_text("calibrates")?.value,

@@ -11,24 +11,24 @@ pub const HEAD: &str = "# disk\tkernel\tkind\twithin_20_percent\tcells\tmedian_e
 /// One disk that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SoFar {
-    /// Which, and how many tags.
+    /// The disk, and its number of tags.
     pub disk: String,
-    /// Of which kernel.
+    /// The kernel.
     pub kernel: String,
-    /// What kind of disk: [`kind`].
+    /// The kind of disk: [`kind`].
     pub kind: String,
-    /// Bandwidths predicted within 20 %, of all.
+    /// Bandwidths predicted within 20 %, and all.
     pub within: (u32, u32),
-    /// The error of half of them, and of nine of ten, at most \[percent\].
+    /// The greatest errors of half and of nine tenths of them \[percent\].
     pub errors: (u32, u32),
-    /// Jobs whose best scheduler was predicted, of all.
+    /// Jobs whose best scheduler was predicted, and all.
     pub verdicts: (u32, u32),
-    /// Pairs of schedulers that really differ and were predicted in the right direction, of all.
+    /// Pairs of schedulers that really differ and were predicted in the right direction, and all.
     pub pairs: (u32, u32),
 }
 
 impl SoFar {
-    /// As a line of the table.
+    /// A line of the table.
     pub fn line(&self) -> String {
         let SoFar { disk, kernel, kind, within, errors, verdicts, pairs } = self;
         let numbers = [within.0, within.1, errors.0, errors.1, verdicts.0, verdicts.1, pairs.0, pairs.1];
@@ -53,7 +53,7 @@ impl SoFar {
     }
 }
 
-/// What kind of disk a model is of: of an array that of its first member.
+/// The kind of disk of a model; for an array, its first member's.
 pub fn kind(model: &Model) -> &'static str {
     match model {
         Model::Null(_) => "null",
@@ -69,7 +69,7 @@ pub fn all() -> Vec<SoFar> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(SoFar::parse).collect()
 }
 
-/// How far such predictions have been right: a sentence without its full stop.
+/// How good such predictions have been: a sentence without its full stop.
 pub fn sentence(model: &Model) -> String {
     let all = all();
     let kind = kind(model);

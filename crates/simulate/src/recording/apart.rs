@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-/// Devices and processes that are told apart at most; the rest is not counted.
+/// The most devices and processes that are told apart; the rest is not counted.
 const MOST: usize = 100_000;
-/// Of those that were met not long ago, this many are found without a search.
+/// How many of the most recent keys are found without a search.
 const RECENT: usize = 64;
 /// Lengths up to this have a counter each \[sectors\].
 const SHORT: u32 = 4096;
-/// Further lengths that are told apart at most.
+/// The most greater lengths that are told apart.
 const MOST_LONG: usize = 4096;
 
-/// Something of each.
+/// A value for each key.
 #[derive(Clone, Debug)]
 pub(super) struct Apart<K, V> {
     places: BTreeMap<K, usize>,
@@ -26,7 +26,8 @@ impl<K, V> Default for Apart<K, V> {
 }
 
 impl<K: Ord + Copy, V: Default> Apart<K, V> {
-    /// That of `key`; `None` if there are too many others. `hint` is a number that differs where keys do, if it can.
+    /// The value of `key`; `None` if there are too many others. `hint` is a number that, if possible, differs where
+    /// keys do.
     #[inline]
     pub fn at(&mut self, key: K, hint: u32) -> Option<&mut V> {
         let recent = &mut self.recent[hint as usize % RECENT];
@@ -44,13 +45,13 @@ impl<K: Ord + Copy, V: Default> Apart<K, V> {
         Some(&mut self.rows[*recent].1)
     }
 
-    /// All of them, in the order in which they came.
+    /// All of them, in order of first appearance.
     pub fn iter(&self) -> impl Iterator<Item = &(K, V)> {
         self.rows.iter()
     }
 }
 
-/// How many I/Os are how long.
+/// The number of I/Os of each length.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SizeCounts {
     short: Vec<u64>,
@@ -59,7 +60,7 @@ pub(super) struct SizeCounts {
 }
 
 impl SizeCounts {
-    /// One more.
+    /// Counts one more.
     #[inline]
     pub fn add(&mut self, sectors: u32) {
         if sectors <= SHORT {
@@ -74,7 +75,7 @@ impl SizeCounts {
         }
     }
 
-    /// By length; 0 stands for those without one, and for all others.
+    /// The counts by length; 0 stands for I/Os without a length, and for all other lengths.
     pub fn all(&self) -> BTreeMap<u32, u64> {
         let short = (0..).zip(self.short.iter().copied()).filter(|(_, ios)| *ios > 0);
         let mut all: BTreeMap<u32, u64> =

@@ -9,34 +9,35 @@ use blksched_traces::columns::{ToldOp, TraceRow};
 use blksched_traces::{blkparse, tracefs, vscsi};
 use blksched_workloads::replay::{TraceAction, TraceEvent};
 
-/// A device: major and minor, or [`NAMED`] and its number among the names that the trace gives.
+/// A device: major and minor, or [`NAMED`] and its index among the names that the trace gives.
 pub(super) type DeviceNumber = (u32, u32);
 
-/// The major number of devices that have no number.
+/// The major number of devices without a number.
 pub(super) const NAMED: u32 = u32::MAX;
 
-/// What lines of a tracefs text stand for a submission.
+/// Which lines of a tracefs text count as submissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begins {
     /// `block_bio_queue`.
     Queue,
-    /// `block_rq_insert`, where there is none of those.
+    /// `block_rq_insert`, where there is no `block_bio_queue`.
     Insert,
-    /// `block_rq_issue`, where there is none of those either: with the scheduler `none`.
+    /// `block_rq_issue`, where there is neither: with the scheduler `none`.
     Issue,
 }
 
-/// Processes' names, as far as the trace tells.
+/// Processes' names, as far as the trace has them.
 pub(super) type Names = BTreeMap<u32, String>;
 
-/// What becomes of a process's plugging and unplugging.
+/// Whether a process's plugs and unplugs are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugs {
     Told,
     PassedOver,
 }
 
-/// Submissions, completions and names, and plugs if they are told; the others are about what the simulation does.
+/// Submissions, completions and names, and plugs if they are wanted; the other actions concern what the simulation does
+/// itself.
 pub(super) fn asked(plugs: Plugs) -> ActionSet {
     let always = [Action::Queue, Action::Complete, Action::Note(0)];
     match plugs {
@@ -56,7 +57,7 @@ pub(super) fn of_blktrace(
     let what = match event.action {
         Action::Queue => TraceAction::Queue,
         Action::Complete => TraceAction::Complete,
-        // As many as submissions, and all there is to them is whose they are.
+        // As frequent as submissions, and only the process matters.
         Action::Plug => return events.extend([of_plug(event.time, TraceAction::Plug, whose)]),
         Action::Unplug | Action::UnplugTimer => {
             return events.extend([of_plug(event.time, TraceAction::Unplug, whose)]);
@@ -70,11 +71,11 @@ pub(super) fn of_blktrace(
     events.extend(made(event.time, what, whose, Letters::of_bits(event.kind), place));
 }
 
-/// A process's name.
+/// Records a process's name.
 #[inline(never)]
 fn named(pid: u32, payload: &[u8], names: &mut Names) {
     let name = payload.split(|&byte| byte == 0).next().unwrap_or_default();
-    // Told again and again: mostly it is known.
+    // Repeated often: usually it is known.
     if names.get(&pid).is_none_or(|known| known.as_bytes() != name) {
         names.insert(pid, String::from_utf8_lossy(name).into_owned());
     }
@@ -134,7 +135,7 @@ pub(super) fn of_tracefs(
     }
 }
 
-/// A row is a submission and, if the trace tells how long it took, a completion.
+/// A row is a submission and, if the trace has its latency, a completion.
 pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<TraceEvent>) {
     let op = match row.op {
         ToldOp::Read => Op::Read,
@@ -149,7 +150,7 @@ pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<TraceEvent>) {
     both(row.time, row.response, op, place, ((NAMED, row.device), row.process + 1), events);
 }
 
-/// A record of vscsi: one device and one process, since it tells of neither.
+/// A record of vscsi: one device and one process, since it names neither.
 pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<TraceEvent>) {
     let op = match vscsi::kind(record.command) {
         Some(vscsi::ScsiKind::Read) => Op::Read,
@@ -163,7 +164,7 @@ pub(super) fn of_vscsi(record: &vscsi::Record, events: &mut impl Extend<TraceEve
     both(time, response, op, (record.block, record.bytes.div_ceil(512)), ((NAMED, 0), 1), events);
 }
 
-/// Submission and completion of what a row or a record tells; nothing of what moves no data and is no flush.
+/// Submission and completion of a row or a record; nothing for what neither moves data nor flushes.
 fn both(
     time: u64,
     response: Option<u64>,
@@ -184,7 +185,7 @@ fn both(
         op,
         start,
         sectors,
-        // Such traces do not tell who waits: a reader does, and a writer behind a cache does not.
+        // Such traces do not tell who waits: a process waits for its reads, but not for writes that a cache takes.
         waiter: if matches!(op, Op::Read | Op::Flush) { Waiter::Sync } else { Waiter::Async },
         hints: Hints::default(),
         durability: Durability::default(),
@@ -197,12 +198,12 @@ fn both(
     events.extend([Some(queued), completed].into_iter().flatten());
 }
 
-/// What blkparse's letters say: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`
+/// The meaning of blkparse's letters: `F` for a flush before it, the kind, then `F` (FUA), `A` (ahead), `S` (sync), `M`
 /// (metadata).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Letters {
     preflush: bool,
-    /// None: neither of the others, which with a flush before it is the flush.
+    /// `None` if neither read, write nor discard; with a preflush, that is a flush.
     op: Option<Op>,
     fua: bool,
     sync: bool,
@@ -213,7 +214,7 @@ impl Letters {
     fn of_text(letters: &str) -> Letters {
         let (preflush, rest) = match letters.strip_prefix('F') {
             Some(rest) if !rest.is_empty() => (true, rest),
-            // A flush alone.
+            // A flush without data.
             Some(_) => return Letters { preflush: true, ..Letters::default() },
             None => (false, letters),
         };
@@ -247,14 +248,14 @@ impl Letters {
     }
 }
 
-/// A process collects, or hands over: of no kind of I/O, and at no place.
+/// A plug or unplug of a process, which has neither a kind of I/O nor a place.
 #[inline]
 fn of_plug(time: u64, what: TraceAction, (device, pid): (DeviceNumber, u32)) -> TraceEvent {
     let (hints, durability) = (Hints::default(), Durability::default());
     TraceEvent { time, what, device, pid, op: Op::Read, start: 0, sectors: 0, waiter: Waiter::Sync, hints, durability }
 }
 
-/// An event of whatever format; `None` if it is about no kind of I/O that a disk is asked for.
+/// An event of any format; `None` if it is not about an I/O to a disk.
 #[inline]
 fn made(
     time: u64,

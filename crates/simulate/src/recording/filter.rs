@@ -3,16 +3,16 @@
 use blksched::{Op, Span};
 use blksched_workloads::replay::{TraceAction, TraceEvent};
 
-/// What is kept; the default is everything.
+/// What is kept; by default everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// One device by its name, or all of them as one.
     pub device: Devices,
-    /// The processes of this name or number.
+    /// The processes with this name or number.
     pub process: Option<String>,
-    /// From here on, since the trace's first event.
+    /// The earliest time, since the trace's first event.
     pub from: Option<Span>,
-    /// Up to here.
+    /// The latest time.
     pub to: Option<Span>,
     /// One kind of I/O.
     pub op: Option<Op>,
@@ -21,25 +21,25 @@ pub struct Filter {
 /// Which devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Devices {
-    /// The only one there is.
+    /// The only one.
     #[default]
     Only,
     /// This one.
     One(String),
-    /// All, as one disk: their sectors lie upon each other.
+    /// All, as one disk: their sectors overlap.
     Together,
-    /// All, each a disk of its own.
+    /// All, each as a disk of its own.
     Each,
 }
 
-/// What can be said of a filter, for messages.
+/// The keys of a filter, for messages.
 pub const KEYS: [&str; 5] = ["device", "process", "from", "to", "op"];
 
 impl Filter {
-    /// Takes `key=value` if the key is a filter's.
+    /// Applies `key=value` if the key is a filter's.
     ///
     /// # Errors
-    /// If the value is none.
+    /// If the value is invalid.
     pub fn take(&mut self, key: &str, value: &str) -> Result<bool, String> {
         let time = || {
             value
@@ -74,14 +74,14 @@ impl Filter {
         }
     }
 
-    /// Is nothing left out?
+    /// Whether nothing is left out.
     pub fn keeps_all(&self) -> bool {
         let Filter { device, process, from, to, op } = self;
         let whole = process.is_none() && from.is_none() && to.is_none() && op.is_none();
         whole && !matches!(device, Devices::One(_))
     }
 
-    /// Is an event wanted that comes so long after the first, of a device and process of these names?
+    /// Whether an event is wanted that comes this long after the first, of a device and process with these names.
     pub(super) fn keeps(&self, event: &TraceEvent, since: Span, device: &str, process: Option<&str>) -> bool {
         let completes = event.what == TraceAction::Complete;
         let in_time = self.from.is_none_or(|from| since >= from) && self.to.is_none_or(|to| since < to || completes);
@@ -89,7 +89,7 @@ impl Filter {
             Devices::One(name) => name == device,
             Devices::Only | Devices::Together | Devices::Each => true,
         };
-        // A completion does not tell whose it was: it ends whatever was kept.
+        // A completion does not tell its process: it ends whatever was kept.
         let of_process = match &self.process {
             Some(name) if matches!(event.what, TraceAction::Queue | TraceAction::Plug | TraceAction::Unplug) => {
                 process == Some(name) || event.pid.to_string() == *name

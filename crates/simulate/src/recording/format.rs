@@ -7,10 +7,10 @@ use blksched_traces::{blkparse, blktrace, tracefs, vscsi};
 
 use super::events::Begins;
 
-/// How far into a text it is looked for events \[lines\].
+/// How many lines of a text are searched for events.
 const LOOK_AT_LINES: usize = 1000;
 
-/// How a trace is to be read.
+/// How to read a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// blktrace's binary files, or blkparse's dump (`-d`).
@@ -21,12 +21,12 @@ pub enum Format {
     Tracefs(Begins),
     /// VMware's vscsi traces.
     Vscsi(vscsi::Version),
-    /// Lines that a preset or a user describes.
+    /// Lines described by a preset or a user.
     Text(Box<Preset>),
 }
 
 impl Format {
-    /// What it is called.
+    /// Its name.
     pub fn title(&self) -> String {
         match self {
             Format::Blktrace => "blktrace".to_owned(),
@@ -38,7 +38,7 @@ impl Format {
         }
     }
 
-    /// What a reader should know of it.
+    /// What a reader should know about it.
     pub fn notes(&self) -> Vec<String> {
         let fallback = |event: &str, what: &str| {
             format!(
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// By a file's beginning; `whole` if that is all of it.
+    /// Determines the format from a file's beginning; `whole` if that is all of it.
     pub fn of(beginning: &[u8], whole: bool) -> Option<Format> {
         if blktrace::is_trace(beginning) {
             return Some(Format::Blktrace);
@@ -66,13 +66,13 @@ impl Format {
     }
 }
 
-/// The beginning as text, up to its last whole line; `None` if it is none.
+/// The beginning as text, up to its last complete line; `None` if it is not text.
 fn text(beginning: &[u8], whole: bool) -> Option<&str> {
     let end = if whole { beginning.len() } else { beginning.iter().rposition(|&byte| byte == b'\n')? + 1 };
     str::from_utf8(&beginning[..end]).ok().filter(|text| !text.contains('\0'))
 }
 
-/// The formats that tell of events.
+/// The formats of events.
 fn of_events(text: &str) -> Option<Format> {
     let told = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let kind = |line: &str| match () {
@@ -93,11 +93,11 @@ fn of_events(text: &str) -> Option<Format> {
     }
 }
 
-/// The formats that are rows of columns.
+/// The formats of rows with columns.
 fn of_rows(text: &str) -> Option<Format> {
     let beginning: String = text.split_inclusive('\n').take(LOOK_AT_LINES).collect();
     let known = presets();
-    // A damaged line is told, or passed over, where it stands: it does not make the format an unknown one.
+    // A damaged line is reported or skipped where it is: it does not make the format unknown.
     let whole = known.iter().find(|preset| preset.fits(&beginning).is_ok());
     let damaged = || {
         let few = known.iter().filter_map(|preset| Some((preset.fits_but_for(&beginning)?, preset)));
@@ -108,7 +108,7 @@ fn of_rows(text: &str) -> Option<Format> {
     Some(Format::Text(Box::new(preset)))
 }
 
-/// What stands in a file whose format is none of the known ones, and how it would be described.
+/// Describes what is in a file of unknown format, and how to describe such a format.
 pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
     let mut said = format!("{name}: no trace in a known format\n");
     if beginning.starts_with(b"PAR1") {
@@ -138,13 +138,13 @@ pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
 }
 
 fn names() -> String {
-    // A line holds some twelve.
+    // A line holds about twelve.
     let own = ["blktrace", "blkparse", "tracefs", "vscsi"].map(str::to_owned);
     let all: Vec<String> = own.into_iter().chain(presets().into_iter().map(|preset| preset.name)).collect();
     all.chunks(12).map(|line| line.join(", ")).collect::<Vec<_>>().join(",\n  ")
 }
 
-/// A pattern with a place for every number, or columns for what separators part.
+/// A pattern with a placeholder for every number, or columns where separators are found.
 fn suggestion(line: &str) -> String {
     for separator in [',', ';', '\t'] {
         let count = line.split(separator).count();
@@ -165,7 +165,7 @@ fn suggestion(line: &str) -> String {
     format!("line=\"{}\"", with_places(line))
 }
 
-/// The line with `{-}` for each number, and for each word behind a `=`.
+/// The line with `{-}` for each number, and for each word after a `=`.
 fn with_places(line: &str) -> String {
     let (mut pattern, mut rest) = (String::new(), line);
     while let Some(first) = rest.chars().next() {

@@ -11,22 +11,22 @@ use super::events::DeviceNumber;
 use super::stream::{Met, Stream};
 use super::{Begins, Format};
 
-/// I/Os whose completion is looked for at most: a trace that completes nothing does not fill the memory.
+/// The most I/Os whose completion is awaited: a trace without completions does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// Can a verdict about queueing hang on a trace?
+/// Whether a trace can support a verdict about queueing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fitness {
-    /// Submissions, completions and moments are there.
+    /// It has submissions, completions and times.
     Good(String),
-    /// Only as recorded moments on an open loop.
+    /// Only with its recorded times, in an open loop.
     OpenLoop(String),
     /// Nothing may be ranked by it.
     None(String),
 }
 
 impl Fitness {
-    /// May schedulers be ranked by a replay of this?
+    /// Whether schedulers may be ranked by replaying it.
     pub fn ranks(&self) -> bool {
         !matches!(self, Fitness::None(_))
     }
@@ -42,20 +42,20 @@ impl std::fmt::Display for Fitness {
     }
 }
 
-/// What was asked for.
+/// The I/O of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct LoadAsked {
     /// I/Os.
     pub ios: u64,
     /// Bytes.
     pub bytes: u64,
-    /// I/Os that begin where the one before on the device and in its direction ended.
+    /// I/Os that begin where the previous one on the device and in the same direction ended.
     pub sequential: u64,
-    /// How long they took \[ns\], as far as the trace tells.
+    /// Their latencies \[ns\], as far as the trace has them.
     pub latency: Option<Box<Histogram>>,
 }
 
-/// A device or a process.
+/// A device's or a process's part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadShare {
     /// I/Os.
@@ -87,21 +87,21 @@ pub struct Info {
     pub completions: u64,
     /// Requests with a priority.
     pub priorities: u64,
-    /// Submissions that share their moment with the one before.
+    /// Submissions at the same time as the previous one.
     pub together: u64,
-    /// Under way at most.
+    /// The most I/Os in flight.
     pub deepest: u64,
-    /// Under way, times the time that it lasted \[ns\].
+    /// The number in flight, integrated over time \[ns\].
     depth_time: u128,
     first: Option<u64>,
     last: u64,
     before: Option<u64>,
     resolution: u64,
-    /// When each was submitted that is under way.
+    /// The submission time of each I/O in flight.
     open: UnderWay<u64>,
 }
 
-/// What a device was asked for, and where the last of each kind ended.
+/// The I/Os of a device, and where the last of each kind ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct SharedDevice {
     share: LoadShare,
@@ -119,7 +119,7 @@ fn kind(op: Op) -> usize {
 }
 
 impl Info {
-    /// Everything that is left of a trace, event by event.
+    /// Reads the rest of a trace, event by event.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -132,7 +132,7 @@ impl Info {
         Ok(info)
     }
 
-    /// One more event; they come in the order of their moments.
+    /// Adds an event; events come in the order of their times.
     #[inline]
     pub(super) fn add(&mut self, event: &TraceEvent) {
         if matches!(event.what, TraceAction::Plug | TraceAction::Unplug) {
@@ -156,8 +156,8 @@ impl Info {
         }
     }
 
-    /// What a verdict hangs on alone ([`fitness`](Info::fitness)), and how many I/Os each device was asked for; for
-    /// whoever knows by himself what a completion completes, and says so ([`took_so_long`](Info::took_so_long)).
+    /// Adds only what a verdict depends on ([`fitness`](Info::fitness)), and each device's number of I/Os; for a caller
+    /// that matches completions itself and reports them ([`took_so_long`](Info::took_so_long)).
     #[inline]
     pub(super) fn count(&mut self, event: &TraceEvent) {
         match event.what {
@@ -175,7 +175,7 @@ impl Info {
         self.last = event.time;
     }
 
-    /// An I/O of this kind is complete, so long after its submission.
+    /// Reports an I/O of this kind as complete, with its latency.
     #[inline]
     pub(super) fn took_so_long(&mut self, op: Op, took: Span) {
         let latency = &mut self.asked[kind(op)].latency;
@@ -198,13 +198,13 @@ impl Info {
         self.sizes.add(event.sectors);
     }
 
-    /// What a verdict hangs on.
+    /// What a verdict depends on.
     #[inline]
     fn judged(&mut self, event: &TraceEvent) {
         self.asked[kind(event.op)].ios += 1;
         self.together += u64::from(self.before == Some(event.time));
         self.before = Some(event.time);
-        // Most traces are exact to 1 ns soon.
+        // In most traces the resolution soon turns out to be 1 ns.
         if self.resolution != 1 {
             self.resolution = gcd(self.resolution, event.time);
         }
@@ -216,7 +216,7 @@ impl Info {
     }
 
     fn is_under_way(&mut self, event: &TraceEvent) {
-        // Where nothing ever completes, there is nothing to wait for.
+        // In a trace without completions there is nothing to wait for.
         let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
         if self.open.len() < room {
             self.open.add(event, event.time);
@@ -224,7 +224,7 @@ impl Info {
         }
     }
 
-    /// A request's completion is that of every bio that ends inside of it.
+    /// A request's completion is that of every bio that ends inside it.
     fn completed(&mut self, event: &TraceEvent) {
         let latency = &mut self.asked[kind(event.op)].latency;
         self.open.complete(event, |since| {
@@ -232,32 +232,32 @@ impl Info {
         });
     }
 
-    /// What each device was asked for.
+    /// The I/O of each device.
     pub fn devices(&self) -> BTreeMap<DeviceNumber, LoadShare> {
         self.devices.iter().map(|(device, of)| (*device, of.share)).collect()
     }
 
-    /// What each process asked for.
+    /// The I/O of each process.
     pub fn processes(&self) -> BTreeMap<u32, LoadShare> {
         self.processes.iter().copied().collect()
     }
 
-    /// I/Os by length \[sectors\]; 0 stands for further lengths.
+    /// I/Os by length \[sectors\]; 0 stands for all other lengths.
     pub fn sizes(&self) -> BTreeMap<u32, u64> {
         self.sizes.all()
     }
 
-    /// All I/Os.
+    /// The number of I/Os.
     pub fn ios(&self) -> u64 {
         self.asked.iter().map(|asked| asked.ios).sum()
     }
 
-    /// The moment of the first event \[ns\].
+    /// The time of the first event \[ns\].
     pub fn first(&self) -> Option<u64> {
         self.first
     }
 
-    /// From the first event to the last.
+    /// The time from the first event to the last.
     pub fn span(&self) -> Span {
         Span::from_ns(self.last - self.first.unwrap_or(self.last))
     }
@@ -267,23 +267,23 @@ impl Info {
         if self.completions > 0 { self.open.len() as u64 } else { 0 }
     }
 
-    /// Under way on the mean, if completions are there.
+    /// The mean number in flight, if there are completions.
     pub fn depth(&self) -> Option<f64> {
         let span = self.span().as_ns();
         (self.completions > 0 && span > 0).then(|| self.depth_time as f64 / span as f64)
     }
 
-    /// How long I/Os of a kind took, if any tells.
+    /// The latencies of I/Os of a kind, if known.
     pub fn took(&self, op: Op) -> Option<&Histogram> {
         self.asked[kind(op)].latency.as_deref().filter(|latency| !latency.is_empty())
     }
 
-    /// What all moments are a multiple of.
+    /// The greatest common divisor of all times.
     pub fn resolution(&self) -> Span {
         Span::from_ns(self.resolution)
     }
 
-    /// May a verdict hang on it?
+    /// Whether it can support a verdict.
     pub fn fitness(&self, format: &Format, met: Met) -> Fitness {
         let (ios, span) = (self.ios(), self.span());
         if ios == 0 {

@@ -6,7 +6,7 @@ use blksched_workloads::replay::{TraceAction, TraceEvent, UnderWay};
 
 use super::stream::Stream;
 
-/// How many I/Os wait for a completion at most; beyond that the oldest goes without.
+/// The most I/Os that wait for a completion; beyond that the oldest goes without.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// One I/O of a trace.
@@ -14,18 +14,18 @@ const MOST_UNDER_WAY: usize = 1 << 20;
 pub struct TraceIo {
     /// Its submission.
     pub event: TraceEvent,
-    /// How long it took \[ns\], if the trace tells.
+    /// Its latency \[ns\], if the trace has it.
     pub response: Option<u64>,
 }
 
 /// Reads I/Os.
 pub struct Ios {
     stream: Stream,
-    /// In the order of their submission; `None` until its completion came.
+    /// In the order of their submission; the response is `None` until the completion came.
     waiting: VecDeque<(TraceEvent, Option<u64>)>,
     /// How many have left `waiting`.
     gone: u64,
-    /// By their number.
+    /// Those in flight, by their number.
     open: UnderWay<u64>,
     ended: bool,
 }
@@ -36,7 +36,7 @@ impl Ios {
         Ios { stream, waiting: VecDeque::new(), gone: 0, open: UnderWay::default(), ended: false }
     }
 
-    /// For names and notes.
+    /// The stream, for names and notes.
     pub fn stream(&self) -> &Stream {
         &self.stream
     }
@@ -75,7 +75,7 @@ impl Ios {
     fn completed(&mut self, event: &TraceEvent) {
         let (gone, waiting) = (self.gone, &mut self.waiting);
         self.open.complete(event, |number| {
-            // One that had to go without is gone.
+            // One that had to go without a completion has left.
             let place = number.checked_sub(gone).and_then(|at| waiting.get_mut(at as usize));
             if let Some((submitted, response)) = place {
                 *response = Some(event.time - submitted.time);

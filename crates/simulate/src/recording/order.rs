@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use blksched_workloads::replay::TraceEvent;
 
-/// An event and its number among all that came.
+/// An event and its number in order of arrival.
 #[derive(PartialEq, Eq)]
 pub(super) struct WaitingEvent(pub u64, pub TraceEvent);
 
@@ -29,20 +29,20 @@ impl PartialOrd for WaitingEvent {
     }
 }
 
-/// Moment << 64 | number.
+/// Time << 64 | number.
 type Key = u128;
 
-/// Behind everything that waits.
+/// After everything that waits.
 const NONE: Key = Key::MAX;
 
 /// Puts events in order.
 pub(super) struct EventOrder {
-    /// By file; each is in order.
+    /// The events of each file, in order.
     files: Vec<WaitingRun>,
     strays: BinaryHeap<Reverse<WaitingEvent>>,
-    /// The earliest key of each file, and behind them the strays'.
+    /// The earliest key of each file, followed by the strays'.
     fronts: Vec<Key>,
-    /// Where the earliest of all waits.
+    /// The place with the earliest key of all.
     first: usize,
     /// The earliest key anywhere else.
     rival: Key,
@@ -50,41 +50,41 @@ pub(super) struct EventOrder {
     came: u64,
 }
 
-/// What waits of one file, in order.
+/// The waiting events of one file, in order.
 #[derive(Default)]
 struct WaitingRun {
     events: VecDeque<WaitingEvent>,
-    /// The moment of the last of them, 0 if there is none: what is earlier is a stray.
+    /// The time of the last of them, 0 if there is none: earlier events are strays.
     newest: u64,
 }
 
 impl EventOrder {
-    /// Of this many files.
+    /// An order of this many files.
     pub fn of(files: usize) -> EventOrder {
         let fronts = vec![NONE; files + 1];
         let files = (0..files).map(|_| WaitingRun::default()).collect();
         EventOrder { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
     }
 
-    /// How many wait.
+    /// How many events wait.
     pub fn len(&self) -> usize {
         self.waiting
     }
 
-    /// The moment of the earliest.
+    /// The time of the earliest.
     #[inline]
     pub fn earliest(&self) -> Option<u64> {
         let key = self.fronts[self.first];
         (key != NONE).then_some((key >> 64) as u64)
     }
 
-    /// What is read of this file, which has been read up to this moment.
+    /// Takes events of this file, which has been read up to this time.
     pub fn lot(&mut self, file: usize, counts: Counts, reached: u64) -> Lot<'_> {
         let run = core::mem::take(&mut self.files[file]);
         Lot { was_empty: run.events.is_empty(), order: self, run, file, counts, added: 0, reached }
     }
 
-    /// One more, of this file.
+    /// Adds an event of this file.
     #[cfg(test)]
     fn add(&mut self, file: usize, event: TraceEvent) {
         self.lot(file, Counts::Every, 0).extend([event]);
@@ -96,7 +96,7 @@ impl EventOrder {
         self.strays.push(Reverse(waiting));
     }
 
-    /// Perhaps this is the earliest there.
+    /// Updates the earliest key of this place.
     fn front(&mut self, place: usize, key: Key) {
         let earliest = self.fronts[self.first];
         self.fronts[place] = self.fronts[place].min(key);
@@ -109,8 +109,8 @@ impl EventOrder {
         }
     }
 
-    /// The earliest, and what follows it in its file, as far as nothing elsewhere is earlier and it is not later than
-    /// `settled`. All of it stays. Nothing if nothing waits.
+    /// The earliest event, and those after it in its file that are earlier than any elsewhere and not later than
+    /// `settled`. All of them stay. Empty if nothing waits.
     #[inline]
     pub fn run(&self, settled: Option<u64>) -> &[WaitingEvent] {
         let Some(file) = self.files.get(self.first) else {
@@ -119,7 +119,7 @@ impl EventOrder {
         let (row, _) = file.events.as_slices();
         let Some(settled) = settled else { return &row[..row.len().min(1)] };
         let rival = (self.rival >> 64) as u64;
-        // Nearly all are told by their moments alone; the moment of the rival is decided by who came first.
+        // For nearly all, comparing times is enough; only at the rival's time does the order of arrival decide.
         let is_early = |waiting: &&WaitingEvent| waiting.1.time < rival && waiting.1.time <= settled;
         let early = row.iter().skip(1).take_while(is_early).count();
         let end = row.len().min(1 + early);
@@ -127,7 +127,7 @@ impl EventOrder {
         &row[..end + row[end..].iter().take_while(at_once).count()]
     }
 
-    /// So many of the [run](Order::run) go.
+    /// Removes this many events of the [run](Order::run).
     #[inline]
     pub fn pop(&mut self, run: usize) {
         let next = match self.files.get_mut(self.first) {
@@ -153,7 +153,7 @@ impl EventOrder {
         }
     }
 
-    /// Looks where the earliest is, and the next one elsewhere.
+    /// Searches for the earliest event, and the next one elsewhere.
     fn search(&mut self) {
         let (mut earliest, mut rival) = (NONE, NONE);
         for (place, &key) in self.fronts.iter().enumerate() {
@@ -167,7 +167,7 @@ impl EventOrder {
     }
 }
 
-/// Which of the events that are read together tell how far a file has been read.
+/// Which of the events that are read together show how far a file has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counts {
     /// Each.
@@ -179,7 +179,7 @@ pub(super) enum Counts {
 /// Where a file's events go.
 pub(super) struct Lot<'a> {
     order: &'a mut EventOrder,
-    /// The file's, which goes back when all have come.
+    /// The file's run, which goes back when all have come.
     run: WaitingRun,
     was_empty: bool,
     file: usize,
@@ -194,7 +194,7 @@ impl Lot<'_> {
         self.reached
     }
 
-    /// Has nothing come?
+    /// Whether nothing has come.
     pub fn is_empty(&self) -> bool {
         self.added == 0
     }
@@ -248,7 +248,7 @@ mod tests {
         TraceEvent { time, what, device: (8, 0), pid, op, start: 0, sectors: 8, waiter, hints, durability }
     }
 
-    /// Events of three files with a few that run backward, taken out in between: as sorting would have it.
+    /// Events of three files, a few of them out of order, removed in between: the result is as if sorted.
     #[test]
     fn the_earliest_comes_first_and_equals_as_they_came() {
         let mut state = 1_u64;

@@ -23,44 +23,44 @@ use super::order::{Counts, EventOrder, Lot, WaitingEvent};
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
-/// How many events wait to be put in order at most: some 100 bytes each.
+/// The most events that wait to be put in order: about 100 bytes each.
 pub const MOST_WAITING: usize = 1 << 20;
-/// How much of a file its format is told by \[bytes\].
+/// How much of a file is read to determine its format \[bytes\].
 const BEGINNING: usize = 64 << 10;
 
-/// What to do with a line or a record that is none.
+/// What to do with a damaged line or record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Damage {
-    /// An error.
+    /// Report an error.
     #[default]
     Refused,
-    /// It is passed over and counted.
+    /// Skip and count it.
     Skipped,
 }
 
-/// How a trace is to be read.
+/// How to read a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Its format; `None`: what its content tells.
+    /// Its format; `None` to determine it from the content.
     pub format: Option<Format>,
-    /// What of it is wanted.
+    /// The part of it that is wanted.
     pub filter: Filter,
-    /// What becomes of damaged lines.
+    /// What to do with damaged lines.
     pub damage: Damage,
-    /// No recording of it may hold more I/Os; `None`: as many as memory takes.
+    /// The most I/Os of a recording; `None` for as many as memory holds.
     pub most_ios: Option<u64>,
 }
 
-/// What was met on the way.
+/// Irregularities found so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Met {
-    /// Lines or records that were passed over.
+    /// Lines or records that were skipped.
     pub damaged: u64,
     /// Rows whose kind the trace leaves blank.
     pub without_kind: u64,
-    /// Events that came later than the window reaches.
+    /// Events that came too late for the window.
     pub late: u64,
-    /// Events that the trace itself says it lost.
+    /// Events lost according to the trace.
     pub lost: u64,
 }
 
@@ -73,7 +73,7 @@ type Input = Box<dyn BufRead + Send>;
 struct StreamFile {
     name: String,
     kind: StreamKind,
-    /// The latest moment that was read; `None` once it is at its end.
+    /// The latest time read; `None` at its end.
     reached: Option<u64>,
 }
 
@@ -84,7 +84,7 @@ enum StreamKind {
     Rows(Box<RowReader<Input>>),
 }
 
-/// Is there to be more?
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Go {
     On,
@@ -103,7 +103,7 @@ pub struct Stream {
     files: Vec<StreamFile>,
     reading: Reading,
     order: EventOrder,
-    /// What waits and is not later than this can have nothing before it any more.
+    /// Nothing can come before a waiting event that is not later than this.
     settled: Option<u64>,
     names: Names,
     devices: BTreeMap<DeviceNumber, String>,
@@ -150,12 +150,12 @@ impl Stream {
         &self.format
     }
 
-    /// The machine it was recorded on, if `blksched record` did.
+    /// The machine it was recorded on, if `blksched record` recorded it.
     pub fn machine(&self) -> Option<&Machine> {
         self.machine.as_ref()
     }
 
-    /// What was met so far.
+    /// The irregularities found so far.
     pub fn met(&self) -> Met {
         let blank = self.files.iter().map(|file| match &file.kind {
             StreamKind::Rows(rows) => rows.without_kind,
@@ -169,12 +169,12 @@ impl Stream {
         &self.names
     }
 
-    /// What a device is called.
+    /// The name of a device.
     pub fn device(&self, device: DeviceNumber) -> String {
         name_of(&self.devices, device)
     }
 
-    /// The same without plugs, for callers that do not ask which I/Os were submitted together.
+    /// The same without plugs, for callers that do not need to know which I/Os were submitted together.
     pub fn without_plugs(mut self) -> Stream {
         for file in &mut self.files {
             if let StreamKind::Blktrace(_, wanted) = &mut file.kind {
@@ -184,7 +184,7 @@ impl Stream {
         self
     }
 
-    /// The next event that is wanted; `None` at the end.
+    /// The next wanted event; `None` at the end.
     ///
     /// # Errors
     /// If a file cannot be read or is damaged, and damage is refused.
@@ -197,10 +197,10 @@ impl Stream {
         Ok(next)
     }
 
-    /// Every event that is wanted, one after the other.
+    /// Calls `tell` for every wanted event, one after the other.
     ///
     /// # Errors
-    /// As [`Stream::event`], and if `tell` has one.
+    /// As [`Stream::event`], and those of `tell`.
     pub fn each(&mut self, mut tell: impl FnMut(&TraceEvent) -> Result<(), String>) -> Result<(), String> {
         self.until(|event| tell(event).map(|()| Go::On))
     }
@@ -239,7 +239,7 @@ impl Stream {
                         continue;
                     }
                 }
-                // In one place, so that it is compiled into this loop.
+                // Called in one place, so that it is inlined into this loop.
                 went = tell(event)?;
                 if went == Go::Stop {
                     break;
@@ -252,21 +252,20 @@ impl Stream {
         }
     }
 
-    /// Is it wanted, where not all are?
+    /// Whether it is wanted, where not all are.
     fn keeps(&self, event: &TraceEvent, since: Span) -> bool {
         let device = name_of(&self.devices, event.device);
         let process = self.names.get(&event.pid).map(String::as_str);
         self.reading.filter.keeps(event, since, &device, process)
     }
 
-    /// Can nothing come any more that is earlier than the earliest that waits?
+    /// Whether nothing can come any more that is earlier than the earliest that waits.
     fn is_ready(&self) -> bool {
         let earliest = self.order.earliest();
         earliest.is_some() && (earliest <= self.settled || self.order.len() >= MOST_WAITING)
     }
 
-    /// Some records more of the file that is furthest behind; of files as far behind, the first. False if all have
-    /// ended.
+    /// Reads some more records of the file that is furthest behind; of several, the first. False if all have ended.
     fn read_on(&mut self) -> Result<bool, String> {
         let behind = |at: &usize| self.files[*at].reached.map(|reached| (reached, *at));
         let Some((_, at)) = (0..self.files.len()).filter_map(|at| behind(&at)).min() else { return Ok(false) };
@@ -281,12 +280,12 @@ impl Stream {
                 return Ok(true);
             }
         }
-        // It has ended; nothing comes behind the end of all files.
+        // It has ended; nothing comes after the end of all files.
         self.settled = next.map_or(Some(u64::MAX), |(next, _)| next.checked_sub(WINDOW.as_ns()));
         Ok(true)
     }
 
-    /// One more record of a file.
+    /// Reads one more record of a file.
     fn read_one(&mut self, at: usize) -> Result<(), String> {
         let file = &mut self.files[at];
         // A row's first event is its submission, and its completion is still to come.
@@ -341,8 +340,8 @@ enum StreamTrouble {
 }
 
 impl StreamFile {
-    /// A file, its format and what it tells of its machine; `None` if it is empty, as those of CPUs on which nothing
-    /// happened are.
+    /// Opens a file: its format and its description of the machine; `None` if it is empty, like those of CPUs on which
+    /// nothing happened.
     fn open(name: &str, file: Box<dyn Read + Send>, said: Option<&Format>) -> Result<Option<Opened>, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let mut rest = unpack::unpacked(file).map_err(failed)?;
@@ -368,7 +367,7 @@ impl StreamFile {
         Ok(Some((kind, format, machine)))
     }
 
-    /// One more line or record: what it says goes into `events`.
+    /// Reads one more line or record, and puts its events into `events`.
     fn read(
         &mut self,
         events: &mut Lot<'_>,
@@ -418,7 +417,7 @@ impl StreamFile {
     }
 }
 
-/// One line of a kernel's text.
+/// Reads one line of a kernel's text.
 fn read_line(
     name: &str,
     input: &mut Input,
@@ -428,7 +427,7 @@ fn read_line(
     names: &mut Names,
 ) -> Result<StreamStep, StreamTrouble> {
     let mut text = Vec::new();
-    // The kernel's lines are short; what has no end of line is damage, and no reason to take all memory.
+    // The kernel's lines are short; text without an end of line is damage, and must not fill the memory.
     let read = input.by_ref().take(1 << 16).read_until(b'\n', &mut text);
     if read.map_err(|error| StreamTrouble::Io(format!("{name}: {error}")))? == 0 {
         return Ok(StreamStep::Ended);
@@ -436,7 +435,7 @@ fn read_line(
     *line += 1;
     let path = Path::new(name);
     let located = |error: String| {
-        // A line is read alone, so it calls itself the first.
+        // A line is parsed alone, so it counts as the first.
         let told =
             error.strip_prefix(&format!("{name}:1:")).map_or(error.clone(), |rest| format!("{name}:{line}:{rest}"));
         StreamTrouble::Damage(told, GoesOn::Yes)
@@ -459,7 +458,7 @@ fn read_line(
     Ok(StreamStep::Read)
 }
 
-/// `CPU:1 [LOST 123 EVENTS]`
+/// Parses `CPU:1 [LOST 123 EVENTS]`.
 fn lost(line: &[u8]) -> Option<u64> {
     let text = str::from_utf8(line).ok()?;
     let (_, behind) = text.split_once("[LOST ")?;

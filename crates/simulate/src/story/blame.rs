@@ -9,9 +9,9 @@ use super::part::{Part, Piece};
 /// One cell: a waiter, and what its time went to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blamed {
-    /// How long in all.
+    /// The total time.
     pub time: Span,
-    /// In how many I/Os.
+    /// The number of I/Os.
     pub ios: u64,
 }
 
@@ -23,7 +23,7 @@ pub struct Blame {
 }
 
 impl Blame {
-    /// An I/O of `by` took so long, as its pieces say.
+    /// Adds an I/O of `by` by its pieces.
     pub(super) fn add(&mut self, by: SubmitterId, pieces: &[Piece]) {
         for (nth, piece) in pieces.iter().enumerate() {
             let cell = self.cells.entry((by, piece.part)).or_default();
@@ -40,7 +40,7 @@ impl Blame {
         self.cells.iter().map(|(&(by, part), &cell)| (by, part, cell))
     }
 
-    /// How long all I/Os of each process took together; the cells of a process add up to that.
+    /// The total time of each process's I/Os, which is the sum of its cells.
     pub fn totals(&self) -> impl Iterator<Item = (SubmitterId, Blamed)> + '_ {
         self.totals.iter().map(|(&by, &total)| (by, total))
     }

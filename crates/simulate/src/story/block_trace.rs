@@ -28,27 +28,27 @@ struct About {
     sectors: u32,
 }
 
-/// Writes every event as it happens. What goes wrong is kept until the end; nothing more is written then.
+/// Writes every event as it happens. The first error is kept until the end, and nothing more is written after it.
 pub struct BlockTrace {
     out: Box<dyn Write>,
     names: Box<dyn Fn(SubmitterId) -> String>,
     words: Box<dyn Fn(Reason) -> String>,
     named: BTreeMap<SubmitterId, ()>,
     sequence: u32,
-    /// The bio that the queue looks at now, and what was said of requests meanwhile.
+    /// The bio that the queue is handling, and what was reported of requests meanwhile.
     entering: Option<Bio>,
     meanwhile: Vec<(Instant, Action, About)>,
     /// How many requests each submitter's plug holds.
     plugged: BTreeMap<SubmitterId, u32>,
     /// Bios that sleep for a request.
     asleep: BTreeMap<SubmitterId, Bio>,
-    /// Of each request in the device, by its index.
+    /// The command of each request in the device, by its index.
     commands: BTreeMap<usize, Command>,
     failed: Option<io::Error>,
 }
 
 impl BlockTrace {
-    /// One that writes there; `names` calls processes by name, and `words` says what a message says of a reason.
+    /// A trace written to `out`; `names` names processes, and `words` turns a reason into a message.
     pub fn new(
         out: Box<dyn Write>,
         names: Box<dyn Fn(SubmitterId) -> String>,
@@ -69,10 +69,10 @@ impl BlockTrace {
         }
     }
 
-    /// Everything is written.
+    /// Writes the rest.
     ///
     /// # Errors
-    /// If anything was not.
+    /// If anything could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -102,7 +102,7 @@ impl BlockTrace {
         });
     }
 
-    /// About this I/O of this submitter, which is named at its first.
+    /// Describes an I/O of a submitter, which is named at its first.
     fn about(&mut self, at: Instant, by: SubmitterId, kind: u16, place: (Sector, u32)) -> About {
         if self.named.insert(by, ()).is_none() {
             let name = (self.names)(by);
@@ -140,7 +140,7 @@ impl BlockTrace {
                 self.event(at, Action::SleepRequest, about, Vec::new());
                 self.asleep.insert(bio.submitter, bio);
             }
-            // A flush is the queue's affair: it never lies in a plug.
+            // A flush is handled by the queue: it is never in a plug.
             Submitted::Held if bio.op != Op::Flush && bio.durability.is_volatile() => {
                 self.got_request(at, &bio);
                 let plugged = self.plugged.entry(bio.submitter).or_default();

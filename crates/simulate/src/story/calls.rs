@@ -6,17 +6,17 @@ use blksched::{Instant, Op, SubmitterId};
 
 use super::part::{Part, Piece, add};
 
-/// A transfer that has landed: its pieces, without a gap.
+/// A completed transfer: its pieces, without a gap.
 pub(super) type Landed = Vec<Piece>;
 
-/// Transfers that a call under way may have waited for, by submitter.
+/// Transfers that a current call may have waited for, by submitter.
 #[derive(Debug, Default)]
 pub(super) struct Transfers {
     by: BTreeMap<SubmitterId, Vec<Landed>>,
 }
 
 impl Transfers {
-    /// One more, the last so far to land. One that began no later and ended earlier kept no call longer.
+    /// Adds a transfer, the last to complete so far. One that began no later and ended earlier delayed no call longer.
     pub(super) fn landed(&mut self, by: SubmitterId, pieces: Landed) {
         let Some(began) = pieces.first().map(|first| first.from) else { return };
         let landed = self.by.entry(by).or_default();
@@ -26,14 +26,14 @@ impl Transfers {
         landed.push(pieces);
     }
 
-    /// No call under way began before `oldest`.
+    /// Forgets what ended before `oldest`, since no current call began before it.
     pub(super) fn forget(&mut self, oldest: Instant) {
         for landed in self.by.values_mut() {
             landed.retain(|pieces| end(pieces) > oldest);
         }
     }
 
-    /// The pieces of a call: from its end backward, the last transfer that landed by then; the rest is the host's
+    /// The pieces of a call: going back from its end, the last transfer completed by then; the rest is the host's
     /// memory.
     pub(super) fn pieces(&self, of: (SubmitterId, Op), flusher: SubmitterId, span: (Instant, Instant)) -> Vec<Piece> {
         let (by, op) = of;

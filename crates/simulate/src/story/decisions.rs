@@ -6,18 +6,18 @@ use blksched::{Command, Dir, Instant, Op, Reason, Sector, SubmitterId};
 
 use super::happening::{Happening, Onlooker};
 
-/// What the disk was given, and when.
+/// A command that the disk got, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// To do what.
+    /// The operation.
     pub op: Op,
-    /// Where.
+    /// Its first sector.
     pub start: Sector,
-    /// How much \[512-byte sectors\].
+    /// Its length \[512-byte sectors\].
     pub sectors: u32,
-    /// For whom.
+    /// Its submitter.
     pub by: SubmitterId,
 }
 
@@ -27,7 +27,7 @@ impl Sent {
     }
 }
 
-/// Keeps everything that the disk was given, in order; 40 bytes a command.
+/// Records every command that the disk got, in order; 40 bytes a command.
 #[derive(Clone, Debug, Default)]
 pub struct DecisionLog {
     /// In the order of time.
@@ -42,31 +42,31 @@ impl Onlooker for DecisionLog {
     }
 }
 
-/// How many commands two runs have in common from their beginning on; `None` if there is no difference at all.
+/// How many commands two runs have in common from the beginning; `None` if they do not differ at all.
 pub fn parting(one: &[Sent], other: &[Sent]) -> Option<usize> {
     let alike = one.iter().zip(other).take_while(|(one, other)| one == other).count();
     (alike < one.len() || alike < other.len()).then_some(alike)
 }
 
-/// This many reasons are kept of those heard before the command in question; the latest count.
+/// How many of the latest reasons before the command in question are kept.
 const MOST: usize = 64;
 
-/// Looks at one decision closely: what was said since the command before it, and what it had to choose from.
+/// Examines one decision: the reasons since the previous command, and what there was to choose from.
 #[derive(Clone, Debug)]
 pub struct Close {
     nth: usize,
     seen: usize,
-    /// What was said since the command before, in order.
+    /// The reasons since the previous command, in order.
     pub said: Vec<(Instant, Reason)>,
     queued: BTreeMap<usize, (SubmitterId, Dir)>,
-    /// How many requests of whom the scheduler had, of each direction, when the command went.
+    /// How many requests of each submitter and direction the scheduler had when the command was issued.
     pub choice: Vec<(SubmitterId, Dir, usize)>,
     /// The command, if it came.
     pub sent: Option<Sent>,
 }
 
 impl Close {
-    /// On the command with this number, from 0.
+    /// Examines the command with this number, from 0.
     pub fn on(nth: usize) -> Close {
         Close { nth, seen: 0, said: Vec::new(), queued: BTreeMap::new(), choice: Vec::new(), sent: None }
     }

@@ -11,11 +11,11 @@ use blksched_workloads::host::HostCall;
 
 use crate::trial::works;
 
-/// The world's name for an I/O under way; used again once it has landed.
+/// The world's name for an I/O in flight; reused after it has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IoId(pub u64);
 
-/// Which way an I/O goes.
+/// Which way an I/O takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoRoute {
     /// A process's own bio: direct I/O.
@@ -31,17 +31,17 @@ pub enum IoRoute {
 pub struct Begun {
     /// The world's name for it.
     pub io: IoId,
-    /// Which way it goes.
+    /// Which way it takes.
     pub kind: IoRoute,
-    /// The process that asks.
+    /// The process that submits it.
     pub by: SubmitterId,
-    /// For what.
+    /// The operation.
     pub op: Op,
-    /// Where it begins.
+    /// Its first sector.
     pub start: Sector,
-    /// How long it is \[512-byte sectors\].
+    /// Its length \[512-byte sectors\].
     pub sectors: u64,
-    /// It needs a flush of the disk's cache, before it or behind it.
+    /// Whether it needs a flush of the disk's cache, before it or after it.
     pub is_durable: bool,
 }
 
@@ -78,14 +78,14 @@ impl Begun {
     }
 }
 
-/// One thing that happens.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Happening {
     /// An I/O begins.
     Began(Begun),
-    /// Its process's processor has done what submitting it costs.
+    /// Its process's processor has finished submitting it.
     Reached {
-        /// Which.
+        /// The I/O.
         io: IoId,
     },
     /// Its bio enters the block queue.
@@ -93,56 +93,56 @@ pub enum Happening {
         /// The bio; its tag is the I/O's name.
         bio: Bio,
     },
-    /// What the queue made of it there and then.
+    /// What the queue did with it at once.
     Taken {
-        /// Which.
+        /// The I/O.
         io: IoId,
         /// What became of it.
         became: Submitted,
     },
-    /// The queue says why something happened.
+    /// The queue gives a reason.
     Heard(Reason),
     /// A request that the device is just given carries this I/O, or a part of it.
     Carried {
         /// The request.
         rq: RequestId,
-        /// Which.
+        /// The I/O.
         io: IoId,
     },
-    /// The device is given this; what it carries was said before.
+    /// The device is given this command; what it carries was reported before.
     Started {
-        /// What.
+        /// The command.
         command: Command,
     },
-    /// The device is done with a request; the queue hears of it now, or once a processor has handled the interrupt.
+    /// The device is done with a request; the queue learns of it now, or once a processor has handled the interrupt.
     Served {
         /// The request.
         rq: RequestId,
-        /// Its own part of the disk's work.
+        /// The request's own part of the disk's work.
         service: Activity,
     },
-    /// A part of the disk works for somebody.
+    /// A part of the disk works for a process.
     Works {
-        /// Which, for whom, from when until when; it may lie ahead.
+        /// Which part, for which process, and when; this may be in the future.
         stint: Stint,
     },
-    /// An I/O is complete, and its owner has heard of it.
+    /// An I/O is complete, and its owner has been told.
     Landed {
-        /// Which.
+        /// The I/O.
         io: IoId,
     },
 }
 
-/// Looks on at a run.
+/// Observes a run.
 pub trait Onlooker {
     /// `what` happens at `at`.
     fn sees(&mut self, at: Instant, what: &Happening);
 }
 
-/// Looks on at queue and world at once.
+/// An observer of both queue and world.
 pub type SharedOnlooker = Rc<RefCell<dyn Onlooker>>;
 
-/// Hears the queue's reasons for the usual books and for an onlooker.
+/// Passes the queue's reasons to the usual statistics and to an observer.
 pub struct ReasonTee {
     pub(crate) reasons: Reasons,
     pub(crate) onlooker: SharedOnlooker,
@@ -155,7 +155,7 @@ impl Listener for ReasonTee {
     }
 }
 
-/// Several look on, each in its turn.
+/// Several observers, called in turn.
 pub struct Together(pub Vec<SharedOnlooker>);
 
 impl Onlooker for Together {
@@ -164,9 +164,9 @@ impl Onlooker for Together {
     }
 }
 
-/// Hears the queue's reasons and what the disk works for, and keeps the usual books.
+/// Receives the queue's reasons and the disk's work, and keeps the usual statistics.
 pub(crate) trait Hears: Listener + AsRef<Reasons> {
-    /// A part of the disk works for somebody.
+    /// A part of the disk works for a process.
     fn works(&mut self, stint: &Stint);
 }
 

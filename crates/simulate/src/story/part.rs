@@ -10,16 +10,16 @@ pub enum Whose {
     Process(SubmitterId),
     /// The block queue: a flush of the disk's cache.
     Flush,
-    /// For no process that is known.
+    /// No known process.
     Nobody,
 }
 
-/// Why the elevator's batch was begun.
+/// Why the elevator's batch began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Batched {
     /// In order, or because it was its turn.
     Turn,
-    /// A request's time was up.
+    /// A request had expired.
     Expired,
     /// Writes had been passed over often enough.
     Starved,
@@ -27,35 +27,35 @@ pub enum Batched {
     Moved,
 }
 
-/// Under which rule an I/O with the elevator waits while the disk works for a process.
+/// The rule under which an I/O in the elevator waits while the disk works for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// The disk had that command already when the I/O came, or has it from before the present turn.
+    /// The disk already had that command when the I/O came, or has had it since before the present slice.
     InDrive,
-    /// The disk writes out what that process was told is written.
+    /// The disk writes out a write of that process that it had already acknowledged.
     Cache,
     /// That process has its slice, or its budget.
     Slice,
     /// Write-back has its slice.
     WriteBackSlice,
-    /// It is a batch of this direction.
+    /// A batch of this direction is in progress.
     Batch(Dir, Batched),
     /// The next batch waits until the device has returned everything.
     Drain,
     /// The I/O's kind has no token left (Kyber).
     Token(Domain),
-    /// The queue whose turn it is may not send more now (CFQ).
+    /// The queue in service may not send more now (CFQ).
     Held(HeldBack),
-    /// The elevator sent it first; it said no rule beyond its order.
+    /// The elevator sent it first, and gave no rule beyond its order.
     First,
 }
 
 /// What a piece of time went to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// On the host's processors: submitted, or its completion handled.
+    /// The host's processors: submission, or handling of the completion.
     Cpu,
-    /// Held by the host's memory before it was a bio: pages to look up, to copy, to wait for by other names.
+    /// The host's memory, before it was a bio: looking up and copying pages, or waiting for other submitters' pages.
     Memory,
     /// In its submitter's plug, so that bios can merge.
     Plug,
@@ -65,21 +65,21 @@ pub enum Part {
     Policy(&'static str, Whose),
     /// `io.max` of this group held it back.
     Max(GroupId),
-    /// With the elevator, and the queue plugged (until 2.6.38).
+    /// In the elevator, and the queue plugged (until 2.6.38).
     QueuePlug,
-    /// With the elevator, while the disk worked for this one under this rule.
+    /// In the elevator, while the disk worked for this one under this rule.
     Behind(Whose, Rule),
-    /// With the elevator, and the disk kept idle for this submitter's next request.
+    /// In the elevator, and the disk kept idle for this submitter's next request.
     IdleFor(SubmitterId),
-    /// With the elevator, and the disk kept idle for a group's next request.
+    /// In the elevator, and the disk kept idle for a group's next request.
     IdleForGroup(GroupId),
-    /// With the elevator, and the disk left alone for another reason.
+    /// In the elevator, and the disk left idle for another reason.
     Idle,
-    /// With the elevator, and the disk free: nothing kept it but the way there.
+    /// In the elevator although the disk was free: nothing delayed it but the way there.
     Free,
-    /// In the disk, behind a command of this one's.
+    /// In the disk, behind one of this process's commands.
     Drive(Whose, Dir),
-    /// In the disk, which writes out what this one was told is written.
+    /// In the disk, which writes out a write of this process that it had already acknowledged.
     DriveCache(Whose),
     /// In the disk, which works for no command (it empties its cache, gets ready).
     DriveItself,
@@ -97,31 +97,31 @@ pub enum Part {
     Interface,
     /// The disk's cache is flushed for it.
     Flush,
-    /// It needs a flush, and the disk works for this one before.
+    /// It needs a flush, and the disk works for this one first.
     FlushWaits(Whose),
-    /// Complete; its process has yet to hear of it.
+    /// Complete, but its process has yet to be told.
     News,
-    /// Longer ago than is kept.
+    /// Before the oldest record kept.
     Forgotten,
 }
 
-/// Which part of the way an I/O was on.
+/// The leg of an I/O's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leg {
-    /// Before the elevator has it.
+    /// Before the elevator.
     Before,
-    /// With the elevator.
+    /// In the elevator.
     Elevator,
     /// In the disk, behind others.
     Drive,
     /// In the disk, being served.
     Service,
-    /// Behind the disk.
+    /// After the disk.
     After,
 }
 
 impl Part {
-    /// The process it blames, if any.
+    /// The process that it blames, if any.
     pub fn whose(self) -> Whose {
         match self {
             Part::Slot(whose)
@@ -165,13 +165,13 @@ impl Part {
         }
     }
 
-    /// Did the disk serve it meanwhile?
+    /// Whether the disk served it meanwhile.
     pub fn is_service(self) -> bool {
         self.leg() == Leg::Service
     }
 }
 
-/// A stretch of an I/O's time.
+/// A piece of an I/O's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Where it begins.
@@ -180,19 +180,18 @@ pub struct Piece {
     pub to: Instant,
     /// What it went to.
     pub part: Part,
-    /// How many commands of the process that it blames the disk completed meanwhile.
+    /// How many commands of the process to blame the disk completed meanwhile.
     pub commands: u32,
 }
 
 impl Piece {
-    /// How long it is.
+    /// Its length.
     pub fn length(&self) -> Span {
         self.to.since(self.from)
     }
 }
 
-/// Adds a piece behind the last one, and makes one of them if both went to the same thing; nothing, if it has no
-/// length.
+/// Adds a piece after the last one, and merges them if both went to the same thing; does nothing if its length is 0.
 pub(super) fn add(pieces: &mut Vec<Piece>, piece: Piece) {
     match pieces.last_mut() {
         _ if piece.from == piece.to => {}

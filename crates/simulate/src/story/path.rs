@@ -15,19 +15,19 @@ use super::timeline::{CACHED, DiskWork, DoneCommand, SegmentPart, Timeline};
 pub(super) struct Stay {
     pub(super) issued_at: Instant,
     pub(super) ended_at: Instant,
-    /// When a processor had handled that.
+    /// When a processor had handled its end.
     pub(super) noticed_at: Instant,
-    /// Which command it was, in the order of issue.
+    /// The command's number, in the order of issue.
     pub(super) nth: u64,
-    /// Its own part of the disk's work; none: it was handed back untried.
+    /// Its own part of the disk's work; `None` if it was handed back untried.
     pub(super) service: Option<Activity>,
 }
 
-/// What became of the request that carried an I/O (of several, the last to end).
+/// The fate of the request that carried an I/O (of several, the last to end).
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub(super) dir: Dir,
-    /// When the elevator first had it; none: it passed the elevator by.
+    /// When the elevator first had it; `None` if it bypassed the elevator.
     pub(super) queued_at: Option<Instant>,
     /// Its stays in the disk, at least one.
     pub(super) stays: Vec<Stay>,
@@ -41,37 +41,37 @@ pub(super) enum Keeps {
     Max(GroupId),
 }
 
-/// A submitter's sleep, or a time in which its bio was kept.
+/// A submitter's sleep, or a time in which its bio was held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nap {
     pub(super) from: Instant,
-    /// None: it lasts.
+    /// `None` while it lasts.
     pub(super) to: Option<Instant>,
     pub(super) why: Keeps,
 }
 
-/// Everything about an I/O that has landed.
+/// Everything about a completed I/O.
 pub(super) struct LandedIo<'a> {
     pub(super) timeline: &'a Timeline,
-    /// Whose queue of the elevator's its requests are in.
+    /// The submitter in whose elevator queue its requests are.
     pub(super) queue: SubmitterId,
-    /// Its kind to Kyber.
+    /// Its Kyber domain.
     pub(super) domain: Domain,
-    /// It needs flushes.
+    /// Whether it needs flushes.
     pub(super) is_durable: bool,
     pub(super) began_at: Instant,
-    /// When its submission had been worked for, if that takes time.
+    /// When its submission had been processed, if that takes time.
     pub(super) reached_at: Option<Instant>,
     /// When its bio entered the block queue.
     pub(super) entered_at: Option<Instant>,
     pub(super) landed_at: Instant,
     pub(super) path: Option<&'a Path>,
-    /// In order of time, none within another.
+    /// In order of time, not overlapping.
     pub(super) naps: &'a [Nap],
 }
 
 impl LandedIo<'_> {
-    /// Its time in pieces, without a gap from beginning to landing.
+    /// Its time in pieces, without a gap from beginning to completion.
     pub(super) fn pieces(&self) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let entered = self.entered_at.unwrap_or(self.landed_at).clamp(self.began_at, self.landed_at);
@@ -100,7 +100,7 @@ impl LandedIo<'_> {
         pieces
     }
 
-    /// Until the elevator has it: naps, and between them the plug, or flushes that have to come first.
+    /// The time before the elevator: naps, and between them the plug, or flushes that must come first.
     fn before(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant) {
         through(self.timeline, self.naps, pieces, (from, to), |pieces, from, to| self.awake(pieces, from, to));
     }
@@ -112,7 +112,7 @@ impl LandedIo<'_> {
         }
     }
 
-    /// It needs a flush: the disk flushes, or works for others before that, or `else_` has it.
+    /// The time of a flush that it needs: the disk flushes, or first works for others; the rest is `else_`.
     fn flushes(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, else_: Part) {
         let moments = self.timeline.moments(from, to);
         cut(pieces, from, to, moments, |moment| match worker(moment) {
@@ -122,7 +122,7 @@ impl LandedIo<'_> {
         });
     }
 
-    /// With the elevator.
+    /// The time in the elevator.
     fn elevator(&self, pieces: &mut Vec<Piece>, path: &Path, from: Instant, to: Instant) {
         self.each(pieces, from, to, |moment| match worker(moment) {
             Some(done) => self.behind(path, from, moment.stance, done),
@@ -130,7 +130,7 @@ impl LandedIo<'_> {
         });
     }
 
-    /// The disk works while it waits: for whom, and why not for it?
+    /// The disk works while the I/O waits: for which process, and under which rule.
     fn behind(&self, path: &Path, queued: Instant, stance: Stance, done: DoneCommand) -> Part {
         let own_turn = |owner| owner == self.queue;
         match stance.turn {
@@ -156,7 +156,7 @@ impl LandedIo<'_> {
         Part::Behind(done.whose, rule)
     }
 
-    /// In the disk: behind others, then its own service, which ends when the command does.
+    /// The time in the disk: behind others, then its own service, which ends when the command does.
     fn drive(&self, pieces: &mut Vec<Piece>, issued: Instant, stay: &Stay) {
         let ended = stay.ended_at.max(issued);
         let service = stay.service.unwrap_or_default();
@@ -177,7 +177,7 @@ impl LandedIo<'_> {
             (service.seek, Part::Seek),
             (service.overhead, Part::Overhead),
         ];
-        // From the end on, so that what a disk of many channels did at the same time costs the earliest part.
+        // Backward from the end, so that what a disk of many channels did at the same time shortens the earliest part.
         let mut told = Vec::new();
         for (length, part) in parts {
             let length = length.min(own);
@@ -191,20 +191,20 @@ impl LandedIo<'_> {
         }
     }
 
-    /// Cuts a stretch by what disk and scheduler were about.
+    /// Cuts a period by what disk and scheduler were doing.
     fn each(&self, pieces: &mut Vec<Piece>, from: Instant, to: Instant, part: impl Fn(&SegmentPart) -> Part) {
         cut(pieces, from, to, self.timeline.closely(from, to), part);
     }
 }
 
-/// Time that a call spent for no transfer that is known: its submitter's naps, and the host's memory.
+/// Time that a call spent without a known transfer: its submitter's naps, and the host's memory.
 pub(super) fn in_memory(timeline: &Timeline, naps: &[Nap], from: Instant, to: Instant) -> Vec<Piece> {
     let mut pieces = Vec::new();
     through(timeline, naps, &mut pieces, (from, to), |pieces, from, to| whole(pieces, (from, to), Part::Memory));
     pieces
 }
 
-/// Cuts a stretch by the naps in it, and by what the disk was about meanwhile; `awake` has the rest.
+/// Cuts a period by the naps in it, and by what the disk was doing meanwhile; `awake` gets the rest.
 fn through(
     timeline: &Timeline,
     naps: &[Nap],
@@ -230,7 +230,7 @@ fn through(
     awake(pieces, now, to);
 }
 
-/// Cuts a stretch by these moments of it; what lies before them is forgotten.
+/// Cuts a period at these times; what lies before them is forgotten.
 fn cut(
     pieces: &mut Vec<Piece>,
     from: Instant,
@@ -254,14 +254,14 @@ fn cut(
     whole(pieces, (now, to.max(now)), Part::Forgotten);
 }
 
-/// A stretch of one kind.
+/// A period of one kind.
 fn whole(pieces: &mut Vec<Piece>, (from, to): (Instant, Instant), part: Part) {
     if from < to {
         add(pieces, Piece { from, to, part, commands: 0 });
     }
 }
 
-/// What the disk works on; whose it has not completed yet is not known.
+/// The command that the disk works on, if it has completed; until then its process is not known.
 fn worker(moment: &SegmentPart) -> Option<DoneCommand> {
     match moment.work {
         DiskWork::Done(done) => Some(done),
@@ -272,7 +272,7 @@ fn worker(moment: &SegmentPart) -> Option<DoneCommand> {
     }
 }
 
-/// The disk has nothing while it waits.
+/// The disk has nothing to do while the I/O waits.
 fn resting(stance: Stance) -> Part {
     match stance {
         Stance { plugged: true, .. } => Part::QueuePlug,

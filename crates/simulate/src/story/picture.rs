@@ -25,7 +25,7 @@ const FIRST_PROCESS: u64 = 100;
 const LANES: u64 = 1 << 32;
 const COUNTERS: u64 = 1 << 48;
 
-/// Words for what the picture shows.
+/// Turns what the picture shows into words.
 pub trait Words {
     /// A process by name.
     fn process(&self, submitter: SubmitterId) -> String;
@@ -35,7 +35,7 @@ pub trait Words {
     fn story(&self, story: &Story) -> String;
 }
 
-/// Lanes of one track: which are free, and how many there are.
+/// The lanes of one track: which are free, and how many there are.
 #[derive(Default)]
 struct Lanes {
     free: Vec<u64>,
@@ -47,7 +47,7 @@ struct InDisk {
     lane: u64,
 }
 
-/// Draws a run, and tells stories on the side.
+/// Draws a run, and collects stories too.
 pub struct Picture<W> {
     /// The stories asked for.
     pub teller: Storyteller,
@@ -55,7 +55,7 @@ pub struct Picture<W> {
     out: Writer,
     lanes: BTreeMap<u64, Lanes>,
     processes: BTreeMap<SubmitterId, u64>,
-    /// Each I/O under way: its lane and its flow, when it began and what it is.
+    /// Each I/O in flight: its lane and flow, when it began and its operation.
     ios: BTreeMap<IoId, (u64, u64, Instant, Op)>,
     flows: u64,
     carried: BTreeMap<usize, Vec<IoId>>,
@@ -63,13 +63,13 @@ pub struct Picture<W> {
     turn: bool,
     batch: bool,
     queued: BTreeSet<usize>,
-    /// Bytes landed since the last mark of throughput, and when that was.
+    /// Bytes completed since the last throughput sample, and its time.
     landed: BTreeMap<SubmitterId, i64>,
     marked: Instant,
     why: Vec<DebugAnnotation>,
 }
 
-/// Throughput is counted over this much \[ns\].
+/// The interval of throughput samples \[ns\].
 const WINDOW: u64 = 100_000_000;
 
 impl<W: Words> Picture<W> {
@@ -103,7 +103,7 @@ impl<W: Words> Picture<W> {
         picture
     }
 
-    /// What lasts still is closed at `end`, and everything written.
+    /// Closes at `end` what still lasts, and writes everything.
     ///
     /// # Errors
     /// If anything could not be written.
@@ -216,7 +216,7 @@ impl<W: Words> Picture<W> {
         *self.landed.entry(story.begun.by).or_default() += (story.begun.sectors * 512) as i64;
     }
 
-    /// What landed since the last mark, as bytes a second.
+    /// A throughput sample: what completed since the last one, as bytes per second.
     fn mark(&mut self, at: Instant) {
         let passed = at.since(self.marked).as_ns();
         if passed < WINDOW {
@@ -259,7 +259,7 @@ impl<W: Words> Picture<W> {
         self.count(at, COUNTERS, self.in_disk.len() as i64);
     }
 
-    /// The turn or batch that lasts, ends.
+    /// Ends the current slice or batch.
     fn close(&mut self, at: Instant, batch: bool, turn: bool) {
         if batch && std::mem::take(&mut self.batch) {
             self.end(at, SCHEDULER);
@@ -313,7 +313,7 @@ impl<W: Words> Picture<W> {
         }
     }
 
-    /// A reason by itself; it stands with the command that follows it, too.
+    /// A reason as an event of its own; it is also shown with the command that follows it.
     fn moment(&mut self, at: Instant, reason: Reason) {
         let text = format!("{reason:?}");
         let name = text.split([' ', '(']).next().unwrap_or_default().to_owned();

@@ -17,26 +17,26 @@ pub(super) enum IdledFor {
 /// What holds at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stance {
-    /// Whose slice or budget it is.
+    /// The owner of the slice or budget.
     pub(super) turn: Option<(SubmitterId, Waiter)>,
     pub(super) batch: Option<(Dir, Batched)>,
     pub(super) idling: Option<IdledFor>,
     pub(super) held: Option<HeldBack>,
     pub(super) drains: bool,
     pub(super) plugged: bool,
-    /// Kinds without a token, a bit for each.
+    /// Domains without a token, a bit for each.
     throttled: u8,
-    /// The next batch of writes begins because they were passed over.
+    /// The next batch of writes begins because writes were passed over.
     starved: bool,
 }
 
 impl Stance {
-    /// This kind of request has no token.
+    /// Whether this domain has no token.
     pub(super) fn lacks_token(self, domain: Domain) -> bool {
         self.throttled & (1 << domain as u8) != 0
     }
 
-    /// What holds once `reason` was heard.
+    /// What holds after `reason`.
     pub(super) fn after(mut self, reason: Reason) -> Stance {
         match reason {
             Reason::SliceBegan { owner, waiter, .. } => {

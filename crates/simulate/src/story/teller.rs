@@ -19,18 +19,18 @@ use super::timeline::{CACHED, DoneCommand, Timeline, whose};
 /// Which stories are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoriesAsked {
-    /// The slowest this many; of those that the other wishes leave.
+    /// How many of the slowest that the other conditions leave.
     pub slowest: usize,
     /// Only the one with this number.
     pub nth: Option<u64>,
-    /// Only those that were under way at this moment.
+    /// Only those in flight at this moment.
     pub at: Option<Instant>,
-    /// Only these processes' ones; empty: all.
+    /// Only those of these processes; all if empty.
     pub by: BTreeSet<SubmitterId>,
 }
 
 impl StoriesAsked {
-    /// No story.
+    /// No stories.
     pub fn nothing() -> StoriesAsked {
         StoriesAsked { slowest: 0, nth: None, at: None, by: BTreeSet::new() }
     }
@@ -47,24 +47,24 @@ impl StoriesAsked {
 pub struct Story {
     /// Which one, in the order of submission, from 1.
     pub nth: u64,
-    /// What it was.
+    /// Its description.
     pub begun: Begun,
     /// When it began.
     pub begun_at: Instant,
-    /// When its process heard of its end.
+    /// When its process was told of its end.
     pub landed_at: Instant,
     /// Where its time went, without a gap.
     pub pieces: Vec<Piece>,
 }
 
 impl Story {
-    /// How long it took.
+    /// Its latency.
     pub fn latency(&self) -> Span {
         self.landed_at.since(self.begun_at)
     }
 }
 
-/// An I/O under way.
+/// An I/O in flight.
 #[derive(Clone, Debug)]
 struct OpenIo {
     nth: u64,
@@ -76,19 +76,19 @@ struct OpenIo {
     max: Option<Nap>,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone, Debug, Default)]
 struct Track {
     queued_at: Option<Instant>,
     is_queued: bool,
     issued: Option<DoneCommand>,
-    /// When the disk was done, and what its own part was.
+    /// When the disk was done, and the request's own part of the work.
     served: Option<(Instant, Activity)>,
     stays: Vec<Stay>,
     ios: Vec<IoId>,
 }
 
-/// Tells stories.
+/// Collects stories.
 #[derive(Debug)]
 pub struct Storyteller {
     asked: StoriesAsked,
@@ -101,11 +101,11 @@ pub struct Storyteller {
     open: Vec<Option<OpenIo>>,
     begun: u64,
     naps: BTreeMap<SubmitterId, Vec<Nap>>,
-    /// Held by `io.max`, in order of arrival.
+    /// Those held by `io.max`, in order of arrival.
     kept: BTreeMap<SubmitterId, Vec<IoId>>,
-    /// The policy that holds a submitter's bio back, until it is said that it sleeps.
+    /// The policy that holds a submitter's bio back, until its sleep is reported.
     held: Option<(SubmitterId, &'static str)>,
-    /// Which processes share a queue.
+    /// The process whose queue a process shares.
     shares: BTreeMap<SubmitterId, SubmitterId>,
     transfers: Transfers,
     calls: usize,
@@ -113,16 +113,17 @@ pub struct Storyteller {
     stories: Vec<Story>,
     matched: u64,
     next_forget: usize,
-    /// The one told last, if each is taken as it comes.
+    /// The last story, if each is taken as it comes.
     latest: Option<Story>,
     keeps_latest: bool,
 }
 
-/// The timeline is looked through for what is not needed any more whenever it is twice as long as after the last look.
+/// The timeline is searched for unneeded parts whenever it has doubled since the last search.
 const FIRST_LOOK: usize = 4096;
 
 impl Storyteller {
-    /// One that has seen nothing yet; `flusher` is the submitter of write-back, and the disk has this many parts.
+    /// A teller that has seen nothing yet; `flusher` is the submitter of write-back, and `parts` the number of parts of
+    /// the disk.
     pub fn new(asked: StoriesAsked, flusher: SubmitterId, parts: u32) -> Storyteller {
         Storyteller {
             asked,
@@ -147,12 +148,12 @@ impl Storyteller {
         }
     }
 
-    /// From now on each story can be taken.
+    /// From now on, keeps the last story for [`latest`](Storyteller::latest).
     pub fn keep_latest(&mut self) {
         self.keeps_latest = true;
     }
 
-    /// The story that the last happening ended.
+    /// The story that the last event ended.
     pub fn latest(&mut self) -> Option<Story> {
         self.latest.take()
     }
@@ -172,7 +173,7 @@ impl Storyteller {
         &self.blame
     }
 
-    /// How many I/Os have landed that the wishes leave.
+    /// How many completed I/Os met the conditions.
     pub fn matched(&self) -> u64 {
         self.matched
     }
@@ -182,7 +183,7 @@ impl Storyteller {
         self.flusher
     }
 
-    /// How much it keeps: I/Os under way, and segments of the timeline.
+    /// The number of I/Os in flight, and of segments of the timeline.
     pub fn kept(&self) -> (usize, usize) {
         (self.open.iter().flatten().count(), self.timeline.len())
     }
@@ -203,7 +204,7 @@ impl Storyteller {
         if self.open.len() <= place {
             self.open.resize(place + 1, None);
         }
-        // Transfers are told through the calls that wait for them.
+        // Transfers are told as part of the calls that wait for them.
         let nth = if begun.kind == IoRoute::Transfer { 0 } else { self.begun + 1 };
         self.begun = self.begun.max(nth);
         self.calls += usize::from(begun.kind == IoRoute::Call);
@@ -260,7 +261,7 @@ impl Storyteller {
         self.timeline.hear(at, reason);
     }
 
-    /// The disk is done with it; the processor that handles the interrupt is not.
+    /// The disk is done with it, but the processor that handles the interrupt is not.
     fn served(&mut self, at: Instant, rq: RequestId, service: Activity) {
         let track = self.track(rq);
         track.served = Some((at, service));
@@ -281,7 +282,7 @@ impl Storyteller {
         }
         let track = self.track(rq);
         if how == StayEnded::Requeued {
-            // The queue has it again, as it had it before.
+            // The queue has it again, as before.
             track.is_queued = true;
             return;
         }
@@ -294,7 +295,7 @@ impl Storyteller {
         }
     }
 
-    /// What a disk's only part works for is what all wait for; of several parts nothing follows.
+    /// What a disk's only part works for is what all wait for; with several parts, nothing follows from one.
     fn works(&mut self, stint: &Stint) {
         if self.parts > 1 {
             return;
@@ -331,7 +332,7 @@ impl Storyteller {
         }
     }
 
-    /// A call: the transfers that it waited for, and between them its submitter's naps.
+    /// The pieces of a call: the transfers that it waited for, and between them its submitter's naps.
     fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> Vec<Piece> {
         let none = Vec::new();
         let naps = self.naps.get(&begun.by).unwrap_or(&none);
@@ -368,7 +369,7 @@ impl Storyteller {
         way.pieces()
     }
 
-    /// Whose queue of the elevator's this process's requests are in.
+    /// The process in whose elevator queue this process's requests are.
     fn queue_of(&self, mut by: SubmitterId) -> SubmitterId {
         for _ in 0..8 {
             match self.shares.get(&by) {
@@ -394,7 +395,7 @@ impl Storyteller {
         }
     }
 
-    /// Drops what no I/O under way may need.
+    /// Drops what no I/O in flight may need.
     fn forget(&mut self, now: Instant) {
         let oldest = self.open.iter().flatten().map(|open| open.begun_at).min().unwrap_or(now);
         self.timeline.forget(oldest);
@@ -421,7 +422,7 @@ impl Onlooker for Storyteller {
                 if let Some(open) = self.open(IoId(bio.tag.0)) {
                     open.entered_at = Some(at);
                 }
-                // What is said of `io.max` before the queue says what it made of the bio is about this one.
+                // An `io.max` reason that comes before the bio's result is about this bio.
                 self.held = None;
             }
             Happening::Heard(Reason::HeldByMax { submitter, group }) => {
@@ -448,7 +449,7 @@ impl Onlooker for Storyteller {
     }
 }
 
-/// Kyber's word for it.
+/// The Kyber domain of an operation.
 fn domain(op: Op) -> Domain {
     match op {
         Op::Read => Domain::Read,

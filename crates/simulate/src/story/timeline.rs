@@ -7,20 +7,20 @@ use blksched::{Dir, Instant, Reason, SubmitterId};
 use super::part::Whose;
 use super::stance::Stance;
 
-/// A command of the disk's.
+/// A command of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DoneCommand {
     pub(super) whose: Whose,
     pub(super) dir: Dir,
     pub(super) issued_at: Instant,
-    /// Which one, in the order of issue; [`CACHED`]: what is written out of the disk's cache.
+    /// Its number in the order of issue; [`CACHED`] for what is written out of the disk's cache.
     pub(super) nth: u64,
 }
 
-/// Of what is no command.
+/// Stands for what is not a command.
 pub(super) const CACHED: u64 = u64::MAX;
 
-/// What the disk was about.
+/// What the disk was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DiskWork {
     /// It had no command.
@@ -31,7 +31,7 @@ pub(super) enum DiskWork {
     Done(DoneCommand),
 }
 
-/// From here on, until the next one, this held.
+/// What held from this time until the next segment.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: Instant,
@@ -48,7 +48,7 @@ pub(super) struct SegmentPart {
     pub(super) work: DiskWork,
 }
 
-/// This many segments are kept at most (some 100 MB); what is older is forgotten.
+/// The most segments that are kept (about 100 MB); older ones are forgotten.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Timeline {
         }
     }
 
-    /// A reason that is about no single command.
+    /// Records a reason that is not about a single command.
     pub(super) fn hear(&mut self, at: Instant, reason: Reason) {
         let stance = self.stance.after(reason);
         if stance != self.stance {
@@ -92,7 +92,7 @@ impl Timeline {
         }
     }
 
-    /// The disk has one more: which, in the order of issue.
+    /// The disk gets a command; returns its number in the order of issue.
     pub(super) fn start(&mut self, at: Instant) -> u64 {
         self.in_disk += 1;
         if self.in_disk == 1 {
@@ -102,7 +102,7 @@ impl Timeline {
         self.issued - 1
     }
 
-    /// The disk, which does one thing at a time, works for this from when until when.
+    /// The disk, which does one thing at a time, works for this command during this time.
     pub(super) fn works(&mut self, from: Instant, until: Instant, done: DoneCommand) {
         let from = self.stints.back().map_or(from, |&(_, end, _)| from.max(end));
         if from < until {
@@ -113,7 +113,7 @@ impl Timeline {
         }
     }
 
-    /// It hands one back.
+    /// The disk completes a command or hands it back.
     pub(super) fn stop(&mut self, at: Instant, done: DoneCommand) {
         let done = DiskWork::Done(done);
         self.in_disk = self.in_disk.saturating_sub(1);
@@ -141,12 +141,12 @@ impl Timeline {
         }
     }
 
-    /// How much is kept.
+    /// The number of segments.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// What was before `oldest` is not asked for any more.
+    /// Forgets what was before `oldest`, which is no longer needed.
     pub(super) fn forget(&mut self, oldest: Instant) {
         let unneeded = self.segments.partition_point(|segment| segment.from <= oldest).saturating_sub(1);
         let unneeded = unneeded.min(self.segments.len() - self.pending.max(1));
@@ -155,7 +155,7 @@ impl Timeline {
         self.stints.drain(..over);
     }
 
-    /// What is known of the time from `from` to `to`, in order; of what is forgotten nothing.
+    /// What is known of the time from `from` to `to`, in order; nothing of what is forgotten.
     pub(super) fn moments(&self, from: Instant, to: Instant) -> impl Iterator<Item = SegmentPart> + '_ {
         let first = self.segments.partition_point(|segment| segment.from <= from).saturating_sub(1);
         let ends = self.segments.range(first + 1..).map(|next| next.from).chain([Instant::NEVER]);
@@ -168,7 +168,7 @@ impl Timeline {
 }
 
 impl Timeline {
-    /// The same, and where the disk has commands and tells for whom its head works, that.
+    /// The same, with what the disk's head works for where the disk tells.
     pub(super) fn closely(&self, from: Instant, to: Instant) -> Vec<SegmentPart> {
         let mut moments = Vec::new();
         for moment in self.moments(from, to) {
@@ -196,7 +196,7 @@ impl Timeline {
     }
 }
 
-/// Whose command it is.
+/// The process that a command belongs to.
 pub(super) fn whose(sectors: u32, submitter: SubmitterId) -> Whose {
     if sectors == 0 { Whose::Flush } else { Whose::Process(submitter) }
 }

@@ -10,11 +10,11 @@ use super::{Observer, World};
 use crate::story::{Begun, Happening};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// One burst of a source.
+    /// Submits one burst of a source.
     pub(super) fn emit(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
         self.sources[index].emit(self.now, &mut emissions);
-        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
+        // A bio that a processor works for first enters the queue later, and the worker does not run earlier for it.
         let mut entered = self.labour.is_none();
         let mut nth = 0;
         while let Some(emission) = emissions.get(nth) {
@@ -72,7 +72,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// A burst of one bio enters the queue in one step, if no onlooker wants to see it in two and nothing comes
+    /// A burst of one bio enters the queue in one step, unless an observer wants to see it in two or something comes
     /// between.
     fn enters_alone(&mut self, index: usize, bio: &Bio) -> bool {
         let seen = self.observer.is_watching() || self.labour.is_some();
@@ -87,7 +87,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 }
 
-/// The bio, if it is a write, as one that no process waits for.
+/// The bio; if it is a write, not marked as synchronous.
 fn in_background(bio: Bio) -> Bio {
     match bio.op {
         Op::Write => {

@@ -13,7 +13,7 @@ use super::races::{Lap, Races};
 use super::{Observer, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// A completion leaves it to the kernel's worker to run the queue. False if that one runs before any task that the
+    /// A completion leaves running the queue to the kernel's worker. False if the worker runs before any task that the
     /// completion woke, which is at once.
     pub(super) fn calls_worker(&mut self) -> bool {
         let is_idle = self.queue.queued() == 0 && !self.queue.needs_worker();
@@ -33,7 +33,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.run_queue();
     }
 
-    /// The delays of what has just come back.
+    /// The delays of the deliveries of one completion.
     pub(super) fn lap(&mut self, deliveries: &[Delivery]) -> Option<Lap> {
         let races = self.races.as_mut()?;
         let any = |wanted: fn(&Delivery) -> bool| deliveries.iter().any(wanted);
@@ -42,7 +42,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         Some(races.lap(contested))
     }
 
-    /// How long a task that was woken takes to run; `further` if the same completion woke another before it.
+    /// How long a woken task takes to run; `further` if the same completion woke another before it.
     pub(super) fn until_it_runs(&mut self, lap: Option<Lap>, further: bool) -> Span {
         let (Some(lap), Some(races)) = (lap, self.races.as_mut()) else {
             unreachable!("only a world with races leaves it to its driver when tasks run")

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use blksched::{BlockQueue, Instant, Listener};
 use blksched_disks::Disk;
 
-/// The part, and what it said last. To borrow it for a change makes that unknown.
+/// The part, and its cached next time, which borrowing it for a change invalidates.
 pub(super) struct Known<P> {
     part: P,
     next: Cell<Option<Instant>>,
@@ -28,7 +28,7 @@ impl<P> Known<P> {
 }
 
 impl Known<Box<dyn Disk>> {
-    /// When it is to be asked what has finished, or never.
+    /// When to ask it what has finished, or never.
     #[inline]
     pub(super) fn upcoming(&self) -> Instant {
         self.or_ask(|disk| disk.next())
@@ -36,7 +36,7 @@ impl Known<Box<dyn Disk>> {
 }
 
 impl<L: Listener> Known<BlockQueue<L>> {
-    /// When it is to be told the time, or never.
+    /// When to tell it the time, or never.
     #[inline]
     pub(super) fn upcoming(&self) -> Instant {
         self.or_ask(BlockQueue::deadline)

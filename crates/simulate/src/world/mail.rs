@@ -6,16 +6,16 @@ use std::collections::{BinaryHeap, VecDeque};
 use blksched::Instant;
 use blksched::surroundings::mq::Task;
 
-/// Something that a process gets.
+/// Something delivered later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Letter {
-    /// A processor, for a task that was woken in the queue.
+    /// A woken task of this source gets a processor.
     Run(u32),
-    /// A processor, for the kernel's worker that runs the queue.
+    /// The kernel's worker that runs the queue gets a processor.
     Worker,
-    /// The end of what this processor worked for.
+    /// This processor finishes its work.
     Worked(u32),
-    /// The news that this I/O, by the world's name for it, is complete.
+    /// The notification that this I/O, by the world's name for it, is complete.
     Done(u32),
 }
 
@@ -25,18 +25,18 @@ impl Letter {
     }
 }
 
-/// This many are kept in order; a heap is slower for so few.
+/// This many are kept sorted; a heap is slower for so few.
 const FEW: usize = 16;
 
-/// When, as which it was posted, and what.
+/// The time, the number in order of posting, and the delivery.
 type PostedLetter = (Instant, u64, Letter);
 
-/// Letters, the earliest first, first posted first delivered among equals.
+/// Deliveries, the earliest first, and among equals in the order of posting.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryQueue {
-    /// The next few, the earliest first; empty only if there is none at all.
+    /// The next few, the earliest first; empty only if there are none at all.
     near: VecDeque<PostedLetter>,
-    /// Of many, those behind them.
+    /// If there are many, those after them.
     far: BinaryHeap<Reverse<PostedLetter>>,
     posted: u64,
 }
@@ -45,7 +45,7 @@ impl DeliveryQueue {
     pub(super) fn post(&mut self, at: Instant, letter: Letter) {
         self.posted += 1;
         let entry = (at, self.posted, letter);
-        // Mostly it is the last, behind others of the same completion, or, from a processor, the first.
+        // Usually it is the last, after others of the same completion, or, from a processor, the first.
         if self.near.back().is_none_or(|(last, ..)| *last <= at) {
             match self.far.is_empty() && self.near.len() < FEW {
                 true => self.near.push_back(entry),

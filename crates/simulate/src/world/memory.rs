@@ -9,7 +9,7 @@ use super::{Flight, Observer, Owner, World};
 use crate::story::{Begun, Happening, IoId};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// Does what the host wishes, which mostly is nothing. True if the queue was given anything.
+    /// Does what the host wants done, usually nothing. True if the queue was given anything.
     #[inline(always)]
     pub(super) fn obey_host(&mut self) -> bool {
         self.host.has_wishes() && self.carry_out_wishes()
@@ -32,7 +32,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Wish::Return { tag, failed, issued_at, .. } => {
                     let flight = &mut self.in_flight[tag.0 as usize];
-                    // Nothing kept it from the disk before its first transfer, so it queued from the beginning.
+                    // Nothing delayed it before its first transfer, so it was queued from the beginning.
                     flight.queued_at = flight.submitted_at;
                     flight.issued_at = issued_at.unwrap_or(self.now).max(flight.submitted_at);
                     flight.failed = failed;
@@ -43,7 +43,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         any
     }
 
-    /// A source's own bio.
+    /// Submits a source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
         if !self.manners[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
@@ -79,7 +79,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         became
     }
 
-    /// The submission of this submitter that slept went through.
+    /// This submitter's submission, which slept, went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
         let source = self.source_of(submitter);
         if let Some(index) = source.filter(|&index| !self.manners[index].sleeps_for_slots) {
@@ -95,7 +95,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Which source this is; none if it is the host's flusher.
+    /// The source of a submitter; `None` if it is the host's flusher.
     pub(super) fn source_of(&self, submitter: SubmitterId) -> Option<usize> {
         let at = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id).ok()?;
         Some(self.submitters[at].1)

@@ -6,25 +6,26 @@ use blksched_measure::Completion;
 use super::World;
 use crate::story::{Happening, IoId};
 
-/// Hears what happens to bios; the world itself keeps no statistics.
+/// Is told what happens to bios; the world itself keeps no statistics.
 pub trait Observer {
     /// Source number `source` submits an I/O of `bytes` bytes.
     fn submitted(&mut self, now: Instant, source: usize, op: Op, bytes: u64);
     /// It is complete.
     fn completed(&mut self, now: Instant, source: usize, done: &Completion);
-    /// The disk is given this.
+    /// The disk gets this command.
     fn issued(&mut self, _command: &Command) {}
     /// Source number `source` has exited.
     fn exited(&mut self, now: Instant, source: usize);
-    /// Everything that a story of an I/O needs besides the queue's reasons, if it [watches](Observer::is_watching).
+    /// Everything that a story of an I/O needs besides the queue's reasons, if the observer
+    /// [watches](Observer::is_watching).
     fn happens(&mut self, _now: Instant, _what: Happening) {}
-    /// False if it does not want to know: happenings are then not even made.
+    /// False if it does not want events: they are then not even created.
     fn is_watching(&self) -> bool {
         false
     }
 }
 
-/// No onlooker.
+/// No observer.
 impl Observer for () {
     fn submitted(&mut self, _: Instant, _: usize, _: Op, _: u64) {}
     fn completed(&mut self, _: Instant, _: usize, _: &Completion) {}
@@ -32,14 +33,14 @@ impl Observer for () {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// Says what happens, if there is an onlooker.
+    /// Reports an event, if there is an observer.
     pub(super) fn tells(&mut self, what: impl FnOnce() -> Happening) {
         if self.observer.is_watching() {
             self.observer.happens(self.now, what());
         }
     }
 
-    /// Says what the disk is given, and what it carries.
+    /// Reports the command that the disk gets, and what it carries.
     pub(super) fn tells_start(&mut self, command: Command) {
         if self.observer.is_watching() {
             let carried = self.queue.tags(command.rq).map(|tag| Happening::Carried { rq: command.rq, io: IoId(tag.0) });

@@ -20,23 +20,23 @@ use blksched::Span;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Which task runs first on a host, of those that one completion lets run.
+/// Which task runs first on a host among those that one completion wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RaceOdds {
-    /// Of a hundred completions that wake a sleeper, the owner of the request runs first in this many.
+    /// The percentage of the completions that wake a sleeper after which the owner of the request runs first.
     pub owner_first: u32,
-    /// Of a hundred completions, the kernel's worker that runs the queue runs before any process in this many.
+    /// The percentage of completions after which the kernel's worker that runs the queue runs before any process.
     pub worker_first: u32,
 }
 
 impl RaceOdds {
-    /// How settings name them.
+    /// The names in settings.
     pub const NAMES: [&str; 2] = ["owner_first", "worker_first"];
 
-    /// Sets the one of this name, a part of 100; false if none is called so.
+    /// Sets the one of this name, in percent; false if there is none of this name.
     ///
     /// # Errors
-    /// If it is no such part.
+    /// If it is not a percentage.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, String> {
         let part = || {
             let part = value.parse().ok().filter(|part| *part <= 100);
@@ -52,20 +52,20 @@ impl RaceOdds {
 }
 
 impl Default for RaceOdds {
-    /// A host that was not described, its processes of ordinary priority.
+    /// A host that was not described, with processes of ordinary priority.
     fn default() -> RaceOdds {
         RaceOdds { owner_first: 60, worker_first: 76 }
     }
 }
 
-/// A task that runs first does so within this.
+/// The delay of a task that runs first.
 const SOON: core::ops::Range<u64> = 200..2_000;
-/// A task that runs behind does so within this.
+/// The delay of a task that runs later.
 const LATER: core::ops::Range<u64> = 4_000..8_000;
-/// A worker that runs behind all of them does so within this.
+/// The delay of a worker that runs after all of them.
 const LAST: core::ops::Range<u64> = 9_000..13_000;
 
-/// The draws of one run.
+/// The random draws of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Races {
     random: Pcg64Mcg,
@@ -75,9 +75,9 @@ pub(super) struct Races {
 /// One completion's delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lap {
-    /// Until the owner of the I/O hears of it.
+    /// Until the owner of the I/O is told.
     pub(super) owner: Span,
-    /// Until a task that was woken runs.
+    /// Until a woken task runs.
     pub(super) sleeper: Span,
     /// Whether the owner runs before any sleeper.
     pub(super) owner_first: bool,
@@ -85,14 +85,14 @@ pub(super) struct Lap {
 
 impl Races {
     pub(super) fn of(seed: u64, odds: RaceOdds) -> Races {
-        // Other draws than the workloads' of the same seed.
+        // Other random numbers than the workloads' of the same seed.
         let random = Pcg64Mcg::seed_from_u64(seed ^ 0x7261_6365);
         Races { random, odds }
     }
 
-    /// How long the worker takes that a completion calls, if not all others are to run first.
+    /// The delay of the worker that a completion calls, unless all others run first.
     pub(super) fn worker(&mut self) -> Option<Span> {
-        // Where it always is, nothing is drawn.
+        // Where the answer is always the same, nothing is drawn.
         let first = self.odds.worker_first;
         let is_first = first >= 100 || self.random.random_range(0..100) < first;
         (!is_first).then(|| Span::from_ns(self.random.random_range(LAST)))
@@ -113,7 +113,8 @@ impl Races {
     }
 
     /// The delay of a further task that the same completion woke. Each has a draw of its own: otherwise a task that a
-    /// policy woke would always have the tag before one that slept for it, and a reader beside throttled writes starve.
+    /// policy woke would always get the tag before one that slept for it, and a reader beside throttled writes would
+    /// starve.
     pub(super) fn further_sleeper(&mut self, lap: Lap) -> Span {
         Span::from_ns(self.random.random_range(if lap.owner_first { LATER } else { SOON }))
     }

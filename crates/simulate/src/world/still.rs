@@ -2,11 +2,11 @@
 
 use blksched::Instant;
 
-/// This much may happen at one moment, and this much more for each source.
+/// The most steps at one moment, and further ones for each source.
 pub(super) const MOST_STEPS: u64 = 2_000_000;
 pub(super) const STEPS_PER_SOURCE: u64 = 20_000;
 
-/// Things go on happening, and none of them takes any time.
+/// There are always more steps, and none of them takes any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "time stands still at {at}: {steps} steps, and none took any time. A process that never thinks never ends on a \
@@ -14,8 +14,8 @@ pub(super) const STEPS_PER_SOURCE: u64 = 20_000;
      another disk"
 )]
 pub struct StandsStill {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// How much has happened at that moment.
+    /// The number of steps at that time.
     pub steps: u64,
 }

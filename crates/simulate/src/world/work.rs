@@ -12,22 +12,22 @@ use crate::story::{Happening, IoId};
 /// What a processor does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CpuWork {
-    /// A source submits the bio of this place; and with it, its burst may be over.
+    /// A source submits the bio at this place; its burst may end with it.
     Submit { source: u32, place: u32, waits: bool },
     /// A source's burst is over.
     Waits { source: u32 },
     /// A source exits.
     Exit { source: u32 },
-    /// A source runs again whose submission slept.
+    /// A source whose submission slept runs again.
     Wake { source: u32 },
-    /// A source takes the news of its I/O.
+    /// A source is told of its I/O.
     Hear { source: u32, place: u32 },
     /// The disk is done with a request.
     Complete { rq: RequestId, outcome: Outcome },
 }
 
 impl CpuWork {
-    /// Whose work it is.
+    /// The source that the work belongs to.
     fn source(&self) -> Option<usize> {
         match *self {
             CpuWork::Submit { source, .. }
@@ -50,26 +50,26 @@ pub(super) struct Labour {
     processes: Vec<WorkingProcess>,
     /// The processor of each submitter.
     places: Vec<(SubmitterId, u32)>,
-    /// Where each request in the device is completed, by its index.
+    /// The processor that handles the completion of each request in the device, by its index.
     interrupts: Vec<u32>,
-    /// What sources submit that has not come to the queue, by the world's name for it.
+    /// Submitted bios that have not reached the queue, by the world's name for them.
     bios: Vec<Bio>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct WorkingProcess {
     cpu: u32,
-    /// What it still has to do before it does anything else.
+    /// How much it still has to do before anything else.
     working: u32,
-    /// Bios since it last waited.
+    /// The number of bios since it last waited.
     burst: u32,
 }
 
-/// A task that hands over more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
+/// A task that submits more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
 const UNPLUGGED: u32 = 2;
 
 impl Labour {
-    /// `places`: the processor of each source, in the order of `submitters`, the sources'.
+    /// `places` is the processor of each source, in the order of `submitters`, the sources' submitters.
     pub(super) fn new(
         cores: Cores<CpuWork>,
         (costs, scheduler): (CpuCosts, SchedulerCosts),
@@ -82,13 +82,13 @@ impl Labour {
         Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new(), bios: Vec::new() }
     }
 
-    /// Does this source still work?
+    /// Whether this source still works.
     #[inline]
     pub(super) fn is_working(&self, source: usize) -> bool {
         self.processes[source].working > 0
     }
 
-    /// The disk is given a request of this submitter, whose processor will hear of its end.
+    /// The disk gets a request of this submitter, whose processor will handle its completion.
     pub(super) fn issued(&mut self, rq: RequestId, submitter: SubmitterId) {
         let at = self.places.binary_search_by_key(&submitter, |&(id, _)| id);
         let cpu = at.map_or(0, |at| self.places[at].1);
@@ -98,8 +98,8 @@ impl Labour {
         self.interrupts[rq.index()] = cpu;
     }
 
-    /// How much longer the owner of an I/O needs until it asks for a slot again: who loses the race for a processor
-    /// waits for that, too.
+    /// How much longer the owner of an I/O needs until it asks for a slot again: a task that loses the race for a
+    /// processor waits for that, too.
     pub(super) fn until_it_asks(&self) -> Span {
         self.costs.switch + self.costs.reap + self.costs.submit
     }
@@ -123,7 +123,7 @@ impl Labour {
         }
     }
 
-    /// Where, how urgently and how long it is worked for that.
+    /// The processor, the urgency and the cost of the work.
     fn order(&mut self, work: &CpuWork) -> (usize, Rank, Cost) {
         let open = |open| Cost { open, ..Cost::default() };
         let costs = &self.costs;
@@ -132,7 +132,7 @@ impl Labour {
             return (self.interrupts[rq.index()] as usize, Rank::Interrupt, cost);
         }
         let process = &mut self.processes[work.source().expect("all other work is a source's")];
-        // Who was waiting is switched to.
+        // A process that was waiting needs a context switch.
         let switched = if process.working == 0 { costs.switch } else { Span::ZERO };
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
@@ -150,7 +150,7 @@ impl Labour {
     }
 }
 
-/// The burst is over: what a worker does for what was not plugged.
+/// The burst is over: the cost of a worker for what was not plugged.
 fn workers(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
     let burst = core::mem::take(&mut process.burst);
     let unplugged = if burst <= UNPLUGGED && scheduler.schedules == Schedules::Yes { burst } else { 0 };
@@ -158,8 +158,8 @@ fn workers(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &Scheduler
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// The same on processors that I/O costs time: of each source by its number the processor that it runs on, what the
-    /// scheduler costs, and how many hardware queues the disk has. Needs races.
+    /// The same on processors whose time I/O costs: for each source by its number the processor that it runs on, the
+    /// scheduler's costs, and the number of the disk's hardware queues. Needs races.
     pub fn with_cpus(
         mut self,
         cpus: &HostCpus,
@@ -173,12 +173,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
-    /// Has this source something to do before what it says now?
+    /// Whether this source has to work before its next call.
     pub(super) fn works(&self, index: usize) -> bool {
         self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
     }
 
-    /// A source's bio comes to the queue, past the host's memory.
+    /// A source's bio reaches the queue, bypassing the host's memory.
     pub(super) fn enter(&mut self, index: usize, bio: Bio) {
         match self.host.concerns(&bio) {
             true => self.host.bypass(self.now, bio),
@@ -186,13 +186,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// When a source is called next: not before it has done what it does.
+    /// Sets when a source is called next: not before it has finished its work.
     pub(super) fn set_wake(&mut self, source: usize) {
         let works = self.works(source);
         self.wakes.set(source, if works { None } else { self.sources[source].next() });
     }
 
-    /// A processor is given this to do.
+    /// Gives work to a processor.
     pub(super) fn toil(&mut self, work: CpuWork) {
         let labour = self.labour.as_mut().expect("somebody works");
         let (cpu, rank, cost) = labour.order(&work);
@@ -201,13 +201,13 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// A source's bio is worked for; with it, its burst may be over.
+    /// Works for a source's bio; its burst may end with it.
     pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
         self.labour.iter_mut().for_each(|labour| labour.keep(bio));
         self.toil(CpuWork::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
     }
 
-    /// Processor number `cpu` has worked for something: now it happens.
+    /// Processor number `cpu` has finished a piece of work, whose effect happens now.
     pub(super) fn worked(&mut self, cpu: u32) {
         let labour = self.labour.as_mut().expect("somebody worked");
         let (work, next) = labour.cores.done(self.now, cpu as usize);
@@ -232,7 +232,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// What a source did is done; its burst with it, if it waits.
+    /// A source's work is done, and with it its burst if it `waits`.
     fn burst_over(&mut self, source: usize, waits: bool) {
         if waits {
             self.obey_host();
@@ -243,7 +243,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.run_queue();
     }
 
-    /// What the processors did so far, if they cost anything.
+    /// What the processors have done so far, if I/O costs them anything.
     pub fn cpu_report(&self) -> Option<CpuReport> {
         self.labour.as_ref().map(|labour| labour.report(self.now))
     }

@@ -15,10 +15,10 @@ use blksched::{Bio, Listener, Submitted, SubmitterId};
 
 use super::{Observer, World};
 
-/// How many may sleep, for each processor.
+/// How many may sleep, per processor.
 const EACH: u32 = 4;
 
-/// The task that sleeps in a process's name.
+/// The task that sleeps on behalf of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sleeper {
     Worker,
@@ -42,7 +42,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
-    /// A bio of a source that never sleeps for a slot itself.
+    /// Submits a bio of a source that never sleeps for a slot itself.
     pub(super) fn submit_offloaded(&mut self, index: usize, bio: Bio) {
         let most = EACH * self.processors;
         let workers = &mut self.workers[index];
@@ -55,7 +55,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// What the host submitted in the name of such a source sleeps.
+    /// A bio that the host submitted on behalf of such a source sleeps.
     pub(super) fn host_fell_asleep(&mut self, submitter: SubmitterId) {
         self.host.fell_asleep(submitter);
         if let Some(index) = self.source_of(submitter)

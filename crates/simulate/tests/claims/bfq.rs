@@ -3,13 +3,13 @@
 use crate::Change::{Elevator, Knob};
 use crate::{Control, Controls, every_claim_fails};
 
-/// Experiment, seeds that its rows take together, controls.
+/// Experiment, seeds that its rows combine, controls.
 pub const ALL: &[Controls] = &[("bfq-doc", 1, BFQ_DOC), ("bfq-video", 5, BFQ_VIDEO)];
 
 const BFQ_DOC: &[Control] = &[
-    // Without raising what has just started.
+    // New queues are not weight-raised.
     Control { changes: &[Knob("*bfq", "low_latency", 0)], breaks: &[(1, &["beside reads: bfq / idle"])] },
-    // The others raise it too.
+    // The others are weight-raised too.
     Control {
         changes: &[Elevator("*", "bfq")],
         breaks: &[
@@ -22,7 +22,7 @@ const BFQ_DOC: &[Control] = &[
         changes: &[Knob("reads and writes: bfq, low_latency 0", "low_latency", 1)],
         breaks: &[(1, &["beside reads and writes: bfq, low_latency 0 / idle"])],
     },
-    // One request at a time, and idling for everybody.
+    // One request at a time, and idling for every queue.
     Control {
         changes: &[Knob("*bfq", "strict_guarantees", 1)],
         breaks: &[(3, &["disk, at random: bfq / none", "SSD, at random: bfq / none"])],
@@ -39,7 +39,7 @@ const BFQ_VIDEO: &[Control] = &[
         changes: &[Elevator("*", "none")],
         breaks: &[(0, &["disk: bfq", "disk: what bfq adds to none", "disk: what bfq adds to mq-deadline"])],
     },
-    // A player is a stranger to it.
+    // CFQ does not recognise a player.
     Control { changes: &[Elevator("*", "cfq@2.6.33")], breaks: &[(0, &["SSD: bfq"])] },
 ];
 

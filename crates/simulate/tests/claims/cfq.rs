@@ -3,7 +3,7 @@
 use crate::Change::{Elevator, Knob, Set, Text};
 use crate::{Control, Controls, every_claim_fails};
 
-/// Experiment, seeds that its rows take together, controls.
+/// Experiment, seeds that its rows combine, controls.
 pub const ALL: &[Controls] = &[
     ("dump", 1, DUMP),
     ("nfs", 1, NFS),
@@ -32,7 +32,7 @@ const DUMP: &[Control] = &[
         changes: &[Elevator("jump", "cfq@2.6.32+cooperation=none")],
         breaks: &[(0, &["no cooperators / vanilla"])],
     },
-    // Access turns random where it should not, and does not where it should.
+    // Access becomes random where it should not, and stays sequential where it should not.
     Control {
         changes: &[Set("merge", "dump.random_chunks", "250")],
         breaks: &[(3, &["in order: readers that got one of their own again"])],
@@ -59,16 +59,16 @@ fn nfs() {
 }
 
 const FOUR_DD: &[Control] = &[
-    // Nobody's readers are kept together.
+    // No scheduler keeps readers together.
     Control { changes: &[Elevator("*", "noop")], breaks: &[(0, &["*"]), (1, &["10 seeky reads first"]), (2, &["*"])] },
     // The tunable does nothing.
     Control { changes: &[Knob("vivek, fairness", "fairness", 0)], breaks: &[(1, &["the same, fairness = 1: median"])] },
-    // A seeky start where there should be none, and none where there should be one.
+    // A start with a seek where there should be none, and none where there should be one.
     Control {
         changes: &[Text("set.dd.metadata = 0", "set.dd.metadata = 10")],
         breaks: &[(2, &["last / first", "last, fairness 1 / fairness 0"])],
     },
-    // A process's first request is a seek, but for the one whose file begins where the disk does.
+    // A process's first request is a seek, except for the one whose file begins where the disk does.
     Control {
         changes: &[Elevator("vivek, 0 seeky reads", "cfq@2.6.31+first_seek=from_zero")],
         breaks: &[(1, &["no seeky reads"])],
@@ -91,7 +91,7 @@ const FAIRNESS_FIO: &[Control] = &[
         changes: &[Text("inner = \"56.5MB/s\"", "inner = \"113MB/s\"")],
         breaks: &[(0, &["from the least to the most"])],
     },
-    // Turns of another length.
+    // Slices of another length.
     Control { changes: &[Knob("*", "slice_sync", 40)], breaks: &[(2, &["a turn, mean"])] },
     // Readers that seek first, so that idling is lost.
     Control {
@@ -115,7 +115,7 @@ fn fairness_fio() {
     every_claim_fails("fairness-fio");
 }
 
-/// Write-back's depth is not limited, though it should be.
+/// The depth of write-back is not limited, though it should be.
 const UNLIMITED: &[crate::Change] = &[Knob("*, old", "low_latency", 0), Knob("*, new", "low_latency", 0)];
 
 const ASYNC_RAMP_UP: &[Control] = &[
@@ -153,7 +153,7 @@ const ASYNC_RAMP_UP: &[Control] = &[
         changes: &[Elevator("*, new", "cfq@2.6.32")],
         breaks: &[(3, &["new, last read 100-200 ms ago: until they are done"])],
     },
-    // No scheduler that knows of write-back.
+    // A scheduler that does not distinguish write-back.
     Control {
         changes: &[Elevator("*, off", "noop")],
         breaks: &[(3, &["off: writes", "off: the longest that a read took"])],

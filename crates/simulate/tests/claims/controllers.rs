@@ -3,7 +3,7 @@
 use crate::Change::Text;
 use crate::{Control, Controls, every_claim_fails};
 
-/// Experiment, seeds that its rows take together, controls.
+/// Experiment, seeds that its rows combine, controls.
 pub const ALL: &[Controls] = &[("isol-bench", 1, ISOL_BENCH)];
 
 const ISOL_BENCH: &[Control] = &[Control {

@@ -3,7 +3,7 @@
 use crate::Change::{Elevator, Knob, Text};
 use crate::{Control, Controls, every_claim_fails};
 
-/// Experiment, seeds that its rows take together, controls.
+/// Experiment, seeds that its rows combine, controls.
 pub const ALL: &[Controls] = &[
     ("horror", 1, HORROR),
     ("horror-scsi", 1, HORROR_SCSI),
@@ -25,7 +25,7 @@ const HORROR: &[Control] = &[
         changes: &[Elevator("*", "deadline@2.6.33")],
         breaks: &[(0, &["fifo_batch 64, beside*", "fifo_batch 16", "fifo_batch 8", "16 to 8"])],
     },
-    // Nobody keeps reads and writes apart.
+    // No scheduler separates reads and writes.
     Control { changes: &[Elevator("*", "noop")], breaks: &[(0, &["64 to 32"])] },
     // There are other reads to decide between.
     Control { changes: &[WITH_OTHER_READERS], breaks: &[(1, &["slowest to fastest"]), (2, &["slowest to fastest"])] },
@@ -89,7 +89,7 @@ const RBTREE_SCORES: &[Control] = &[
         changes: &[Text("program = \"tiobench\"", "program = \"tiobench\"\nthreads = 16")],
         breaks: &[(0, &["list: 512 to 128"]), (2, &["list over tree: 512 to 128"])],
     },
-    // Nobody sorts, however many wait.
+    // No scheduler sorts, however many wait.
     Control { changes: &[Elevator("list*", "noop")], breaks: &[(3, &["4096 to 128"])] },
     // Without the tree.
     Control {
@@ -106,14 +106,14 @@ fn rbtree_scores() {
 }
 
 const MORTON_2003: &[Control] = &[
-    // Nobody sorts, prefers reads or waits.
+    // No scheduler sorts, prefers reads or waits.
     Control {
         changes: &[Elevator("T1 *", "noop"), Elevator("T6 *", "noop")],
         breaks: &[(0, &["AS, first", "AS, last"]), (3, &["deadline", "AS"]), (4, &["deadline: bi"])],
     },
     // The disk is kept idle for the tree's next read.
     Control { changes: &[Elevator("T8 deadline*", "anticipatory")], breaks: &[(6, &["deadline"])] },
-    // It is not.
+    // The disk is not kept idle.
     Control { changes: &[Elevator("T8 anticipatory", "deadline@2.5.45")], breaks: &[(6, &["AS"])] },
 ];
 
@@ -123,14 +123,14 @@ fn morton_2003() {
 }
 
 const AXBOE_2004: &[Control] = &[
-    // Nobody keeps the disk idle for a reader's next request.
+    // The disk is not kept idle for a reader's next request.
     Control { changes: &[Elevator("1, anticipatory, *", "deadline@2.6.33")], breaks: &[(1, &["*"])] },
     // The drive sorts what it drains.
     Control {
         changes: &[Text("time = \"30s\"\n", "time = \"30s\"\ndisk.write_cache.order = \"position\"\n")],
         breaks: &[(6, &["8 clients*"])],
     },
-    // Nobody turns back for what is near.
+    // The scheduler does not turn back for near requests.
     Control { changes: &[Elevator("3, near, anticipatory", "deadline@2.6.33")], breaks: &[(13, &["AS: *"])] },
     Control {
         changes: &[Elevator("3, near, deadline@2.6.33", "anticipatory")],

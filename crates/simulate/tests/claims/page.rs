@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::{Controls, fits, load};
 
-/// What a mail says, and where it is.
+/// A statement of a mail, and where it is shown.
 struct Mail {
     title: String,
     experiments: Vec<String>,
@@ -19,9 +19,9 @@ struct Mail {
 
 struct Statement {
     says: String,
-    /// Where it is shown: an experiment, and a table or label in it.
+    /// The experiment that shows it, and a table or label in it.
     row: Option<String>,
-    /// Or why it is not.
+    /// Or the reason why it is not shown.
     lacks: Option<String>,
 }
 
@@ -31,7 +31,7 @@ fn tables<'t>(value: Option<&Spanned<DeValue<'t>>>) -> Vec<DeTable<'t>> {
     items.filter_map(|item| item.get_ref().as_table().cloned()).collect()
 }
 
-/// `experiments/statements.toml`.
+/// Reads `experiments/statements.toml`.
 fn mails() -> Vec<Mail> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/statements.toml");
     let text = std::fs::read_to_string(file).expect("the statements are there");
@@ -50,7 +50,7 @@ fn mails() -> Vec<Mail> {
     tables(document.get_ref().get("mail")).iter().map(mail).collect()
 }
 
-/// How many published numbers there are, and how many of ours are near.
+/// The number of published numbers, and how many of ours are near.
 #[derive(Clone, Copy, Default)]
 struct Share {
     all: usize,
@@ -123,7 +123,7 @@ pub fn text(controls: &[Controls]) -> String {
         + "\n"
 }
 
-/// Its rows; how many are claimed.
+/// The rows of an experiment; returns how many are claimed.
 fn of_experiment(name: &str, controls: &[Controls], body: &mut String, share: &mut Share) -> usize {
     let experiment = load(name, &[]);
     let ours = ours(name);
@@ -201,7 +201,7 @@ fn statements_of(mail: &Mail, body: &mut String) {
     *body += "\n";
 }
 
-/// Our value of each row of `expected.txt`, in order; `None` where a run did not get there.
+/// Our value of each row of `expected.txt`, in order; `None` where a run did not get that far.
 fn ours(name: &str) -> Vec<Option<f64>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(name).join("expected.txt");
     let text = std::fs::read_to_string(&file).unwrap_or_default();

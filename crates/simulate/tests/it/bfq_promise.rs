@@ -15,7 +15,7 @@ const WRITERS: &str = "
     numjobs=4
     offset=40g";
 
-/// How long a read of an application that loads takes on average, beside `others` \[ms\].
+/// The mean latency of a loading application's reads beside `others` \[ms\].
 fn read_ms(elevator: &str, disk: &str, others: &str) -> f64 {
     let text = format!(
         "[global]

@@ -10,7 +10,7 @@ use blksched_workloads::host::{HostKnobs, WaitsFor};
 
 const DISK: &str = "sata-2009";
 
-/// Options of one job, separated by spaces, behind these of `[global]`.
+/// Options of one job, separated by spaces, after these of `[global]`.
 fn run_with(jobs: &str, host: &str, elevator: &str, seconds: u64) -> Findings {
     let disk = Arc::new(blksched_disks::load(DISK).unwrap());
     let plan = JobFile::parse(jobs, "jobs").unwrap_or_else(|e| panic!("{e}"));

@@ -96,7 +96,7 @@ fn a_reader_beside_others_in_the_drive_is_given_the_time_of_its_own_reads() {
     };
     let found = trial.simulate().unwrap();
     for job in &found.jobs {
-        // What the drive's own books say of it: as much as its reads took, however many lay beside them.
+        // The drive's own statistics: as much as its reads took, however many jobs ran beside them.
         let booked = (job.activity.positioning() + job.activity.transfer).as_ns() as f64;
         let given = job.share.given.as_ns() as f64;
         assert!((given / booked - 1.0).abs() < 0.02, "given {given} of {booked}");

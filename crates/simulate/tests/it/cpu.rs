@@ -78,11 +78,11 @@ fn processors_work_no_more_than_there_is_time_and_no_less_than_their_ios_cost() 
 fn without_a_scheduler_every_processor_has_its_hardware_queue_and_with_one_lock_they_wait() {
     let rate = |elevator: &str, cpus: u32| readers(elevator, cpus).requests as f64;
     let gain = |elevator: &str| rate(elevator, 8) / rate(elevator, 1);
-    // Not quite eight times: where processes share a processor it is never idle, and switches less.
+    // Not quite eight times: where processes share a processor it is never idle, and switches less often.
     assert!(gain("none") > 6.0, "none: {:.1} times as many on 8 processors", gain("none"));
     assert!(gain("kyber") > 6.0, "kyber: {:.1} times as many on 8 processors", gain("kyber"));
     assert!(gain("bfq") < 0.7 * gain("none"), "bfq: {:.1} times as many on 8 processors", gain("bfq"));
-    // What the lock lets through in 20 ms, however many processors there are; with 8 it is nearly that.
+    // What the lock admits in 20 ms, however many processors there are; with 8 the result is nearly that.
     let bfq = CpuPreset::usual().costs.bfq;
     let most = 0.02 / (bfq.submit + bfq.complete).as_secs_f64();
     let had = rate("bfq", 8);
@@ -121,7 +121,7 @@ fn kernels_before_blk_mq_have_no_costs_and_are_the_same_with_them() {
     assert_eq!(run(Some(usual(4))).cpu, None);
 }
 
-/// Time goes on because the processor takes some.
+/// Time advances because the processor takes some.
 #[test]
 fn a_disk_that_takes_no_time_comes_to_its_end() {
     let jobs = "[a]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\ntime_based\nruntime=30\n";

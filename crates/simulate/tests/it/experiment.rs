@@ -48,7 +48,7 @@ fn parse(text: &str) -> Result<Experiment, ExperimentError> {
     Experiment::parse("small", "small.toml", text, &Catalogue::builtin(), &|name| Err(format!("no file {name}")))
 }
 
-/// `SMALL` with one stretch of text replaced; the complaint about it.
+/// The error about `SMALL` with one piece of text replaced.
 fn refused(from: &str, to: &str) -> String {
     assert_eq!(SMALL.matches(from).count(), 1, "{from}");
     match parse(&SMALL.replace(from, to)) {
@@ -74,7 +74,7 @@ fn an_experiment_is_rows_beside_what_was_published_and_why() {
     assert_eq!((rows[0].inside, rows[0].claimed, rows[0].mail), (Some(true), true, Some(1.0)));
     assert!(rows[0].ours_min <= rows[0].ours && rows[0].ours <= rows[0].ours_max);
     assert_eq!((rows[2].inside, rows[2].claimed, rows[2].label.as_str()), (None, false, "batch16"));
-    // Most of the time the disk writes out what it was given, so few are behind the batch's own commands.
+    // Most of the time the disk writes out what it was given, so few reads are behind the batch's own commands.
     assert!(answer.why[0].starts_with("100 % of the reads' waiting, "), "{}", answer.why[0]);
     assert_eq!(answer.broken().map(|row| row.label.as_str()).collect::<Vec<_>>(), ["one to the other"]);
 }
@@ -88,13 +88,13 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     assert_ne!(first[0], first[1]);
 }
 
-/// Nobody waits for the cat: without more the runs last for their whole time.
+/// Nothing waits for the cat: without more the runs last for their whole time.
 fn unawaited(from: &str, to: &str) -> Experiment {
     let text = SMALL.replace("until = \"cat\"\ntime = \"60s\"", "time = \"9s\"").replace(from, to);
     parse(&text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Of each run with the first seed what is asked.
+/// As much of each run with the first seed as is asked.
 fn as_asked(experiment: &Experiment) -> Vec<RunOutcome> {
     let asked = experiment.asked();
     experiment.runs.iter().zip(&asked).map(|(run, asked)| run.simulate_asked(1, asked).unwrap()).collect()
@@ -110,7 +110,7 @@ fn a_run_goes_no_further_than_its_rows_ask_and_they_are_the_same() {
     assert_eq!(format!("{answer:?}"), format!("{shorter:?}"));
     let seconds = |outcomes: &[RunOutcome]| outcomes.iter().map(|o| o.elapsed.as_secs_f64()).collect::<Vec<_>>();
     assert_eq!(seconds(&whole), [9.0, 9.0]);
-    // The first must go on until the stretch is over, the second only until the cat has exited.
+    // The first must go on until the window is over, the second only until the cat has exited.
     let ended = seconds(&outcomes);
     assert!(ended[0] >= 3.0 && ended[0] < 9.0 && ended[1] < ended[0], "{ended:?}");
 }
@@ -151,7 +151,7 @@ fn a_word_that_is_unknown_is_named_with_its_place_and_the_nearest_one() {
     ] {
         let text = SMALL.replace(from, to);
         let (complaint, place) = (refused(from, to), place_of(word, &text));
-        // A word may stand in the text more than once: then the line is what matters.
+        // A word may occur in the text more than once: then the line is what matters.
         if text.matches(word).count() == 1 {
             assert!(complaint.starts_with(&place), "{complaint} should be at {place}");
         }
@@ -202,7 +202,7 @@ rows = [{ run = "bs4k" }, { run = "bs64k" }, { label = "more", value = "rate(*)@
 "#;
     let files = |name: &str| match name {
         "mine.fio" => Ok("include common.fio\n[reads]\nrw=randread\nbs=${BS}\nsize=1g\n".to_owned()),
-        // What it includes is read where it was read.
+        // Its includes are read from the same place.
         "common.fio" => Ok("[global]\ndirect=1\n".to_owned()),
         other => Err(format!("no file {other}")),
     };

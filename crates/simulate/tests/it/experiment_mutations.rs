@@ -12,7 +12,7 @@ fn parse(text: &str) -> Result<Experiment, ExperimentError> {
     Experiment::parse("x", "x.toml", text, &Catalogue::builtin(), &known)
 }
 
-/// A complaint has a place within the text.
+/// Checks that an error has a place within the text.
 fn judge(text: &str) {
     if let Err(error) = parse(text) {
         assert!(error.line <= text.lines().count() + 1 && !error.problem.is_empty(), "{error}");

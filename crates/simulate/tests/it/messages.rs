@@ -6,7 +6,7 @@ use blksched::{Bio, BlockQueue, Catalogue, Instant, QueueConfig, Sector, Span, S
 use blksched_simulate::World;
 use blksched_workloads::{Delivered, Emission, Source};
 
-/// Reads once per word it hears, then says the next word to the other; ends after word 5.
+/// Reads once per word it receives, then sends the next word to the other; ends after word 5.
 struct Player {
     me: u32,
     other: u32,

@@ -25,11 +25,11 @@ offset=4g
 prio=7
 offset=6g
 ";
-/// The slices of those levels, in parts of the disk: 180, 140, 100 and 40 ms.
+/// The slices of those levels, as parts of the disk: 180, 140, 100 and 40 ms.
 const DUE: [f64; 4] = [180.0 / 460.0, 140.0 / 460.0, 100.0 / 460.0, 40.0 / 460.0];
 const ERAS: [&str; 6] = ["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33", "cfq@2.6.33+groups", "cfq@4.20", "cfq@4.20+groups"];
 
-/// Each reader's part of the disk's time, with a knob of CFQ turned.
+/// Each reader's part of the disk's time, with a knob of CFQ changed.
 fn shares(elevator: &str, knobs: &[(String, i64)]) -> Vec<f64> {
     let spec = Arc::new(blksched_disks::load("hdd-7200").unwrap());
     let plan = JobFile::parse(JOBS, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap();
@@ -68,7 +68,7 @@ fn without_idling_priorities_of_readers_mean_next_to_nothing() {
             knobs.push(idle("group_idle"));
         }
         let had = shares(era, &knobs);
-        // The drive's own queue decides: of the head's time the first has less than those below it, and the last half
+        // The drive's own queue decides: of the head's time the first gets less than those below it, and the last half
         // as much again as it is due.
         assert!(had[0] < had[1] && had[0] < had[2] && had[3] > 1.5 * DUE[3], "{era}: {had:.3?}");
     }

@@ -70,7 +70,7 @@ fn replayed(bytes: &[u8], said: &str, elevator: &str, disk: &str) -> Findings {
     made.simulate().unwrap()
 }
 
-/// Of each process: I/Os, and their mean latency \[ns\].
+/// For each process: the number of I/Os, and their mean latency \[ns\].
 fn latencies(findings: &Findings) -> Vec<(u64, f64)> {
     let of = |job: &blksched_simulate::JobOutcome| {
         let works = [Work::Read, Work::Write].map(|work| job.record.work(work));
@@ -81,9 +81,9 @@ fn latencies(findings: &Findings) -> Vec<(u64, f64)> {
     findings.jobs.iter().map(of).collect()
 }
 
-/// The largest part by which the mean latency of a process differs.
+/// The greatest relative difference in a process's mean latency.
 fn error(original: &Findings, replay: &Findings) -> f64 {
-    // The trace calls processes p0, p1, … as they were; the replay has them in the order of their first I/O.
+    // The trace names processes p0, p1, … as they were; the replay has them in the order of their first I/O.
     let mut names: Vec<usize> = (0..replay.jobs.len()).collect();
     names.sort_by_key(|&job| replay.jobs[job].record.job.name.clone());
     let (a, b) = (latencies(original), latencies(replay));
@@ -106,7 +106,7 @@ const OPEN: &str = "[global]\ndirect=1\nfilename=/dev/sda\nsize=4g\nnumber_ios=4
                     rate_process=poisson\n[a]\nrw=randread\nbs=4k\nrate_iops=40\n\
                     [b]\noffset=8g\nrw=randwrite\nbs=8k\nrate_iops=20\n";
 
-/// Between a turning disk, another one, and a solid-state disk.
+/// From a spinning disk to another one, and to a solid-state disk.
 const WAYS: [(&str, &str); 5] = [
     ("sata-2009", "sata-2009"),
     ("sata-2009", "hdd-7200"),
@@ -123,8 +123,8 @@ fn by_dependency_a_load_comes_out_on_any_disk_as_if_it_had_run_there() {
                 let (_, bytes) = trace(jobs, elevator, on);
                 let there = original(jobs, elevator, to).simulate().unwrap();
                 let error = error(&there, &replayed(&bytes, "timing=closed", elevator, to));
-                // On the turning disk that it was recorded on the latencies come back. Elsewhere what a moment holds
-                // comes in another order: who of two that were done together submits first.
+                // On the spinning disk that it was recorded on, the latencies are reproduced. Elsewhere simultaneous
+                // events come in another order: which of two processes whose I/Os completed together submits first.
                 let bound = if (on, to) == ("sata-2009", "sata-2009") { 0.05 } else { 0.15 };
                 let percent = 100.0 * error;
                 assert!(error <= bound, "{name} under {elevator}, {on} to {to}: {percent:.1} %");
@@ -148,7 +148,7 @@ fn at_recorded_moments_only_a_load_that_waits_for_nobody_comes_out_elsewhere() {
     assert!(closed > 1.0, "a disk that is too slow for the recorded moments shows: {:.1} %", 100.0 * closed);
 }
 
-/// A process that reads one disk, waits, and reads the other, 200 times; and one that reads the second disk alone.
+/// A process that reads one disk, waits, and reads the other, 200 times; and one that only reads the second disk.
 fn across_disks() -> Vec<u8> {
     let mut text = "time_ns,disk,process,op,offset_B,size_B,response_ns\n".to_owned();
     let mut now = 0_u64;
@@ -189,12 +189,12 @@ fn a_process_on_two_disks_waits_on_one_for_the_other() {
     };
     let ((ios_a, time_a, ended_a), (ios_b, time_b, ended_b)) = (of(&on_a, "both"), of(&on_b, "both"));
     assert_eq!((ios_a, ios_b, of(&on_b, "other").0), (200, 200, 200));
-    // One I/O after the other, on whichever disk, and the recorded pauses of 100 us before all but the first.
+    // One I/O after the other, on whichever disk, and the recorded think time of 100 us before all but the first.
     let (ended, expected) = (ended_a.max(ended_b), time_a + time_b + 199.0 * 100_000.0);
     assert!((ended / expected - 1.0).abs() < 0.02, "{ended} ns, and its waits and pauses are {expected} ns");
     assert!((ended_a / ended_b - 1.0).abs() < 0.001, "a process ends once: {ended_a} {ended_b}");
     assert!(time_a > 20.0 * time_b, "the disks differ: {time_a} {time_b}");
-    // Whoever is on one disk alone waits for nobody: its own I/Os, and 8.1 ms between them as recorded.
+    // A process on one disk alone waits for no other: its own I/Os, and 8.1 ms between them as recorded.
     let (_, time, ended) = of(&on_b, "other");
     let expected = time + 200.0 * 8_100_000.0;
     assert!((ended / expected - 1.0).abs() < 0.02, "{ended} ns, and its waits and pauses are {expected} ns");

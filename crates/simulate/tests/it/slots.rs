@@ -26,7 +26,7 @@ fn trial(elevator: &str, disk: blksched_disks::DiskSpec, jobs: &str, around: Sur
     }
 }
 
-/// KiB/s of each process.
+/// The bandwidth of each process \[KiB/s\].
 fn rates(elevator: &str, jobs: &str, around: Surroundings) -> Vec<f64> {
     let found = trial(elevator, blksched_disks::parse("fixed", FIXED).unwrap(), jobs, around).simulate().unwrap();
     let kib = |job: &blksched_simulate::JobOutcome| {
@@ -36,7 +36,7 @@ fn rates(elevator: &str, jobs: &str, around: Surroundings) -> Vec<f64> {
     found.jobs.iter().map(kib).collect()
 }
 
-/// KiB/s that the nth job, which runs for 8 s, reads on average over four seeds.
+/// The bandwidth of the nth job, which runs for 8 s, as a mean over four seeds \[KiB/s\].
 fn read_rate(trial: &Trial, job: usize) -> f64 {
     let bytes = |seed| Trial { seed, ..trial.clone() }.simulate().unwrap().jobs[job].record.read.bytes;
     (1..=4).map(bytes).sum::<u64>() as f64 / 4.0 / 8.0 / 1024.0
@@ -55,8 +55,8 @@ fn without_a_scheduler_slots_go_round_by_process_and_nobody_starves() {
     }
 }
 
-/// A real 6.1.0-56 in a guest, whose 256 tags were cut to 64: 160 and 165 KiB/s. There the map keeps its word of 64, so
-/// that a limit of one request, which 6.1 counts per word, lets one through; in a map that was made for 64, four.
+/// A real 6.1.0-56 in a guest, whose 256 tags were cut to 64: 160 and 165 KiB/s. There the map keeps its words of 64
+/// bits, so that a limit of one request, which 6.1 counts per word, admits one; a map made for 64 tags admits four.
 #[test]
 fn tags_that_were_cut_keep_the_words_of_their_map() {
     let jobs = include_str!("../../../../testdata/reality/jobs/13-deep-writer-stream.fio");
@@ -87,7 +87,7 @@ fn a_disk_that_takes_no_time_and_processes_that_never_think_are_an_error() {
     assert!(said.starts_with("time stands still at 0.000000000s"), "{said}");
 }
 
-/// With what an I/O costs processors it ends by its time; without, it ends or says that time stands still.
+/// With processor costs it ends by its time; without, it ends or reports that time stands still.
 #[test]
 fn every_built_in_workload_ends_on_a_disk_that_takes_no_time() {
     for entry in blksched_workloads::BUILTINS {
@@ -113,7 +113,7 @@ fn every_built_in_workload_ends_on_a_disk_that_takes_no_time() {
 }
 
 /// A completion of a throttled write wakes the next writer and a reader that sleeps for a tag: neither always wins. The
-/// reader had next to nothing as long as both ran in the order in which they were woken.
+/// reader starved as long as both ran in the order in which they were woken.
 #[test]
 fn a_reader_that_sleeps_for_a_tag_beside_throttled_writers_is_not_starved() {
     let jobs = "[global]\nruntime=20\ntime_based\nbs=4k\nsize=1g\nfilename=/dev/x\n\
@@ -127,7 +127,7 @@ fn a_reader_that_sleeps_for_a_tag_beside_throttled_writers_is_not_starved() {
     assert!(without > 0 && with * 2 > without, "{with} bytes with throttling, {without} without");
 }
 
-/// A stream of reads and one of writes share a queue of bfq, and a read has its turn only if no write was submitted
+/// A stream of reads and one of writes share a queue of bfq, and a read is dispatched only if no write was submitted
 /// before the kernel's worker asked. Real 6.18s, traced: the worker first in 76 of 100 completions, 721 and 741 KiB/s;
 /// in 2 of 100, 81 to 106.
 #[test]

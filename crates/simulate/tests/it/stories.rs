@@ -103,7 +103,7 @@ fn the_pieces_of_every_io_add_up_to_its_latency_under_every_elevator() {
 
 #[test]
 fn stories_agree_with_what_the_recorder_and_the_reasons_counted() {
-    // Direct, one bio a request, so that what is counted by request is counted by I/O.
+    // Direct, one bio per request, so that what is counted by request is counted by I/O.
     let jobs = "[global]\ndirect=1\nsize=64m\nbs=4k\nnumber_ios=200\n[a]\nrw=randread\nioengine=libaio\niodepth=8\n\
                 [b]\nrw=randwrite\nioengine=libaio\niodepth=8\n";
     for elevator in ["mq-deadline", "bfq", "kyber", "none", "cfq", "deadline", "anticipatory"] {

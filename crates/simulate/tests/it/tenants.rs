@@ -38,10 +38,10 @@ iodepth=16
 offset=6g
 cgroup=d
 ";
-/// A medium of 0.8 ms a request, whatever it is.
+/// A medium that takes 0.8 ms for any request.
 const SLOW: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/serve/slow.toml");
 
-/// Jain's index of the disk's time, and the longest that 99 % of some tenant's requests took.
+/// Jain's index of the disk's time, and the longest 99th percentile of a tenant's latency.
 fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
     let spec = Arc::new(blksched_disks::load(disk).unwrap());
     let plan = JobFile::parse(TENANTS, "tenants").unwrap().plan(spec.build(0).facts().sectors).unwrap();
@@ -66,12 +66,13 @@ fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
 fn four_unlike_tenants_share_alike_and_none_waits_long() {
     let (fair, p99) = shares(SLOW, "cfq@4.20+groups", &[("slice_sync", 8_000_000), ("target_latency", 32_000_000)]);
     assert!(fair >= 0.95 && p99 <= Span::from_ms(600), "Jain's index {fair:.3}, p99 {p99}");
-    // The control: without a scheduler the deepest has nearly all.
+    // The control: without a scheduler the deepest gets nearly all.
     let (fair, _) = shares(SLOW, "noop", &[]);
     assert!(fair < 0.6, "{fair:.3}");
 }
 
-/// By the time for which the head works for each; by the time that requests lie in the drive it is 0.95 and more.
+/// Measured by the time for which the head works for each; by the time that requests spend in the drive it is 0.95 and
+/// more.
 #[test]
 fn bfq_counts_sectors_so_a_spinning_disks_time_is_shared_only_roughly() {
     let (bfq, _) = shares("sata-2009", "bfq", &[("low_latency", 0)]);

@@ -63,7 +63,7 @@ fn replayed(bytes: Vec<u8>, said: &str) -> Option<()> {
     Some(())
 }
 
-/// What is damaged is passed over, and there may be devices that there never were.
+/// Damage is skipped, and there may be devices that never existed.
 fn each_device_a_disk(bytes: Vec<u8>, said: &str) -> Option<()> {
     let mut reading = Reading { damage: Damage::Skipped, ..Reading::default() };
     reading.filter.take("device", "each").unwrap();

@@ -22,15 +22,15 @@ pub(in crate::experiment) enum Argument {
     Index,
     /// Seconds of the run: `10s..60s`.
     Window,
-    /// How long: `40ms`.
+    /// A length of time: `40ms`.
     Time,
 }
 
 pub(super) const STATISTICS: &[&str] = &["mean", "p50", "p99", "max"];
 const DIRS: &[&str] = &["read", "write"];
 const INDICES: &[&str] = &["list", "tree", "hash"];
-/// Causes, as experiments call them: `own` are requests of the same direction, the next six those of the other one by
-/// what began their batch.
+/// The names of causes in experiments: `own` are requests of the same direction, the next six those of the other
+/// direction by what began their batch.
 const CAUSES: &[&str] = &["own", "moved", "starved", "alone", "expired", "turn", "unbatched", "idle", "plugged"];
 
 impl Argument {
@@ -72,7 +72,7 @@ impl Argument {
         Err(Misunderstood { problem, known, word: word.to_owned() })
     }
 
-    /// Whether `word` will do, where no list says so.
+    /// Whether `word` is acceptable, for arguments without a list of words.
     fn takes(self, word: &str) -> bool {
         match self {
             Argument::Window => window(word).is_some(),
@@ -82,7 +82,7 @@ impl Argument {
     }
 }
 
-/// `10s..60s`.
+/// Parses `10s..60s`.
 pub(super) fn window(word: &str) -> Option<(Span, Span)> {
     let (from, to) = word.split_once("..")?;
     let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
@@ -101,12 +101,12 @@ pub(super) fn index(word: &str) -> Index {
     }
 }
 
-/// The processes that a pattern means.
+/// The processes that match a pattern.
 pub(super) fn processes<'a>(outcome: &'a RunOutcome, pattern: &'a str) -> impl Iterator<Item = &'a ProcessOutcome> {
     outcome.processes.iter().filter(move |process| crate::experiment::expression::fits(pattern, &process.name))
 }
 
-/// How long requests of direction `of` waited for the cause called `word`.
+/// How long requests of direction `of` waited for the cause with the name `word`.
 pub(super) fn waited(waiting: &Waiting, of: Dir, word: &str) -> Span {
     let on = |dir: Dir, by: BeganBy| waiting.on(Cause::Serving(Serving::Batch(dir, by)));
     let sum = |spans: &mut dyn Iterator<Item = Span>| spans.fold(Span::ZERO, |sum, span| sum + span);

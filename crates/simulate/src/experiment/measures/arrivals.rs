@@ -6,7 +6,7 @@ use super::argument::Argument;
 use super::{Measure, Needs};
 use crate::experiment::outcome::RunOutcome;
 
-/// How long ago the last read was done: less than 100 ms, 100 to 200 ms, longer; or any of these.
+/// How long ago the last read completed: less than 100 ms, 100 to 200 ms, longer; or any of these.
 const AWAY: Argument = Argument::Word(&["briefly", "a_slice", "long", "any"]);
 const OF_ALL: Argument = Argument::Word(&["mean", "max"]);
 
@@ -32,7 +32,7 @@ pub(super) const MEASURES: &[Measure] = &[
     },
 ];
 
-/// The mean or greatest over the reads that are meant; no value if there were none.
+/// The mean or the greatest value over the selected reads; no value if there were none.
 fn over(outcome: &RunOutcome, words: &[String], of: impl Fn(&Found) -> (f64, f64)) -> Vec<f64> {
     let meant = |away: &Away| match words[0].as_str() {
         "briefly" => *away == Away::Briefly,

@@ -30,7 +30,7 @@ pub(super) const NAMES: &[&str] = &{
     names
 };
 
-/// How often the decision of this name was made.
+/// How often the decision with this name was made.
 pub(super) fn count(outcome: &RunOutcome, name: &str) -> u64 {
     DECISIONS.iter().find(|(known, _)| *known == name).expect("arguments are checked").1(outcome)
 }

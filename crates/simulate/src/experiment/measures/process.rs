@@ -120,7 +120,7 @@ fn bytes(process: &ProcessOutcome) -> f64 {
     (process.bytes.read + process.bytes.write) as f64
 }
 
-/// The mean over the whole seconds of a stretch \[MB/s\].
+/// The mean over the whole seconds of a window \[MB/s\].
 fn rate_in(by_second: &[u64], from: Span, to: Span) -> f64 {
     let whole = |span: Span| (span.as_ns() / 1_000_000_000) as usize;
     let (from, to) = (whole(from), whole(to));
@@ -131,7 +131,7 @@ fn rate_in(by_second: &[u64], from: Span, to: Span) -> f64 {
     }
 }
 
-/// How long it ran, or until the run was over.
+/// How long it ran; until the end of the run if it did not exit.
 fn seconds(outcome: &RunOutcome, process: &ProcessOutcome) -> f64 {
     let to_the_end = || (blksched::Instant::ZERO + outcome.elapsed).since(process.began);
     process.ran().unwrap_or_else(to_the_end).as_secs_f64()
@@ -146,7 +146,7 @@ fn latency(process: &ProcessOutcome, statistic: &str) -> f64 {
     }
 }
 
-/// The least that this many percent do not exceed \[ms\].
+/// The least value that this percentage does not exceed \[ms\].
 fn percentile(all_us: &[u32], percent: usize) -> f64 {
     let mut sorted = all_us.to_vec();
     sorted.sort_unstable();
@@ -159,10 +159,10 @@ fn late(all_us: &[u32], limit: Span) -> usize {
     all_us.iter().filter(|&&us| u64::from(us) * 1000 > limit.as_ns()).count()
 }
 
-/// This many reads are one moment.
+/// The number of reads in one group.
 const A_MOMENT: usize = 32;
 
-/// When the last moment was over whose reads took longer \[s\].
+/// The end of the last group whose reads took longer on average \[s\].
 fn settled(all_us: &[u32], limit: Span) -> f64 {
     let slow = |moment: &[u32]| {
         let sum: u64 = moment.iter().map(|&us| u64::from(us) * 1000).sum();

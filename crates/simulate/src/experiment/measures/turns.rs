@@ -5,7 +5,7 @@ use blksched::reasons::{Preempt, SliceEnd};
 use super::argument::Argument;
 use super::{Measure, Needs};
 
-/// Why a turn ended, as experiments call it; all preemptions are one.
+/// The names in experiments of the reasons why a slice ended; all preemptions have one name.
 const ENDS: [(&str, SliceEnd); 7] = [
     ("used", SliceEnd::Used),
     ("nothing_queued", SliceEnd::NothingQueued),

@@ -9,7 +9,7 @@ use blksched_workloads::fio::JobFile;
 
 use super::SLOW;
 
-/// The same medium, but that it takes 64 requests at once, in the order in which they come.
+/// The same medium, except that it takes 64 requests at once, in the order in which they arrive.
 const DEEP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/tenants/deep.toml");
 const READERS: &str = "[global]\ndirect=1\nioengine=libaio\nrw=randread\nbs=4k\niodepth=32\nsize=4g\n";
 
@@ -21,7 +21,7 @@ fn run(disk: &str, elevator: &str, jobs: &str, seconds: u64) -> Findings {
     let trial = Trial {
         elevator: Catalogue::builtin().parse(name).unwrap(),
         knobs: knob.split_once('=').map(|(knob, raw)| (knob.to_owned(), raw.parse().unwrap())).into_iter().collect(),
-        // A disk that takes one request would give a scheduler two to choose from.
+        // A disk that takes one request would leave a scheduler two to choose from.
         surroundings: Surroundings { nr_requests: Some(256), ..Surroundings::default() },
         disk: spec,
         plan: Arc::new(plan),
@@ -37,7 +37,7 @@ fn ios(found: &Findings) -> Vec<f64> {
     found.jobs.iter().map(|job| (job.record.read.ios + job.record.write.ios) as f64).collect()
 }
 
-/// Every share within this much of what it should be; the control lies outside.
+/// Checks that every share is within this much of what it should be, and that the control is not.
 fn assert_shares(found: &Findings, due: &[f64], tolerance: f64, control: &Findings) {
     let kept = |found: &Findings| {
         let ios = ios(found);
@@ -55,7 +55,7 @@ fn io_cost_shares_a_saturated_disk_by_weight_within_5_per_cent() {
     for elevator in ["none+io.cost", "mq-deadline+io.cost", "none+io.cost=wide"] {
         assert_shares(&run(DEEP, elevator, &jobs(300), 20), &[0.25, 0.75], 0.05, &control);
     }
-    // Above 2621 a step back is any number in a kernel, and the shares are kept all the same.
+    // Above 2621 a step back is arbitrary in a kernel, but the shares are kept all the same.
     assert_shares(&run(DEEP, "none+io.cost", &jobs(1900), 20), &[0.05, 0.95], 0.12, &control);
 }
 
@@ -83,7 +83,7 @@ fn io_max_caps_a_group_and_those_below_it_together_within_2_per_cent() {
     for elevator in ["none", "mq-deadline", "bfq", "deadline@2.6.33"] {
         let ios = ios(&run(SLOW, elevator, &jobs, 10));
         let (own, both) = (ios[0] / 10.0 / 100.0, (ios[0] + ios[1]) / 10.0 / 200.0);
-        // Under BFQ what has passed the cap waits for its turn, and its job sends no more meanwhile.
+        // Under BFQ what has passed the cap waits to be served, and its job sends no more meanwhile.
         let least = if elevator == "bfq" { 0.9 } else { 0.98 };
         assert!(own <= 1.02 && (least..=1.02).contains(&both), "{elevator}: {ios:?}");
         assert!(ios[2] > 9000.0, "{elevator}: the disk is not left idle: {ios:?}");
@@ -104,8 +104,8 @@ fn io_latency_holds_a_flood_back_until_the_target_is_nearly_kept() {
     assert!(still > 0.95 * all, "the disk is used: {still} of {all}");
 }
 
-/// `none+io.max` and the like: what is written only where the scheduler's name asks for it, in parts of what the disk
-/// does.
+/// `none+io.max` and the like: files that are written only where the scheduler's name asks for it, in percent of what
+/// the disk does.
 #[test]
 fn a_file_that_a_name_asks_for_does_nothing_under_others_and_its_percentages_are_of_the_disk() {
     let spec = blksched_disks::load(DEEP).unwrap();
@@ -142,12 +142,12 @@ fn classes_are_the_elevators_and_so_are_bfqs_weights() {
     let promoted = ios(&run(SLOW, "mq-deadline", &jobs(same, "io.prio.class: promote-to-rt"), 3));
     assert!(promoted[0] < 0.05 * promoted[1], "{promoted:?}");
     let weights = run(SLOW, "bfq:low_latency=0", &jobs("io.bfq.weight: 100", "io.bfq.weight: 300"), 10);
-    // io.weight is io.cost's file: to BFQ alone it says nothing.
+    // io.weight belongs to io.cost: it means nothing to BFQ alone.
     let control = run(SLOW, "bfq:low_latency=0", &jobs("io.weight: 100", "io.weight: 300"), 10);
     assert_shares(&weights, &[0.25, 0.75], 0.05, &control);
 }
 
-/// Each key of io.max alone, in both directions, and one that caps the other direction does nothing.
+/// Each key of io.max alone, in both directions; one that caps the other direction does nothing.
 #[test]
 fn each_key_of_io_max_caps_its_own_direction_within_2_per_cent() {
     let job = |rw: &str, file: &str| {
@@ -159,7 +159,7 @@ fn each_key_of_io_max_caps_its_own_direction_within_2_per_cent() {
         ("randwrite", "wbps=819200", 200.0),
         ("randread", "riops=150", 150.0),
         ("randwrite", "wiops=150", 150.0),
-        // Both at once: the lower one holds.
+        // Both at once: the lower one applies.
         ("randread", "rbps=819200 riops=150", 150.0),
     ] {
         let rate = job(rw, file);
@@ -207,7 +207,7 @@ fn each_class_of_io_prio_class_is_what_mq_deadline_goes_by() {
         let ios = ios(&run(SLOW, "mq-deadline", &jobs(prio, a), 3));
         ios[0] / ios.iter().sum::<f64>()
     };
-    // Real time would have nearly all; restricted to best effort it is an equal.
+    // Real time would get nearly all; restricted to best effort it is an equal.
     assert!(share("prioclass=1\nprio=0", "no-change") > 0.95);
     let restricted = share("prioclass=1\nprio=0", "restrict-to-be");
     assert!((0.4..0.6).contains(&restricted), "{restricted}");
