@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use blksched::{Class, Group, GroupId, Priority};
 
-/// What a process asks of a disk.
+/// A process's claim on a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskClaim {
     /// Its I/O priority.
@@ -23,7 +23,7 @@ pub struct DiskClaim {
 }
 
 impl DiskClaim {
-    /// In no group.
+    /// A claim in no group.
     pub fn new(priority: Priority, asked: f64) -> DiskClaim {
         DiskClaim { priority, asked, group: (GroupId::ROOT, Group::default().weight) }
     }
@@ -32,7 +32,7 @@ impl DiskClaim {
         match self.priority.class {
             Class::None => 4.0,
             Class::RealTime | Class::BestEffort => f64::from(8 - self.priority.level.min(7)),
-            // Its level means nothing.
+            // Its level is ignored.
             Class::Idle => 1.0,
         }
     }
@@ -75,7 +75,7 @@ fn within_a_group(claims: &[DiskClaim], members: &[usize], total: f64, due: &mut
     }
 }
 
-/// The part of `given` that went to others than it was due to, between 0 and 1.
+/// The part of `given` that went elsewhere than was due, between 0 and 1.
 pub fn misplaced(due: &[f64], given: &[f64]) -> f64 {
     let total: f64 = given.iter().sum();
     let too_much: f64 = due.iter().zip(given).map(|(due, given)| (given - due).max(0.0)).sum();
@@ -89,7 +89,7 @@ struct Want {
     asked: f64,
 }
 
-/// Split `total` by weight, none above what it asked.
+/// Splits `total` by weight, giving none more than it asked for.
 fn fill(wants: &[Want], total: f64) -> Vec<f64> {
     let mut parts = vec![0.0; wants.len()];
     let mut open: Vec<usize> = (0..wants.len()).collect();
@@ -115,7 +115,7 @@ fn fill(wants: &[Want], total: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// To a billionth: which fraction is last rounded is of no interest.
+    /// Rounded to a billionth: the last rounding error of a fraction is irrelevant.
     fn due(claims: &[DiskClaim], total: f64) -> Vec<f64> {
         super::due(claims, total).into_iter().map(|part| (part * 1e9).round() / 1e9).collect()
     }

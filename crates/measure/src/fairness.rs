@@ -4,8 +4,8 @@ use blksched::Span;
 
 /// Jain's index of what takers get: (Σx)² / (n·Σx²). 1 if all get the same, 1/n if one gets everything.
 ///
-/// Source: Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984. No one at all,
-/// or no one getting anything, counts as fair (1). Negative and non-finite amounts count as nothing.
+/// Source: Jain, Chiu, Hawe, "A Quantitative Measure of Fairness and Discrimination", DEC-TR-301, 1984. An empty list,
+/// or only zeros, counts as fair (1). Negative and non-finite amounts count as nothing.
 ///
 /// ```
 /// assert_eq!(blksched_measure::jain(&[3.0, 3.0, 3.0]), 1.0);
@@ -17,7 +17,7 @@ pub fn jain(amounts: &[f64]) -> f64 {
     if greatest == 0.0 {
         return 1.0;
     }
-    // Scaled by the greatest, so that squares neither overflow nor vanish.
+    // Scaled by the greatest, so that squares neither overflow nor underflow.
     let scaled = || amounts.iter().map(|&x| usable(x) / greatest);
     let (sum, squares) = (scaled().sum::<f64>(), scaled().map(|x| x * x).sum::<f64>());
     sum * sum / (amounts.len() as f64 * squares)
@@ -28,7 +28,7 @@ pub fn jain(amounts: &[f64]) -> f64 {
 pub struct AskedAndGiven {
     /// How long it wanted the disk.
     pub asked: Span,
-    /// How long it had it.
+    /// How long it had the disk.
     pub given: Span,
 }
 
@@ -39,7 +39,7 @@ impl AskedAndGiven {
     }
 }
 
-/// Jain's index over what each got of what it asked; those that asked for nothing are left out.
+/// Jain's index over the part that each got of what it asked for; processes that asked for nothing are left out.
 pub fn fairness(shares: &[AskedAndGiven]) -> f64 {
     let satisfied: Vec<f64> = shares.iter().filter_map(AskedAndGiven::satisfaction).collect();
     jain(&satisfied)

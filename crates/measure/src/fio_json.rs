@@ -23,10 +23,10 @@ pub const FORMAT: &str = "fio-3.33";
 /// fio's whole output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Output {
-    /// Whose format, and who printed it.
+    /// The version of the format, and the program that printed it.
     #[serde(rename = "fio version")]
     pub version: String,
-    /// Seconds since 1970: always 0, for a run has no date.
+    /// Seconds since 1970: always 0, as a run has no date.
     pub timestamp: u64,
     /// The same in milliseconds.
     pub timestamp_ms: u64,
@@ -67,7 +67,7 @@ impl Output {
         }
     }
 
-    /// As fio prints it: `"key" : value`, two blanks per level, six digits behind the point. Ends in a newline.
+    /// The output in fio's layout: `"key" : value`, two blanks per level, six decimal places. Ends in a newline.
     pub fn print(&self) -> String {
         print::like_fio(self)
     }

@@ -23,35 +23,34 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one, which takes no memory; it grows with the latencies it meets, to what lies between the least and
-    /// the greatest (logarithmic).
+    /// An empty histogram, which takes no memory; it grows with the (logarithmic) range of its latencies.
     pub fn new() -> Histogram {
         Histogram::default()
     }
 
-    /// Count a latency in.
+    /// Counts a latency.
     pub fn record(&mut self, latency: Span) {
         self.moments.record(latency.as_ns());
         self.counts.record(latency.as_ns());
     }
 
-    /// Count in everything that `other` counted.
+    /// Adds everything that `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
         self.moments.merge(&other.moments);
         self.counts.merge(&other.counts);
     }
 
-    /// What it takes beyond itself \[bytes\].
+    /// Its memory beyond its own size \[bytes\].
     pub fn bytes(&self) -> usize {
         self.counts.bytes()
     }
 
-    /// How many latencies.
+    /// The number of latencies.
     pub fn count(&self) -> u64 {
         self.moments.count()
     }
 
-    /// True if there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -87,7 +86,7 @@ impl Histogram {
         if self.is_empty() {
             return Span::ZERO;
         }
-        // As HDR histograms round: up to the next rank.
+        // Like HDR histograms, rounds up to the next rank.
         let rank = (percent / 100.0 * self.count() as f64).ceil() as u64;
         let ns = self.counts.of_rank(rank.max(1));
         Span::from_ns(ns.clamp(self.moments.min(), self.moments.max()))

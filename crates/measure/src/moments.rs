@@ -2,7 +2,7 @@
 //!
 //! Sums are integers, so merging in any order, and any platform, gives the same result to the last bit.
 
-/// What can be said of a set of whole numbers without keeping them.
+/// Statistics of whole numbers that are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -13,19 +13,19 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Count `value` in.
+    /// Counts `value`.
     #[inline]
     pub fn record(&mut self, value: u64) {
         let wide = u128::from(value);
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += 1;
-        // It is more than 2⁶⁴ values that this has no room for.
+        // Only more than 2⁶⁴ values would overflow.
         self.sum += wide;
         self.squares = self.squares.saturating_add(wide * wide);
     }
 
-    /// Count `value` in `times` times.
+    /// Counts `value` `times` times.
     pub fn record_n(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -39,7 +39,7 @@ impl Moments {
         });
     }
 
-    /// Count in everything that `other` counted.
+    /// Adds everything that `other` counted.
     pub fn merge(&mut self, other: &Moments) {
         if other.count == 0 {
             return;
@@ -51,7 +51,7 @@ impl Moments {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }

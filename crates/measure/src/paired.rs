@@ -10,34 +10,34 @@
 
 mod student;
 
-/// What a ratio is known to lie in is a 95 % interval.
+/// Intervals are at 95 %.
 const LEVEL: f64 = 0.05;
-/// From this many seeds on the bootstrap.
+/// The bootstrap is used from this many seeds on.
 const BOOTSTRAP_FROM: usize = 8;
-/// How often it draws.
+/// The number of bootstrap samples.
 const DRAWS: usize = 9_999;
-/// Half of what a percentile is known to, one part in a thousand.
+/// Half the precision of a percentile, which is one part in a thousand.
 const PRECISION: f64 = 5e-4;
-/// A ratio to nothing counts as a million.
+/// A ratio to zero counts as a million.
 const FARTHEST: f64 = 1e6;
 
 /// One measure of two schedulers over the same seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
-    /// How many pairs.
+    /// The number of pairs.
     pub count: usize,
-    /// How many times here what it is there: the geometric mean over the seeds.
+    /// The value here over the value there: the geometric mean over the seeds.
     pub ratio: f64,
-    /// The 95 % interval of that ratio, of this comparison alone. Infinitely wide for one pair.
+    /// The lower end of that ratio's 95 % interval, for this comparison alone. The interval of one pair is infinite.
     pub low: f64,
-    /// Its other end.
+    /// Its upper end.
     pub high: f64,
-    /// How likely a ratio so far from one is if there is no difference; 1 for one pair.
+    /// The probability of a ratio at least this far from one if there is no difference; 1 for one pair.
     pub p: f64,
 }
 
 impl Paired {
-    /// `here` and `base` seed by seed; pairs of which one is no number are left out. `None` if none is left.
+    /// `here` and `base` seed by seed; pairs with a NaN are left out. `None` if none is left.
     ///
     /// ```
     /// let paired = blksched_measure::Paired::of(&[20.0, 22.0, 21.0], &[10.0, 11.0, 10.0]).unwrap();
@@ -47,7 +47,7 @@ impl Paired {
         Paired::of_logarithms(&logarithms(here, base))
     }
 
-    /// The same of the logarithms of the ratios.
+    /// The same from the logarithms of the ratios.
     pub fn of_logarithms(logarithms: &[f64]) -> Option<Paired> {
         let count = logarithms.len();
         if count == 0 {
@@ -74,7 +74,7 @@ pub fn logarithms(here: &[f64], base: &[f64]) -> Vec<f64> {
     let known = |(h, b): (&f64, &f64)| {
         let least = h.max(*b) / FARTHEST;
         let known = h.is_finite() && b.is_finite() && *h >= 0.0 && *b >= 0.0;
-        // Nothing in both is no difference.
+        // Zero in both is no difference.
         known.then(|| if least == 0.0 { 0.0 } else { libm::log(h.max(least) / b.max(least)) })
     };
     here.iter().zip(base).filter_map(known).collect()
@@ -104,10 +104,10 @@ impl Moments {
     }
 }
 
-/// p-value and half width of the interval.
+/// The p-value and the half width of the interval.
 fn bootstrap(logarithms: &[f64], mean: f64, error: f64) -> (f64, f64) {
     let centred: Vec<f64> = logarithms.iter().map(|log| log - mean).collect();
-    // The same numbers for the same count: nothing here is drawn at random for the user.
+    // The same numbers for the same count: results must not vary by chance.
     let mut state = logarithms.len() as u64;
     let mut drawn = vec![0.0; centred.len()];
     let mut ts: Vec<f64> = (0..DRAWS)
@@ -133,8 +133,8 @@ fn below(state: &mut u64, n: usize) -> usize {
     ((u128::from(z ^ (z >> 31)) * n as u128) >> 64) as usize
 }
 
-/// Holm's correction: p-values such that those of at most 0.05 are all right in 95 of 100 tables in which nothing
-/// differs, however many comparisons a table has, and whether or not they hang together.
+/// Holm's correction: p-values such that in 95 of 100 tables in which nothing differs none is 0.05 or less, however
+/// many comparisons a table has, and whether or not they are correlated.
 ///
 /// ```
 /// assert_eq!(blksched_measure::holm(&[0.01, 0.5, 0.03]), [0.03, 0.5, 0.06]);
@@ -155,7 +155,7 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// About normal: twelve numbers from 0 to 1, less six.
+    /// Roughly normal: the sum of twelve numbers from 0 to 1, minus six.
     fn normal(state: &mut u64) -> f64 {
         (0..12).map(|_| below(state, 1 << 40) as f64 / (1u64 << 40) as f64).sum::<f64>() - 6.0
     }
@@ -180,7 +180,7 @@ mod tests {
         (0..COMPARISONS).map(|_| difference + 0.01 * normal(state)).collect()
     }
 
-    /// How many of 200 tables of nothing have any alarm.
+    /// How many of 200 tables without a difference raise an alarm.
     fn alarms(seeds: usize, draw: Seed) -> usize {
         let mut state = 1;
         let mut any = || {

@@ -1,9 +1,9 @@
 //! Formatting of numbers in fio's style: at most four characters of digits, the unit chosen per value.
 
-/// What a number counts, and so how it prints. The number itself is always in the base unit named here.
+/// What a number counts, which decides how it is printed. The number itself is always in the base unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Words, or a number that prints as it is.
+    /// Words, or a number that is printed as it is.
     Plain,
     /// Bytes per second, printed in powers of 1024: `90.1MiB/s`.
     Bandwidth,
@@ -53,7 +53,7 @@ impl Quantity {
         format!("{}{}{}", sign(value), look.digits(value.abs()), look.suffix)
     }
 
-    /// `value` and how far it varies, in the value's own unit: `90.1 ±2.3MiB/s`.
+    /// `value` and its variation, in the value's own unit: `90.1 ±2.3MiB/s`.
     pub fn show_varying(self, value: f64, by: f64) -> String {
         if !value.is_finite() || !by.is_finite() {
             return self.show(value);
@@ -62,7 +62,7 @@ impl Quantity {
         format!("{}{} ±{}{}", sign(value), look.digits(value.abs()), look.digits(by.abs()), look.suffix)
     }
 
-    /// In what unit, and with how many places, a value as large as `size` prints.
+    /// The unit and the decimal places for a value as large as `size`.
     fn look(self, size: f64) -> Look {
         match self {
             Quantity::Plain => Look { divisor: 1.0, suffix: String::new(), places: None },
@@ -77,7 +77,7 @@ impl Quantity {
     }
 }
 
-/// A unit, and how many digits stand behind the point in it (`None`: as many as there are).
+/// A unit, and the number of decimal places (`None`: as many as there are).
 struct Look {
     divisor: f64,
     suffix: String,
@@ -95,10 +95,10 @@ fn sign(value: f64) -> &'static str {
     if value < 0.0 { "-" } else { "" }
 }
 
-/// As many powers of `step` as bring `size` below `limit`, with that power's prefix.
+/// Scales by as many powers of `step` as bring `size` below `limit`, with that power's prefix.
 fn scaled(size: f64, step: f64, limit: f64, prefixes: &[&str], unit: &str) -> Look {
     let (mut divisor, mut power) = (1.0, 0);
-    // Rounding to whole numbers may reach the limit that the value itself does not.
+    // Rounding to whole numbers may reach the limit even if the value itself does not.
     while power + 1 < prefixes.len() && size / divisor + 0.5 >= limit {
         divisor *= step;
         power += 1;
@@ -108,8 +108,8 @@ fn scaled(size: f64, step: f64, limit: f64, prefixes: &[&str], unit: &str) -> Lo
     Look { divisor, suffix: format!("{}{unit}", prefixes[power]), places: Some(places) }
 }
 
-/// How many digits behind the point make three in all, but at most `most`. What the value rounds to decides how many
-/// stand before the point: 9.999 is 10.0, not 10.00.
+/// How many decimal places make three digits in all, at most `most`. The rounded value decides how many digits are
+/// before the point: 9.999 is 10.0, not 10.00.
 fn places(size: f64, most: usize) -> usize {
     let before = |places: usize| {
         let text = format!("{size:.places$}");

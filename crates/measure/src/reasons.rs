@@ -42,7 +42,7 @@ use submitters::{Flushes, Submitters};
 use waiting::{RequestPlace, Tables, WaitingRequest};
 use work::Working;
 
-/// Hears every reason and keeps what it amounts to.
+/// Listens to every reason and keeps statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
     disk: Disk,
@@ -56,23 +56,23 @@ pub struct Reasons {
     plugged: bool,
     armed: Option<IdleKind>,
     flushes: Flushes,
-    /// None unless they are asked for.
+    /// `None` unless they are asked for.
     decisions: Option<Box<Decisions>>,
     kept: Kept,
 }
 
-/// How much of what is heard is kept.
+/// Which statistics are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kept {
     #[default]
     All,
     /// How busy the disk was, and submitters' times.
     Shares,
-    /// What is counted one by one: what entered, what searches cost, turns.
+    /// What is counted: what entered, the effort of searches, slices.
     Counts,
 }
 
-/// What `Inserted`, `Issued` and `Completed` say of a request.
+/// What `Inserted`, `Issued` and `Completed` tell about a request.
 #[derive(Clone, Copy)]
 struct Subject {
     rq: RequestId,
@@ -86,7 +86,7 @@ impl Listener for Reasons {
         if self.kept == Kept::Counts {
             return self.count(at, reason);
         }
-        // Most reasons share their moment with the one before.
+        // Most reasons come at the same time as the previous one.
         if self.disk.time().now() != at {
             self.advance(at);
         }
@@ -116,49 +116,48 @@ impl AsRef<Reasons> for Reasons {
 }
 
 impl Reasons {
-    /// One that has heard nothing yet, and expects the first reason at or after [`Instant::ZERO`].
+    /// Statistics without any reason so far, the first of which is expected at or after [`Instant::ZERO`].
     pub fn new() -> Reasons {
         Reasons::default()
     }
 
-    /// One for a run that begins at `now`.
+    /// Statistics for a run that begins at `now`.
     pub fn from(now: Instant) -> Reasons {
         let mut reasons = Reasons::default();
         reasons.disk.begin(now);
         reasons
     }
 
-    /// One that keeps how busy the disk was, and submitters' times, and nothing else: for callers that make runs by the
-    /// thousand.
+    /// Only the disk's utilisation, and submitters' times: for callers that make thousands of runs.
     pub fn of_shares() -> Reasons {
         let mut reasons = Reasons { kept: Kept::Shares, ..Reasons::default() };
         (reasons.disk.kept, reasons.tables.kept) = (Kept::Shares, Kept::Shares);
         reasons
     }
 
-    /// One that keeps what is counted, [`Reasons::entered`], [`Reasons::effort`] and [`Reasons::turns`], and no time of
-    /// the disk or of a process: for runs that never change their elevator.
+    /// Only counts, [`Reasons::entered`], [`Reasons::effort`] and [`Reasons::turns`], and no time of the disk or of a
+    /// process: for runs that never change their elevator.
     pub fn of_counts() -> Reasons {
         Reasons { kept: Kept::Counts, ..Reasons::default() }
     }
 
-    /// The same, and keeps a row per request.
+    /// Adds a row per request.
     pub fn with_decisions(mut self) -> Reasons {
         self.decisions = Some(Box::default());
         self
     }
 
-    /// Does it keep them?
+    /// Whether it keeps rows.
     pub fn tells_decisions(&self) -> bool {
         self.decisions.is_some()
     }
 
-    /// A row per request, in the order of issue; none unless they were asked for.
+    /// A row per request, in the order of issue; empty unless they were asked for.
     pub fn decisions(&self) -> &[DiskDecision] {
         self.decisions.as_ref().map_or(&[], |decisions| &decisions.rows)
     }
 
-    /// Time has come to `now` with nothing more to hear: integrals are complete up to there.
+    /// Advances to `now` without a further reason: integrals are complete up to there.
     pub fn settle(&mut self, now: Instant) {
         self.advance(now);
         self.disk.settle();
@@ -177,8 +176,8 @@ impl Reasons {
         self.turns.settle(now);
     }
 
-    /// The disk's medium works for `work` from `from` (the present moment, or later) to `until`. What it works for a
-    /// request is told before the request is complete.
+    /// The disk's medium works for `work` from `from` (now or later) to `until`. Work for a request is reported before
+    /// the request completes.
     pub fn works(&mut self, from: Instant, until: Instant, work: WorksFor) {
         let (serving, asker) = match work {
             WorksFor::Request(rq) => match *self.tables.entry_mut(rq) {
@@ -192,7 +191,7 @@ impl Reasons {
         self.disk.works(from, until, Working { serving, asker, until });
     }
 
-    /// How requests of this direction waited; those that wait still are not in it.
+    /// How requests of this direction waited, without those that still wait.
     pub fn waiting(&self, dir: Dir) -> &Waiting {
         &self.tables.waiting[dir]
     }
@@ -217,12 +216,12 @@ impl Reasons {
         &self.entered
     }
 
-    /// What searches cost.
+    /// The effort of searches.
     pub fn effort(&self) -> &Effort {
         &self.effort
     }
 
-    /// What turns at the disk were like.
+    /// Statistics of slices.
     pub fn turns(&self) -> &Turns {
         &self.turns
     }
@@ -237,12 +236,12 @@ impl Reasons {
         self.submitters.sleeps(dir)
     }
 
-    /// What each submitter asked of the disk and was given, in the order of first appearance.
+    /// Each submitter's disk time, asked for and given, in the order of first appearance.
     pub fn submitters(&self) -> impl Iterator<Item = &SubmitterTime> {
         self.submitters.iter()
     }
 
-    /// What does not concern every request.
+    /// Handles reasons that do not concern every request.
     fn hear_rarer(&mut self, at: Instant, reason: Reason) {
         match reason {
             Reason::Requeued { rq } => self.requeued(at, rq),
@@ -282,14 +281,14 @@ impl Reasons {
         self.credit();
     }
 
-    /// The process that the medium has worked for is given that.
+    /// Credits the medium's work to the process that it was for.
     fn credit(&mut self) {
         while let Some((asker, given)) = self.disk.worked() {
             asker.into_iter().for_each(|asker| self.submitters.gets_on(asker, given));
         }
     }
 
-    /// What the disk is about when it has nothing to serve.
+    /// What the disk is doing when it has nothing to serve.
     fn resting(&self) -> Cause {
         match (self.plugged, self.armed) {
             (true, _) => Cause::Plugged,
@@ -301,7 +300,7 @@ impl Reasons {
 
     fn inserted(&mut self, at: Instant, subject: Subject) {
         if self.tables.is_queued(subject.rq) {
-            // After a live switch the new elevator is given what the old one had; that is no arrival.
+            // After a live switch the new elevator gets the old one's requests; those are not arrivals.
             return;
         }
         let asker = self.submitters.of(subject.submitter);
@@ -339,7 +338,8 @@ impl Reasons {
         }
     }
 
-    /// The queue's own flush belongs to no process; anything else that no elevator saw is asked for from now on.
+    /// The queue's own flush belongs to no process; any other request that no elevator saw counts as asked for from now
+    /// on.
     fn never_queued(&mut self, at: Instant, subject: Subject) {
         let asker = (subject.sectors > 0).then(|| self.submitters.of(subject.submitter));
         asker.into_iter().for_each(|asker| self.submitters.asks(at, asker));
@@ -370,7 +370,8 @@ impl Reasons {
         self.tables.enter(rq, again, at, self.disk.behind());
     }
 
-    /// The disk no longer works on `rq`: as what, and how much of its time it got. `None` if it never did.
+    /// The disk stops working on `rq`: what it was for, and how much disk time it got. `None` if the disk never worked
+    /// on it.
     fn stop(&mut self, at: Instant, rq: RequestId) -> Option<(Serving, Span)> {
         let entry = self.tables.entry_mut(rq);
         let RequestPlace::InFlight { serving, given } = entry.place else { return None };

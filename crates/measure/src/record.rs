@@ -28,11 +28,11 @@ pub struct JobId(pub usize);
 /// How a job's engine submits, which decides what fio calls submission latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// Submission and completion are one call (psync and its kin): completion latency is all of it, and there is no
+    /// Submission and completion are one call (psync and the like): all of it is completion latency, and there is no
     /// submission latency.
     #[default]
     Blocking,
-    /// Submission returns by itself (libaio, io_uring): what it slept counts as submission latency.
+    /// Submission returns separately (libaio, io_uring): its sleep is submission latency.
     Queueing,
 }
 
@@ -47,11 +47,11 @@ pub struct Job {
     pub depth: u32,
     /// How it submits.
     pub engine: Engine,
-    /// How it wants its results.
+    /// Which results it wants.
     pub report: ReportWishes,
 }
 
-/// What fio keeps apart: the three directions, and flushes.
+/// What fio reports separately: the three directions, and flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Reads.
@@ -90,16 +90,16 @@ impl From<Op> for Work {
     }
 }
 
-/// What a job's run was.
+/// The results of a job's run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobRecord {
     /// The job.
     pub job: Job,
-    /// How many jobs this record sums up; more than one after [`JobRecord::merge`].
+    /// How many jobs this record combines; more than one after [`JobRecord::merge`].
     pub jobs: u32,
     /// From its start to its end; the longest of merged jobs.
     pub runtime: Span,
-    /// The runtimes of all merged jobs together.
+    /// The sum of the runtimes of all merged jobs.
     pub job_runtime: Span,
     /// When it ended, for fio's `elapsed`.
     pub ended: Instant,
@@ -107,9 +107,9 @@ pub struct JobRecord {
     pub stall: Span,
     /// I/Os that failed.
     pub errors: u64,
-    /// Why it gave up, as an error number; 0 if it did not. Of merged jobs the first.
+    /// Why it gave up, as an error number; 0 if it did not. For merged jobs, the first error.
     pub error: i32,
-    /// Its logs, if it has any; those of merged jobs stay with them.
+    /// Its logs, if it has any; merging does not include those of the other jobs.
     pub log: Option<Box<JobLog>>,
     /// Reads.
     pub read: Direction,
@@ -175,8 +175,8 @@ impl JobRecord {
         per_second(self.work(work).ios, self.runtime)
     }
 
-    /// Sum up with another job of the same group, as `group_reporting` does: counts and samples add, the runtime is
-    /// the longer one.
+    /// Adds another job of the same group, like `group_reporting`: counts and samples add, the runtime is the longer
+    /// one.
     pub fn merge(&mut self, other: &JobRecord) {
         self.jobs += other.jobs;
         self.runtime = self.runtime.max(other.runtime);

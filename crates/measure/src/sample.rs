@@ -3,23 +3,23 @@
 use crate::paired::Paired;
 use crate::spread::Spread;
 
-/// A value per seed, in the seeds' order, so that two samples pair up. What was not measured is not a number.
+/// A value per seed, in the seeds' order, so that two samples pair up. A missing value is NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     values: Vec<f64>,
 }
 
-/// Runs that fall into two sets far apart.
+/// Runs that fall into two distant groups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Modes {
-    /// How many are in the lower set, and their mean.
+    /// The number of runs in the lower group, and their mean.
     pub low: (usize, f64),
-    /// And in the upper one.
+    /// The same of the upper group.
     pub high: (usize, f64),
 }
 
 impl Sample {
-    /// Of these values.
+    /// A sample of these values.
     pub fn of(values: Vec<f64>) -> Sample {
         Sample { values }
     }
@@ -34,25 +34,25 @@ impl Sample {
         Spread::of(&self.values)
     }
 
-    /// Mean over the seeds; not a number if nothing was measured.
+    /// The mean over the seeds; NaN if nothing was measured.
     pub fn mean(&self) -> f64 {
         let spread = self.spread();
         if spread.count == 0 { f64::NAN } else { spread.mean }
     }
 
-    /// The 95 % interval of the mean (Student's t); none below two seeds.
+    /// The 95 % interval of the mean (Student's t); `None` for fewer than two seeds.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let known: Vec<f64> = self.values.iter().copied().filter(|value| value.is_finite()).collect();
         crate::paired::interval(&known)
     }
 
-    /// This against `base`, seed by seed.
+    /// This sample compared with `base`, seed by seed.
     pub fn against(&self, base: &Sample) -> Option<Paired> {
         Paired::of(&self.values, &base.values)
     }
 
-    /// The two modes of the runs, if they have two: four seeds or more, a gap of at least twice between two neighbours,
-    /// and neither side reaching half as far as the gap.
+    /// The two modes of the runs, if they have two: at least four seeds, a gap of at least a factor of two between two
+    /// neighbours, and neither side reaching half as far as the gap.
     pub fn modes(&self) -> Option<Modes> {
         let mut sorted: Vec<f64> = self.values.iter().copied().filter(|v| v.is_finite() && *v > 0.0).collect();
         sorted.sort_by(f64::total_cmp);

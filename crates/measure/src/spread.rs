@@ -1,11 +1,11 @@
 //! One measure over several seeds: its mean and spread.
 
-/// What a measure came to over the seeds of one configuration. The unit is the measure's.
+/// A measure's values over the seeds of one configuration. The unit is the measure's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// How many seeds.
+    /// The number of seeds.
     pub count: usize,
-    /// Mean over the seeds; 0 if there is none.
+    /// The mean over the seeds; 0 if there are none.
     pub mean: f64,
     /// Least.
     pub min: f64,
@@ -16,7 +16,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of one value per seed. Values that are not finite are left out.
+    /// The spread of one value per seed. Values that are not finite are left out.
     pub fn of(values: &[f64]) -> Spread {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let count = finite().count();
@@ -31,14 +31,14 @@ impl Spread {
         Spread { count, mean: mean.clamp(min, max), min, max, stddev }
     }
 
-    /// This mean over `base`'s, as in "1.25 times"; `None` if `base`'s is 0.
+    /// This mean divided by `base`'s, as in "1.25 times"; `None` if `base`'s is 0.
     pub fn times(&self, base: &Spread) -> Option<f64> {
         (base.mean != 0.0).then(|| self.mean / base.mean)
     }
 }
 
-/// The geometric mean of ratios; 1 of none. Each counts as at least a thousandth and at most a thousand, so that a
-/// ratio to nothing does not drown the others.
+/// The geometric mean of ratios; 1 if there are none. Each counts as at least a thousandth and at most a thousand, so
+/// that a ratio to zero does not drown the others.
 ///
 /// ```
 /// assert_eq!(blksched_measure::geometric_mean(&[4.0, 0.25]), 1.0);

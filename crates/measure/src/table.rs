@@ -12,7 +12,7 @@ use crate::quantity::Quantity;
 use crate::sample::Sample;
 use crate::spread::Spread;
 
-/// Which side a column's cells lean to.
+/// How a column's cells are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -30,7 +30,7 @@ pub struct Column {
     pub header: String,
     /// What its numbers count.
     pub unit: Quantity,
-    /// Which side its cells lean to.
+    /// How its cells are aligned.
     pub align: Align,
 }
 
@@ -46,7 +46,7 @@ impl Column {
     }
 }
 
-/// What stands in one place of a table.
+/// What is in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Words, printed as they are.
@@ -55,7 +55,7 @@ pub enum Cell {
     Number(f64),
     /// Mean and spread over seeds, in the same unit; prints the mean and, if it varies, `±` the standard deviation.
     Spread(Spread),
-    /// Nothing to say here; prints `-`, and `null` in JSON.
+    /// Nothing; prints `-`, and `null` in JSON.
     Missing,
 }
 
@@ -139,10 +139,10 @@ impl Table {
         Table { title: title.into(), columns, rows: Vec::new(), notes: Vec::new() }
     }
 
-    /// Add a row.
+    /// Adds a row.
     ///
     /// # Panics
-    /// If it has not one cell per column.
+    /// If it does not have one cell per column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) -> &mut Table {
         let row: Vec<Cell> = cells.into_iter().collect();
         assert_eq!(row.len(), self.columns.len(), "a row needs one cell per column");
@@ -150,7 +150,7 @@ impl Table {
         self
     }
 
-    /// Add a sentence below.
+    /// Adds a sentence below.
     pub fn note(&mut self, sentence: impl Into<String>) -> &mut Table {
         self.notes.push(sentence.into());
         self

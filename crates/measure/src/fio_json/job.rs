@@ -17,7 +17,7 @@ pub struct FioJob {
     pub error: i32,
     /// Seconds to go: none.
     pub eta: u32,
-    /// Seconds from the run's start to its end, begun seconds counted (observed: 2.0 s show as 3).
+    /// Seconds from the run's start to its end; an incomplete second counts (observed: 2.0 s is shown as 3).
     pub elapsed: u64,
     /// Options of its section, as written.
     #[serde(rename = "job options")]
@@ -37,7 +37,7 @@ pub struct FioJob {
     /// Reads, writes and discards as one, if asked for (`unified_rw_reporting`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixed: Option<FioDirection>,
-    /// Runtimes of all its jobs together \[ms\].
+    /// The sum of the runtimes of all its jobs \[ms\].
     pub job_runtime: u64,
     /// Processor time in user mode \[%\]: 0.
     pub usr_cpu: f64,
@@ -83,7 +83,7 @@ pub struct FioJob {
 /// Flushes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sync {
-    /// How many.
+    /// How many there were.
     pub total_ios: u64,
     /// How long they took.
     pub lat_ns: Percentiled,
@@ -139,7 +139,7 @@ const EIO: i32 = 5;
 impl Sync {
     fn new(record: &JobRecord) -> Sync {
         let (clat, report) = (&record.sync.clat, &record.job.report);
-        // As observed: percentiles of either kind bring those of flushes along.
+        // As observed: percentiles of either kind imply those of flushes.
         let shown = report.clat == Shown::Percentiles || report.lat == Shown::Percentiles;
         let histogram = shown.then_some(clat);
         Sync { total_ios: record.sync.ios, lat_ns: Percentiled::new(clat.moments(), histogram, &report.percentiles) }

@@ -10,7 +10,7 @@ use crate::moments::Moments;
 pub struct Pairs<T>(pub Vec<(String, T)>);
 
 impl<T> Pairs<T> {
-    /// True if there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -29,8 +29,8 @@ impl<T: Serialize> Serialize for Pairs<T> {
 /// Parts of a hundred by steps \[%\].
 pub type Steps = Pairs<f64>;
 
-/// `counts` in percent of `total`, under `keys`. What is more than nothing shows as at least `least`, as observed of
-/// fio: 0.1 for depths, 0.01 for latencies.
+/// `counts` in percent of `total`, under `keys`. A count above 0 shows as at least `least`, as observed of fio: 0.1 for
+/// depths, 0.01 for latencies.
 pub(super) fn steps(keys: impl IntoIterator<Item = String>, counts: &[u64], total: u64, least: f64) -> Steps {
     let percent = |count: u64| match count {
         0 => 0.0,
@@ -39,7 +39,7 @@ pub(super) fn steps(keys: impl IntoIterator<Item = String>, counts: &[u64], tota
     Pairs(keys.into_iter().zip(counts).map(|(key, &count)| (key, percent(count))).collect())
 }
 
-/// A kind of latency in short \[ns\].
+/// A summary of one kind of latency \[ns\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct LatencySummary {
     /// Least.
@@ -64,16 +64,16 @@ impl From<&Moments> for LatencySummary {
 /// A kind of latency with its percentiles \[ns\].
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Percentiled {
-    /// In short.
+    /// The summary.
     #[serde(flatten)]
     pub latency: LatencySummary,
-    /// Left out if there was no I/O, or none are asked for.
+    /// Left out if there was no I/O, or no percentiles are asked for.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub percentile: Pairs<u64>,
 }
 
 impl Percentiled {
-    /// These moments, and of the histogram, if there is one, these percentiles.
+    /// These moments, with these percentiles of the histogram, if there is one.
     pub(super) fn new(moments: &Moments, histogram: Option<&Histogram>, percents: &[f64]) -> Percentiled {
         let of = |histogram: &Histogram| {
             percents.iter().map(|&p| (format!("{p:.6}"), histogram.percentile(p).as_ns())).collect()

@@ -11,15 +11,15 @@ const BITS: u32 = 11;
 const HALF: usize = 1 << (BITS - 1);
 /// Neighbours that are allocated together.
 const LINE: usize = 16;
-/// As far as the index grows beyond what is needed.
+/// How far the index grows beyond what is needed.
 const SPARE: usize = 64;
-/// A line where nothing was counted.
+/// Marks a line where nothing was counted.
 const NONE: u16 = u16::MAX;
 
-/// How often values of each size came.
+/// The number of values of each size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// Which line each sixteen buckets have, from the first sixteen on that have one.
+    /// The line of each sixteen buckets, beginning with the first sixteen that have one.
     index: Vec<u16>,
     first: usize,
     lines: Vec<[u32; LINE]>,
@@ -44,7 +44,7 @@ impl Counts {
         *count = count.saturating_add(times);
     }
 
-    /// These sixteen buckets get a line.
+    /// Gives these sixteen buckets a line.
     #[cold]
     fn open(&mut self, at: usize) -> u16 {
         if self.index.is_empty() {
@@ -52,7 +52,7 @@ impl Counts {
         }
         let before = self.first.saturating_sub(at);
         let wanted = before + self.index.len().max(at.saturating_sub(self.first) + 1);
-        // Not twice as much as is needed, as vectors grow by themselves: there may be thousands of histograms.
+        // Unlike a growing vector, does not double the capacity: there may be thousands of histograms.
         if wanted > self.index.capacity() {
             self.index.reserve_exact(wanted + SPARE - self.index.len());
         }
@@ -69,7 +69,7 @@ impl Counts {
         line
     }
 
-    /// Buckets that count anything, from the least value on.
+    /// Buckets with a count, from the least value up.
     fn each(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let present = self.index.iter().enumerate().filter(|&(_, &line)| line != NONE);
         present.flat_map(move |(at, &line)| {
@@ -92,14 +92,14 @@ impl Counts {
         greatest(last)
     }
 
-    /// What it takes \[bytes\].
+    /// Its memory \[bytes\].
     pub(super) fn bytes(&self) -> usize {
         self.index.capacity() * size_of::<u16>() + self.lines.capacity() * size_of::<[u32; LINE]>()
     }
 }
 
 impl PartialEq for Counts {
-    /// By what was counted, in whatever order it came.
+    /// Compares counts, in whatever order they came.
     fn eq(&self, other: &Counts) -> bool {
         self.each().eq(other.each())
     }

@@ -1,11 +1,11 @@
 //! Student's t distribution: how often chance alone gives such a value.
 
-/// How likely a |t| of at least this is with `freedom` degrees of freedom, if there is nothing.
+/// The probability of a |t| of at least this with `freedom` degrees of freedom, under the null hypothesis.
 pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() { 0.0 } else { incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5) }
 }
 
-/// The |t| that chance alone exceeds once in 1/`p` times.
+/// The |t| that chance alone exceeds with probability `p`.
 pub(super) fn critical(p: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while two_sided(high, freedom) > p && high < 1e12 {
@@ -60,7 +60,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Two-sided 5 % and 0.1 % points, as every table has them.
+    /// Two-sided 5 % and 0.1 % points, as printed in tables.
     #[test]
     fn critical_values_are_those_of_the_tables() {
         for (freedom, five, tenth) in [

@@ -10,14 +10,14 @@ use blksched::{Dir, Instant, Span};
 
 use crate::moments::Moments;
 
-/// How long ago the last read was done when the next arrived.
+/// How long ago the last read completed when the next arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Away {
     /// Less than 100 ms, one of CFQ's slices.
     Briefly,
     /// 100 to 200 ms.
     ForASlice,
-    /// 200 ms and more, or there was none before.
+    /// 200 ms or more, or there was no earlier read.
     Long,
 }
 
@@ -39,7 +39,7 @@ impl Away {
 pub struct Found {
     /// Writes in the disk \[requests\].
     pub writes: Moments,
-    /// How long until the last of these was done \[ns\]; reads that found none count as 0.
+    /// The time until the last of these completed \[ns\]; 0 for reads that found none.
     pub drained: Moments,
 }
 
@@ -50,16 +50,16 @@ pub struct Arrivals {
     last_read_done: Option<Instant>,
     /// The number of each write in the disk, by its request.
     numbers: Vec<u64>,
-    /// Writes in the disk from number `first` on: is each done?
+    /// Whether each write in the disk is done, from number `first` on.
     flying: VecDeque<bool>,
     first: u64,
     in_flight: u64,
-    /// Reads that arrived while writes were in the disk: when, and up to which number.
+    /// Reads that arrived while writes were in the disk: when, and the number of the last write before them.
     open: VecDeque<(Instant, u64, Away)>,
 }
 
 impl Arrivals {
-    /// What reads found that arrived so long after the last read was done.
+    /// What reads found that arrived this long after the last read completed.
     pub fn found(&self, away: Away) -> &Found {
         &self.found[away as usize]
     }
@@ -90,7 +90,7 @@ impl Arrivals {
         self.in_flight += 1;
     }
 
-    /// Done, or handed back.
+    /// A request completed or was handed back.
     pub(super) fn left(&mut self, now: Instant, rq: RequestId, dir: Dir) {
         if dir == Dir::Read {
             self.last_read_done = Some(now);

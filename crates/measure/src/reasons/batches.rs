@@ -23,7 +23,7 @@ pub struct Batches {
     starved: bool,
 }
 
-/// The batch that is being served.
+/// The batch in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Open {
     dir: Dir,
@@ -37,13 +37,13 @@ impl Batches {
         &self.lengths[dir]
     }
 
-    /// How many batches of this direction began at such a place (how late an expired request was makes no difference).
+    /// How many batches of this direction began at such a place (regardless of how late an expired request was).
     pub fn started_at(&self, dir: Dir, start: BatchStart) -> u64 {
         self.starts[dir][place(start)]
     }
 
-    /// How many batches of this direction began for this reason. One that was moved as a whole counts under
-    /// [`BeganBy::Moved`] besides the reason that began it.
+    /// How many batches of this direction began for this reason. A batch that was moved as a whole counts under
+    /// [`BeganBy::Moved`] as well as under the reason that began it.
     pub fn began_by(&self, dir: Dir, by: BeganBy) -> u64 {
         self.began[dir][by as usize]
     }
@@ -58,7 +58,7 @@ impl Batches {
         self.open.filter(|open| open.dir == dir).map_or(BeganBy::Unbatched, |open| open.by)
     }
 
-    /// `queued`: how many requests wait now.
+    /// Handles a reason; `queued` is how many requests wait now.
     pub(super) fn hear(&mut self, reason: Reason, queued: &PerDir<u32>) {
         match reason {
             Reason::ReadsFirst { .. } => self.reads_first += 1,

@@ -5,7 +5,7 @@ use core::fmt;
 use blksched::Dir;
 use blksched::reasons::IdleFor;
 
-/// Why the batch that the disk serves was begun.
+/// Why the batch that the disk serves began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeganBy {
     /// A whole batch was moved to the dispatch list at once (2.5), and arrivals wait for all of it.
@@ -14,11 +14,11 @@ pub enum BeganBy {
     Starved,
     /// Nothing of the other direction was queued.
     Alone,
-    /// A request's time was up.
+    /// A request had expired.
     Expired,
     /// It was its turn.
     Turn,
-    /// The elevator knows no batches.
+    /// The elevator has no batches.
     Unbatched,
 }
 
@@ -35,7 +35,7 @@ pub enum IdleKind {
     Submitter,
     /// A group's next request.
     Group,
-    /// More requests, to make one run worth while; or what this crate does not know by name.
+    /// More requests, to make a run worthwhile; or something that this crate has no name for.
     Company,
 }
 
@@ -51,18 +51,18 @@ impl IdleKind {
     }
 }
 
-/// What a request in the disk is there for.
+/// What a request in the disk is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serving {
-    /// It is part of a batch of this direction.
+    /// Part of a batch of this direction.
     Batch(Dir, BeganBy),
-    /// It is a flush of the disk's cache, or the writing out that it waits for.
+    /// A flush of the disk's cache, or the destaging that it waits for.
     Flush,
-    /// No request's: cached writes go to the medium, or the disk looks after itself.
+    /// No request: cached writes go to the medium, or the disk does its own maintenance.
     Destaging,
 }
 
-/// What the disk is about at a moment.
+/// What the disk is doing at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// It works.
@@ -71,7 +71,7 @@ pub enum Cause {
     Plugged,
     /// It is kept idle on purpose.
     Idle(IdleKind),
-    /// Requests are queued, and nothing keeps them: a driver's delay.
+    /// Requests are queued, and nothing holds them back: a driver's delay.
     Unserved,
     /// There is nothing to do.
     Empty,
@@ -80,7 +80,7 @@ pub enum Cause {
 const SERVING: usize = 14;
 
 impl Cause {
-    /// How many there are.
+    /// The number of causes.
     pub const COUNT: usize = SERVING + 6;
 
     /// Each one once, in the order of their indices.
@@ -91,7 +91,7 @@ impl Cause {
         serving.chain([Cause::Plugged]).chain(idle).chain([Cause::Unserved, Cause::Empty])
     }
 
-    /// Its place in an array of [`Cause::COUNT`].
+    /// Its index in an array of [`Cause::COUNT`].
     pub fn index(self) -> usize {
         match self {
             Cause::Serving(serving) => serving.index(),
@@ -102,7 +102,7 @@ impl Cause {
         }
     }
 
-    /// What a request of direction `waiting` would say that it waited for: `writes begun while no reads waited`.
+    /// The cause as it appears to a waiting request of direction `waiting`: `writes begun while no reads waited`.
     pub fn seen_by(self, waiting: Dir) -> String {
         match self {
             Cause::Serving(Serving::Batch(dir, _)) if dir == waiting => format!("{dir}s ahead of it"),

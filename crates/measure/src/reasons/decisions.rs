@@ -8,21 +8,21 @@ use super::disk::Integrals;
 /// One request that the disk got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskDecision {
-    /// Whose it is.
+    /// Its submitter.
     pub submitter: SubmitterId,
     /// Its direction.
     pub dir: Dir,
     /// Its length \[512-byte sectors\]; 0 for a flush.
     pub sectors: u32,
-    /// When it was queued; none: it passed the scheduler by.
+    /// When it was queued; `None` if it bypassed the scheduler.
     pub queued_at: Option<Instant>,
     /// When the disk got it.
     pub issued_at: Instant,
-    /// When it was complete; none: not before the end.
+    /// When it was complete; `None` if that was not before the end.
     pub completed_at: Option<Instant>,
-    /// As part of what it was issued.
+    /// What it was issued for.
     pub serving: Serving,
-    /// How long it waited for what, as far as it waited \[ns\].
+    /// How long it waited for each cause \[ns\].
     pub waited: Integrals,
 }
 

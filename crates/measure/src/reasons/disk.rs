@@ -31,8 +31,8 @@ pub struct DiskTime {
 }
 
 impl DiskTime {
-    /// How long it was about this. A moment that several share counts for each in part; one in which it is kept idle on
-    /// purpose, or plugged, counts as that even if it writes out its cache meanwhile.
+    /// How long it was doing this. A moment shared by several counts for each in part; a moment in which it is kept
+    /// idle on purpose, or plugged, counts as that even if it writes out its cache meanwhile.
     pub fn on(&self, cause: Cause) -> Span {
         Span::from_ns(self.ns[cause.index()])
     }
@@ -47,7 +47,7 @@ impl DiskTime {
         self.busy
     }
 
-    /// How long at least one request was in flight or the medium worked: what all processes were given adds up to it.
+    /// How long at least one request was in flight or the medium worked: the sum of what all processes were given.
     pub fn worked(&self) -> Span {
         self.worked
     }
@@ -62,7 +62,7 @@ impl DiskTime {
         Cause::all().map(|cause| (cause, self.on(cause))).filter(|(_, span)| !span.is_zero())
     }
 
-    /// How far it has come.
+    /// The present time.
     pub(super) fn now(&self) -> Instant {
         self.now
     }
@@ -77,7 +77,7 @@ pub(super) struct Disk {
     in_flight: Shared,
     working: Shared,
     pending: PendingStints,
-    /// What was worked, and for which process; `None`: for none.
+    /// Work done, and the process it was for; `None` for no process.
     worked: Vec<(Option<Asker>, Span)>,
     pub(super) kept: Kept,
 }
@@ -106,12 +106,12 @@ impl Disk {
         &self.time
     }
 
-    /// What a queued request waits behind is what these have grown by.
+    /// A queued request waits behind what these grow by.
     pub(super) fn behind(&self) -> &Integrals {
         &self.behind
     }
 
-    /// Until `now` nothing was heard; `resting` is what the disk was about if nothing was in flight.
+    /// Advances to `now` without a reason; `resting` is what the disk was doing if nothing was in flight.
     pub(super) fn advance(&mut self, now: Instant, resting: Cause) {
         while let Some((at, due)) = self.pending.take(now) {
             self.pass(at, resting);
@@ -126,7 +126,7 @@ impl Disk {
         self.pass(now, resting);
     }
 
-    /// Until `now` all stayed as it was.
+    /// Advances to `now` without a change.
     #[inline]
     fn pass(&mut self, now: Instant, resting: Cause) {
         if now > self.time.now {
@@ -152,7 +152,7 @@ impl Disk {
         }
         let about = if works { &self.working } else { &self.in_flight };
         if any_in_flight && let Some(command) = about.only_command() {
-            // Mostly commands of one kind have the moment, and who waits waits behind them.
+            // Usually commands of one kind have the moment to themselves, and waiting requests wait behind them.
             time.ns[command] += ns;
             self.behind[command] += ns;
             return;
@@ -172,23 +172,23 @@ impl Disk {
         }
     }
 
-    /// One more request is in flight. The mark goes to [`Disk::stop`].
+    /// One more request is in flight. The returned mark is for [`Disk::stop`].
     pub(super) fn start(&mut self, serving: Serving) -> u64 {
         self.in_flight.start(serving)
     }
 
-    /// The request that started with `mark` is done: how much of the disk's time it was given while the medium worked
-    /// for no process, as far as one was told.
+    /// The request that started with `mark` is done: returns the disk time it got while the medium reported work for no
+    /// process.
     pub(super) fn stop(&mut self, serving: Serving, mark: u64) -> Span {
         self.in_flight.stop(serving, mark)
     }
 
-    /// Of that, what it was given by now; the mark for the rest.
+    /// The part of that which it got by now, and the mark for the rest.
     pub(super) fn so_far(&self, mark: u64) -> (Span, u64) {
         (self.in_flight.since(mark), self.in_flight.mark())
     }
 
-    /// Is a flush in flight?
+    /// Whether a flush is in flight.
     pub(super) fn flushes(&self) -> bool {
         self.in_flight.any(Serving::Flush)
     }
@@ -208,7 +208,7 @@ impl Disk {
         self.pending.add(working.until, StintEdge::Ends(working, mark));
     }
 
-    /// Stints that last on are booked up to now.
+    /// Accounts for stints in progress up to now.
     pub(super) fn settle(&mut self) {
         let (working, worked) = (&self.working, &mut self.worked);
         self.pending.running(|who, mark| {
@@ -217,7 +217,7 @@ impl Disk {
         });
     }
 
-    /// What was worked since the last call, and for whom.
+    /// Work done since the last call, with its process.
     pub(super) fn worked(&mut self) -> Option<(Option<Asker>, Span)> {
         self.worked.pop()
     }
@@ -277,7 +277,7 @@ mod tests {
         let behind = |disk: &Disk, serving: Serving| disk.behind()[serving.index()];
         assert_eq!((behind(&disk, READ), behind(&disk, WRITE)), (20 + 30 + 15, 20 + 15));
         assert_eq!(disk.time().on(Cause::Serving(Serving::Destaging)).as_ns(), 40 + 10);
-        // With nothing in flight it is the disk's own writing that keeps it.
+        // With nothing in flight, the wait is for the disk's own writing.
         disk.stop(READ, read);
         disk.stop(WRITE, write);
         disk.works(at(100), at(130), working(Serving::Destaging, 130));
@@ -302,7 +302,7 @@ mod tests {
         worked.sort_by_key(|(_, span)| *span);
         assert_eq!(worked, [(None, Span::from_ns(10)), (asker, Span::from_ns(60))]);
         assert_eq!((disk.stop(READ, read), disk.stop(WRITE, write)), (Span::from_ns(10), Span::from_ns(10)));
-        // Nothing is in flight; kept idle on purpose is kept idle, whatever the disk does with it.
+        // Nothing is in flight: kept idle on purpose counts as idle, whatever the disk does meanwhile.
         disk.advance(at(95), Cause::Plugged);
         disk.advance(at(120), Cause::Empty);
         assert_eq!((on(&disk, Serving::Destaging), disk.time().on(Cause::Plugged).as_ns()), (15, 5));

@@ -11,7 +11,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// The indices that are told apart.
+    /// The indices that are distinguished.
     pub const INDICES: [Index; 3] = [Index::List, Index::Tree, Index::Hash];
 
     /// Searches through this index: how many, and nodes visited or comparisons made by each.

@@ -35,7 +35,7 @@ pub struct Entered {
     pub armed: u64,
     /// Timers that went off.
     pub elapsed: u64,
-    /// How often the elevator wished to be run at all.
+    /// How often the elevator asked to be run at all.
     pub wished_run: u64,
     /// Live changes of the elevator.
     pub switched: u64,

@@ -7,8 +7,8 @@ use crate::quantity::Quantity;
 use crate::table::{Cell, Column, Table};
 
 impl Waiting {
-    /// What these requests (of direction `dir`) waited for in words, with how long, the greatest first. Causes that
-    /// look the same to them are one.
+    /// What these requests (of direction `dir`) waited for, in words and with times, the greatest first. Causes that
+    /// look the same to them are merged.
     pub fn in_words(&self, dir: Dir) -> Vec<(String, Span)> {
         let mut words: Vec<(String, Span)> = Vec::new();
         for (cause, span) in Cause::all().map(|cause| (cause, self.on(cause))).filter(|(_, span)| !span.is_zero()) {

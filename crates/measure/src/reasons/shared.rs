@@ -5,7 +5,7 @@ use blksched::Span;
 use super::cause::Serving;
 use super::disk::Integrals;
 
-/// Binary places of [`Shared::given`]: fine enough that thousands at a time lose nothing that shows, coarse enough for
+/// Fractional bits of [`Shared::given`]: fine enough that thousands of sharers lose nothing visible, coarse enough for
 /// a request that takes three days. (The sum itself may wrap: only differences count.)
 const GIVEN_BITS: u32 = 16;
 const _: () = assert!(Serving::COUNT <= u32::BITS as usize);
@@ -19,11 +19,11 @@ fn part(ns: u64, count: u32, total: u32) -> u64 {
 }
 
 /// Adds to each integral its part of `ns` by its count; the parts add up to `ns` if the counts add up to `total` > 0.
-/// `some` has a bit for each count that is not 0 and is to have its part.
+/// `some` has a bit for each count that is not 0 and gets its part.
 #[inline]
 fn split(ns: u64, counts: &[u32], mut some: u32, total: u32, integrals: &mut Integrals) {
     if some.is_power_of_two() {
-        // Mostly all are there for the same.
+        // Usually all are for the same purpose.
         return integrals[some.trailing_zeros() as usize] += ns;
     }
     let (mut counted, mut spent) = (0, 0);
@@ -41,53 +41,53 @@ fn split(ns: u64, counts: &[u32], mut some: u32, total: u32, integrals: &mut Int
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shared {
     count: [u32; Serving::COUNT],
-    /// A bit for each that is not 0.
+    /// A bit for each count that is not 0.
     some: u32,
     total: u32,
-    /// What a process that shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / how many share.
+    /// What a process that shared all the time would have been given \[ns·2⁻¹⁶\]: ∫ dt / number of sharers.
     given: u64,
 }
 
 impl Shared {
-    /// They share `ns`.
+    /// Divides `ns` among them.
     #[inline]
     pub(super) fn pass(&mut self, ns: u64) {
         let given = ns << GIVEN_BITS;
         self.given = self.given.wrapping_add(if self.total == 1 { given } else { given / u64::from(self.total) });
     }
 
-    /// The same, by what it is for.
+    /// The same, by purpose.
     pub(super) fn book(&self, ns: u64, integrals: &mut Integrals) {
         split(ns, &self.count, self.some, self.total, integrals);
     }
 
-    /// The same among those that are commands; `false` if none is.
+    /// The same among those that are commands; `false` if there are none.
     pub(super) fn book_commands(&self, ns: u64, integrals: &mut Integrals) -> bool {
         let commands = self.total - self.count[Serving::Destaging.index()];
-        // What the disk does for itself has the last place.
+        // The disk's own work has the last index.
         let of_commands = self.some & ((1 << Serving::Destaging.index()) - 1);
         split(ns, &self.count, of_commands, commands, integrals);
         commands > 0
     }
 
-    /// The place of what all are there for, if that is commands of one kind.
+    /// The common purpose's index, if all are commands of one kind.
     #[inline]
     pub(super) fn only_command(&self) -> Option<usize> {
         let kind = self.some.trailing_zeros() as usize;
         (self.some.is_power_of_two() && kind != Serving::Destaging.index()).then_some(kind)
     }
 
-    /// No process shares.
+    /// Whether no process shares.
     pub(super) fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Whether a process shares for this.
+    /// Whether a process shares for this purpose.
     pub(super) fn any(&self, serving: Serving) -> bool {
         self.count[serving.index()] > 0
     }
 
-    /// How far what is given has come: the mark of one that starts now.
+    /// The present value of `given`: the mark of a process that starts now.
     pub(super) fn mark(&self) -> u64 {
         self.given
     }

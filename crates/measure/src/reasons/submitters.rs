@@ -12,10 +12,10 @@ use crate::moments::Moments;
 pub struct SubmitterTime {
     /// The submitter.
     pub submitter: SubmitterId,
-    /// `asked`: how long it had a request queued or in flight, waited for a flush, or slept for a slot. `given`: the
-    /// time that the disk's medium worked for it, its requests and what of its writes was cached; a moment for several
-    /// is split evenly, and one in which the medium worked for none, among those in flight (a flush: among who asked
-    /// for it). A merged request is its first bio's.
+    /// `asked`: how long it had a request queued or in flight, waited for a flush, or slept for a slot. `given`: how
+    /// long the disk's medium worked for it, for its requests and for its cached writes. A moment of work for several
+    /// is split evenly; a moment of work for none, among those in flight (a flush: among those that asked for it). A
+    /// merged request belongs to its first bio's submitter.
     pub share: AskedAndGiven,
     /// Requests served.
     pub requests: u64,
@@ -29,7 +29,7 @@ pub struct SubmitterTime {
 /// How submitters slept for a slot of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sleeps {
-    /// How long each sleep took \[ns\]; a sleep that goes on at the end is not in it.
+    /// How long each sleep took \[ns\], without those that have not ended.
     pub lengths: Moments,
     /// How many began.
     pub began: u64,
@@ -47,7 +47,7 @@ impl Flushes {
         self.wished.push(asker);
     }
 
-    /// A flush for all that asked for it.
+    /// A flush is sent for all that asked for it.
     pub(super) fn sent(&mut self) {
         self.covered.append(&mut self.wished);
     }
@@ -69,14 +69,14 @@ impl Flushes {
     }
 }
 
-/// A submitter's place in the table, looked up once per request.
+/// A submitter's index in the table, looked up once per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asker(usize);
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Submitters {
     places: FxHashMap<SubmitterId, Asker>,
-    /// Who was looked up last.
+    /// The last submitter looked up.
     last: Option<(SubmitterId, Asker)>,
     times: Vec<SubmitterTime>,
     sleeps: PerDir<Sleeps>,
@@ -91,7 +91,7 @@ impl Submitters {
         &self.sleeps[dir]
     }
 
-    /// Its place, made for it if it is new.
+    /// Its index, created if it is new.
     #[inline]
     pub(super) fn of(&mut self, submitter: SubmitterId) -> Asker {
         match self.last {
@@ -135,13 +135,13 @@ impl Submitters {
         time.sectors += u64::from(sectors);
     }
 
-    /// A request of its is done and took this much of the disk's time.
+    /// One of its requests is done and took this much of the disk's time.
     pub(super) fn got(&mut self, now: Instant, asker: Asker, given: Span) {
         self.gets_on(asker, given);
         self.asks_no_more(now, asker);
     }
 
-    /// As [`Submitters::got`], for a request that comes back.
+    /// Like [`Submitters::got`], for a request that comes back.
     pub(super) fn gets_on(&mut self, asker: Asker, given: Span) {
         self.times[asker.0].share.given += given;
     }
@@ -163,7 +163,7 @@ impl Submitters {
         self.asks_no_more(now, asker);
     }
 
-    /// Count what is still asked for up to `now`.
+    /// Counts what is still asked for up to `now`.
     pub(super) fn settle(&mut self, now: Instant) {
         for time in self.times.iter_mut().filter(|time| time.asking > 0) {
             time.share.asked += now.since(time.since);

@@ -7,23 +7,23 @@ use blksched::author::Waiter;
 use blksched::reasons::{HeldBack, NotIdled, SliceEnd};
 use blksched::{Instant, Reason, Span, SubmitterId};
 
-/// Turns of a scheduler that gives each process the disk for a while.
+/// The slices of a scheduler that gives each process the disk for a while.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns {
     /// How many began.
     pub began: u64,
-    /// How often another queue went on close to where the disk was, and was served next.
+    /// How often another queue that continues close to the disk's position was served next.
     pub cooperators: u64,
-    /// How often two queues were to become one.
+    /// How often two queues were scheduled to merge.
     pub merges_planned: u64,
-    /// Processes that changed to a shared queue.
+    /// Processes that moved to a shared queue.
     pub merged: u64,
-    /// Processes that have a queue of their own again.
+    /// Processes that got a queue of their own again.
     pub split: u64,
     ended: [u64; 11],
     not_idled: [u64; 6],
     held_back: [u64; 5],
-    /// Whose turn it is, and since when.
+    /// The owner of the current slice, and its beginning.
     current: Option<(SubmitterId, Waiter, Instant)>,
     served: BTreeMap<SubmitterId, Span>,
 }
@@ -39,7 +39,7 @@ impl Turns {
         self.not_idled[why as usize]
     }
 
-    /// How often it was not, for whatever reason.
+    /// How often it was not, for any reason.
     pub fn not_idled_in_all(&self) -> u64 {
         self.not_idled.iter().sum()
     }
@@ -49,18 +49,18 @@ impl Turns {
         self.held_back[why as usize]
     }
 
-    /// How often it had to, for whatever reason.
+    /// How often it had to, for any reason.
     pub fn held_back_in_all(&self) -> u64 {
         self.held_back.iter().sum()
     }
 
-    /// How long the queue of this process was the one being served, idling for it included; write-back is not in it.
-    /// A shared queue is its first owner's.
+    /// How long the queue of this process was in service, including idling for it, without write-back. A shared queue
+    /// belongs to its first owner.
     pub fn served(&self, owner: SubmitterId) -> Span {
         self.served.get(&owner).copied().unwrap_or_default()
     }
 
-    /// Count the present turn up to `now`.
+    /// Counts the current slice up to `now`.
     pub(super) fn settle(&mut self, now: Instant) {
         let Some((owner, waiter, since)) = self.current else { return };
         self.close(now);

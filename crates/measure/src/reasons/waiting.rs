@@ -47,7 +47,7 @@ impl Waiting {
         self.histogram.count()
     }
 
-    /// How long all of them waited together.
+    /// The total time that they waited.
     pub fn total(&self) -> Span {
         Span::from_ns(u64::try_from(self.histogram.moments().sum()).unwrap_or(u64::MAX))
     }
@@ -69,7 +69,7 @@ impl Waiting {
         causes
     }
 
-    /// Count in what another run's requests waited.
+    /// Adds what another run's requests waited for.
     pub fn merge(&mut self, other: &Waiting) {
         self.histogram.merge(&other.histogram);
         self.ns.iter_mut().zip(other.ns).for_each(|(ours, theirs)| *ours += theirs);
@@ -92,7 +92,7 @@ impl Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestPlace {
     Nowhere,
-    /// With the elevator, since then.
+    /// In the elevator since this time.
     Queued(Instant),
     /// In the disk; `given` is [`Disk`](super::disk::Disk)'s mark.
     InFlight {
@@ -105,7 +105,7 @@ pub(super) enum RequestPlace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingRequest {
     pub(super) dir: Dir,
-    /// The process it belongs to; the queue's own flush has none.
+    /// The process that it belongs to; the queue's own flush has none.
     pub(super) submitter: Option<Asker>,
     pub(super) place: RequestPlace,
     /// What it was issued for before the disk handed it back.
@@ -118,11 +118,11 @@ impl WaitingRequest {
     }
 }
 
-/// Every request, by its index, and what those gone by amount to.
+/// Every request, by its index, and totals of those that are gone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     entries: Vec<WaitingRequest>,
-    /// How the integrals stood when each was queued.
+    /// The integrals at the time when each was queued.
     integrals: Vec<Integrals>,
     pub(super) queued: PerDir<u32>,
     pub(super) waiting: PerDir<Waiting>,
@@ -154,7 +154,7 @@ impl Tables {
         }
     }
 
-    /// `rq` is queued at `at`, when the integrals stand so.
+    /// `rq` is queued at `at`, with these integrals.
     #[inline]
     pub(super) fn enter(&mut self, rq: RequestId, entry: WaitingRequest, at: Instant, integrals: &Integrals) {
         self.queued[entry.dir] += 1;
@@ -164,7 +164,7 @@ impl Tables {
         }
     }
 
-    /// `rq` goes to the disk; if it was queued, it waited until now. Since when, and for what.
+    /// `rq` goes to the disk; if it was queued, it waited until now. Returns since when, and for what.
     pub(super) fn leave(
         &mut self,
         rq: RequestId,
@@ -186,7 +186,8 @@ impl Tables {
         (Some(at), waited)
     }
 
-    /// `victim` is gone; `into` has waited as long as the older of both. The victim's submitter, if it was queued.
+    /// `victim` is gone; `into` has waited as long as the older of the two. Returns the victim's submitter, if it was
+    /// queued.
     pub(super) fn absorb(&mut self, into: RequestId, victim: RequestId) -> Option<Asker> {
         let gone = *self.entry_mut(victim);
         let RequestPlace::Queued(theirs) = gone.place else { return None };

@@ -8,12 +8,12 @@ use blksched::{Instant, SubmitterId};
 use super::cause::Serving;
 use super::submitters::Asker;
 
-/// For whom a disk's medium works.
+/// What a disk's medium works for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorksFor {
     /// A request in flight.
     Request(RequestId),
-    /// What this submitter was told is written: it goes to the medium.
+    /// A write of this submitter that was acknowledged from the cache goes to the medium.
     Cached(SubmitterId),
     /// No process: the disk's own upkeep.
     Upkeep,
@@ -27,15 +27,15 @@ pub(super) struct Working {
     pub(super) until: Instant,
 }
 
-/// What happens to a stint.
+/// A beginning or an end of a stint.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum StintEdge {
     Begins(Working),
-    /// It began with this mark.
+    /// The end of a stint that began with this mark.
     Ends(Working, u64),
 }
 
-/// Beginnings and ends to come, in order of time; of one moment in the order in which they became known.
+/// Beginnings and ends to come, in order of time, and for equal times in the order in which they became known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingStints {
     due: VecDeque<(Instant, StintEdge)>,
@@ -50,7 +50,7 @@ impl PendingStints {
         self.due.insert(self.due.partition_point(|(other, _)| *other <= at), (at, due));
     }
 
-    /// The next by `now`.
+    /// The next one that is due by `now`.
     #[inline]
     pub(super) fn take(&mut self, now: Instant) -> Option<(Instant, StintEdge)> {
         if self.due.front()?.0 > now {
@@ -59,7 +59,7 @@ impl PendingStints {
         self.due.pop_front()
     }
 
-    /// Every stint that has begun and not ended, and its mark.
+    /// Every stint in progress, and its mark.
     pub(super) fn running(&mut self, mut each: impl FnMut(&Working, &mut u64)) {
         for (_, due) in &mut self.due {
             if let StintEdge::Ends(working, mark) = due {

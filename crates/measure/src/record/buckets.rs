@@ -18,7 +18,7 @@ pub const LATENCY_BOUNDS_NS: [u64; 31] = {
     bounds
 };
 
-/// Of each number of bits, how many bounds the least number that has so many is not below.
+/// For each bit length, how many bounds the least number of that length has reached.
 const PASSED: [u8; u64::BITS as usize + 1] = {
     let mut passed = [0; u64::BITS as usize + 1];
     let mut bits = 1;
@@ -33,32 +33,33 @@ const PASSED: [u8; u64::BITS as usize + 1] = {
     passed
 };
 
-/// Counts of latencies below each bound and not below the one before; the last is of those beyond all bounds.
+/// Counts of latencies below each bound and not below the one before; the last counts those beyond all bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyBuckets {
     counts: [u64; LATENCY_BOUNDS_NS.len() + 1],
 }
 
 impl LatencyBuckets {
-    /// Count in a latency of `ns`.
+    /// Counts a latency of `ns`.
     pub fn record(&mut self, ns: u64) {
         let passed = usize::from(PASSED[(u64::BITS - ns.leading_zeros()) as usize]);
-        // Between a power of two and the next lie at most two; added without a branch, which could not be predicted.
+        // There are at most two between a power of two and the next; added without a branch, which would be
+        // unpredictable.
         let passes = |nth: usize| LATENCY_BOUNDS_NS.get(nth).is_some_and(|bound| *bound <= ns);
         self.counts[passed + usize::from(passes(passed)) + usize::from(passes(passed + 1))] += 1;
     }
 
-    /// Count in everything that `other` counted.
+    /// Adds everything that `other` counted.
     pub fn merge(&mut self, other: &LatencyBuckets) {
         self.counts.iter_mut().zip(other.counts).for_each(|(ours, theirs)| *ours += theirs);
     }
 
-    /// The counts, by [`LATENCY_BOUNDS_NS`] and then those beyond.
+    /// The counts by [`LATENCY_BOUNDS_NS`], and then of those beyond.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// How many latencies.
+    /// The number of latencies.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

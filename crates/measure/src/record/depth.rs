@@ -6,19 +6,19 @@
 /// The least depth of each step; the last has no end.
 pub const DEPTH_BOUNDS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Submissions by how many I/Os their job then had in flight, themselves included.
+/// Submissions by how many I/Os their job then had in flight, including the new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DepthLevels {
     counts: [u64; DEPTH_BOUNDS.len()],
 }
 
 impl DepthLevels {
-    /// Count in a submission that brought its job to `depth` in flight (at least 1).
+    /// Counts a submission that brought its job to `depth` in flight (at least 1).
     pub fn record(&mut self, depth: u32) {
         self.counts[(depth.max(1).ilog2() as usize).min(DEPTH_BOUNDS.len() - 1)] += 1;
     }
 
-    /// Count in everything that `other` counted.
+    /// Adds everything that `other` counted.
     pub fn merge(&mut self, other: &DepthLevels) {
         self.counts.iter_mut().zip(other.counts).for_each(|(ours, theirs)| *ours += theirs);
     }
@@ -28,7 +28,7 @@ impl DepthLevels {
         &self.counts
     }
 
-    /// How many submissions.
+    /// The number of submissions.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

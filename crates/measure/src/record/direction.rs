@@ -8,30 +8,30 @@ use super::rate::Rate;
 use crate::histogram::Histogram;
 use crate::moments::Moments;
 
-/// What came of one job's reads, writes, discards or flushes.
+/// The results of one job's reads, writes, discards or flushes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Direction {
     /// I/Os completed.
     pub ios: u64,
     /// Bytes transferred.
     pub bytes: u64,
-    /// Submission latency \[ns\]: what the submission slept for want of a request slot. Only of engines that queue.
+    /// Submission latency \[ns\]: the submission's sleep for a request slot. Only for engines that queue.
     pub slat: Moments,
     /// Completion latency: from the end of the submission (its begin, for blocking engines) to the completion.
     pub clat: Histogram,
     /// Both together \[ns\].
     pub lat: Moments,
-    /// Of that, waiting in the scheduler \[ns\]: from when it was queued until the disk got it.
+    /// The part in the scheduler \[ns\]: from when it was queued until the disk got it.
     pub waiting: Moments,
-    /// Of that, with the disk \[ns\].
+    /// The part at the disk \[ns\].
     pub service: Moments,
     /// Bandwidth and I/Os per second over time.
     pub rate: Rate,
-    /// Every submission latency; none unless percentiles of it are reported.
+    /// Every submission latency; `None` unless their percentiles are reported.
     pub slats: Option<Box<Histogram>>,
-    /// Every latency; none unless percentiles of it are reported.
+    /// Every latency; `None` unless their percentiles are reported.
     pub lats: Option<Box<Histogram>>,
-    /// Completion latencies by priority; empty unless they are reported apart.
+    /// Completion latencies by priority; empty unless they are reported separately.
     pub by_priority: BTreeMap<Priority, Histogram>,
 }
 

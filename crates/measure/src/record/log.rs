@@ -13,7 +13,7 @@ use super::Work;
 /// Longer logs are cut off, so that no run exhausts memory.
 const MOST_LINES: usize = 4_000_000;
 
-/// What a line says.
+/// The value of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogValue {
     /// The mean over the window.
@@ -23,21 +23,21 @@ pub enum LogValue {
     Greatest,
 }
 
-/// Which columns there are.
+/// The optional columns of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogColumns {
     /// The offset \[bytes\].
     pub offset: bool,
-    /// The priority in full, in hexadecimal; else 1 for the real-time class and 0 for others.
+    /// The priority in full, in hexadecimal; otherwise 1 for the real-time class and 0 for others.
     pub prio: bool,
 }
 
-/// How a job wants its logs.
+/// The settings of a job's logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogPlan {
-    /// Zero: a line per I/O.
+    /// The averaging window; zero for a line per I/O.
     pub window: Span,
-    /// Of a window.
+    /// The value of a window.
     pub value: LogValue,
     /// Which columns.
     pub columns: LogColumns,
@@ -86,7 +86,7 @@ struct LogLine {
     lat: Span,
 }
 
-/// What completed, in its order.
+/// What completed, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobLog {
     plan: LogPlan,
@@ -96,12 +96,12 @@ pub struct JobLog {
 }
 
 impl JobLog {
-    /// An empty log of a job that began then.
+    /// An empty log of a job that began at this time.
     pub(super) fn new(plan: LogPlan, began: Instant) -> JobLog {
         JobLog { plan, began, lines: Vec::new(), cut_off: 0 }
     }
 
-    /// Without what was before.
+    /// Drops what was before.
     pub(super) fn starting(self, began: Instant) -> JobLog {
         JobLog::new(self.plan, began)
     }
@@ -156,7 +156,7 @@ impl JobLog {
         text
     }
 
-    /// Of one direction in one window; none if nothing completed.
+    /// The value of one direction in one window; `None` if nothing completed.
     fn summary<'a, I: Iterator<Item = &'a LogLine>>(&self, kind: LogKind, lines: impl Fn() -> I) -> Option<u64> {
         let count = lines().filter_map(|line| line.value(kind)).count() as u64;
         let per_s = |amount: u64| (u128::from(amount) * 1_000_000_000 / u128::from(self.plan.window.as_ns())) as u64;
@@ -183,7 +183,7 @@ impl JobLog {
     }
 }
 
-/// As Linux numbers them.
+/// Linux's number of a class.
 pub(crate) fn class_number(class: Class) -> u32 {
     match class {
         Class::None => 0,
@@ -196,7 +196,7 @@ pub(crate) fn class_number(class: Class) -> u32 {
 impl LogLine {
     fn value(&self, kind: LogKind) -> Option<u64> {
         match kind {
-            // Tried: thousands of bytes, where averages are KiB.
+            // Tried with fio: thousands of bytes, although averages are in KiB.
             LogKind::Bandwidth => {
                 Some((u128::from(self.bytes) * 1_000_000 / u128::from(self.clat.as_ns().max(1))) as u64)
             }

@@ -14,7 +14,7 @@ pub struct Rate {
     merged: Vec<Samples>,
     bytes: u64,
     ios: u64,
-    /// Windows closed before the first completion: samples of nothing if one ever comes, none at all otherwise.
+    /// Windows closed before the first completion: samples of 0 if a completion ever comes, otherwise not counted.
     silent: u64,
 }
 
@@ -40,13 +40,13 @@ pub struct RateSummary {
 }
 
 impl Rate {
-    /// Count a completion into the window that is open.
+    /// Counts a completion in the open window.
     pub(super) fn completed(&mut self, bytes: u64) {
         self.bytes += bytes;
         self.ios += 1;
     }
 
-    /// Close `windows` windows: what was counted is the first one's, nothing the others'.
+    /// Closes `windows` windows: what was counted belongs to the first, and the others are empty.
     pub(super) fn close(&mut self, windows: u64) {
         if windows == 0 {
             return;
@@ -107,7 +107,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// How many windows of a job that began at `start` end by `now` and were not told of before.
+    /// How many windows of a job that began at `start` have ended by `now` and were not reported before.
     pub(super) fn passed(&mut self, start: Instant, now: Instant) -> u64 {
         let ended = now.since(start).as_ns() / WINDOW.as_ns();
         let passed = ended.saturating_sub(self.closed);

@@ -31,18 +31,18 @@ pub struct Completion {
     pub accepted_at: Instant,
     /// When the device got its request.
     pub issued_at: Instant,
-    /// When it was complete, which is before it is reported here if its job looks for completions later.
+    /// When it was complete; this is before it is reported here if its job looks for completions later.
     pub finished_at: Instant,
 }
 
 #[derive(Clone, Debug)]
 struct Running {
-    /// Handed on as it lies when the run is over.
+    /// Boxed, so that it can be handed on without a copy when the run is over.
     record: Box<JobRecord>,
     started: Option<Instant>,
     windows: Windows,
     in_flight: u32,
-    /// Something has been in flight and nothing has completed since then.
+    /// The time since which something has been in flight and nothing has completed.
     quiet_since: Instant,
 }
 
@@ -51,23 +51,23 @@ struct Running {
 pub struct Recorder {
     jobs: Vec<Running>,
     owners: FxHashMap<SubmitterId, JobId>,
-    /// The submitter looked up last, and what was found.
+    /// The last submitter looked up, and its job.
     last: Option<(SubmitterId, JobId)>,
     strangers: u64,
 }
 
 impl Recorder {
-    /// One without jobs.
+    /// A recorder without jobs.
     pub fn new() -> Recorder {
         Recorder::default()
     }
 
-    /// One with room for that many jobs, and for no more than that until there are.
+    /// A recorder with room for that many jobs and no more.
     pub fn of_jobs(count: usize) -> Recorder {
         Recorder { jobs: Vec::with_capacity(count), ..Recorder::default() }
     }
 
-    /// Keep a record of `job`.
+    /// Adds a record of `job`.
     pub fn add_job(&mut self, job: Job) -> JobId {
         self.jobs.push(Running {
             record: Box::new(JobRecord::new(job)),
@@ -79,7 +79,7 @@ impl Recorder {
         JobId(self.jobs.len() - 1)
     }
 
-    /// What `submitter` does belongs to `job`'s record. What a submitter does that belongs to no job (write-back, say)
+    /// Assigns what `submitter` does to `job`'s record. I/O of a submitter that belongs to no job (such as write-back)
     /// is not recorded.
     ///
     /// # Panics
@@ -118,7 +118,7 @@ impl Recorder {
         }
     }
 
-    /// An I/O is done.
+    /// An I/O is complete.
     ///
     /// # Panics
     /// If its submitter belongs to a job that has nothing in flight.
@@ -128,7 +128,7 @@ impl Recorder {
         }
     }
 
-    /// An I/O of a submitter of `job` is done.
+    /// An I/O of a submitter of `job` is complete.
     ///
     /// # Panics
     /// If the job has nothing in flight.
@@ -183,7 +183,7 @@ impl Recorder {
 }
 
 impl Running {
-    /// What was before the ramp's end does not count.
+    /// Drops what was before the ramp's end.
     #[inline]
     fn leave_ramp(&mut self, now: Instant) {
         if !self.record.job.report.ramp.is_zero() {
@@ -246,7 +246,7 @@ impl JobRecord {
         direction.rate.completed(done.bytes);
     }
 
-    /// As far as they are reported.
+    /// Records those latencies that are reported.
     fn note_latencies(&mut self, work: Work, slat: Option<Span>, clat: Span, lat: Span) {
         let (slats, clats, lats) = (self.job.report.slat, self.job.report.clat, self.job.report.lat);
         let direction = self.work_mut(work);

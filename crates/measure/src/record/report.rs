@@ -8,16 +8,16 @@ use crate::histogram::FIO_PERCENTILES;
 /// How much is reported of one kind of latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// Nothing (fio's `disable_…`): all is 0.
+    /// Nothing (fio's `disable_…`): all zeros.
     Nothing,
     /// Least, greatest, mean, deviation.
     #[default]
     Summary,
-    /// And percentiles.
+    /// The summary and percentiles.
     Percentiles,
 }
 
-/// Whether reads, writes and trims are reported apart (fio's `unified_rw_reporting`).
+/// Whether reads, writes and trims are reported separately (fio's `unified_rw_reporting`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unified {
     /// Each by itself.
@@ -25,34 +25,34 @@ pub enum Unified {
     Apart,
     /// Only together, as `mixed`.
     Mixed,
-    /// Each, and `mixed`.
+    /// Each, and also `mixed`.
     Both,
 }
 
 /// Whether an error ends the job (fio's `continue_on_error`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// The first is the last.
+    /// The first error ends the job.
     #[default]
     Ends,
     /// Errors are counted.
     Counts,
 }
 
-/// Whether completion latencies are reported by I/O priority too, as fio does of jobs with `cmdprio_…`.
+/// Whether completion latencies are also reported by I/O priority, as fio does for jobs with `cmdprio_…`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priorities {
     /// Together.
     #[default]
     Together,
-    /// And each by itself.
+    /// Each also by itself.
     Apart,
 }
 
-/// A job's wishes; the default is fio's.
+/// What a job wants reported; by default fio's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportWishes {
-    /// Nothing counts before this much of the job has passed. A job that ends before is reported in full, as fio does
+    /// Nothing counts before this much of the job has passed. A job that ends earlier is reported in full, as by fio
     /// (observed).
     pub ramp: Span,
     /// Submission latency.
@@ -67,15 +67,15 @@ pub struct ReportWishes {
     pub percentiles: Vec<f64>,
     /// Its logs.
     pub log: Option<LogPlan>,
-    /// Directions apart or together.
+    /// Directions separately or together.
     pub unified: Unified,
-    /// Priorities together or apart.
+    /// Priorities together or separately.
     pub priorities: Priorities,
-    /// What an error does.
+    /// The effect of an error.
     pub on_error: OnError,
     /// The job's text about itself.
     pub description: Option<String>,
-    /// fio's `latency_target`, `latency_window`, `latency_percentile`, as said.
+    /// fio's `latency_target`, `latency_window` and `latency_percentile`, as given.
     pub latency_target: (Span, Span, f64),
 }
 

@@ -6,9 +6,9 @@ use super::{Cell, Table};
 use crate::quantity::Quantity;
 
 impl Table {
-    /// `{"title", "columns": [{"key", "header", "unit"}], "rows": [{key: value}], "notes"}`. Numbers are in the base
-    /// unit that the column names; a spread is `{"count", "mean", "min", "max", "stddev"}`; what is missing, or not a
-    /// number, is `null`.
+    /// `{"title", "columns": [{"key", "header", "unit"}], "rows": [{key: value}],
+    /// "notes"}`. Numbers are in the base unit that the column names; a spread is
+    /// `{"count", "mean", "min", "max", "stddev"}`; missing values and NaN are `null`.
     pub fn json(&self) -> Value {
         let columns: Vec<Value> = self
             .columns
@@ -27,7 +27,7 @@ impl Table {
 
 fn value(cell: &Cell, unit: Quantity) -> Value {
     match cell {
-        // A whole number is one, whatever else its column holds.
+        // A whole number is written as a number, whatever else its column holds.
         Cell::Text(text) => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
         Cell::Number(number) if unit == Quantity::Count && *number >= 0.0 => json!(number.round() as u64),
         Cell::Number(number) => json!(number),

@@ -12,17 +12,17 @@ const CLOSE: usize = 2;
 /// This many blanks are worth a narrower column.
 const WORTH: usize = 3;
 
-/// What is known of a column before it is laid out.
+/// A column's requirements before the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// Of its longest cell.
+    /// The width of its longest cell.
     pub all: usize,
-    /// Of its longest word: it is no narrower.
+    /// The width of its longest word, which is the least width of the column.
     pub least: usize,
 }
 
-/// The width of each column, `room` in all if the words allow; `longest`: a column's longest line if its cells are
-/// broken to a width.
+/// The width of each column, `room` in all if the words allow; `longest` returns a column's longest line if its cells
+/// are broken to a width.
 pub(super) fn widths(needs: &[Needs], room: usize, longest: impl Fn(usize, usize) -> usize) -> Vec<usize> {
     let mut given = Given { widths: vec![None; needs.len()], left: room, open: needs.len() };
     while given.open > 0 {
@@ -44,11 +44,11 @@ pub(super) fn widths(needs: &[Needs], room: usize, longest: impl Fn(usize, usize
     given.split_evenly()
 }
 
-/// What each column has been given.
+/// The widths given to columns so far.
 struct Given {
     widths: Vec<Option<usize>>,
     left: usize,
-    /// Columns that have nothing yet.
+    /// Columns without a width yet.
     open: usize,
 }
 
@@ -79,9 +79,9 @@ impl Given {
     }
 }
 
-/// How many places of a terminal's line this takes.
+/// The width of a text on a terminal.
 pub(super) fn width_of(text: &str) -> usize {
-    // What stands in nearly every cell.
+    // The usual case.
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn lines(cell: &str, width: usize) -> impl Iterator<Item = &str> {
     let mut rest = Some(cell);
     core::iter::from_fn(move || {
         let text = rest.take()?;
-        // What needs one line, as most do.
+        // The usual case: one line is enough.
         if text.len() <= width && !text.as_bytes().contains(&b'\n') {
             return Some(text);
         }
@@ -108,7 +108,7 @@ pub(super) fn lines(cell: &str, width: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where a line is to be broken, if it has to be and can be.
+/// Where to break a line; `None` if it need not or cannot be broken.
 fn last_blank(line: &str, width: usize) -> Option<usize> {
     if width_of(line) <= width {
         return None;

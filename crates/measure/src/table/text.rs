@@ -6,9 +6,9 @@
 use super::layout::{Needs, lines, width_of, widths};
 use super::{Align, Table};
 
-/// Blanks left and right of a cell.
+/// Blanks to the left and right of a cell.
 const PADDING: usize = 2;
-/// And between two columns.
+/// Blanks between two columns.
 const GAP: usize = 1;
 
 /// What the rules of a text table are drawn with.
@@ -31,8 +31,8 @@ impl Borders {
 }
 
 impl Table {
-    /// The table as text, at most `width` characters wide if its words allow; `None` leaves it as wide as it likes.
-    /// No line ends in a blank; the last ends in a newline.
+    /// The table as text, at most `width` characters wide if its words allow; `None` for no limit. No line ends in a
+    /// blank; the last ends in a newline.
     pub fn text(&self, width: Option<u16>, borders: Borders) -> String {
         let mut out = String::new();
         push_wrapped(&mut out, &self.title, width);
@@ -45,7 +45,7 @@ impl Table {
         out
     }
 
-    /// Which columns stand beside each other, part by part from the top; `words`: the longest of each.
+    /// Which columns are beside each other, part by part from the top; `words` is the longest word of each.
     fn parts(&self, words: &[usize], width: Option<u16>) -> Vec<Vec<usize>> {
         let room = width.map_or(usize::MAX, |width| usize::from(width) + GAP);
         let lead = self.columns.iter().take_while(|column| column.align == Align::Left).count();
@@ -104,7 +104,7 @@ impl Table {
         let broken = columns.iter().zip(widths).map(|(&column, &width)| lines(&row[column], width).collect());
         let cells: Vec<Vec<&str>> = broken.collect();
         for nth in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            // Blanks are owed until a word comes: none stand at a line's end.
+            // Blanks are written only when a word follows, so that no line ends in one.
             let mut blanks = 0;
             for ((cell, &column), &width) in cells.iter().zip(columns).zip(widths) {
                 let text = cell.get(nth).copied().unwrap_or("").trim_end();
@@ -137,19 +137,19 @@ fn push_blanks(out: &mut String, blanks: usize) {
     }
 }
 
-/// How many characters the longest word has, if one is longer than `longest`; otherwise that.
+/// The length of the longest word in characters, if that is greater than `longest`; otherwise `longest`.
 fn longest_of(longest: usize, text: &str) -> usize {
-    // No word of it has more characters than it has bytes.
+    // No word has more characters than bytes.
     if text.len() <= longest {
         return longest;
     }
     if !text.is_ascii() {
         return text.split_whitespace().map(|word| word.chars().count()).fold(longest, usize::max);
     }
-    // As `char::is_whitespace`, which counts the vertical tab.
+    // Like `char::is_whitespace`, including the vertical tab.
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let (mut rest, mut longest) = (text.as_bytes(), longest);
-    // A longer word has no blank among so many bytes and one: what stands before the last of them is passed over.
+    // A longer word has no blank among its first `longest` + 1 bytes: what is before the last blank is skipped.
     while let Some(next) = rest.get(..=longest) {
         match next.iter().rposition(is_space) {
             Some(blank) => rest = &rest[blank + 1..],
@@ -159,7 +159,7 @@ fn longest_of(longest: usize, text: &str) -> usize {
     longest
 }
 
-/// `text` broken between words so that no line exceeds `width` characters, unless a word does.
+/// `text` broken between words so that no line exceeds `width` characters unless a word does.
 fn push_wrapped(out: &mut String, text: &str, width: Option<u16>) {
     let limit = width.map_or(usize::MAX, usize::from);
     let mut used = 0;

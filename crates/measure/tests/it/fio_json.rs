@@ -64,7 +64,7 @@ fn output() -> Output {
     Output::new(global, &jobs, vec![DiskUtil { name: "sda".into(), util: 76.4, ..DiskUtil::default() }])
 }
 
-/// A line without its value, but with the kind of it: `      "iops" : 1.5` is `      "iops" : float`.
+/// A line with its value replaced by the value's kind: ` "iops" : 1.5` is ` "iops" : float`.
 fn shape(line: &str) -> String {
     let line = line.trim_end().trim_end_matches(',');
     let Some((key, value)) = line.split_once(" : ") else { return line.to_owned() };
@@ -117,7 +117,7 @@ fn values_are_in_fios_units() {
     assert_eq!((&mixed["elapsed"], &mixed["job_runtime"]), (&3.into(), &2001.into()));
 }
 
-/// The numbers that fio printed of itself, put through our arithmetic.
+/// Numbers that fio printed itself, put through our arithmetic.
 #[test]
 fn fios_own_figures_hold_together_as_ours_do() {
     let theirs: serde_json::Value = serde_json::from_str(RECORDED).unwrap();

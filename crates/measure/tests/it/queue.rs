@@ -11,7 +11,7 @@ use blksched_measure::{Cause, Reasons};
 struct Seen {
     queue: BlockQueue<Reasons>,
     end: Instant,
-    /// Sum over requests of the time in the device.
+    /// The time in the device, summed over requests.
     in_device_ns: u64,
     /// Time with something in the device.
     busy_ns: u64,
@@ -20,8 +20,8 @@ struct Seen {
     delivered: u64,
 }
 
-/// Bios from a little generator: bursts of sequential writes, and scattered reads, each from a submitter of its own
-/// (one that sleeps submits nothing else).
+/// Bios from a small generator: bursts of sequential writes, and scattered reads, each from a submitter of its own (one
+/// that sleeps submits nothing else).
 fn bio(nth: u64) -> Bio {
     let scattered = nth.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     if nth % 5 < 3 {
@@ -75,7 +75,7 @@ fn run(elevator: &str, config: QueueConfig) -> Seen {
     seen
 }
 
-/// Everything that must hold of any run.
+/// Checks everything that must hold of any run.
 fn agrees(seen: &Seen) {
     assert_eq!(seen.delivered, 400);
     let reasons = seen.queue.listener();

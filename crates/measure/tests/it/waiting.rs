@@ -5,7 +5,7 @@ use blksched::reasons::{BatchEnd, BatchStart, IdleFor, Unplug};
 use blksched::{Dir, Instant, Listener, Reason, Sector, Span, SubmitterId};
 use blksched_measure::{BeganBy, Cause, IdleKind, Reasons, Serving, fairness};
 
-/// A stream, told in nanoseconds.
+/// A stream of reasons at times in nanoseconds.
 #[derive(Default)]
 struct Stream(Reasons);
 
@@ -40,7 +40,7 @@ fn rq(index: u32) -> RequestId {
     RequestId::from_index(index)
 }
 
-/// Reads are submitter 1's, writes submitter 2's.
+/// Reads belong to submitter 1, writes to submitter 2.
 fn who(dir: Dir) -> SubmitterId {
     SubmitterId(1 + dir as u32)
 }
