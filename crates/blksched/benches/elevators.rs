@@ -1,5 +1,5 @@
-//! Nanoseconds per request through the block queue: look-up, insert, dispatch, complete, delivery; per elevator, at
-//! four queue lengths, with random keys; and per bio with sequential ones, which nearly all join a request.
+//! Nanoseconds per request through the block queue (look-up, insert, dispatch, complete, delivery): per elevator, at
+//! four queue lengths, with random keys; and per bio with sequential keys, where almost every bio joins a request.
 
 mod load;
 
@@ -24,7 +24,7 @@ fn bench(criterion: &mut Criterion) {
     }
 }
 
-/// CFQ keeps books of each process.
+/// CFQ with several processes, as it keeps state for each.
 fn processes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("processes");
     group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));

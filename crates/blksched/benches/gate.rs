@@ -1,5 +1,6 @@
-//! The elevators' cases for `cargo xtask bench --gate`: `--list` names them, `CASE N` makes N steps of one, anything
-//! else does nothing. `--heaps` names what is weighed: what one of it is called, and twice a case and how many it has.
+//! The elevators' cases for `cargo xtask bench --gate`: `--list` lists them, `CASE N` makes N steps of one, anything
+//! else does nothing. `--heaps` lists what is measured on the heap: the name of a unit, then two pairs of a case and
+//! its number of units.
 
 mod load;
 
@@ -8,10 +9,10 @@ use load::{Keys, Load, elevators};
 /// Queue lengths of the random cases.
 const QUEUED: [u32; 2] = [128, 4096];
 
-/// Whose queues are weighed.
+/// The elevators whose heap is measured.
 const HEAPS: [&str; 4] = ["noop@2.6.33", "mq-deadline", "cfq@4.20", "bfq"];
 
-/// How many processes there are in CFQ's other cases.
+/// The numbers of processes in CFQ's other cases.
 const PROCESSES: [u32; 2] = [8, 128];
 
 struct Case {
@@ -69,7 +70,7 @@ impl Case {
         Case { name, elevator: elevator.to_owned(), queued, keys: Keys::Random, processes }
     }
 
-    /// Of a queue that is as long as its name says, which no list has: `cargo xtask bench --scale` has long ones.
+    /// The case of a queue as long as its name says, which is not listed; `cargo xtask bench --scale` uses long ones.
     fn as_long_as(name: &str) -> Option<Case> {
         let (elevator, queued) = name.rsplit_once("/random/")?;
         let queued = queued.parse().ok()?;

@@ -1,10 +1,10 @@
-//! An embedder's loop: your clients' I/O in, an elevator's order out. Replace `device` by whatever really does the I/O
-//! and `now` by your clock, and this is a server's scheduler.
+//! An embedder's loop: your clients' I/O in, an elevator's order out. Replace `device` by the code that does the real
+//! I/O and `now` by your clock, and this is a server's scheduler.
 
 use blksched::{Bio, Catalogue, Delivery, Instant, Limits, Next, Outcome, Sector, Span, SubmitterId};
 
 fn main() {
-    // The elevator in the surroundings of its era; the device gets two commands at a time.
+    // The elevator with its era's plugging and slots; the device gets two commands at a time.
     let built = Catalogue::builtin().build("deadline").expect("a built-in elevator");
     let mut queue = built.queue(Limits::default(), 2);
     let mut now = Instant::ZERO;
@@ -20,7 +20,7 @@ fn main() {
     }
 
     loop {
-        // Ask until the queue has nothing more to send. Its last answer says why.
+        // Ask until the queue has nothing more to issue. Its last answer says why.
         let pause = loop {
             match queue.next(now) {
                 Next::Issue(command) => device.push_back((now + Span::from_ms(5), command)),
@@ -32,7 +32,7 @@ fn main() {
         let Some(then) = done_at.into_iter().chain(queue.deadline()).min() else { break };
         println!("{now}: {pause:?}, {} in flight", queue.in_flight());
         now = then;
-        // A command is a token: completing it uses it up, so nobody else's I/O can be acknowledged by mistake.
+        // A command is a token that completion consumes, so another client's I/O cannot be acknowledged by mistake.
         while let Some((_, command)) = device.pop_front_if(|(at, _)| *at <= now) {
             queue.complete(now, command, Outcome::Ok);
         }

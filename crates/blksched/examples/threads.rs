@@ -1,8 +1,8 @@
 //! A server's scheduler on threads of the standard library: two tenants by weight, a client that gives up, and errors
 //! that reach the client whose I/O failed.
 //!
-//! One thread owns the queue and is the only one who asks the clock; clients and the device talk to it by messages. Try
-//! `cargo run --example threads`.
+//! One thread owns the queue and is the only one to read the clock; clients and the device send it messages. Try `cargo
+//! run --example threads`.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -19,20 +19,20 @@ const SILVER: GroupId = GroupId(2);
 /// Each client reads this many times.
 const READS: u64 = 60;
 
-/// What the scheduler's thread hears.
+/// A message to the scheduler's thread.
 enum Message {
-    /// A client wants an I/O done, and hears of its end there.
+    /// A client submits an I/O; the outcome is sent to this channel.
     Submit(Bio, Sender<Outcome>),
-    /// It wants it no more.
+    /// A client cancels an I/O.
     Cancel(Tag),
-    /// The device is done with a command.
+    /// The device has completed a command.
     Completed(InFlight, Outcome),
 }
 
-/// What the scheduler's thread keeps.
+/// The state of the scheduler's thread.
 struct Scheduler {
     queue: BlockQueue,
-    /// Whoever waits for an I/O, by its tag.
+    /// The clients that wait for an I/O, by its tag.
     waiting: BTreeMap<Tag, Sender<Outcome>>,
     device: Sender<InFlight>,
     started: Clock,
@@ -43,7 +43,7 @@ impl Scheduler {
         Instant::ZERO + Span::from(self.started.elapsed())
     }
 
-    /// Until all who could send a message are gone.
+    /// Runs until all senders are gone.
     fn run(mut self, messages: &Receiver<Message>) {
         loop {
             while let Next::Issue(command) = self.queue.next(self.now()) {
@@ -54,7 +54,7 @@ impl Scheduler {
                 if let Delivery::Done { tag, outcome } = delivery
                     && let Some(client) = self.waiting.remove(&tag)
                 {
-                    // A client that is gone does not listen any more.
+                    // A client that is gone no longer receives.
                     _ = client.send(outcome);
                 }
             }
@@ -76,7 +76,7 @@ impl Scheduler {
                 self.queue.submit_burst(now, &[bio]);
             }
             Message::Cancel(tag) => match self.queue.cancel(now, tag) {
-                // Nothing is heard of it any more: its client finds the line closed.
+                // No outcome will follow: its client finds the channel closed.
                 Cancelled::TakenBack => drop(self.waiting.remove(&tag)),
                 Cancelled::InDevice | Cancelled::Stays => {}
             },
@@ -85,7 +85,7 @@ impl Scheduler {
     }
 }
 
-/// Two commands at a time, 2 ms each; sector 4096 is broken.
+/// The device: two commands at a time, 2 ms each; sector 4096 is broken.
 fn device(commands: &Receiver<InFlight>, scheduler: &Sender<Message>) {
     for command in commands {
         thread::sleep(Duration::from_millis(2));
@@ -96,7 +96,7 @@ fn device(commands: &Receiver<InFlight>, scheduler: &Sender<Message>) {
     }
 }
 
-/// Reads one sector after another; answers how many succeeded, and how long all took.
+/// Reads one sector after another; returns how many reads succeeded, and how long all took.
 fn client(name: u32, group: GroupId, scheduler: &Sender<Message>) -> (u64, Duration) {
     let (started, mut read) = (Clock::now(), 0);
     for nth in 0..READS {
@@ -127,7 +127,7 @@ fn main() {
     scheduler.send(Message::Submit(broken, answer)).expect("the scheduler runs");
     println!("a broken sector: {:?}", failed.recv().expect("an answer"));
 
-    // A client that gives up: what the device has not begun is taken back, and its line is closed.
+    // A client that gives up: requests that the device has not begun are cancelled, and their channel is closed.
     let queued: Vec<_> = (0..8)
         .map(|nth| {
             let (answer, done) = mpsc::channel();

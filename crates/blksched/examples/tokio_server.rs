@@ -1,7 +1,7 @@
 //! A scheduler in a tokio server: one task owns the queue, connections and the device are tasks that send it messages.
 //!
-//! A client sends lines, `read SECTOR`, and is answered `ok` or `failed`, each when its I/O is done. Try
-//! `cargo run --example tokio_server`: it serves two clients of its own and ends with them.
+//! A client sends lines, `read SECTOR`, and receives `ok` or `failed` for each when its I/O is done. Try `cargo run
+//! --example tokio_server`: it serves two clients of its own and ends with them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,13 +15,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Clock, sleep, sleep_until};
 
-/// What a connection wants done, and who is told of its end.
+/// An I/O that a connection submits, and the channel for its outcome.
 struct Order {
     bio: Bio,
     done: oneshot::Sender<Outcome>,
 }
 
-/// The task that owns the queue. It ends when nobody can send it orders any more.
+/// The task that owns the queue. It ends when no task can send it orders any more.
 async fn schedule(mut queue: BlockQueue, mut orders: mpsc::Receiver<Order>) {
     let (started, mut waiting) = (Clock::now(), BTreeMap::<Tag, oneshot::Sender<Outcome>>::new());
     let now = || Instant::ZERO + Span::from(started.elapsed());
@@ -39,7 +39,7 @@ async fn schedule(mut queue: BlockQueue, mut orders: mpsc::Receiver<Order>) {
             if let Delivery::Done { tag, outcome } = delivery
                 && let Some(done) = waiting.remove(&tag)
             {
-                // A connection that is gone does not listen any more.
+                // A connection that is gone no longer receives.
                 _ = done.send(outcome);
             }
         }
@@ -56,7 +56,7 @@ async fn schedule(mut queue: BlockQueue, mut orders: mpsc::Receiver<Order>) {
     }
 }
 
-/// One client's lines, one I/O at a time.
+/// Serves one client's lines, one I/O at a time.
 async fn serve(client: SubmitterId, stream: TcpStream, orders: mpsc::Sender<Order>) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let (mut lines, mut nth) = (BufReader::new(read).lines(), 0);
@@ -78,7 +78,7 @@ async fn serve(client: SubmitterId, stream: TcpStream, orders: mpsc::Sender<Orde
     Ok(())
 }
 
-/// A client of our own: reads in order, then says something wrong.
+/// A client of our own: reads sequentially, then sends an invalid line.
 async fn client(address: std::net::SocketAddr, first: u64) -> io::Result<()> {
     let (read, mut write) = TcpStream::connect(address).await?.into_split();
     let mut answers = BufReader::new(read).lines();

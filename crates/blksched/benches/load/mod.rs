@@ -1,4 +1,5 @@
-//! What both benchmarks of the library do: a queue kept at a constant length, one request in, one through, one out.
+//! The load of both benchmarks of the library: a queue kept at a constant length, with one request in and one out per
+//! step.
 
 use blksched::{
     Bio, BlockQueue, Built, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, Span, Submitted, SubmitterId,
@@ -6,10 +7,10 @@ use blksched::{
 
 /// A bio's length: 4 KiB.
 const SECTORS: u32 = 8;
-/// Request slots for each request that is queued: no era's depth limit (BFQ's reaches down to three sixteenths) makes a
-/// submitter sleep.
+/// Request slots for each queued request, so many that no era's depth limit (BFQ's goes down to three sixteenths) makes
+/// a submitter sleep.
 const SLOTS: u32 = 6;
-/// Positions that keys are drawn from: 8 TiB of blocks, so that random ones hardly ever touch.
+/// The positions from which keys are drawn: 8 TiB of blocks, so that random ones are hardly ever adjacent.
 const BLOCKS: u64 = 1 << 31;
 
 /// Where the next bio goes.
@@ -17,7 +18,7 @@ const BLOCKS: u64 = 1 << 31;
 pub enum Keys {
     /// Anywhere; 7 of 10 are reads.
     Random,
-    /// Behind the one before: nearly every bio joins a request.
+    /// Behind the previous one: almost every bio joins a request.
     Sequential,
 }
 
@@ -29,7 +30,7 @@ pub struct Load {
     now: Instant,
     random: u64,
     position: u64,
-    /// This many submit, in turn.
+    /// The number of processes, which submit in turn.
     processes: u32,
     submitted: u32,
 }
@@ -48,7 +49,7 @@ impl Load {
         load
     }
 
-    /// Random requests; in ascending order if each would be a walk along a list.
+    /// Fills the queue with random requests; in ascending order if each insertion would scan a list.
     fn fill(&mut self, ascending: bool) {
         let mut blocks: Vec<u64> = (0..self.queued).map(|_| self.draw() % BLOCKS).collect();
         if ascending {
@@ -59,8 +60,8 @@ impl Load {
         }
     }
 
-    /// One bio in; and while the queue is longer than it should be, one request out: look-up, insert, dispatch,
-    /// complete, delivery.
+    /// Submits one bio and, if the queue is longer than it should be, issues and completes one request: look-up,
+    /// insert, dispatch, complete, delivery.
     pub fn step(&mut self) {
         self.now += Span::from_us(1);
         let block = match self.keys {
@@ -72,7 +73,7 @@ impl Load {
             let command = loop {
                 match self.queue.next(self.now) {
                     Next::Issue(command) => break command,
-                    // With several processes CFQ leaves the disk idle for one that ran empty.
+                    // With several processes, CFQ leaves the disk idle for a process whose queue has run empty.
                     Next::Idle { until, .. } => self.now = until,
                     other => panic!("{other:?}, but requests are queued"),
                 }
@@ -94,14 +95,14 @@ impl Load {
         assert!(became != Submitted::Asleep, "the benchmark is of requests that find a slot");
     }
 
-    /// A linear congruential generator, its upper half: cheap, so that it hardly shows.
+    /// The upper half of a linear congruential generator: cheap, so that it hardly affects the result.
     fn draw(&mut self) -> u64 {
         self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         self.random >> 32
     }
 }
 
-/// Is it one of those whose insertion walks along a list?
+/// Whether this elevator's insertion scans a list.
 fn scans_a_list(built: &Built) -> bool {
     let choice = &built.choice;
     choice.preset.row.contains(&("order", "list")) && choice.variant("order") == "list"

@@ -1,4 +1,4 @@
-//! Stories of the anticipatory scheduler: whom it waits for, why not, and what it says about it.
+//! Scenarios of the anticipatory scheduler: for which process it waits, why it does not, and the reasons it gives.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms};
 use blksched::author::Run;
@@ -11,7 +11,7 @@ fn rig() -> Rig {
     Rig::new("anticipatory", QueueConfig { depth: 2, ..QueueConfig::default() })
 }
 
-/// My read at 1000 is complete, and your far one is queued.
+/// A state in which my read at 1000 has completed and your distant one is queued.
 fn waiting() -> Rig {
     let mut rig = rig();
     rig.new_read(1000, 8);

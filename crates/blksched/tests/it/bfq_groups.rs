@@ -1,5 +1,6 @@
-//! BFQ under random use with groups of groups: made, weighed anew, removed, processes that change theirs, exits,
-//! merges, requeues, knobs. Every invariant holds after every step, and every request comes back.
+//! BFQ under random operations with nested groups: groups are created, reweighted and removed; processes change groups
+//! and exit; requests merge and are requeued; knobs change. Every invariant holds after every step, and every request
+//! completes.
 
 use blksched::{
     Bio, BlockQueue, Catalogue, Class, Delivery, Group, GroupId, Instant, Limits, Next, Outcome, Priority, QueueConfig,
@@ -8,7 +9,7 @@ use blksched::{
 
 const STEPS: u32 = 4000;
 const MS: i64 = 1_000_000;
-/// Each at an extreme, and at its default.
+/// Each knob with an extreme value and its default.
 const KNOBS: [(&str, [i64; 2]); 9] = [
     ("low_latency", [0, 1]),
     ("slice_idle", [0, 8 * MS]),
@@ -28,7 +29,7 @@ struct Use {
     flying: Vec<blksched::InFlight>,
     out: u64,
     tags: u64,
-    /// Processes below this are gone.
+    /// Processes with lower numbers have exited.
     gone: u32,
 }
 
@@ -56,7 +57,7 @@ impl Use {
             12 => self.weigh(),
             13 => {
                 let id = GroupId(1 + self.draw(5) as u32);
-                // It may not exist, or have groups of its own.
+                // The group may not exist, or have child groups.
                 _ = self.queue.remove_group(self.now, id);
             }
             14 if self.draw(8) == 0 => {
@@ -110,7 +111,7 @@ impl Use {
         let known = self.queue.groups().get(GroupId(id)).map(|group| group.parent);
         let parent = known.unwrap_or(GroupId(self.draw(u64::from(id)) as u32));
         let weight = [1, 50, 100, 1000, 10_000][self.draw(5) as usize];
-        // Its parent may not exist (any more).
+        // Its parent may not exist, or no longer.
         _ = self.queue.set_group(self.now, GroupId(id), Group { parent, weight, ..Group::default() });
     }
 

@@ -1,4 +1,4 @@
-//! BFQ's knobs and mechanisms: what each value and each variant decides.
+//! BFQ's knobs and mechanisms: the decisions under each value and variant.
 
 use crate::queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 use blksched::{
@@ -8,10 +8,10 @@ use blksched::{
 /// A load under which a knob matters.
 struct Scenario {
     knob: &'static str,
-    /// Two raw values that decide differently.
+    /// Two raw values that lead to different decisions.
     values: [i64; 2],
     decide: fn(&mut Rig) -> Vec<u64>,
-    /// First sectors in the order in which they are issued, for either value.
+    /// First sectors in the order of issue, for each value.
     orders: [&'static [u64]; 2],
 }
 
@@ -73,7 +73,7 @@ const SCENARIOS: &[Scenario] = &[
                 rig.read(n * 2000, 1024);
                 rig.read_by(YOU, FAR + n * 2000, 1024);
             }
-            // The first turns have the budget that every new queue has.
+            // The first slices have the initial budget of a new queue.
             starts_of_turns(one_per_ms(rig))
         },
         orders: [&[0, FAR, 20_000, FAR + 20_000], &[0, FAR, 20_000, FAR + 20_000, 24_000, FAR + 24_000]],
@@ -183,7 +183,7 @@ fn strict_guarantees_bring_idling_back() {
 
 // ---- mechanisms
 
-/// How many requests of three readers, two of one group, go in the first turns.
+/// The numbers of requests issued in the first slices of three readers, two of them in one group.
 fn by_group(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
@@ -201,7 +201,7 @@ fn by_group(spec: &str) -> Vec<u64> {
     (0..3).map(|reader| order[..150].iter().filter(|&&start| start / FAR == reader).count() as u64).collect()
 }
 
-/// How many requests go before somebody else's, one each millisecond, if a turn may take 25 ms.
+/// How many requests, one per millisecond, are issued before another process's if a slice may take 25 ms.
 fn requests_of_a_turn(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
@@ -213,7 +213,7 @@ fn requests_of_a_turn(spec: &str) -> Vec<u64> {
     vec![one_per_ms(&mut rig).iter().take_while(|&&start| start < FAR).count() as u64]
 }
 
-/// How many requests of two processes of one group go at once: the first seeks.
+/// How many requests of two processes in one group are issued without a pause; the first process seeks.
 fn requests_without_idling(spec: &str) -> usize {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
@@ -227,8 +227,8 @@ fn requests_without_idling(spec: &str) -> usize {
     rig.drain().len()
 }
 
-/// When it is first known how long a request takes, of one sent every 4 ms that takes 3.5 ms. While the one that is
-/// measured is on its way, somebody else's first request comes.
+/// When the service time of requests, sent every 4 ms and taking 3.5 ms, is first known. While the measured request is
+/// in flight, another process's first request arrives.
 fn first_learnt_at_ms(spec: &str) -> u64 {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
@@ -247,7 +247,7 @@ fn first_learnt_at_ms(spec: &str) -> u64 {
     rig.heard_when().into_iter().find_map(learnt).map_or(0, |at| at.since(born).as_ns() / 1_000_000)
 }
 
-/// Of 62, in eight words of eight.
+/// The tags that write-back may use, of 62 in eight words of eight.
 fn tags_for_write_back(spec: &str) -> u32 {
     let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
@@ -271,7 +271,7 @@ fn every_mechanism_decides_as_its_variants_say() {
     let entry = Catalogue::builtin().parse("bfq").unwrap().entry;
     let names: Vec<_> = entry.mechanisms.iter().map(|mechanism| mechanism.name).collect();
     assert_eq!(names, ["groups", "competition", "newcomer", "tags", "hz"]);
-    // A seeker that has nothing left is idled for if its group, alone, counts as one that competes.
+    // The disk idles for a seeky process with nothing queued if its group counts as competing even when alone.
     let lone = ["bfq@6.1", "bfq", "bfq+competition=woken"].map(requests_without_idling);
     assert_eq!(lone, [25, 55, 25]);
     let learnt = ["bfq@6.1", "bfq", "bfq+newcomer=starts_anew"].map(first_learnt_at_ms);

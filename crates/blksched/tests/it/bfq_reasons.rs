@@ -1,4 +1,4 @@
-//! BFQ's mechanisms, each set in motion by hand, and the reason that it gives.
+//! BFQ's mechanisms, each triggered by hand, and the reason that each reports.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms};
 use blksched::author::Waiter;
@@ -14,7 +14,8 @@ fn rig() -> Rig {
     rig
 }
 
-/// What goes until nothing is queued, each taking a millisecond; while the disk is left idle, time passes.
+/// The first sectors issued until nothing is queued, each request taking a millisecond; while the disk is left idle,
+/// time passes.
 fn serve_all(rig: &mut Rig) -> Vec<u64> {
     let mut order = Vec::new();
     loop {
@@ -31,7 +32,7 @@ fn serve_all(rig: &mut Rig) -> Vec<u64> {
     }
 }
 
-/// One read, served.
+/// Submits one read and serves it.
 fn fetch(rig: &mut Rig, who: SubmitterId, start: u64) {
     rig.read_by(who, start, 8);
     serve_all(rig);

@@ -1,4 +1,4 @@
-//! BFQ shares: equal readers alike, others by their weights, groups by theirs, in groups of groups too.
+//! BFQ's shares: equal for equal readers, otherwise by weight; the same for groups, including nested ones.
 
 use crate::queue_kit::{Rig, at_ms};
 use blksched::{Bio, Class, Group, GroupId, Limits, Next, Op, Priority, QueueConfig, Sector, Span, SubmitterId};
@@ -6,7 +6,7 @@ use blksched::{Bio, Class, Group, GroupId, Limits, Next, Op, Priority, QueueConf
 const FAR: u64 = 1 << 30;
 const SERVED: usize = 6000;
 
-/// A process that reads in order, with four requests queued all the time.
+/// A process that reads sequentially and always has four requests queued.
 #[derive(Clone, Copy)]
 struct Reader {
     level: u8,
@@ -16,13 +16,13 @@ struct Reader {
 
 const USUAL: Reader = Reader { level: 4, group: 0, sectors: 64 };
 
-/// The parts that readers get of the sectors served, in thousandths.
+/// The readers' shares of the sectors served, in thousandths.
 fn parts(groups: &[(u32, u32, u32)], readers: &[Reader]) -> Vec<u64> {
     let config = QueueConfig { born: at_ms(10_000), ..QueueConfig::default() };
     let mut rig = Rig::new("bfq", config);
     rig.now = config.born;
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
-    // Short turns, so that the last one hardly counts.
+    // Short slices, so that the last one hardly matters.
     rig.queue.set(rig.now, "max_budget", 2048).unwrap();
     for &(id, parent, weight) in groups {
         let group = Group { parent: GroupId(parent), weight, ..Group::default() };
@@ -90,7 +90,7 @@ fn a_process_of_the_root_weighs_as_much_as_its_level_beside_groups() {
     near(&parts(&[(1, 0, 120)], &[USUAL, Reader { group: 1, ..USUAL }]), &[250, 750]);
 }
 
-// ---- in time: a disk that takes 10 ms for each request, one at a time, and holds four
+// ---- with time: a disk that takes 10 ms per request, one at a time, and holds four
 
 const MS: u64 = 1_000_000;
 const REQUEST: Span = Span::from_ms(10);
@@ -112,7 +112,7 @@ enum Order {
 
 const RANDOM: Process = Process { group: 0, op: Op::Read, queued: 4, order: Order::Random };
 
-/// When each process's requests came back \[ns\], in `time`.
+/// When each process's requests completed \[ns\], within `time`.
 fn timed(knobs: &[(&str, i64)], groups: &[(u32, u32)], processes: &[Process], time: Span) -> Vec<Vec<u64>> {
     let limits = Limits { rotational: false, ..Limits::default() };
     let mut rig = Rig::new("bfq", QueueConfig { born: at_ms(10_000), depth: 4, limits, ..QueueConfig::default() });
@@ -153,7 +153,7 @@ fn timed(knobs: &[(&str, i64)], groups: &[(u32, u32)], processes: &[Process], ti
         }
         let (_, command) = device.pop_front().unwrap();
         rig.queue.complete(next, command, blksched::Outcome::Ok);
-        // The queue runs ahead of whoever waited.
+        // The queue is run before the waiting processes.
         while let Next::Issue(command) = rig.next() {
             free = free.max(rig.now) + REQUEST;
             device.push_back((free, command));
@@ -179,15 +179,15 @@ fn groups_of_300_and_100_are_within_5_percent_of_3_to_1_after_the_first_second()
     let processes = [1, 2].map(|group| Process { group, ..RANDOM });
     let found = ratio(&timed(&[("low_latency", 0)], &WEIGHTS, &processes, Span::from_secs(20)), 1000);
     assert!((2.85..3.15).contains(&found), "{found}");
-    // Without groups that count, weights do nothing.
+    // Without groups, weights have no effect.
     let alike = processes.map(|process| Process { group: 0, ..process });
     let found = ratio(&timed(&[("low_latency", 0)], &WEIGHTS, &alike, Span::from_secs(20)), 1000);
     assert!((0.9..1.1).contains(&found), "{found}");
 }
 
-/// A process that begins is raised for 3.75 s on such a disk. Its first turn is long if a request nearer than its first
-/// one comes before that turn begins (then it has the budget that a new queue is given, and thirty times the time), as
-/// in a kernel: a 6.18 shared from 1.35:1 to 4.7:1 in ten seconds, depending on who began and with which offsets.
+/// A starting process is raised for 3.75 s on such a disk. Its first slice is long if a request nearer than its first
+/// one arrives before the slice begins (it then has a new queue's budget, and thirty times the time), as in the kernel:
+/// 6.18 gave shares from 1.35:1 to 4.7:1 in ten seconds, depending on which process began and at which offsets.
 #[test]
 fn with_low_latency_they_are_so_once_nobody_is_raised_any_more_and_nobody_waits_for_longer_than_a_turn() {
     let processes = [1, 2].map(|group| Process { group, ..RANDOM });
@@ -198,10 +198,10 @@ fn with_low_latency_they_are_so_once_nobody_is_raised_any_more_and_nobody_waits_
     assert!(longest < 3800 * MS, "{longest}");
 }
 
-/// Two processes that begin together share one queue for good on such a disk: of its requests the nearest ahead goes,
-/// so the stream waits for the writer's sweep, of at most twice its 63 requests where each is replaced at once, or for
-/// its age. (A 6.18 gave a stream 2.2 to 4.2 requests a second: there the writer sleeps for tags, and sweeps are
-/// shorter.)
+/// Two processes that begin together are stably merged on such a disk: of the shared queue's requests the nearest ahead
+/// is dispatched, so the stream waits until the writer's sweep ends (at most twice its 63 requests, if each is replaced
+/// at once) or until its own request expires. (6.18 gave a stream 2.2 to 4.2 requests a second: there the writer sleeps
+/// for tags, and sweeps are shorter.)
 #[test]
 fn a_stream_merged_for_good_with_a_deep_writer_is_not_starved() {
     let writer = Process { op: Op::Write, queued: 63, ..RANDOM };
@@ -211,7 +211,7 @@ fn a_stream_merged_for_good_with_a_deep_writer_is_not_starved() {
     assert!(per_second > 1.0 / 1.26, "{per_second}");
     let longest = back[0].windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
     assert!(longest < 3000 * MS, "{longest}");
-    // It goes on with the writer's queue: there is nothing else between which to share.
+    // It continues in the writer's queue, so there are no two queues to share between.
     let processes = [stream, Process { group: 1, ..writer }];
     let apart = timed(&[("low_latency", 0)], &[(1, 100)], &processes, Span::from_secs(60));
     assert!(apart[0].len() > 5 * back[0].len(), "{} and {}", apart[0].len(), back[0].len());

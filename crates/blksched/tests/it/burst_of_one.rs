@@ -1,4 +1,4 @@
-//! A burst of one bio in one step: the same as the bio, and then its submitter waits, in every era.
+//! A burst of one bio in one call: in every era the same as submitting the bio and then waiting.
 
 use blksched::{
     Bio, BlockQueue, Built, Catalogue, Delivery, Dir, InFlight, Instant, Next, Outcome, QueueConfig, Reason, Sector,
@@ -17,7 +17,7 @@ struct Life {
 }
 
 impl Life {
-    /// A queue of this era with few slots, so that some sleep.
+    /// A queue of this era with few slots, so that some submitters sleep.
     fn new(era: &str, seed: u64) -> Life {
         let Built { elevator, plugging, slots, .. } = Catalogue::builtin().build(era).expect("the catalogue lists it");
         let config = QueueConfig { slots: slots.with_nr_requests(8), plugging, depth: 3, ..QueueConfig::default() };
@@ -45,7 +45,7 @@ impl Life {
             let pause = [0, 0, 7, 400, 2100][self.draw(5) as usize];
             self.now += Span::from_us(pause);
             match self.draw(8) {
-                // Somebody who goes on collecting.
+                // A submitter that keeps its plug.
                 0 => {
                     let bio = self.bio(tag);
                     let _ = self.queue.submit(self.now, bio);

@@ -1,5 +1,5 @@
-//! What groups really get of the disk, by weight, on two simple disks: within 2.5 points of their due, nested ones
-//! within 3, as the recorded scheduler's own shares were.
+//! The shares that groups really get, by weight, on two simple disks: within 2.5 percentage points of their due, nested
+//! groups within 3, as the recorded scheduler's shares were.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ enum Reads {
     Anywhere,
 }
 
-/// One process in each group sends this many reads, waits for all of them, and sends as many again.
+/// One process in each group sends this many reads, waits for all of them, and repeats.
 #[derive(Clone, Copy)]
 struct Load {
     spec: &'static str,
@@ -58,9 +58,9 @@ struct World {
     now: Instant,
     head: Sector,
     busy_until: Instant,
-    /// When each is done, in that order.
+    /// The commands in the disk with their completion times, in that order.
     at_disk: VecDeque<(Instant, blksched::InFlight, usize)>,
-    /// When a process goes on.
+    /// When a process continues.
     thinking: VecDeque<(Instant, usize)>,
     outstanding: Vec<u32>,
     position: Vec<u64>,
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// Requests of each reader within so long.
+    /// The number of each reader's requests within this time.
     fn run(&mut self, span: Span) -> Vec<f64> {
         let end = self.now + span;
         let before = self.done.clone();
@@ -160,7 +160,7 @@ impl World {
     }
 }
 
-/// Each share is within `off` points of what is expected.
+/// Checks that each share is within `off` percentage points of the expected one.
 fn expect(load: Load, shares: &[f64], off: f64) {
     let span = if load.disk == Disk::Hdd { Span::from_secs(60) } else { Span::from_secs(2) };
     let had = World::new(load).run(span);
@@ -212,7 +212,7 @@ fn with_groups_off_weights_mean_nothing() {
 fn weights_written_while_running_count_from_the_next_charge_on() {
     let mut world = World::new(FLAT);
     world.run(Span::from_secs(20));
-    // Each group reads by itself, so its subtree becomes active anew at each charge.
+    // Each group reads alone, so its subtree becomes active again at each charge.
     for (id, weight) in [(1, 700), (3, 100)] {
         let group = Group { weight, leaf_weight: weight, ..Group::default() };
         world.queue.set_group(world.now, GroupId(id), group).unwrap();
@@ -234,7 +234,7 @@ fn a_group_that_is_gone_has_its_requests_served_and_its_place_taken_by_a_new_one
     let mut world = World::new(FLAT);
     world.run(Span::from_secs(1));
     world.queue.remove_group(world.now, GroupId(2)).unwrap();
-    // Its next read makes it again, with the default weight of 100.
+    // Its next read creates it again, with the default weight of 100.
     let had = world.run(Span::from_secs(60));
     let near = had.iter().zip([11.1, 11.1, 77.8]).all(|(had, share)| (had - share).abs() <= 2.0);
     assert!(near, "{had:.1?}");

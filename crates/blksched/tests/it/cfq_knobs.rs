@@ -1,4 +1,4 @@
-//! CFQ's knobs: what each value decides, in every era that has it.
+//! CFQ's knobs: the decisions under each value, in every era that has it.
 
 use crate::queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 use blksched::author::RequestId;
@@ -8,10 +8,10 @@ use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfi
 struct Scenario {
     knob: &'static str,
     eras: &'static [&'static str],
-    /// Two raw values that decide differently.
+    /// Two raw values that lead to different decisions.
     values: [i64; 2],
     decide: fn(&mut Rig) -> Vec<u64>,
-    /// First sectors in the order in which they are issued, for either value.
+    /// First sectors in the order of issue, for each value.
     orders: [&'static [u64]; 2],
 }
 
@@ -32,7 +32,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario {
         knob: "quantum",
         eras: NEW,
-        // Half of it, as long as the slice has not begun.
+        // Half of it, before the slice has begun.
         values: [2, 6],
         decide: five_of_mine_and_one_of_yours,
         orders: [&[1000], &[1000, 2000, 3000]],
@@ -103,7 +103,7 @@ const SCENARIOS: &[Scenario] = &[
             (1..=12).for_each(|n| _ = rig.new_write(n * 1000, 8));
             rig.serve();
             your_write(rig, 1 << 30, 3);
-            // Level 4 may send eight times as many.
+            // Level 4 may dispatch eight times as many.
             one_per_ms(rig).into_iter().skip(6).take(3).collect()
         },
         orders: [&[8000, 9000, 10_000], &[8000, 1 << 30, 9000]],
@@ -126,7 +126,7 @@ const SCENARIOS: &[Scenario] = &[
         eras: LATENCY,
         values: [0, 1],
         decide: |rig| {
-            // 2.6.33 begins as if the last late request were a second ago.
+            // 2.6.33 begins as if the last delayed request had completed a second ago.
             rig.queue.set(rig.now, "slice_sync", 1000 * MS).unwrap();
             rig.writes([1000, 2000, 3000, 4000, 5000]);
             your_write(rig, 1 << 30, 5);
@@ -155,7 +155,7 @@ const SCENARIOS: &[Scenario] = &[
         eras: &["cfq@2.6.33+groups"],
         values: [0, 1],
         decide: seekers_and_their_groups,
-        // In the root nobody's weight counts, and I am always first.
+        // In the root weights have no effect, and I am always first.
         orders: [&[39], &[3]],
     },
     Scenario {
@@ -172,7 +172,7 @@ const SCENARIOS: &[Scenario] = &[
             rig.now += Span::from_ms(2);
             issued_at_once(rig)
         },
-        // The disk was left idle for the group, in vain, so this is a new turn, which looks at age first.
+        // The disk was left idle for the group in vain, so this is a new slice, which checks age first.
         orders: [&[9000, 8000], &[8000, 9000]],
     },
     Scenario {
@@ -189,7 +189,7 @@ const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// How many of 40 random reads that go first are mine, whose group has a hundredth of the weight of yours.
+/// How many of the first 40 random reads issued are mine; my group has a hundredth of the weight of yours.
 fn seekers_and_their_groups(rig: &mut Rig) -> Vec<u64> {
     rig.queue.set(rig.now, "slice_sync", 2 * MS).unwrap();
     for (group, weight) in [(1, 10), (2, 1000)] {
@@ -238,7 +238,7 @@ fn play(scenario: &Scenario, knob: &str, era: &str, value: i64) -> Vec<u64> {
     (scenario.decide)(&mut rig)
 }
 
-/// The knob under each of its names in this era: 4.20 shows times in microseconds, too.
+/// The knob under each of its names in this era: 4.20 also has times in microseconds.
 fn names(scenario: &Scenario, era: &str) -> Vec<String> {
     let knobs = Catalogue::builtin().build(era).unwrap().elevator;
     let in_us = format!("{}_us", scenario.knob);
@@ -279,7 +279,7 @@ fn every_knob_of_every_era_has_a_scenario() {
     }
 }
 
-/// Five reads of mine and one of yours, the first of mine at the disk.
+/// Five reads of mine and one of yours; my first is in the disk.
 fn amid_reads(era: &str) -> (Rig, RequestId) {
     let config = QueueConfig { born: at_ms(10), depth: 31, ..QueueConfig::default() };
     let mut rig = Rig::new(era, config);
@@ -308,7 +308,7 @@ fn slice_sync_turned_during_a_turn_counts_from_the_next_one_on() {
         let (mut rig, first) = amid_reads(era);
         rig.queue.set(rig.now, "slice_sync", 2 * MS).unwrap();
         rig.queue.set(rig.now, "quantum", 8).unwrap();
-        // It begins with the first completion, so the turn is one of 2 ms.
+        // The slice of 2 ms begins with the first completion.
         rig.now += Span::from_ms(1);
         rig.complete(first);
         rig.queue.set(rig.now, "slice_sync", 100 * MS).unwrap();
@@ -326,7 +326,7 @@ fn slice_idle_turned_to_nothing_lets_a_running_timer_run_out_and_starts_no_other
         rig.write_by(YOU, 1 << 30, 8);
         let Next::Idle { until, .. } = rig.next() else { panic!("{era}: the disk idles") };
         for knob in ["slice_idle", "group_idle"] {
-            // Groups are idled for in 4.20.
+            // 4.20 also idles for groups.
             let turned = rig.queue.set(rig.now, knob, 0);
             assert!(turned.is_ok() || !NEW.contains(era), "{era}");
         }

@@ -1,5 +1,5 @@
-//! CFQ's mechanisms one by one: a load under which no two variants decide alike, in every era. Where other mechanisms
-//! would hide one, the load fixes them.
+//! CFQ's mechanisms one by one: in every era, a load under which no two variants decide alike. If another mechanism
+//! would hide the difference, the load fixes it.
 
 use crate::queue_kit::{ME, Rig, WHO, YOU, at_ms, issued_at_once, one_per_ms};
 use blksched::author::Run;
@@ -12,9 +12,9 @@ const ERAS: &[&str] = &["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33", "cfq@4.20"];
 const MS: i64 = 1_000_000;
 const FAR: u64 = 1 << 30;
 
-/// What an elevator of a name decides.
+/// The decisions of the elevator with this name.
 type Decide = fn(&str) -> Vec<u64>;
-/// Every mechanism, and its load.
+/// Every mechanism with its load.
 const SCENARIOS: &[(&str, Decide)] = &[
     ("hz", moments_at_which_the_disk_is_left_idle),
     ("fifo", late_reads_and_late_write_back),
@@ -46,7 +46,8 @@ fn rig(spec: &str) -> Rig {
     rig
 }
 
-/// How many milliseconds somebody else's far read is held back for the next read of one that has completed.
+/// For how many milliseconds another process's distant read is held back in expectation of the next read of a process
+/// whose read has completed.
 fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
     let spec = format!("{spec}+clock=jiffies");
     let is_idle_after = |&ms: &u64| {
@@ -62,7 +63,7 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
     (0..20).filter(is_idle_after).collect()
 }
 
-/// Whether the disk is left idle for a reader in order after its first request, far from the disk's beginning.
+/// Whether the disk is left idle for a sequential reader after its first request, which is far from sector 0.
 fn idling_for_who_has_just_begun_far_out(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+seeks=per_process+idling=unless_seeky+trees=single"));
     rig.new_read(FAR, 8);
@@ -71,7 +72,7 @@ fn idling_for_who_has_just_begun_far_out(spec: &str) -> Vec<u64> {
     vec![u64::from(matches!(rig.next(), Next::Idle { .. }))]
 }
 
-/// And how many late writes go past a read in flight.
+/// When reads are late, and how many late writes are dispatched beside a read in flight.
 fn late_reads_and_late_write_back(spec: &str) -> Vec<u64> {
     let mut decided = moments_at_which_a_read_is_late_whose_knob_was_turned(spec);
     let mut rig = rig(&format!("{spec}+depth=while_slice_lasts+trees=single"));
@@ -85,7 +86,7 @@ fn late_reads_and_late_write_back(spec: &str) -> Vec<u64> {
     decided
 }
 
-/// After how many milliseconds a read goes first out of turn, if the knob was turned after it came.
+/// After how many milliseconds a read is dispatched out of order, if the knob was changed after its arrival.
 fn moments_at_which_a_read_is_late_whose_knob_was_turned(spec: &str) -> Vec<u64> {
     let is_late_after = |&ms: &u64| {
         let mut rig = rig(spec);
@@ -120,7 +121,8 @@ fn requests_alone_and_a_read_beside_write_back(spec: &str) -> Vec<u64> {
     order
 }
 
-/// 350 ms after the last read and 1360 ms after what counts as the last late one; the slice has not begun.
+/// Write-back 350 ms after the last read and 1360 ms after the last one that counts as delayed; the slice has not
+/// begun.
 fn write_back_some_time_after_a_read(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.new_read(500, 8);
@@ -130,7 +132,8 @@ fn write_back_some_time_after_a_read(spec: &str) -> Vec<u64> {
     issued_at_once(&mut rig)
 }
 
-/// The oldest, far from the arm, goes out of turn; what goes then is said by where the next is chosen from.
+/// The oldest request, far from the arm, is dispatched out of order; the next one depends on the position from which it
+/// is chosen.
 fn requests_around_one_whose_time_is_up(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "fifo_expire_sync", 5_000_000).unwrap();
@@ -139,7 +142,7 @@ fn requests_around_one_whose_time_is_up(spec: &str) -> Vec<u64> {
     issued_at_once(&mut rig)
 }
 
-/// Reads of mine and yours in one place, and somebody's far away that came before yours.
+/// Reads of mine and yours at one position, and another process's distant read that arrived before yours.
 fn reads_of_two_side_by_side(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+trees=by_workload+seeks=per_queue+preempt=class_first"));
     rig.queue.set(rig.now, "quantum", 16).unwrap();
@@ -156,7 +159,7 @@ fn reads_of_two_side_by_side(spec: &str) -> Vec<u64> {
     order
 }
 
-/// A reader in order who writes all over the disk; one who jumps a little each time.
+/// A sequential reader that writes all over the disk, and a process that jumps a little each time.
 fn idling_for_who_seeks_one_way_or_the_other(spec: &str) -> Vec<u64> {
     let spec = format!("{spec}+trees=single+idling=unless_shallow+think=per_process");
     let mut writer = rig(&spec);
@@ -174,7 +177,8 @@ fn idling_for_who_seeks_one_way_or_the_other(spec: &str) -> Vec<u64> {
     vec![idles(&writer), idles(&jumper)]
 }
 
-/// In the middle of best effort's time real time comes, write-back ahead of a read. And somebody who seeks, alone.
+/// In the middle of best effort's time, real-time write-back and then a real-time read arrive. Then a seeky process
+/// alone.
 fn real_time_after_best_effort_and_a_lone_seeker(spec: &str) -> Vec<u64> {
     let spec = format!("{spec}+idling=unless_shallow+seeks=per_queue+think=per_process");
     let mut rig = self::rig(&spec);
@@ -194,8 +198,8 @@ fn real_time_after_best_effort_and_a_lone_seeker(spec: &str) -> Vec<u64> {
     order
 }
 
-/// Who goes on after a read took the disk from write-back: the same, or another that was waiting. Once the slice had
-/// begun, and once not.
+/// Which process continues after a read has taken the disk from write-back: the same, or another that was waiting; once
+/// after the slice has begun, and once before.
 fn write_back_that_was_preempted(spec: &str) -> Vec<u64> {
     let after = |begun: bool| {
         let mut rig = rig(&format!("{spec}+trees=single+depth=drain+idling=unless_shallow+preempt=class_first"));
@@ -224,7 +228,8 @@ fn write_back_that_was_preempted(spec: &str) -> Vec<u64> {
     vec![after(true), after(false)]
 }
 
-/// One who seeks and thinks 1 ms; one who seeks, four requests at a time; one in order and alone who thinks too long.
+/// A seeky process with a think time of 1 ms; a seeky one with four requests at a time; a sequential one, alone, whose
+/// think time is too long.
 fn idling_for_four_kinds_of_process(spec: &str) -> Vec<u64> {
     let by_window = format!("{spec}+trees=single+seeks=per_queue+think=per_process+clock=jiffies");
     let mut hasty = rig(&by_window);
@@ -242,8 +247,8 @@ fn idling_for_four_kinds_of_process(spec: &str) -> Vec<u64> {
     vec![idles(&hasty), idles(&deep), idles(&slow)]
 }
 
-/// How often an arrival wishes a run at once: yours close by, twice; best effort's close to real time's; write-back's
-/// after a queue that is empty and not idled for.
+/// How often an arrival requests an immediate run: a close one of yours, twice; one of best effort close to real
+/// time's; write-back while the active queue is empty and not idled for.
 fn wishes_to_run_at_once(spec: &str) -> Vec<u64> {
     let spec = format!("{spec}+cooperation=none+seeks=per_queue+idling=unless_shallow+trees=single");
     let mut twice = rig(&spec);
@@ -269,7 +274,7 @@ fn wishes_to_run_at_once(spec: &str) -> Vec<u64> {
     [twice, classes, empty].iter_mut().map(runs_at_once).collect()
 }
 
-/// A disk that takes many requests at a time, then one; at the end somebody seeks.
+/// A disk that takes many requests at a time, then one; at the end a process seeks.
 fn idling_on_a_disk_that_queued_once(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+idling=unless_seeky+seeks=per_queue+trees=single+depth=drain_or_alone"));
     (1..=70).for_each(|n| _ = rig.new_read(FAR * n, 8));
@@ -286,7 +291,7 @@ fn idling_on_a_disk_that_queued_once(spec: &str) -> Vec<u64> {
     vec![idles(&rig)]
 }
 
-/// I was idled for and sent two; the slice ends before the second.
+/// The disk idled for me, and I sent two requests; the slice ends before the second.
 fn the_request_after_one_that_was_idled_for(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+trees=single+idling=unless_shallow+depth=drain_or_alone+preempt=class_first"));
     for (knob, value) in [("slice_sync", 4 * MS), ("quantum", 8)] {
@@ -313,7 +318,7 @@ fn the_end_of_idling(spec: &str) -> Vec<u64> {
     rig.queue.deadline().map(Instant::as_ns).into_iter().collect()
 }
 
-/// A process that reads 12 ms after its last read came back, but writes after 1 ms.
+/// A process that reads 12 ms after its last read completed, but writes after 1 ms.
 fn idling_for_who_writes_sooner_than_it_reads(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+trees=single+idling=unless_shallow+seeks=per_queue"));
     for nth in 1..=12 {
@@ -338,7 +343,7 @@ fn reads_of_one_sector(spec: &str) -> Vec<u64> {
     rig.drain_whole().into_iter().map(|(start, sectors)| start + u64::from(sectors)).collect()
 }
 
-/// You write at level 0 and I at level 4; then I am at level 0, too.
+/// You write at level 0 and I at level 4; then I change to level 0 too.
 fn write_back_of_who_became_important(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+async_depth=unlimited"));
     for (who, start, level) in [(YOU, 9000, 0), (ME, 1000, 4), (ME, 9500, 0)] {
@@ -362,13 +367,13 @@ fn metadata_of_the_idle_class(spec: &str) -> Vec<u64> {
     vec![rig.serve().0]
 }
 
-/// How many of 40 reads are mine, whose group has a hundredth of the weight of yours.
+/// How many of 40 reads are mine; my group has a hundredth of the weight of yours.
 fn reads_of_a_light_group_beside_a_heavy_one(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+idling=unless_shallow"));
     vec![mine_of_forty(&mut rig, [10, 1000], [1, 1])]
 }
 
-/// The same with equal weights, on a disk without idling: mine take 9 ms each and yours one.
+/// The same with equal weights, on a disk without idling: my reads take 9 ms each and yours 1 ms.
 fn slow_reads_beside_fast_ones_without_idling(spec: &str) -> Vec<u64> {
     let mut rig = rig(&format!("{spec}+groups+idling=unless_shallow"));
     rig.queue.set(rig.now, "slice_idle", 0).unwrap();
@@ -377,7 +382,7 @@ fn slow_reads_beside_fast_ones_without_idling(spec: &str) -> Vec<u64> {
 
 fn mine_of_forty(rig: &mut Rig, weights: [u32; 2], takes_ms: [u64; 2]) -> u64 {
     rig.queue.set(rig.now, "slice_sync", 2 * MS).unwrap();
-    // Or else 2.6.33 counts all who are not idled for as the root's.
+    // Otherwise 2.6.33 counts all processes that are not idled for as the root's.
     let _only_in_2_6_33 = rig.queue.set(rig.now, "group_isolation", 1);
     for (group, weight) in [1, 2].into_iter().zip(weights) {
         rig.queue.set_group(rig.now, GroupId(group), Group { weight, ..Group::default() }).unwrap();
@@ -405,7 +410,7 @@ fn mine_of_forty(rig: &mut Rig, weights: [u32; 2], takes_ms: [u64; 2]) -> u64 {
     mine
 }
 
-/// This many reads all over the disk, one after the other, each after a thought.
+/// This many reads all over the disk, one after the other, each after a think time.
 fn seek_around(rig: &mut Rig, times: u64, think: Span) {
     for nth in 1..=times {
         rig.now += think;
@@ -414,12 +419,12 @@ fn seek_around(rig: &mut Rig, times: u64, think: Span) {
     }
 }
 
-/// Everything that goes now, each done at once.
+/// Issues everything that may be dispatched now, each completing at once.
 fn drain(rig: &mut Rig) -> Vec<u64> {
     rig.drain()
 }
 
-/// The disk is left idle.
+/// Whether the disk is left idle, as a number.
 fn idles(rig: &Rig) -> u64 {
     u64::from(rig.queue.deadline().is_some())
 }
@@ -439,11 +444,11 @@ fn every_mechanism_has_a_scenario() {
 
 #[test]
 fn the_scenarios_decide_as_the_variants_say() {
-    // 4.20's defaults are not divisions of HZ, and its fifo and depth have a variant that differs from all of these.
+    // 4.20's defaults are not fractions of HZ, and its fifo and depth have a variant that differs from all of these.
     for era in &ERAS[..3] {
         let spec = |variant: &str| format!("{era}+{variant}");
         let idle = |hz| moments_at_which_the_disk_is_left_idle(&spec(hz)).len();
-        // 8 ms are no tick at 100 per second, two at 250 (the first of them partly over) and eight at 1000.
+        // 8 ms are 0 ticks at 100 per second, two at 250 (the first of them partly over) and eight at 1000.
         assert_eq!(["hz=100", "hz=250", "hz=1000"].map(idle), [0, 5, 8], "{era}");
         let late = |fifo| moments_at_which_a_read_is_late_whose_knob_was_turned(&spec(fifo))[0];
         assert_eq!(["fifo=since_made", "fifo=since_inserted"].map(late), [15, 5], "{era}");
@@ -454,7 +459,7 @@ fn the_scenarios_decide_as_the_variants_say() {
         assert_eq!(rules.map(written), [3, 13, 1], "{era}");
         let next = |from| requests_around_one_whose_time_is_up(&spec(from));
         assert_eq!(next("next=kept"), [50_000, 1000, 30_000, 51_000], "{era}");
-        // Only its neighbours by sector are asked.
+        // Only its neighbours by sector are compared.
         assert_eq!(next("next=from_disk"), [50_000, 30_000, 51_000, 1000], "{era}");
         assert_eq!(next("next=from_taken"), [50_000, 51_000, 30_000, 1000], "{era}");
     }

@@ -1,4 +1,4 @@
-//! CFQ says why: slices, idling, preemption, write-back held back, cooperators. And it shares by priority.
+//! CFQ's reasons: slices, idling, preemption, write-back held back, cooperators. And its shares by priority.
 
 use blksched::author::Waiter;
 use blksched::reasons::{HeldBack, NotIdled, Preempt, SliceEnd};
@@ -53,7 +53,7 @@ impl Rig {
         self.queue.deliveries().for_each(drop);
     }
 
-    /// One read that goes at once and comes back.
+    /// One read that is issued at once and completes.
     fn read(&mut self, process: u32, start: u64) {
         self.bio(process, start, 4);
         let rq = self.issue().expect("nobody else is there");
@@ -89,7 +89,7 @@ fn without_slice_idle_nobody_is_idled_for_and_it_says_so() {
     for era in ERAS {
         let mut rig = Rig::new(era);
         rig.queue.set(rig.now, "slice_idle", 0).unwrap();
-        // Groups are idled for, too, where there are any.
+        // Where there are groups, the disk also idles for them.
         let _without_groups = rig.queue.set(rig.now, "group_idle", 0);
         rig.read(1, 8000);
         rig.bio(2, 1 << 30, 4);
@@ -108,7 +108,7 @@ fn a_read_preempts_write_back_and_says_why() {
         let wanted = SliceEnd::Preempted(Preempt::SyncOverAsync);
         assert!(rig.said(|reason| matches!(reason, Reason::SliceEnded { why, .. } if *why == wanted)), "{era}");
         rig.complete(write);
-        // Since 2.6.33 the time of write-back as a kind of load goes on.
+        // Since 2.6.33 the time of write-back as a kind of load continues.
         if era < "cfq@2.6.33" {
             let read = rig.issue().unwrap();
             assert_eq!(rig.queue.requests()[read.rq].waiter, Waiter::Sync, "{era}");
@@ -123,14 +123,14 @@ fn low_latency_lets_one_write_go_soon_after_a_read_and_says_which_formula_said_s
         (0..8).for_each(|n| rig.write_back(1, n * 1000));
         rig.write_back(2, 1 << 20);
         let sent = (0..20).map_while(|_| rig.issue()).count();
-        // Alone 2.6.31 sends four times its quantum.
+        // A queue alone dispatches four times its quantum in 2.6.31.
         assert!(sent >= most && (most == 4 || sent == 1), "{era}: {sent}");
         let held = |reason: &Reason| matches!(reason, Reason::HeldBack { why: HeldBack::AsyncDepth, .. });
         assert_eq!(rig.said(held), most == 1, "{era}");
     }
 }
 
-/// How many requests each process had in two virtual seconds, each reading in order and thinking no time.
+/// How many requests each process had in two virtual seconds, each reading sequentially without think time.
 fn shares(era: &str, levels: &[u8]) -> Vec<u32> {
     let mut rig = Rig::new(era);
     let mut done = vec![0; levels.len()];
@@ -184,7 +184,7 @@ fn a_priority_changed_while_running_counts_from_the_next_request_on() {
             let priority = Priority { class, level: 0 };
             rig.queue.submit(rig.now, Bio { priority, ..Bio::read(rig.tags, SubmitterId(process), Sector(start), 8) });
         };
-        // The disk idles for the second; the first becomes real time, and far away.
+        // The disk idles for the second; the first becomes real-time and reads far away.
         class_of(1, 1 << 40, Class::RealTime);
         let first = rig.issue().unwrap_or_else(|| panic!("{era}: real time does not wait for best effort"));
         assert_eq!(rig.queue.requests()[first.rq].submitter, SubmitterId(1), "{era}");

@@ -1,5 +1,5 @@
-//! The contract's edges: tokens that are used up, bursts that end, plugs that show, wishes to take I/O back. (What does
-//! not even compile stands in the documentation of `InFlight`.)
+//! Edge cases of the contract: tokens that are consumed, bursts that end, plugs that are reported, cancellation. (Cases
+//! that do not even compile are in the documentation of `InFlight`.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,7 +37,7 @@ fn done(queue: &mut BlockQueue) -> Vec<u64> {
     queue.deliveries().map(tag).collect()
 }
 
-/// What a call that must not go through says.
+/// The message of a call that must panic.
 fn panics_with(call: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(call)).expect_err("it must panic");
     panic.downcast_ref::<String>().cloned().expect("a formatted message")

@@ -1,21 +1,21 @@
-//! deadline against a naive model of it: vectors and linear scans, written from the notes (D25, D26, D420, E1 to E10)
-//! and from nothing else. The same operations must give the same merges and the same commands in the same order.
+//! deadline against a naive model of it: vectors and linear scans, written only from the notes (D25, D26, D420, E1 to
+//! E10). The same operations must give the same merges and the same commands in the same order.
 
 use crate::queue_kit::{ME, Rig};
 use blksched::reasons::End;
 use blksched::{Bio, Instant, Limits, Next, QueueConfig, Sector, Submitted};
 
-/// One request of a model, by its place in the vector of all that ever were.
+/// One request of a model, identified by its place in the vector of all requests.
 #[derive(Clone, Debug)]
 struct Rq {
     start: u64,
     len: u64,
     write: bool,
     expires: u64,
-    /// Neither NOMERGE nor taken.
+    /// Whether it is neither NOMERGE nor taken.
     mergeable: bool,
     state: State,
-    /// When it was last hashed; of several with one end the latest counts.
+    /// When it was last hashed; of several with the same end the latest counts.
     hashed: u64,
 }
 
@@ -32,7 +32,7 @@ impl Rq {
     }
 }
 
-/// What every era's model has.
+/// The common part of every era's model.
 #[derive(Default)]
 struct Common {
     all: Vec<Rq>,
@@ -49,7 +49,7 @@ impl Common {
         self.all[rq].hashed = self.clock;
     }
 
-    /// Most recently hashed with this end, whatever its direction.
+    /// The request most recently hashed with this end, in either direction.
     fn find_by_end(&self, end: u64) -> Option<usize> {
         let live = (0..self.all.len()).filter(|&i| self.all[i].mergeable && self.all[i].end() == end);
         live.max_by_key(|&i| self.all[i].hashed)
@@ -70,7 +70,7 @@ impl Common {
         rq
     }
 
-    /// Where a bio would join this request.
+    /// The end at which a bio would join this request.
     fn end_of(&self, rq: usize, start: u64, len: u64, write: bool) -> Option<End> {
         let r = &self.all[rq];
         if !r.mergeable || r.write != write {
@@ -97,7 +97,7 @@ impl Common {
     }
 }
 
-/// What became of a bio.
+/// What happened to a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     New,
@@ -281,7 +281,7 @@ struct Moving {
     is_2_5_38: bool,
 }
 
-/// Where a bio that merges with nothing goes.
+/// Where a bio that does not merge is inserted.
 #[derive(Clone, Copy)]
 enum Place {
     Head,
@@ -476,18 +476,18 @@ impl Dice {
     }
 }
 
-/// How the bios of one sequence lie.
+/// The distribution of the bios of one sequence.
 #[derive(Clone, Copy, Debug)]
 enum Load {
     /// Far apart: nothing can merge.
     Apart,
-    /// Close: most things can, often to the limit, and starts collide.
+    /// Close: most can merge, often up to the limit, and starts collide.
     Close,
 }
 
 const MS: u64 = 1_000_000;
 
-/// Knobs drawn at random, small, so that every rule is at work.
+/// Small knobs drawn at random, so that every rule takes effect.
 #[derive(Debug)]
 struct Knobs {
     read_expire: u64,
@@ -557,7 +557,7 @@ impl Knobs {
     }
 }
 
-/// How much of what the rules are about happened.
+/// How often the situations occurred that the rules are about.
 #[derive(Debug, Default)]
 struct Met {
     issues: u32,

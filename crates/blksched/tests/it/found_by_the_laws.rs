@@ -1,4 +1,4 @@
-//! What the laws found in the queue, each as the smallest case that shows it.
+//! Bugs that the laws found in the queue, each as a minimal case.
 
 use crate::common::{A, B, Counting, ask, done, ms, queue, said, starts};
 use blksched::reasons::End;

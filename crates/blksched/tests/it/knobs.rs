@@ -1,4 +1,4 @@
-//! Every knob of every era: turning it changes what is decided, before the first request and while running.
+//! Every knob of every era: setting it changes decisions, before the first request and while running.
 
 use crate::queue_kit::{Rig, YOU, at_ms};
 use blksched::tunables::Knob;
@@ -8,28 +8,29 @@ use blksched::{Catalogue, QueueConfig};
 struct Scenario {
     knob: &'static str,
     eras: &'static [&'static str],
-    /// Two raw values that decide differently.
+    /// Two raw values that lead to different decisions.
     values: [i64; 2],
-    /// Other knobs, so that nothing else is at work.
+    /// Other knobs, set so that no other mechanism interferes.
     others: &'static [(&'static str, i64)],
-    /// What is queued before the first request is issued; the knob may be turned after that one.
+    /// The load before the first request is issued; the knob may be changed after that.
     before: fn(&mut Rig),
-    /// What happens then.
+    /// The load afterwards.
     after: fn(&mut Rig),
-    /// The order of first sectors for either value, kept all along.
+    /// The order of first sectors for each value, if it is kept throughout.
     orders: [&'static [u64]; 2],
 }
 
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
-/// Those that go on with a request; the others go on from a place, which is 0 at first, as if writes had gone last.
+/// The elevators that continue with a request; the others continue from a position, initially 0, as if writes had been
+/// last.
 const BY_REQUEST: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0]];
 const BY_PLACE: &[&str] = &[MQ[1], MQ[2]];
 const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 const LINUS: &[&str] = &["linus@2.4.18", "linus@2.4.21", "linus@2.5.38"];
-/// The knob exists with the patch alone.
+/// The knob exists only with the patch.
 const READ_LATENCY2: &[&str] = &["linus@2.4.21+read-latency2=on"];
 const MS: i64 = 1_000_000;
 
@@ -212,7 +213,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario {
         knob: "read_latency",
         eras: LINUS,
-        // With 0, nothing may pass a read: the write does not get to its place before 900.
+        // With 0, nothing may pass a read: the write is not inserted before 900.
         values: [2048, 0],
         others: &[],
         before: |rig| rig.reads([500]),
@@ -237,7 +238,7 @@ const SCENARIOS: &[Scenario] = &[
     Scenario {
         knob: "max_bomb_segments",
         eras: READ_LATENCY2,
-        // Each write costs 1. Four do not come to 6, and the read stays where it belongs.
+        // Each write costs 1. Four do not reach 6, so the read stays at its sorted place.
         values: [6, 2],
         others: &[],
         before: |rig| rig.reads([50]),
@@ -255,13 +256,14 @@ fn one_at_100_ms_and_the_rest_at_120(rig: &mut Rig) {
     rig.now = at_ms(120);
 }
 
-/// Knobs that are shown elsewhere: CFQ's in `cfq_knobs`, BFQ's in `bfq_knobs`, the others in the elevator's own file.
+/// Knobs that are tested elsewhere: CFQ's in `cfq_knobs`, BFQ's in `bfq_knobs`, the others in the elevator's own file.
 fn is_shown_elsewhere(elevator: &str, knob: &str) -> bool {
-    // ADIOS's have no scenario of their own: its recordings set them at their beginning and turn some while running.
+    // ADIOS's knobs have no scenario of their own: its recordings set them at the beginning and change some while
+    // running.
     matches!((elevator, knob), ("cfq" | "kyber" | "bfq" | "adios", _) | ("mq-deadline", "async_depth"))
 }
 
-/// Play a scenario with the knob at `from`, and at `to` once the first request is issued.
+/// Plays a scenario with the knob at `from`, and at `to` once the first request is issued.
 fn play(scenario: &Scenario, era: &str, from: i64, to: i64) -> Vec<u64> {
     let mut rig = Rig::new(era, QueueConfig::default());
     for (knob, raw) in scenario.others.iter().copied().chain([(scenario.knob, from)]) {
@@ -322,7 +324,7 @@ fn an_era_refuses_the_knobs_it_did_not_have_and_every_value_out_of_range() {
                 let had = knob.kernels.contain(preset.kernel);
                 assert_eq!(rig.queue.set(rig.now, knob.name, knob.min).is_ok(), had, "{era} {}", knob.name);
                 let kept = rig.queue.elevator().tunables().get(knob.name);
-                // Where every number is a value there is none out of range.
+                // If every number is valid, there is none out of range.
                 let refused =
                     knob.max.checked_add(1).is_none_or(|beyond| rig.queue.set(rig.now, knob.name, beyond).is_err());
                 assert!(refused, "{era} {}", knob.name);

@@ -1,4 +1,4 @@
-//! Kyber: its domains, its tokens, its feedback, its knobs, and what it says about them.
+//! Kyber: its domains, tokens, feedback and knobs, and the reasons it reports.
 
 use crate::queue_kit::{ME, Rig, inserted};
 use blksched::reasons::{DepthChange, Domain, DomainTurn, Latency};
@@ -13,7 +13,7 @@ fn discard(rig: &mut Rig, start: u64) {
     inserted(rig.submit(Bio { op: Op::Discard, ..Bio::read(0, ME, Sector(start), 8) }));
 }
 
-/// This many requests of `op`, one after the other, each with the device for so long.
+/// Serves this many requests of `op`, one after the other, each in the device for `took`.
 fn run(rig: &mut Rig, op: Op, requests: u64, took: Span) {
     for nth in 0..requests {
         inserted(rig.submit(Bio { op, ..Bio::read(0, ME, Sector(nth * 100), 8) }));
@@ -23,7 +23,7 @@ fn run(rig: &mut Rig, op: Op, requests: u64, took: Span) {
     }
 }
 
-/// Let the next look at latencies happen: what changed then.
+/// Lets the statistics timer fire; returns the changes of depths.
 fn look(rig: &mut Rig) -> Vec<(Domain, u32, u32, DepthChange)> {
     rig.now = rig.queue.deadline().expect("a look is due after any completion");
     rig.heard();
@@ -85,7 +85,7 @@ fn what_was_flushed_with_others_takes_no_bio_any_more() {
     assert_eq!(rig.drain_whole(), [(200, 8), (208, 8)]);
 }
 
-/// 600 quick writes and 600 reads of 3 ms in the device, all looked at together.
+/// The changes after 600 fast writes and 600 reads that took 3 ms in the device, judged together.
 fn changes(knobs: &[(&str, i64)]) -> Vec<(Domain, u32, u32, DepthChange)> {
     changes_in(&mut rig(2000), knobs)
 }

@@ -1,4 +1,4 @@
-//! The library's tests from outside, in one program: the queue's contract, the knobs, mechanisms and reasons of each
+//! The library's integration tests, in one program: the queue's contract, the knobs, mechanisms and reasons of each
 //! elevator, and embedders' mistakes.
 
 mod anticipation;

@@ -1,11 +1,11 @@
-//! Every mechanism that can be switched by itself, in every era that has it: a load under which no two of its variants
+//! Every mechanism that can be switched separately, in every era that has it: a load under which no two of its variants
 //! decide alike.
 
 use crate::queue_kit::{Rig, YOU, at_ms, joined};
 use blksched::author::Mechanism;
 use blksched::{Bio, Catalogue, Class, Limits, Next, Priority, QueueConfig, Reason, Sector, Slots};
 
-/// A load under which a mechanism matters: what an elevator of this name decides.
+/// A load under which a mechanism matters, and the decisions of the elevator with this name.
 struct Scenario {
     mechanism: &'static str,
     eras: &'static [&'static str],
@@ -43,7 +43,7 @@ fn rig(spec: &str) -> Rig {
     Rig::new(spec, QueueConfig { limits, ..QueueConfig::default() })
 }
 
-/// By its sector it belongs behind them all.
+/// By its sector the read belongs behind all the writes.
 fn a_lone_read_beyond_many_writes(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.writes([100, 200, 300, 400, 500, 600, 700, 800]);
@@ -51,7 +51,7 @@ fn a_lone_read_beyond_many_writes(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// The first one is there because the rework's reads cannot go before a write at the head.
+/// The first read is needed because the rework's reads cannot be inserted before a write at the head.
 fn a_second_read_beyond_two_writes(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.new_read(50, 8);
@@ -60,8 +60,8 @@ fn a_second_read_beyond_two_writes(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// Of its 16, 900 has paid 2 for two searches when 700 comes; if it paid 8 for the growth of 500 too, it has fewer left
-/// than the 8 sectors of 700, which then does not get to its place before it.
+/// When 700 arrives, 900 has paid 2 of its 16 for two searches. If it also paid 8 for the growth of 500, it has less
+/// left than the 8 sectors of 700, which is then not inserted before it.
 fn a_read_behind_one_that_grew(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.queue.set(rig.now, "read_latency", 16).unwrap();
@@ -71,7 +71,7 @@ fn a_read_behind_one_that_grew(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// A list goes on from the arm; a tree begins at the lowest sector.
+/// A list continues from the arm; a tree begins at the lowest sector.
 fn requests_behind_the_arm(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.new_read(40, 8);
@@ -99,7 +99,7 @@ fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// Of 62, in eight words of eight; half of them for mq-deadline.
+/// The tags of 62, in eight words of eight, that a write may use; half of them for mq-deadline.
 fn tags_that_a_write_may_use(spec: &str) -> Vec<u64> {
     let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
@@ -124,7 +124,7 @@ fn long_contiguous_reads_beside_a_write(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// 300 is ahead of the request issued (100) and behind the one chosen (500).
+/// 300 is ahead of the request issued (100) and behind the one on the dispatch list (500).
 fn a_request_between_the_issued_and_the_chosen(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     rig.reads([100, 500]);
@@ -141,7 +141,7 @@ fn two_requests_with_one_first_sector(spec: &str) -> Vec<u64> {
     rig.drain()
 }
 
-/// At which milliseconds a read queued at 1 ms that may wait 5 ms goes before its turn.
+/// At which milliseconds a read queued at 1 ms with an expiry of 5 ms is dispatched out of order.
 fn moments_at_which_a_read_is_late(spec: &str) -> Vec<u64> {
     let is_late_at = |&ms: &u64| {
         let mut rig = rig(spec);
@@ -158,7 +158,8 @@ fn moments_at_which_a_read_is_late(spec: &str) -> Vec<u64> {
     (1..40).filter(is_late_at).collect()
 }
 
-/// At which milliseconds somebody else's far read is held back for the next read of one that completed at 1 ms.
+/// At which milliseconds another process's distant read is held back in expectation of the next read of a process whose
+/// read completed at 1 ms.
 fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
     let is_idle_at = |&ms: &u64| {
         let mut rig = rig(spec);
@@ -173,7 +174,7 @@ fn moments_at_which_the_disk_is_left_idle(spec: &str) -> Vec<u64> {
     (1..40).filter(is_idle_at).collect()
 }
 
-/// When Kyber next looks at latencies \[µs\], for a read that is done at each of these milliseconds.
+/// When Kyber next judges latencies \[µs\], for a read that completes at each of these milliseconds.
 fn moments_at_which_latencies_are_looked_at(spec: &str) -> Vec<u64> {
     let look_after = |ms: u64| {
         let mut rig = rig(spec);
@@ -185,7 +186,7 @@ fn moments_at_which_latencies_are_looked_at(spec: &str) -> Vec<u64> {
     (1..20).map(look_after).collect()
 }
 
-/// What each variant of a mechanism decides in an era.
+/// The decisions of each variant of a mechanism in an era.
 fn decisions(scenario: &Scenario, mechanism: &Mechanism, era: &str) -> Vec<(String, Vec<u64>)> {
     let specs = mechanism.variants.iter().map(|variant| format!("{era}+{}={}", mechanism.name, variant.name));
     specs.map(|spec| (spec.clone(), (scenario.decide)(&spec))).collect()
@@ -223,7 +224,8 @@ fn an_era_decides_as_its_own_row_says() {
 #[test]
 fn every_mechanism_of_every_era_has_a_scenario_and_every_variant_a_place() {
     let catalogue = Catalogue::builtin();
-    // CFQ's are in `cfq_mechanisms`, BFQ's in `bfq_knobs`; ADIOS's is the length of a tick, which its recordings name.
+    // CFQ's are in `cfq_mechanisms`, BFQ's in `bfq_knobs`; ADIOS's is the length of a tick, which its recordings
+    // specify.
     for entry in catalogue.entries().iter().filter(|entry| !["cfq", "bfq", "adios"].contains(&entry.name)) {
         for preset in entry.presets {
             let era = format!("{}@{}", entry.name, preset.kernel);

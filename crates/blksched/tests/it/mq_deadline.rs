@@ -1,4 +1,4 @@
-//! mq-deadline: its classes, its ageing, its batches, its depth, and what it says about them.
+//! mq-deadline: its classes, ageing, batches and depth, and the reasons it reports.
 
 use crate::queue_kit::{ME, REAL_TIME, Rig, YOU, at_ms, inserted};
 use blksched::reasons::{ClassTurn, IdleFor};
@@ -32,7 +32,7 @@ fn real_time_goes_before_best_effort_and_that_before_idle_and_each_time_it_says_
     read(&mut rig, REAL_TIME, 400);
     assert_eq!(rig.drain(), [400, 200, 300, 100]);
     let classes = [Class::RealTime, Class::BestEffort, Class::BestEffort].map(|class| (class, ClassTurn::Highest));
-    // With one class left there is nothing to decide.
+    // With one class left there is no choice.
     assert_eq!(served(&mut rig), classes);
 }
 
@@ -73,7 +73,7 @@ fn best_effort_ages_before_idle_and_real_time_does_not_age() {
     assert_eq!(rig.drain(), [200, 100, 400]);
 }
 
-/// Each refusal counts the reads as having gone first once more, so how often it is asked decides what goes.
+/// Each refusal counts the reads once more as preferred to writes, so the decision depends on how often it is asked.
 #[test]
 fn asking_who_is_old_enough_changes_the_batch_even_if_nobody_is() {
     let first_after = |questions| {
@@ -100,7 +100,7 @@ fn a_young_request_that_the_batch_would_go_on_with_keeps_an_old_one_behind_it_fr
     rig.serve();
     read(&mut rig, Priority::NORMAL, 50);
     rig.now = at_ms(90);
-    // The batch would go on here, and it is young.
+    // The batch would continue here, and this request is young.
     read(&mut rig, Priority::NORMAL, 200);
     rig.serve();
     read(&mut rig, Priority::NORMAL, 300);
@@ -123,7 +123,7 @@ fn a_batch_that_real_time_began_goes_on_in_best_effort() {
     }
     inserted(rig.submit(Bio { priority: Priority::NORMAL, ..Bio::write(0, ME, Sector(900), 8) }));
     let mut order = vec![rig.serve().0, rig.serve().0];
-    // The batch is full: writes would be next. Real time begins another of reads, which best effort goes on with.
+    // The batch is full, so writes would be next. Real time begins another batch of reads, which best effort continues.
     read(&mut rig, REAL_TIME, 50);
     order.extend(rig.drain());
     assert_eq!(order, [100, 200, 50, 300, 900]);
@@ -148,7 +148,7 @@ fn a_batch_goes_on_behind_one_that_was_absorbed() {
     let mut rig = rig(1);
     rig.reads([100, 208, 300]);
     rig.serve();
-    // 208 would be next; 200 comes, and what joins the two makes 208 part of it.
+    // 208 would be next; 200 arrives and is coalesced with it, so 208 is absorbed.
     rig.new_read(192, 8);
     assert!(matches!(rig.read(200, 8), Submitted::Merged { .. }));
     assert_eq!(rig.drain_whole(), [(300, 8), (192, 24)]);
@@ -156,7 +156,7 @@ fn a_batch_goes_on_behind_one_that_was_absorbed() {
 
 #[test]
 fn a_request_handed_back_goes_first_whatever_its_class() {
-    // In 6.1 it would be the first of its class only.
+    // In 6.1 it would only be the first of its class.
     let mut rig = Rig::new("mq-deadline@6.18", QueueConfig::default());
     read(&mut rig, IDLE, 100);
     let idle = rig.issue();
@@ -165,7 +165,7 @@ fn a_request_handed_back_goes_first_whatever_its_class() {
     assert_eq!(rig.drain(), [100, 400]);
 }
 
-/// How many writes get a slot of 256 with `async_depth` so large; reads get the rest.
+/// How many writes get one of 256 slots with this `async_depth`; reads get the rest.
 fn writes_let_in(era: &str, async_depth: Option<i64>) -> (u32, bool) {
     let slots = Slots::LINUX_6_12.with_nr_requests(256);
     let mut rig = Rig::new(era, QueueConfig { slots, ..QueueConfig::default() });
@@ -205,7 +205,7 @@ fn it_starts_with_as_many_for_writes_as_the_queue_has() {
     assert_eq!(rig.queue.elevator().tunables().get("async_depth"), Some(62));
 }
 
-/// Queued at 0 ms, they are due at 500 ms; with 100 ms to wait they seem to have come at 400 ms.
+/// Queued at 0 ms, they expire at 500 ms; with an expire of 100 ms they seem to have arrived at 400 ms.
 #[test]
 fn lowering_read_expire_leaves_the_disk_alone_until_queued_reads_seem_to_have_come() {
     let mut rig = rig(1);

@@ -1,5 +1,5 @@
-//! Requests that come without a merge search find their place all the same, and what an earlier elevator issued goes
-//! first when it comes back.
+//! Requests inserted without a merge search find their place nevertheless, and a request that an earlier elevator
+//! issued is dispatched first when the device returns it.
 
 use blksched::author::Elevator;
 use blksched::{Bio, BlockQueue, Catalogue, Durability, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};

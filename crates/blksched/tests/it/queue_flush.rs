@@ -1,10 +1,10 @@
-//! Flushes: what they cover, how many are under way, what waits for them, and what devices need none.
+//! Flushes: what they cover, how many are in flight, what waits for them, and which devices need none.
 
 use crate::queue_kit::{FUA, ME, PREFLUSH, Rig, YOU, at_ms, durable};
 use blksched::surroundings::{WakeRule, Wakes};
 use blksched::{Bio, Durability, Instant, Limits, Next, Op, Outcome, QueueConfig, Reason, Sector, Slots, Submitted};
 
-/// A device that forgets, and can or cannot write through.
+/// A device with a volatile cache, with or without FUA.
 fn cached(fua: bool) -> QueueConfig {
     let limits = Limits { volatile_cache: true, fua, ..Limits::default() };
     QueueConfig { limits, depth: 8, ..QueueConfig::default() }
@@ -25,7 +25,7 @@ fn flush_command(rig: &mut Rig) -> blksched::author::RequestId {
     command.rq
 }
 
-/// How many bios each flush sent so far was for.
+/// For how many bios each flush so far was sent.
 fn sent(rig: &mut Rig) -> Vec<u32> {
     let bios = |reason| if let Reason::FlushSent { bios } = reason { Some(bios) } else { None };
     rig.heard().into_iter().filter_map(bios).collect()
@@ -285,7 +285,7 @@ fn what_is_submitted_before_the_worker_runs_goes_ahead_of_a_flush() {
     assert!(!rig.queue.needs_worker());
     flush_command(&mut rig);
     assert_eq!(rig.issue().op, Op::Write);
-    // Where nobody says when woken tasks run, the worker runs at once.
+    // If the driver does not decide when woken tasks run, the worker runs at once.
     let mut rig = Rig::new("mq-deadline", mq(Wakes::AtOnce));
     flush(&mut rig);
     rig.write(0, 8);

@@ -1,4 +1,5 @@
-//! The queue tells its elevator of groups: each before its first bio, changes while it runs, all of them on a switch.
+//! The queue announces groups to its elevator: each before its first bio, changes while running, all of them on a
+//! switch.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +9,7 @@ use blksched::{Bio, BlockQueue, Group, GroupError, GroupId, Instant, QueueConfig
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what it hears of groups and requests.
+/// Records the announcements of groups and requests.
 struct Diary(Log);
 
 impl Diary {
@@ -70,7 +71,7 @@ impl Grouped for Diary {
 
 impl Tuned for Diary {}
 
-/// What has been written down since the last call.
+/// The records since the last call.
 fn heard(log: &Log) -> Vec<String> {
     log.lock().unwrap().drain(..).collect()
 }

@@ -1,5 +1,5 @@
-//! What stands around linus in 2.4: a plug without a timer, and bios that come in buffers. Who waits for a request and
-//! who wakes is compared with every recording.
+//! The surroundings of linus in 2.4: a plug without a timer, and bios that arrive in buffers. Which submitters sleep
+//! for a request and which wake is compared with every recording.
 
 use blksched::author::Waiter;
 use blksched::{
@@ -64,7 +64,7 @@ fn somebody_who_finds_a_request_takes_it_even_while_another_waits() {
     assert_eq!(queue.submit(Instant::ZERO, write(64, 999_000, 8)), Submitted::Asleep);
     let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("whoever sleeps opens the plug") };
     queue.complete(Instant::ZERO, first, Outcome::Ok);
-    // One is free: too few to wake the sleeper, enough for somebody who comes by.
+    // One is free: too few to wake the sleeper, but enough for another submitter.
     assert!(matches!(queue.next(Instant::ZERO), Next::Issue(_)));
     assert_eq!(queue.deliveries().count(), 1);
     let other = Bio { submitter: SubmitterId(8), ..write(65, 888_000, 8) };
@@ -83,12 +83,12 @@ fn a_request_that_grows_costs_those_behind_it_by_whichever_way_its_partner_was_f
             BlockQueue::new(QueueConfig { plugging, slots, limits, ..QueueConfig::default() }, built.elevator);
         queue.submit(Instant::ZERO, write(1, 0, 8));
         queue.submit(Instant::ZERO, Bio::read(2, ME, Sector(100_000), 8));
-        // Each joins the write that was merged last, which is tried before any walk: 125 times 8 sectors and one of 40.
+        // Each joins the write merged last, which is tried before any search: 125 times 8 sectors and once 40.
         (0..125).for_each(|nth| {
             assert!(matches!(queue.submit(Instant::ZERO, write(3 + nth, 8 + 8 * nth, 8)), Submitted::Merged { .. }));
         });
         queue.submit(Instant::ZERO, write(200, 1008, 40));
-        // Lies before the read: in front of it, unless the read is a wall.
+        // It lies before the read, so it is inserted before it unless the read is a wall.
         queue.submit(Instant::ZERO, write(201, 50_000, 8));
         queue.waits(Instant::ZERO, ME);
         let mut starts = Vec::new();

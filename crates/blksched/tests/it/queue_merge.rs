@@ -7,7 +7,8 @@ use blksched::author::{RequestId, Stage, Waiter};
 use blksched::reasons::{BatchStart, End};
 use blksched::{Bio, Class, Limits, Next, Op, Plugging, Priority, QueueConfig, Reason, Sector, Submitted};
 
-/// 2.6.33, requests of up to `max_sectors`. A request far away is queued first, so that it is the one merged last.
+/// A queue of 2.6.33 with requests of up to `max_sectors`. A distant request is queued first, so that it is the one
+/// merged last.
 fn linux_2_6(max_sectors: u32) -> Rig {
     let mut rig = without_decoy("deadline@2.6.33", max_sectors);
     rig.new_read(DECOY, 1);
@@ -21,7 +22,7 @@ fn without_decoy(spec: &str, max_sectors: u32) -> Rig {
     Rig::new(spec, QueueConfig { limits, ..QueueConfig::default() })
 }
 
-/// The decoy grows, so that it is again the one merged last.
+/// Lets the decoy grow, so that it is again the one merged last.
 fn distract(rig: &mut Rig) {
     let decoy = rig.queue.requests()[RequestId::from_index(0)];
     assert!(decoy.start.0 == DECOY && decoy.stage == Stage::Queued);
@@ -395,7 +396,7 @@ fn d26_8_the_survivor_takes_the_place_of_an_older_victim_in_the_fifo() {
     }
 }
 
-/// The older victim's time is the survivor's from then on.
+/// The survivor takes over the expiry of the older victim.
 #[test]
 fn d26_8_the_survivor_is_late_when_an_older_victim_would_have_been() {
     let is_late_at = |spec, ms| {
@@ -407,7 +408,7 @@ fn d26_8_the_survivor_is_late_when_an_older_victim_would_have_been() {
         rig.reads([700, 800]);
         rig.read(5008, 8);
         assert_eq!(coalesced(&mut rig).len(), 1);
-        // The survivor, oldest of all, has had its batch put off by 700, which was taken before it was one.
+        // The survivor is now the oldest of all, but 700 was taken before the merge and delays its batch.
         rig.now = at_ms(ms);
         rig.new_read(10, 8);
         rig.serve();
@@ -419,7 +420,7 @@ fn d26_8_the_survivor_is_late_when_an_older_victim_would_have_been() {
     }
 }
 
-// ---- E8, E10: requests already chosen
+// ---- E8, E10: requests on the dispatch list
 
 #[test]
 fn e10_in_2_6_an_older_request_with_the_same_first_sector_goes_at_once_and_takes_nothing_more() {
@@ -594,7 +595,7 @@ fn plain(merging: Merging) -> (Rig, Plain) {
     (Rig::with(plain.boxed(), QueueConfig { limits, plugging, ..QueueConfig::default() }), plain)
 }
 
-/// Submit and hand over at once.
+/// Submits a bio and hands it over at once.
 fn enter(rig: &mut Rig, bio: Bio) {
     let who = bio.submitter;
     rig.submit(bio);
@@ -608,7 +609,7 @@ fn the_one_merged_last_is_asked_about_before_adjacency_is_looked_at() {
     enter(Bio::read(0, ME, Sector(1000), 4));
     enter(Bio::read(0, ME, Sector(0), 4));
     plain.told.lock().unwrap().clear();
-    // It continues the second; the first, which it does not touch, is the one merged last.
+    // It continues the second; the first, which it does not adjoin, is the one merged last.
     enter(Bio::read(0, YOU, Sector(4), 4));
     let asked: Vec<_> = plain.told.lock().unwrap().iter().copied().filter(|t| matches!(t, Told::MayMerge(_))).collect();
     let [last, hashed] = [0, 1].map(|index| Told::MayMerge(RequestId::from_index(index)));
@@ -622,7 +623,7 @@ fn the_one_merged_last_may_be_refused_and_stays_the_one_merged_last() {
     let told = Plain { refuses, ..Plain::new(Merging::LINUX_4_20) };
     let mut rig = Rig::with(told.boxed(), QueueConfig::default());
     rig.new_read(0, 8);
-    // Found as the one merged last, and by the hash: refused both times.
+    // Found as the request merged last and by the hash, and refused both times.
     rig.new_read(8, 8);
     told.told.lock().unwrap().clear();
     rig.new_read(500, 8);
@@ -678,8 +679,8 @@ fn in_6_1_a_bio_refused_for_its_size_may_still_continue_another_as_it_is_inserte
     }
 }
 
-/// Two adjacent requests that entered in the wrong order to merge, and then one that continues them. `decoy` says
-/// whether another was merged last.
+/// Two adjacent requests that were inserted in an order in which they do not merge, then one that continues them.
+/// `decoy`: whether another request was merged last.
 fn cascade(merging: Merging, decoy: bool) -> (Vec<(u64, u32)>, Vec<Told>) {
     let (mut rig, plain) = plain(merging);
     if decoy {

@@ -179,7 +179,7 @@ fn a_queue_that_never_plugs_issues_at_once() {
     assert!(!rig.heard().contains(&Reason::Plugged));
 }
 
-/// How many separate reads of one submitter it takes until the first is issued without anybody waiting.
+/// How many separate reads one submitter must send until the first is issued without any task waiting.
 fn reads_until_issued(spec: &str) -> u32 {
     let built = Catalogue::builtin().build(spec).unwrap();
     let mut rig = Rig::with(built.elevator, QueueConfig { plugging: built.plugging, ..QueueConfig::default() });

@@ -1,4 +1,5 @@
-//! A request that the device hands back untried goes first when it can go again, and merges with nothing.
+//! A request that the device returns untried is dispatched first when the device accepts requests again, and merges
+//! with nothing.
 
 use crate::queue_kit::Rig;
 use blksched::{Catalogue, Next, Outcome, QueueConfig, Reason, Span, Tag};
@@ -14,7 +15,7 @@ fn all() -> Vec<String> {
     all
 }
 
-/// Those that let what was handed back go first: all but ADIOS, whose lists are looked at in the wrong order
+/// The elevators that dispatch returned requests first: all but ADIOS, whose lists are taken in the wrong order
 /// (docs/behaviour/adios-3.1.md#a6).
 fn kind_to_the_handed_back() -> impl Iterator<Item = String> {
     all().into_iter().filter(|spec| !spec.starts_with("adios"))
@@ -39,7 +40,7 @@ fn a_request_handed_back_goes_before_anything_else() {
     for spec in kind_to_the_handed_back() {
         let mut rig = Rig::new(&spec, config(1));
         if spec.starts_with("cfq") {
-            // It would leave the disk idle for the reader before it writes.
+            // Otherwise it would leave the disk idle for the reader before it writes.
             rig.queue.set(rig.now, "slice_idle", 0).unwrap();
         }
         for start in [100, 200, 300] {
@@ -67,7 +68,7 @@ fn of_several_the_one_handed_back_last_goes_first() {
             rig.new_read(start, 8);
         }
         let commands = [rig.issue(), rig.issue(), rig.issue()];
-        // A device that is busy hands back the newest first, so that they keep their order.
+        // A busy device returns the newest first, so that they keep their order.
         for command in commands.iter().rev() {
             rig.requeue(command.rq);
         }
@@ -120,7 +121,7 @@ fn it_does_not_count_towards_the_batch_again() {
     assert_eq!(began, 4, "100 200 | 300 | 1000 | 50");
 }
 
-/// A generator of numbers that depend on nothing but its seed (xorshift).
+/// A random number generator that depends only on its seed (xorshift).
 struct Numbers(u64);
 
 impl Numbers {

@@ -1,4 +1,5 @@
-//! Request slots: how many requests may exist, who sleeps when there are none, who wakes, when, and how often.
+//! Request slots: how many requests may exist, which submitters sleep when there are none, and which wake, when, and
+//! how often.
 
 use crate::queue_kit::{ME, PREFLUSH, Plain, Rig, WHO, YOU, at_ms, durable};
 use blksched::author::merge::Merging;
@@ -24,7 +25,7 @@ fn rig(config: QueueConfig) -> Rig {
     Rig::new("noop", config)
 }
 
-/// This many reads of others, far apart, all sent to the device.
+/// Sends this many reads of other submitters, far apart, to the device.
 fn fill(rig: &mut Rig, reads: u64) -> Vec<blksched::author::RequestId> {
     for nth in 0..reads {
         rig.read_by(WHO, 1_000_000 + nth * 100, 8);
@@ -219,12 +220,12 @@ fn waking_is_said_with_the_moment_at_which_it_happened() {
     assert!(rig.heard_when().contains(&(at_ms(7), Reason::Woke { submitter: ME })));
 }
 
-// ---- the batch of whoever wakes in 2.6
+// ---- the batch of a woken submitter in 2.6
 
 const BATCH: WakeRule = WakeRule::Batcher { requests: 32, time: Span::from_ms(20) };
 
-/// All slots taken, somebody wakes at the first completion: how many of its reads go through before it sleeps again,
-/// the one that slept included. `others` sleep behind it, `later` passes before it goes on.
+/// With all slots taken, a submitter wakes at the first completion: how many of its reads are accepted before it sleeps
+/// again, including the one that slept. `others` sleep behind it; `later` passes before it continues.
 fn batch(nr_requests: u32, others: u32, later: Span) -> u64 {
     let mut rig = rig(per_direction(nr_requests, BATCH));
     let in_flight = fill(&mut rig, u64::from(nr_requests));
@@ -418,7 +419,7 @@ fn shallow(dir: Dir, per_word: u32) -> Box<dyn blksched::author::Elevator> {
 
 #[test]
 fn a_request_that_may_take_few_tags_of_each_word_sleeps_while_more_are_taken() {
-    // Words of 64 tags, or of fewer so that there are four: 256 are 4 x 64, 512 are 8 x 64, 16 are 4 x 4.
+    // Words of 64 tags, or smaller so that there are four: 256 are 4 × 64, 512 are 8 × 64, 16 are 4 × 4.
     for (tags, per_word, limit) in [(256, 3, 12), (512, 3, 24), (16, 1, 4)] {
         let mut rig = Rig::with(shallow(Dir::Write, per_word), shared(tags));
         for nth in 0..limit {

@@ -1,4 +1,4 @@
-//! Another elevator under load: nothing is lost, the order of age is kept, and the device's work goes on.
+//! Switching elevators under load: nothing is lost, the order by age is kept, and the device continues its work.
 
 use crate::queue_kit::{ME, PREFLUSH, Plain, Rig, Told, YOU, at_ms, back, durable, inserted};
 use blksched::author::merge::Merging;
@@ -293,8 +293,9 @@ fn a_request_that_absorbed_an_older_one_keeps_the_older_ones_place() {
     assert_eq!(order, [0, 1000], "{low:?} is as old as {high:?} was, older than {between:?}");
 }
 
-/// Found by the laws: a wake-up comes for a batch of returned tags, and the batch is sized for whoever may limit
-/// requests. Whoever slept behind the old elevator's limit waited for a batch that the new one's requests never fill.
+/// Found by the laws: tasks are woken per batch of returned tags, and the batch is sized for the elevator that limits
+/// requests. A task that slept behind the old elevator's limit waited for a batch that the new one's requests never
+/// filled.
 #[test]
 fn whoever_sleeps_behind_the_old_elevators_limit_goes_on_under_the_new_one() {
     let slots = Slots::LINUX_6_1.with_nr_requests(128);

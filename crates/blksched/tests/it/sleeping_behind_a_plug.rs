@@ -1,4 +1,4 @@
-//! A submitter that sleeps for a slot gives up what its plug holds, and what it sleeps with does not stay in the plug.
+//! A submitter that sleeps for a slot flushes its plug, and the bio with which it sleeps does not stay in the plug.
 
 use blksched::surroundings::WakeRule;
 use blksched::{

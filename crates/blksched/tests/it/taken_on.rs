@@ -1,5 +1,5 @@
-//! A queue takes an elevator on: the first call it hears, with the moment and the device's facts; and what an earlier
-//! elevator issued is new to it when the device hands it back.
+//! Attaching an elevator to a queue: it is the first call, with the time and the device's facts; and a request that an
+//! earlier elevator issued is new to it when the device returns it.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use blksched::{Bio, BlockQueue, Catalogue, Instant, Next, QueueConfig, Sector, S
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what it hears, and is a FIFO.
+/// A FIFO that records its calls.
 struct Diary {
     log: Log,
     fifo: Vec<RequestId>,

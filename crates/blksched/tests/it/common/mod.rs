@@ -1,4 +1,4 @@
-//! What the queue's tests share: queues that remember every reason, and an elevator that counts its questions.
+//! Helpers of the queue's tests: queues that record every reason, and an elevator that counts its calls.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use blksched::{
 };
 use std::collections::VecDeque;
 
-/// A queue and everything it said.
+/// A queue and its recorded reasons.
 pub type Queue = BlockQueue<Vec<(Instant, Reason)>>;
 
-/// Somebody.
+/// One submitter.
 pub const A: SubmitterId = SubmitterId(1);
-/// Somebody else.
+/// Another submitter.
 pub const B: SubmitterId = SubmitterId(2);
 
 /// This many milliseconds after the start.
@@ -29,12 +29,12 @@ pub fn queue(elevator: &str, config: QueueConfig) -> Queue {
     BlockQueue::with_listener(config, Catalogue::builtin().build(elevator).unwrap().elevator, Vec::new())
 }
 
-/// What was said since the last time.
+/// The reasons since the last call.
 pub fn said(queue: &mut Queue) -> Vec<Reason> {
     std::mem::take(queue.listener_mut()).into_iter().map(|(_, reason)| reason).collect()
 }
 
-/// Everything the queue lets go at this moment, and its last answer.
+/// The commands that the queue issues at this moment, and its last answer.
 pub fn ask(queue: &mut Queue, now: Instant) -> (Vec<InFlight>, Next) {
     let mut commands = Vec::new();
     loop {
@@ -50,7 +50,7 @@ pub fn starts(commands: &[InFlight]) -> Vec<u64> {
     commands.iter().map(|command| command.start.0).collect()
 }
 
-/// What came back since the last time: tag and whether all went well.
+/// The deliveries since the last call: tag and outcome.
 pub fn done(queue: &mut Queue) -> Vec<(u64, Outcome)> {
     let done = queue.deliveries().filter_map(|delivery| match delivery {
         Delivery::Done { tag, outcome } => Some((tag.0, outcome)),
@@ -59,7 +59,7 @@ pub fn done(queue: &mut Queue) -> Vec<(u64, Outcome)> {
     done.collect()
 }
 
-/// First in, first out; counts how often it is asked.
+/// First in, first out; counts how often it is asked for a request.
 #[derive(Default)]
 pub struct Counting {
     fifo: VecDeque<RequestId>,
@@ -67,7 +67,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// One, and its counter.
+    /// Creates one, with its counter.
     pub fn new() -> (Box<Counting>, impl Fn() -> u32) {
         let counting = Box::new(Counting::default());
         let asked = Arc::clone(&counting.asked);

@@ -1,4 +1,4 @@
-//! What the tests of the block queue share: a queue that keeps its log, and an elevator that does as it is told.
+//! Helpers of the block queue's tests: a queue with its log, and an elevator that does as it is told.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -28,7 +28,7 @@ pub fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }
 
-/// What goes to the disk before anything comes back.
+/// The first sectors issued before any completion.
 pub fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
     let mut order = Vec::new();
     while let Next::Issue(command) = rig.next() {
@@ -37,7 +37,7 @@ pub fn issued_at_once(rig: &mut Rig) -> Vec<u64> {
     order
 }
 
-/// What goes until the disk is left idle, one request at a time and each taking a millisecond.
+/// The first sectors issued until the disk is left idle, one request at a time, each taking a millisecond.
 pub fn one_per_ms(rig: &mut Rig) -> Vec<u64> {
     let mut order = Vec::new();
     while let Next::Issue(command) = rig.next() {
@@ -53,12 +53,12 @@ pub struct Rig {
     pub queue: BlockQueue<Vec<(Instant, Reason)>>,
     pub now: Instant,
     next_tag: u64,
-    /// What the device has, for tests that name requests.
+    /// The requests in the device, for tests that refer to them.
     in_flight: BTreeMap<RequestId, FlightKey>,
 }
 
 impl Rig {
-    /// With an elevator of the catalogue and nothing in its way but `config`.
+    /// With an elevator of the catalogue and no limits but `config`.
     pub fn new(spec: &str, config: QueueConfig) -> Rig {
         Rig::with(Catalogue::builtin().build(spec).expect("it exists").elevator, config)
     }
@@ -110,7 +110,7 @@ impl Rig {
         }
     }
 
-    /// Reads of 8 sectors by somebody of the real-time class, each a request of its own.
+    /// Reads of 8 sectors by a process of the real-time class, each a request of its own.
     pub fn real_time_reads<const N: usize>(&mut self, starts: [u64; N]) {
         for start in starts {
             inserted(self.submit(Bio { priority: REAL_TIME, ..Bio::read(0, YOU, Sector(start), 8) }));
@@ -133,7 +133,7 @@ impl Rig {
         next
     }
 
-    /// The next command, which there must be.
+    /// The next command, which must exist.
     pub fn issue(&mut self) -> Command {
         match self.next() {
             Next::Issue(command) => command.command(),
@@ -161,19 +161,19 @@ impl Rig {
         self.queue.in_flight_as(key).expect("it is in flight")
     }
 
-    /// Issue and complete one request: its first sector and length.
+    /// Issues and completes one request; returns its first sector and length.
     pub fn serve(&mut self) -> (u64, u32) {
         let command = self.issue();
         self.complete(command.rq);
         (command.start.0, command.sectors)
     }
 
-    /// First sectors in the order in which everything queued is issued.
+    /// Issues everything queued; returns first sectors in the order of issue.
     pub fn drain(&mut self) -> Vec<u64> {
         self.drain_whole().into_iter().map(|(start, _)| start).collect()
     }
 
-    /// First sectors and lengths in the order in which everything queued is issued.
+    /// Issues everything queued; returns first sectors and lengths in the order of issue.
     pub fn drain_whole(&mut self) -> Vec<(u64, u32)> {
         let mut order = Vec::new();
         while let Next::Issue(command) = self.next() {
@@ -183,7 +183,7 @@ impl Rig {
         order
     }
 
-    /// The log since the last look.
+    /// The log since the last call.
     pub fn heard(&mut self) -> Vec<Reason> {
         self.heard_when().into_iter().map(|(_, reason)| reason).collect()
     }
@@ -196,7 +196,7 @@ impl Rig {
         self.queue.deliveries().collect()
     }
 
-    /// Tags of the bios completed since the last look, with their outcomes.
+    /// The tags of the bios completed since the last call, with their outcomes.
     pub fn done(&mut self) -> Vec<(u64, Outcome)> {
         let done = |delivery| match delivery {
             Delivery::Done { tag, outcome } => Some((tag.0, outcome)),
@@ -205,7 +205,7 @@ impl Rig {
         self.delivered().into_iter().filter_map(done).collect()
     }
 
-    /// Submitters awake since the last look.
+    /// The submitters woken since the last call.
     pub fn awake(&mut self) -> Vec<SubmitterId> {
         let awake = |delivery| match delivery {
             Delivery::Awake(submitter) => Some(submitter),
@@ -221,7 +221,7 @@ impl Rig {
     }
 }
 
-/// The new request that a submission must have become.
+/// The new request that a submission must have resulted in.
 pub fn inserted(became: Submitted) -> RequestId {
     match became {
         Submitted::Inserted(rq) => rq,
@@ -253,7 +253,7 @@ pub fn durable(start: u64, sectors: u32, durability: Durability) -> Bio {
     Bio { durability, ..Bio::write(0, ME, Sector(start), sectors) }
 }
 
-/// What [`Plain`] was told.
+/// The calls that [`Plain`] received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     Insert(RequestId),
@@ -272,9 +272,9 @@ pub struct Plain {
     pub merging: Merging,
     /// Requests in this direction may take only this many tags per word.
     pub shallow: Option<(Dir, u32)>,
-    /// The wish with which it answers an insert.
+    /// The run that it requests at an insertion.
     pub wish: Run,
-    /// Does it say that it has no work even if it has?
+    /// Whether it reports no work even if it has some.
     pub modest: bool,
     /// Nothing may join this request.
     pub refuses: Option<RequestId>,
