@@ -1,4 +1,4 @@
-//! The library's values as the file spells them, and back.
+//! Conversion of the library's values to the file's, and back.
 
 use blksched::author::Waiter;
 use blksched::group::MOST_GROUPS;
@@ -11,7 +11,7 @@ use blksched::{
 };
 use blksched_traces::call_log as file;
 
-/// A queue's surroundings, as the header has them.
+/// A queue's configuration, as in the header.
 pub fn queue_to_file(config: &QueueConfig) -> file::QueueSurroundings {
     let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
     file::QueueSurroundings {
@@ -66,7 +66,7 @@ fn wake_to_file(wake: WakeRule) -> file::Wake {
     }
 }
 
-/// A header's queue.
+/// The queue's configuration of a header.
 pub fn queue_from_file(queue: &file::QueueSurroundings) -> QueueConfig {
     let file::QueueSurroundings { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
     QueueConfig {
@@ -123,7 +123,7 @@ fn wake_from_file(wake: file::Wake) -> WakeRule {
     }
 }
 
-/// A bio, as the log has it.
+/// A bio, as in the log.
 pub fn bio_to_file(bio: &Bio) -> file::Bio {
     file::Bio {
         tag: bio.tag.0,
@@ -149,10 +149,10 @@ pub fn bio_to_file(bio: &Bio) -> file::Bio {
     }
 }
 
-/// By ionice's number.
+/// The classes by ionice's number.
 const CLASSES: [Class; 4] = [Class::None, Class::RealTime, Class::BestEffort, Class::Idle];
 
-/// `None`: no class or group has that number, or the bio lies nowhere.
+/// A bio of the log; `None` if its class, group or position is invalid.
 pub fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
     let op = match bio.op {
         file::Op::Read => Op::Read,
@@ -180,7 +180,7 @@ pub fn bio_from_file(bio: &file::Bio) -> Option<Bio> {
     })
 }
 
-/// The answer to a submission, as the log has it.
+/// The answer to a submission, as in the log.
 pub fn submitted(submitted: Submitted) -> file::Answer {
     let index = |rq: blksched::author::RequestId| rq.index() as u32;
     match submitted {
@@ -196,7 +196,7 @@ pub fn submitted(submitted: Submitted) -> file::Answer {
     }
 }
 
-/// The answer to a question for work, as the log has it.
+/// The answer to `next`, as in the log.
 pub fn next(next: &Next) -> file::Answer {
     match next {
         Next::Issue(command) => file::Answer::Issue {
@@ -213,7 +213,7 @@ pub fn next(next: &Next) -> file::Answer {
     }
 }
 
-/// A delivery, as the log has it.
+/// A delivery, as in the log.
 pub fn delivery(delivery: &Delivery) -> file::Delivery {
     match *delivery {
         Delivery::Done { tag, outcome: Outcome::Ok } => file::Delivery::Done(tag.0),

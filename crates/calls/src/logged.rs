@@ -1,4 +1,4 @@
-//! A block queue that writes down every call and its answer, if that is wanted; else just a block queue.
+//! A block queue that records every call and its answer, if there is a sink; otherwise just a block queue.
 
 use blksched::reasons::NoListener;
 use blksched::surroundings::GroupFileError;
@@ -14,17 +14,17 @@ use crate::convert;
 /// The writer of the records.
 pub type Sink = Box<dyn FnMut(&Record) + Send>;
 
-/// A [`BlockQueue`] with the same calls; each is told to the sink, in order, with its answer.
+/// A [`BlockQueue`] with the same calls; each is recorded in the sink, in order, with its answer.
 pub struct LoggedQueue<L: Listener = NoListener> {
     queue: BlockQueue<L>,
     header: Header,
     sink: Option<Sink>,
-    /// What [`LoggedQueue::deliveries`] handed back last.
+    /// The last result of [`LoggedQueue::deliveries`].
     delivered: Vec<Delivery>,
 }
 
 impl<L: Listener> LoggedQueue<L> {
-    /// An empty queue under the chosen elevator. Without a sink nothing is kept.
+    /// Creates an empty queue under the chosen elevator. Without a sink nothing is recorded.
     pub fn new(config: QueueConfig, elevator: &Choice, listener: L, sink: Option<Sink>) -> LoggedQueue<L> {
         let queue = convert::queue_to_file(&config);
         let header = Header { format: FORMAT.to_owned(), elevator: elevator.to_string(), queue };
@@ -37,12 +37,12 @@ impl<L: Listener> LoggedQueue<L> {
         &self.header
     }
 
-    /// The queue, to look at.
+    /// The queue, for inspection.
     pub fn queue(&self) -> &BlockQueue<L> {
         &self.queue
     }
 
-    /// The listener, to take something from.
+    /// The listener, for taking something from it.
     pub fn listener_mut(&mut self) -> &mut L {
         self.queue.listener_mut()
     }
@@ -148,7 +148,7 @@ impl<L: Listener> LoggedQueue<L> {
         self.log(now, || Call::Elapse {}, || Answer::Nothing);
     }
 
-    /// As [`BlockQueue::deliveries`]; `now` is the moment of the last call.
+    /// As [`BlockQueue::deliveries`]; `now` is the time of the last call.
     pub fn deliveries(&mut self, now: Instant) -> impl Iterator<Item = Delivery> + '_ {
         let mut delivered = std::mem::take(&mut self.delivered);
         delivered.clear();
@@ -175,7 +175,7 @@ impl<L: Listener> LoggedQueue<L> {
     }
 }
 
-/// What a call that may be refused said.
+/// The answer of a call that may be refused.
 fn answer_of<E: std::fmt::Display>(result: &Result<(), E>) -> Answer {
     match result {
         Ok(()) => Answer::Nothing,

@@ -1,4 +1,4 @@
-//! Makes the calls of a log again, for an onlooker: what its queue said, and why, which the log does not tell.
+//! Repeats the calls of a log for an observer, to show the queue's reasons, which the log does not contain.
 
 use std::collections::BTreeMap;
 
@@ -8,25 +8,24 @@ use blksched_traces::call_log::{Call, CallLog};
 
 use crate::{LoggedQueue, convert, unanswered};
 
-/// One thing that the log's driver did or heard.
+/// One step of the log's driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlayStep {
     /// A bio is about to be submitted.
     Submits(Bio),
-    /// What the queue made of it.
+    /// The bio was submitted, with this answer.
     Submitted(Bio, Submitted),
-    /// The device got this, which carries these bios.
+    /// The device got this command, which carries these bios.
     Issued(Command, Vec<Tag>),
-    /// The device is about to hand this back, done or not.
+    /// The device is about to return this request, completed or not.
     Completes(RequestId),
     /// A bio is done.
     Delivered(Tag),
 }
 
-/// Make every call of `log` again; `listener` hears why the queue did what it did, `see` each step.
+/// Repeats every call of `log`; `listener` gets the queue's reasons, `see` gets each step.
 ///
-/// # Errors
-/// If the log names an elevator that `catalogue` does not have, or cannot have happened; with the line.
+/// # Errors If the log names an elevator that `catalogue` does not have, or is impossible; with the line.
 pub fn play<L: Listener>(
     log: &CallLog,
     catalogue: &Catalogue,
@@ -53,7 +52,7 @@ pub fn play<L: Listener>(
     Ok(())
 }
 
-/// A log on its way through a queue.
+/// The replay of a log through a queue.
 struct Player<'a, L: Listener, S> {
     queue: LoggedQueue<L>,
     catalogue: &'a Catalogue,
@@ -104,7 +103,7 @@ impl<L: Listener, S: FnMut(Instant, PlayStep)> Player<'_, L, S> {
         Ok(())
     }
 
-    /// The command that comes back, if the device has it here too.
+    /// The command that completes or is requeued, if the device has it here too.
     fn back(&mut self, rq: u32) -> Result<InFlight, String> {
         let known = self.in_flight.remove(&rq);
         known.ok_or_else(|| format!("request {rq} comes back from the device, but the device does not have it"))

@@ -1,14 +1,13 @@
-//! Calls of a log that can always be made again, and whose answers their caller does not need.
+//! The calls of a log that can always be repeated and whose answers the caller does not need.
 
 use blksched::{Group, GroupId, Instant, Listener, SubmitterId};
 use blksched_traces::call_log::Call;
 
 use crate::LoggedQueue;
 
-/// Make such a call.
+/// Makes such a call.
 ///
-/// # Panics
-/// If it is one of those that take or give something: the caller makes them.
+/// # Panics If it is a call with arguments or answers to handle, which the caller must make.
 pub fn make<L: Listener>(queue: &mut LoggedQueue<L>, now: Instant, call: &Call) {
     match call {
         Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),

@@ -30,21 +30,21 @@ pub enum LogError {
     Queue(String),
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct LogReport {
     /// The elevator at the start.
     pub elevator: String,
     /// How many calls were answered as recorded.
     pub calls: usize,
-    /// The first that was not.
+    /// The first call that was not.
     pub divergence: Option<Divergence>,
 }
 
-/// What the queue said when it was asked again.
+/// The queue's answers to the repeated calls.
 type Heard = Arc<Mutex<VecDeque<Record>>>;
 
-/// Make every call of `log` again.
+/// Repeats every call of `log`.
 ///
 /// # Errors
 /// If it names an elevator that `catalogue` does not have, or its queue can hold nothing.
@@ -70,7 +70,7 @@ pub fn replay(log: &CallLog, catalogue: &Catalogue) -> Result<LogReport, LogErro
     Ok(LogReport { elevator: choice.to_string(), calls: log.records.len(), divergence: None })
 }
 
-/// A log on its way through a queue.
+/// The replay of a log through a queue.
 struct CallReplayer {
     queue: LoggedQueue,
     heard: Heard,
@@ -87,7 +87,7 @@ impl CallReplayer {
         CallReplayer { queue, heard, in_flight: BTreeMap::new(), last: config.born }
     }
 
-    /// One record; `Err` says what was recorded and what happened instead.
+    /// Replays one record; `Err` says what was recorded and what happened instead.
     fn step(&mut self, record: &Record, switched_to: Option<&Choice>) -> Result<(), String> {
         let now = Instant::from_ns(record.t);
         if now < self.last {
@@ -102,7 +102,7 @@ impl CallReplayer {
         difference(record, heard).map_or(Ok(()), Err)
     }
 
-    /// One call, which must be possible: a log is input, and what a queue must never be asked is an error here.
+    /// Repeats one call. A log is input, so a call that must never be made of a queue is an error here.
     fn again(&mut self, now: Instant, call: &Call) -> Result<(), String> {
         let queue = &mut self.queue;
         match call {
@@ -128,13 +128,13 @@ impl CallReplayer {
     }
 }
 
-/// The command that comes back, if the device has it here too.
+/// The command that completes or is requeued, if the device has it here too.
 fn back(in_flight: &mut BTreeMap<u32, InFlight>, rq: u32) -> Result<InFlight, String> {
     let known = in_flight.remove(&rq);
     known.ok_or_else(|| format!("request {rq} comes back from the device, but here the device does not have it"))
 }
 
-/// What was recorded and what was said instead.
+/// What was recorded and what the queue answered instead.
 fn difference(record: &Record, heard: Option<Record>) -> Option<String> {
     match heard {
         Some(heard) if heard == *record => None,

@@ -43,22 +43,22 @@ use checker::Checker;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is broken{}: {what}", self.law, self.place)]
 pub struct Violation {
-    /// Which law.
+    /// The name of the law.
     pub law: &'static str,
-    /// Where in which run, as far as it is known.
+    /// The run and the place in it, as far as known.
     pub place: BreachPlace,
-    /// What happened and what should have.
+    /// What happened, and what should have happened.
     pub what: String,
 }
 
 /// Where a law was broken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreachPlace {
-    /// The elevator, as a user would type it.
+    /// The elevator's name, as a user would type it.
     pub elevator: Option<String>,
     /// The seed of [`Script::from_seed`].
     pub seed: Option<u64>,
-    /// The step of the script; as many as it has: while everything came back.
+    /// The step of the script; the number of steps stands for the final phase, in which everything completes.
     pub step: Option<usize>,
 }
 
@@ -78,13 +78,13 @@ impl fmt::Display for BreachPlace {
 }
 
 impl Violation {
-    /// `law` is broken: `what` happened.
+    /// Creates a violation of `law`: `what` happened.
     pub fn new(law: &'static str, what: String) -> Violation {
         Violation { law, place: BreachPlace::default(), what }
     }
 }
 
-/// Hold an elevator to every law for one script. `make` makes a new one each time; `bound` is what the catalogue says.
+/// Checks an elevator against every law for one script. `make` makes a new one each time; `bound` is the catalogue's.
 ///
 /// # Errors
 /// The first broken law.
@@ -97,12 +97,12 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, bound: Bound, script: &Script
     Ok(first)
 }
 
-/// How many scripts [`check_entry`] plays on each era, and how long they are \[steps\].
+/// The number of scripts that [`check_entry`] plays on each era, and their length \[steps\].
 const SCRIPTS: u64 = 32;
 const STEPS: usize = 400;
 
-/// Hold an elevator of the catalogue, or one of your own, to every law that needs no counting allocator: every era,
-/// many scripts, always the same.
+/// Checks an elevator of the catalogue, or one of your own, against every law that needs no counting allocator: in
+/// every era, with many scripts, always the same.
 ///
 /// # Errors
 /// The first broken law, with the seed of its script.
@@ -137,7 +137,7 @@ fn same(law: &'static str, how: &str, first: TraceHash, second: TraceHash) -> Re
     Err(Violation::new(law, format!("the trace was {first}, and {second} when {how}")))
 }
 
-/// One run before the checker; a panic is a broken invariant.
+/// One run under the checker; a panic is a broken invariant.
 fn run<L: KeepingListener>(
     make: &dyn Fn() -> Box<dyn Elevator>,
     bound: Bound,

@@ -19,35 +19,36 @@ use blksched::{
 };
 use blksched_traces::tracefs::{TracefsEvent, TracefsLine};
 
-/// What the recorded queue was like.
+/// The recorded queue's limits and knobs.
 #[derive(Clone, Debug)]
 pub struct RecordedSurroundings {
     /// Its `nr_requests`.
     pub nr_requests: u32,
-    /// How many requests its device takes at a time (`nr_tags`).
+    /// The number of requests its device accepts at a time (`nr_tags`).
     pub tags: u32,
-    /// Did it say that it turns?
+    /// Whether it is rotational.
     pub rotational: bool,
-    /// Its knobs, raw, where they differ from the elevator's defaults.
+    /// The raw values of its knobs that differ from the elevator's defaults.
     pub knobs: Vec<(String, i64)>,
 }
 
-/// How many decisions agree, and what became of the others.
+/// How many decisions agree, and how the others are classified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// Requests that the kernel issued.
     pub issued: u32,
-    /// Our elevator chose the same at that moment.
+    /// Requests that our elevator chose at the same moment.
     pub agreed: u32,
-    /// Sent by both, by one a little ahead because of an earlier difference.
+    /// Requests issued by both, by one a little earlier because of a previous difference.
     pub caught_up: u32,
-    /// The trace does not show which came first, within [`RACE_US`]: two CPUs' issues, or another CPU's insert and the
-    /// decision.
+    /// Differences between events within [`RACE_US`] whose order the trace does not show: two CPUs' issues, or another
+    /// CPU's insert and the decision.
     pub raced: u32,
-    /// Taken while the device had no tag left, at an earlier moment that the trace does not show: asked then, ours
-    /// chose the same.
+    /// Requests taken while the device had no tag left, at an earlier moment that the trace does not show; asked then,
+    /// our elevator chose the same.
     pub held: u32,
-    /// Issued without an insert that the trace holds (the recording began later, or it passed the elevator).
+    /// Requests issued without an insert in the trace (the recording began later, or the request bypassed the
+    /// elevator).
     pub unseen: u32,
     /// Differences that nothing in the trace explains.
     pub ours: Vec<Difference>,
@@ -56,30 +57,30 @@ pub struct Agreement {
 /// A decision that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which line of the trace, among those of the block events, from 1.
+    /// The line of the trace, counting only block events, from 1.
     pub line: usize,
-    /// When \[us\].
+    /// The time \[us\].
     pub time_us: u64,
-    /// First sector of the request that the kernel issued.
+    /// The first sector of the request that the kernel issued.
     pub kernel: u64,
     /// What we would have done.
     pub ours: String,
 }
 
-/// Two CPUs' events closer than this may stand in the other order than they happened \[us\].
+/// Two CPUs' events closer than this may be recorded in the wrong order \[us\].
 pub const RACE_US: u64 = 50;
-/// This many requests may wait for a tag at a time, one per queue run that found none.
+/// The number of requests that may wait for a tag at a time, one per queue run that found none.
 const SWAPPED: u32 = 4;
 
 impl Agreement {
-    /// The part of the decisions that the trace determines on which both agree.
+    /// The share of agreement among the decisions that the trace determines.
     pub fn share(&self) -> f64 {
         let determined = self.agreed as usize + self.ours.len();
         if determined == 0 { 0.0 } else { f64::from(self.agreed) / determined as f64 }
     }
 }
 
-/// Play the lines of one device to the elevator.
+/// Plays the lines of one device to the elevator.
 ///
 /// # Errors
 /// If the elevator has no such knob.
@@ -104,16 +105,16 @@ pub fn compare(
     }
 }
 
-/// Issues by their line, and the line behind which each was taken from the elevator.
+/// Issues by line, each with the line after which the request was taken from the elevator.
 type Taken = BTreeMap<usize, usize>;
 
-/// After this many differences without an explanation the others are left alone: they follow from these.
+/// After this many unexplained differences the others are not examined, as they follow from these.
 const ENOUGH: usize = 10;
-/// How many moments are tried for one issue: from the request's own insert on, when it is most likely taken.
+/// How many moments are tried for one issue, beginning with the request's own insert, when it was most likely taken.
 const MOMENTS: usize = 24;
 
-/// Is there a moment at which the elevator, asked then, would have chosen what the kernel issued in `line`? It lies
-/// behind the last decision, while the device had no tag left. If so it is put into `taken`.
+/// Searches a moment at which the elevator would have chosen the request that the kernel issued in `line`: after the
+/// last decision, while the device had no tag left. If there is one, it is put into `taken`.
 fn explain(
     lines: &[TracefsLine],
     elevator: &Choice,
@@ -129,8 +130,8 @@ fn explain(
     let Some(inserted) = (1..line).rev().find(is_theirs) else { return Ok(false) };
     let before = (1..line).rev().find(|nth| lines[nth - 1].event == TracefsEvent::Issue).unwrap_or(1);
     let decided = taken.get(&before).copied().unwrap_or(before);
-    // Only an insert can have changed what was chosen: asked right before one, or at once, as the run that sent what
-    // was decided last went on until no tag was left.
+    // Only an insert can have changed the choice, so a moment is right before one; or at once, since the run that sent
+    // the last request continued until no tag was left.
     let went_on = |nth: usize| nth == decided || nth == before;
     let changes =
         |&nth: &usize| flying[nth - 1] >= recorded.tags && (went_on(nth) || lines[nth].event == TracefsEvent::Insert);
@@ -146,7 +147,7 @@ fn explain(
     Ok(false)
 }
 
-/// How many requests the device has behind each line.
+/// The number of requests in the device after each line.
 fn in_flight(lines: &[TracefsLine]) -> Vec<u32> {
     let count = |flying: &mut u32, line: &TracefsLine| {
         *flying = match line.event {
@@ -159,7 +160,7 @@ fn in_flight(lines: &[TracefsLine]) -> Vec<u32> {
     lines.iter().scan(0, count).collect()
 }
 
-/// Play the lines once.
+/// Plays the lines once.
 fn play(
     lines: &[TracefsLine],
     elevator: &Choice,
@@ -181,21 +182,21 @@ fn play(
     Ok(player.agreement)
 }
 
-/// A trace on its way through a queue.
+/// The replay of a trace through a queue.
 struct Player {
     queue: BlockQueue,
     /// Live requests by first sector, and back.
     by_sector: BTreeMap<u64, RequestId>,
     inserted: BTreeMap<RequestId, Inserted>,
-    /// What we have issued and the kernel has not, and the other way round.
+    /// Requests that we have issued and the kernel has not; `behind`: the reverse.
     ahead: Vec<IssuedEarly>,
     behind: Vec<RequestId>,
     tags: u32,
-    /// Issued by the kernel and not completed.
+    /// The number of requests issued by the kernel and not completed.
     in_flight: u32,
-    /// Tokens of what we have issued.
+    /// The tokens of the requests that we have issued.
     tokens: BTreeMap<RequestId, InFlight>,
-    /// What was answered before its time, by the line in which the kernel issued something.
+    /// Answers obtained in advance, by the line of the kernel's issue.
     held: BTreeMap<usize, Next>,
     agreement: Agreement,
     clock: Instant,
@@ -205,7 +206,7 @@ struct Player {
 #[derive(Clone, Copy)]
 struct IssuedEarly {
     rq: RequestId,
-    /// Where and when, which issue it was, and which CPU decided.
+    /// The line, time and number of the issue, and the CPU that decided.
     line: usize,
     nth: u32,
     time_us: u64,
@@ -221,7 +222,8 @@ struct Inserted {
 
 impl Player {
     fn new(lines: &[TracefsLine], elevator: &Choice, recorded: &RecordedSurroundings) -> Result<Player, KnobError> {
-        // One bio is one request: merges of bios are no events, and a request's growth changes no place in an order.
+        // One bio is one request: merges of bios are not traced, and a request's growth does not change its place in
+        // any order.
         let limits = Limits { max_segments: 1, rotational: recorded.rotational, ..Limits::default() };
         let slots = Slots::Unbounded { nr_requests: recorded.nr_requests };
         let born = Instant::from_ns(lines.first().map_or(0, |line| line.time_us) * 1000);
@@ -246,7 +248,7 @@ impl Player {
     }
 
     fn step(&mut self, nth: usize, line: &TracefsLine) {
-        // Lines of two CPUs may stand a little out of order.
+        // Lines of two CPUs may be slightly out of order.
         self.clock = self.clock.max(Instant::from_ns(line.time_us * 1000));
         match line.event {
             TracefsEvent::Insert => self.insert(nth, line),
@@ -271,7 +273,7 @@ impl Player {
         }
     }
 
-    /// The kernel issued this; would we have?
+    /// Compares a request that the kernel issued with our decision.
     fn issue(&mut self, nth: usize, line: &TracefsLine) {
         self.agreement.issued += 1;
         let Some(theirs) = self.request(line) else {
@@ -293,7 +295,7 @@ impl Player {
                         self.agreement.agreed += 1;
                         return;
                     }
-                    // The kernel sent it before; now we are even and may be asked again.
+                    // The kernel issued it before; now both agree again, so ours is asked once more.
                     if take(&mut self.behind, rq) {
                         continue;
                     }
@@ -330,9 +332,9 @@ impl Player {
         }
     }
 
-    /// The kernel has issued what we had issued before it. If another CPU did so a moment later, the two only stand in
-    /// the other order in the trace; if it was among the next few, and the device had no tag left but the one that came
-    /// free, both had been taken before and were sent in the other order.
+    /// Classifies a difference when the kernel issues a request that we had issued before it. If another CPU did so a
+    /// moment later, the two are merely in the wrong order in the trace. If it was among the next few requests, and the
+    /// device had no tag left but the one just freed, both had been taken before and were sent in the other order.
     fn settle(&mut self, ahead: &IssuedEarly, line: &TracefsLine) {
         let raced = ahead.cpu != line.cpu && line.time_us.saturating_sub(ahead.time_us) <= RACE_US;
         let swapped = self.agreement.issued - ahead.nth <= SWAPPED && self.in_flight + 1 >= self.tags;
@@ -345,11 +347,11 @@ impl Player {
         *(if raced { &mut self.agreement.raced } else { &mut self.agreement.held }) += explained;
     }
 
-    /// A completed request that we have not issued yet goes first, so that the books stay even.
+    /// Completes a request; if we have not issued it yet, it is issued first, so that the counts agree.
     fn complete(&mut self, line: &TracefsLine) {
         let Some(rq) = self.request(line) else { return };
         if self.queue.requests()[rq].stage == Stage::Queued && !self.behind.contains(&rq) {
-            // Two requests at one place: the trace does not say which of them this is.
+            // Two requests at one sector: the trace does not say which of them this is.
             return;
         }
         while self.behind.contains(&rq) {
@@ -371,20 +373,20 @@ impl Player {
         rq
     }
 
-    /// Ours of the kernel's request: it may have grown at its front by bios whose merges the trace does not show.
+    /// Our request for the kernel's, which may have grown at its front by bios whose merges the trace does not show.
     fn request(&self, line: &TracefsLine) -> Option<RequestId> {
         let within = line.sector..line.sector + u64::from(line.sectors.max(1));
         self.by_sector.range(within).next().map(|(_, &rq)| rq)
     }
 }
 
-/// Was it among them? Not any more.
+/// Removes a request from the list; true if it was there.
 fn take(all: &mut Vec<RequestId>, rq: RequestId) -> bool {
     let at = all.iter().position(|&one| one == rq);
     at.map(|at| all.swap_remove(at)).is_some()
 }
 
-/// What was inserted; `None` if it moves no data.
+/// The bio inserted; `None` if it moves no data.
 fn bio(nth: usize, line: &TracefsLine) -> Option<Bio> {
     let letters = line.rwbs.trim_start_matches('F');
     let op = match letters.chars().next()? {

@@ -24,7 +24,7 @@ mod waiters;
 
 pub use setup::{Setup, SetupError};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The scheduler, in the recorder's words.
@@ -33,9 +33,9 @@ pub struct Report {
     pub kernel: String,
     /// The elevator that was replayed.
     pub elevator: String,
-    /// How many events agreed.
+    /// The number of events that agreed.
     pub events: usize,
-    /// The case says that it depends on a tree's shape.
+    /// Whether the case states that it depends on a tree's shape.
     pub shape_sensitive: bool,
     /// The first difference.
     pub divergence: Option<Divergence>,
@@ -48,7 +48,7 @@ pub struct Divergence {
     pub line: usize,
     /// What was recorded and what happened.
     pub what: String,
-    /// Up to twenty events before it, and it, as recorded.
+    /// Up to twenty events before it, and the event itself, as recorded.
     pub before: Vec<String>,
 }
 
@@ -61,56 +61,56 @@ pub enum ReplayError {
     /// The header describes no queue.
     #[error("{}:1: {message}", path.display())]
     Header {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it, and what was expected.
         message: String,
     },
-    /// No elevator here decides like that.
+    /// No elevator here corresponds to it.
     #[error("{}: no elevator here is the recorded `{scheduler}` of `{kernel}`", path.display())]
     Unsupported {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// The scheduler, in the recorder's words.
         scheduler: String,
         /// The kernel, in the recorder's words.
         kernel: String,
     },
-    /// The elevator that should decide like that does not exist.
+    /// The corresponding elevator does not exist.
     #[error("{}:1: {source}", path.display())]
     Spec {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What was wrong with its name.
+        /// What is wrong with its name.
         source: Box<SpecError>,
     },
-    /// It is a log of calls that no queue here can have answered.
+    /// It is a log of calls that no queue here can have given these answers to.
     #[error("{}: {source}", path.display())]
     Log {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: Box<LogError>,
     },
     /// The header sets a knob that the elevator refuses.
     #[error("{}:1: {source}", path.display())]
     Knob {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why it refuses.
+        /// The reason.
         source: Box<KnobError>,
     },
-    /// The header has a group that cannot be.
+    /// The header has an impossible group.
     #[error("{}:1: {source}", path.display())]
     Group {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: GroupError,
     },
 }
 
-/// Replay one file: a kernel's decisions, or a log of calls to a queue of ours.
+/// Replays one file: a kernel's decisions, or a log of calls to a queue of ours.
 ///
 /// # Errors
 /// If it cannot be read, or there is no such elevator.
@@ -125,7 +125,7 @@ pub fn replay_file(path: &Path) -> Result<Report, ReplayError> {
     replay(&transcript, path, &Catalogue::builtin())
 }
 
-/// Replay a log of calls.
+/// Replays a log of calls.
 fn replay_log(path: &Path, catalogue: &Catalogue) -> Result<Report, ReplayError> {
     let log = CallLog::open(path)?;
     let replayed = calls::replay(&log, catalogue);
@@ -140,7 +140,7 @@ fn replay_log(path: &Path, catalogue: &Catalogue) -> Result<Report, ReplayError>
     })
 }
 
-/// Replay a case that was read already; `path` is for errors.
+/// Replays a case that has been read already; `path` is for errors.
 ///
 /// # Errors
 /// If there is no such elevator.
@@ -149,7 +149,7 @@ pub fn replay(transcript: &Transcript, path: &Path, catalogue: &Catalogue) -> Re
     Ok(replay_with(transcript, setup))
 }
 
-/// Replay a case through a queue of your own making.
+/// Replays a case through a queue that you have created.
 pub fn replay_with(transcript: &Transcript, setup: Setup) -> Report {
     let elevator = setup.name.clone();
     let mut replayer = inputs::Replayer::new(setup);
@@ -176,7 +176,7 @@ pub fn replay_with(transcript: &Transcript, setup: Setup) -> Report {
     }
 }
 
-/// The twenty events before `at`, and it.
+/// The twenty events before `at`, and the one at `at`.
 fn shown(events: &[Event], at: usize) -> Vec<String> {
     let from = at.saturating_sub(20);
     events.get(from..=at).unwrap_or_default().iter().map(Event::to_json).collect()

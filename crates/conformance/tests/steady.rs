@@ -21,7 +21,7 @@ fn no_elevator_of_the_catalogue_allocates_in_steady_state() {
     }
 }
 
-/// First in, first out, with a box for each request.
+/// A FIFO that allocates a box for each request.
 #[derive(Default)]
 struct Boxed(VecDeque<Box<RequestId>>);
 

@@ -1,11 +1,11 @@
-//! Bytes to scripts. Every byte string spells a script, so that a fuzzer never wastes one.
+//! Bytes to scripts. Every byte string is a valid script, so that a fuzzer never wastes one.
 
 use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, WakeRule};
 use blksched::{Class, Group, GroupId, Hints, Limits, Outcome, Plugging, Priority, QueueConfig, Slots, Span};
 
 use super::script::{BioKind, BioPlace, BioPlan, KnobValue, Length, Pass, Script, ScriptStep, SleepPolicy, Successor};
 
-/// Reads bytes; zeros behind the end.
+/// Reads bytes, and zeros after the end.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -170,7 +170,7 @@ fn pass(bytes: &mut Bytes<'_>) -> Pass {
     }
 }
 
-/// The groups of [`plan`] and some more, in a tree; what a queue must refuse is among them.
+/// The groups of [`plan`] and some more, in a tree; some of them must be refused by a queue.
 fn group(bytes: &mut Bytes<'_>) -> ScriptStep {
     let which = bytes.byte();
     let id = GroupId(u32::from(which % 5));

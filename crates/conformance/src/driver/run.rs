@@ -11,9 +11,9 @@ use super::seen::{KeepingListener, RunObserver, Seen, View};
 use super::trace::TraceHash;
 use crate::laws::Violation;
 
-/// How many submitters there are at a time.
+/// The number of submitters at a time.
 const SUBMITTERS: usize = 6;
-/// How often a queue may want to be told one and the same time before it counts as restless.
+/// How often a queue may repeat the same deadline before it counts as polling.
 const ROUNDS: u32 = 16;
 
 /// A script being played.
@@ -23,9 +23,9 @@ pub struct Run<'a, L: KeepingListener> {
     make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
     audience: &'a mut dyn RunObserver,
     now: Instant,
-    /// What the device has, in the order in which it got it.
+    /// The commands in the device, in the order of issue.
     flying: Vec<InFlight>,
-    /// The submitters of the moment; numbers are never reused.
+    /// The current submitters; numbers are never reused.
     submitters: [SubmitterId; SUBMITTERS],
     newest_submitter: u32,
     asleep: Vec<SubmitterId>,
@@ -35,7 +35,7 @@ pub struct Run<'a, L: KeepingListener> {
 }
 
 impl<'a, L: KeepingListener> Run<'a, L> {
-    /// A queue as the script has it, with a fresh elevator.
+    /// Creates a queue as the script describes it, with a new elevator.
     pub fn new(
         script: &'a Script,
         make: &'a dyn Fn(Successor) -> Box<dyn Elevator>,
@@ -58,10 +58,9 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         }
     }
 
-    /// Play every step, then let everything come back. `at` counts the steps, for a message.
+    /// Plays every step, then lets everything complete. `at` counts the steps, for messages.
     ///
-    /// # Errors
-    /// If the audience says that a law is broken.
+    /// # Errors If an observer reports a broken law.
     pub fn play(mut self, at: &core::cell::Cell<usize>) -> Result<TraceHash, Violation> {
         for (nth, &step) in self.script.steps.iter().enumerate() {
             at.set(nth);
@@ -106,7 +105,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.audience.see(self.now, seen)
     }
 
-    /// Reasons, deliveries, invariants: what follows every call of the queue.
+    /// Follows every call of the queue: passes on reasons and deliveries, checks invariants.
     fn over(&mut self) -> Result<(), Violation> {
         self.hear()?;
         let deliveries: Vec<Delivery> = self.queue.deliveries().collect();
@@ -138,7 +137,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         }
     }
 
-    /// The submitter of that number, unless it sleeps.
+    /// The submitter with this number, unless it sleeps.
     fn awake(&self, who: u8) -> Option<SubmitterId> {
         let submitter = self.submitters[usize::from(who) % SUBMITTERS];
         (self.script.sleep_policy == SleepPolicy::Impatient || !self.asleep.contains(&submitter)).then_some(submitter)
@@ -198,7 +197,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.over()
     }
 
-    /// Ask until nothing is issued and every deadline lies in the future.
+    /// Asks until nothing is issued and every deadline is in the future.
     fn ask(&mut self) -> Result<(), Violation> {
         for _ in 0..ROUNDS {
             let answer = self.ask_once()?;
@@ -268,7 +267,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.over()
     }
 
-    /// A group is made, changed or removed, unless that cannot be.
+    /// Creates, changes or removes a group, unless that is impossible.
     fn group(
         &mut self,
         change: impl FnOnce(&mut BlockQueue<L>, Instant) -> Result<(), GroupError>,
@@ -297,7 +296,7 @@ impl<'a, L: KeepingListener> Run<'a, L> {
         self.over()
     }
 
-    /// Submitters that are awake wait, the device works, time passes: everything must come back.
+    /// Lets everything complete: awake submitters wait, the device works, time passes.
     fn drain(&mut self) -> Result<(), Violation> {
         let patience = 64 * (self.script.steps.len() + 16);
         for _ in 0..patience {

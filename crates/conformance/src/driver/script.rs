@@ -4,19 +4,19 @@ use blksched::{Group, GroupId, Hints, Outcome, Priority, QueueConfig, Span};
 
 use super::decode;
 
-/// What a run plays.
+/// The script that a run plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// Device, depth, plug and slots.
     pub config: QueueConfig,
-    /// Whether submitters that sleep do sleep.
+    /// Whether submitters that are put to sleep really sleep.
     pub sleep_policy: SleepPolicy,
     /// What happens, in order.
     pub steps: Vec<ScriptStep>,
 }
 
 impl Script {
-    /// The script that these bytes spell. Any bytes spell one; a script is never longer than its bytes.
+    /// The script that these bytes encode. Any bytes are valid; a script is never longer than its bytes.
     pub fn from_bytes(bytes: &[u8]) -> Script {
         decode::script(bytes)
     }
@@ -38,12 +38,12 @@ fn split_mix(state: &mut u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Whether submitters that the queue puts to sleep do sleep.
+/// Whether submitters that the queue puts to sleep really sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepPolicy {
-    /// They do nothing until they are woken, as processes in a kernel.
+    /// They do nothing until they are woken, like processes in a kernel.
     Patient,
-    /// They go on, as clients of a server may.
+    /// They continue, as clients of a server may.
     Impatient,
 }
 
@@ -52,42 +52,42 @@ pub enum SleepPolicy {
 pub enum ScriptStep {
     /// A bio is submitted.
     Submit(BioPlan),
-    /// Two bios with room for a third between them, and then the third: two requests become one.
+    /// Two bios with room for a third between them, and then the third, which joins two requests.
     Bridge(BioPlan),
     /// A submitter waits for its I/O.
     Waits {
-        /// Which (modulo the number of submitters).
+        /// The submitter (modulo their number).
         who: u8,
     },
-    /// A submitter goes, and a new one takes its place.
+    /// A submitter exits, and a new one takes its place.
     Forget {
-        /// Which.
+        /// The submitter (modulo their number).
         who: u8,
     },
     /// The device asks until the queue has nothing more for it.
     Ask,
     /// A command in flight ends.
     Complete {
-        /// Which (modulo their number).
+        /// The command's or knob's index (modulo their number).
         nth: u8,
-        /// How.
+        /// Its outcome.
         outcome: Outcome,
     },
-    /// A command in flight is handed back untried.
+    /// A command in flight is returned untried.
     Requeue {
-        /// Which (modulo their number).
+        /// The command's or knob's index (modulo their number).
         nth: u8,
     },
     /// A knob is set.
     Set {
-        /// Which (modulo their number).
+        /// The command's or knob's index (modulo their number).
         nth: u8,
-        /// To what.
+        /// The new value.
         value: KnobValue,
     },
-    /// A group is made, or its weights change.
+    /// A group is created, or its weights change.
     Group(GroupId, Group),
-    /// A group goes, whatever it still has queued.
+    /// A group is removed, even if requests of it are queued.
     Ungroup(GroupId),
     /// Time passes, and the queue is not told until the next step.
     Pass(Pass),
@@ -100,17 +100,17 @@ pub enum ScriptStep {
 pub struct BioPlan {
     /// The submitter.
     pub who: u8,
-    /// What.
+    /// The kind of I/O.
     pub what: BioKind,
-    /// Where.
+    /// Its position.
     pub place: BioPlace,
-    /// How long.
+    /// Its length.
     pub length: Length,
-    /// With which priority.
+    /// Its priority.
     pub priority: Priority,
-    /// For which group.
+    /// Its group.
     pub group: GroupId,
-    /// With which hints.
+    /// Its hints.
     pub hints: Hints,
 }
 
@@ -131,13 +131,13 @@ pub enum BioKind {
     Flush,
     /// A write that is stable when it completes.
     Fua,
-    /// A write behind a flush.
+    /// A write preceded by a flush.
     Preflush,
-    /// A write behind a flush that is itself stable when it completes.
+    /// A write preceded by a flush, and stable when it completes.
     PreflushFua,
 }
 
-/// Where a bio lies, compared with the last one submitted by any process.
+/// Where a bio lies, relative to the last one submitted by any process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BioPlace {
     /// At this sector.
@@ -157,16 +157,16 @@ pub enum BioPlace {
 /// How long a bio is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// This many sectors, or the most the device takes if that is less.
+    /// This many sectors, or the device's maximum if that is less.
     Sectors(u32),
-    /// This many times the most that the device takes, and one sector.
+    /// This many times the device's maximum, plus one sector.
     Oversize(u32),
 }
 
 /// A value for a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnobValue {
-    /// One of those worth trying.
+    /// One of the values worth trying.
     Sweep(u8),
     /// Its default.
     Default,
@@ -183,11 +183,11 @@ pub enum KnobValue {
 /// How time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// So long.
+    /// By this much.
     By(Span),
     /// Exactly to the queue's deadline, if it has one.
     ToDeadline,
-    /// To so long behind the queue's deadline: a late wake-up.
+    /// To this long after the queue's deadline: a late wake-up.
     PastDeadline(Span),
 }
 
@@ -196,6 +196,6 @@ pub enum Pass {
 pub enum Successor {
     /// A new elevator of the kind under test.
     Fresh,
-    /// Another one, by its name in the catalogue.
+    /// Another elevator, by its name in the catalogue.
     Other(&'static str),
 }

@@ -5,59 +5,59 @@ use blksched::{Bio, Command, Delivery, Instant, Listener, Next, Outcome, Reason,
 
 use crate::laws::Violation;
 
-/// One thing that happened at the queue's edge, or that the queue said.
+/// One event at the queue's interface, or one of the queue's reasons.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// A call of the queue begins; what follows belongs to it.
+    /// A call of the queue begins; the following events belong to it.
     CallBegins,
-    /// It is over, and this is how things stand.
+    /// The call is over; the state after it.
     CallOver(View),
-    /// A bio went in.
+    /// A bio was submitted.
     Submitted {
         /// The bio.
         bio: &'a Bio,
-        /// What became of it.
+        /// The queue's answer.
         became: Submitted,
     },
     /// The queue gave a reason.
     Said(Reason),
     /// The device got a command.
     Issued(Command),
-    /// The device was done with one.
+    /// The device completed a command.
     Ended(Command, Outcome),
-    /// The device handed one back untried.
+    /// The device returned a command untried.
     Requeued(Command),
-    /// Something came back.
+    /// The queue delivered something.
     Delivered(Delivery),
     /// A knob took a new value.
     KnobSet,
-    /// A group was made, changed or removed.
+    /// A group was created, changed or removed.
     GroupsChanged,
     /// The queue was asked until it had nothing more to issue.
     Settled {
         /// Its last answer.
         answer: &'a Next,
-        /// How things stand.
+        /// The state of the queue.
         view: View,
     },
-    /// Another elevator took over.
+    /// The elevator was replaced.
     Switched,
 }
 
-/// How things stand.
+/// The state of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// Requests the device has.
+    /// The number of requests in the device.
     pub in_flight: u32,
-    /// Requests the elevator has.
+    /// The number of requests in the elevator.
     pub queued: u32,
-    /// When the queue wants to be told the time.
+    /// The queue's deadline.
     pub deadline: Option<Instant>,
-    /// When the elevator does.
+    /// The elevator's deadline.
     pub elevator_deadline: Option<Instant>,
 }
 
-/// The onlooker of a run.
+/// An observer of a run.
 pub trait RunObserver {
     /// `seen` happened at `now`.
     ///
@@ -65,18 +65,17 @@ pub trait RunObserver {
     /// If a law is broken; the run ends then.
     fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), Violation>;
 
-    /// Everything that was submitted should be back.
+    /// Called at the end, when everything submitted should have completed.
     ///
-    /// # Errors
-    /// If it is not.
+    /// # Errors If something has not.
     fn finish(&mut self) -> Result<(), Violation> {
         Ok(())
     }
 }
 
-/// A listener that hands over what it heard; a deaf one has nothing to hand over.
+/// A listener that hands over the reasons it heard, if it keeps any.
 pub trait KeepingListener: Listener {
-    /// What was said since the last time, in order.
+    /// The reasons since the last call, in order.
     fn heard(&mut self) -> Vec<(Instant, Reason)>;
 }
 

@@ -1,6 +1,6 @@
 //! The law between a queue and an elevator, seen from their calls.
 //!
-//! **Rule** The elevator issues only what is queued. It says `Empty` only with nothing queued, `Wait` only with
+//! **Rule** The elevator issues only queued requests. It says `Empty` only with nothing queued, `Wait` only with
 //! requests queued and something in flight or a deadline to come, `Idle` only with a deadline. The queue asks again
 //! only after a change, and lets each deadline elapse at its own time before any other call.
 
@@ -14,7 +14,7 @@ use blksched::tunables::Tunables;
 use super::checker::SharedState;
 use super::waiting::Waiting;
 
-/// How often a deadline may be due again at one moment: an elevator may have several timers.
+/// How often a deadline may elapse at one moment, since an elevator may have several timers.
 const AT_ONE_MOMENT: u32 = 32;
 
 const ISSUES: &str = "nothing is issued that is not queued";
@@ -34,7 +34,7 @@ struct Armed {
     call: u64,
 }
 
-/// What the calls of one elevator say.
+/// The state of the law for one elevator.
 pub(super) struct Calls {
     shared: SharedState,
     queued: BTreeSet<RequestId>,
@@ -43,7 +43,7 @@ pub(super) struct Calls {
     armed: Option<Armed>,
     /// How often a deadline elapsed at the latest moment.
     elapses: u32,
-    /// The last answer that was no issue, and the requests then in flight, while nothing has changed since.
+    /// The last answer that issued nothing, and the number of requests then in flight, while nothing has changed since.
     unchanged: Option<(Dispatch, u32)>,
     waiting: Waiting,
 }
@@ -66,7 +66,8 @@ impl Calls {
         self.shared.is_broken()
     }
 
-    /// Any call but an elapse: time goes on, and nothing is overdue but what was armed during this call of the queue.
+    /// Checks any call but an elapse: time does not go back, and nothing is overdue except deadlines armed during this
+    /// call of the queue.
     pub(super) fn enter(&mut self, cx: &Cx<'_>, deadline: Option<Instant>) {
         self.unchanged = None;
         self.time_is(cx.now);
@@ -96,7 +97,7 @@ impl Calls {
         }
     }
 
-    /// A deadline elapses at its own time; if it was armed in the past, at once.
+    /// Checks that a deadline elapses at its own time, or at once if it was armed in the past.
     pub(super) fn elapses(&mut self, cx: &Cx<'_>, deadline: Option<Instant>) {
         self.unchanged = None;
         self.time_is(cx.now);
@@ -147,7 +148,7 @@ impl Calls {
         }
     }
 
-    /// The queue asks what to do next.
+    /// Checks a call of `dispatch`.
     pub(super) fn asked(&mut self, cx: &Cx<'_>, deadline: Option<Instant>, tunables: &dyn Tunables) {
         let changed = core::mem::take(&mut self.shared.checked().changed_unseen);
         let unchanged = self.unchanged.filter(|&(_, in_flight)| in_flight == cx.device().in_flight && !changed);
@@ -158,7 +159,7 @@ impl Calls {
         self.waiting.look(tunables);
     }
 
-    /// The answer, if it is lawful; else one that does no harm.
+    /// Checks an answer; returns it if it keeps the law, otherwise a harmless one.
     pub(super) fn answered(&mut self, cx: &Cx<'_>, answer: Dispatch, deadline: Option<Instant>) -> Dispatch {
         let queued = self.queued.len();
         match answer {
@@ -180,7 +181,7 @@ impl Calls {
         answer
     }
 
-    /// What goes through the insertion again was queued; from here on it is news.
+    /// Checks that a request to be inserted again was queued; from here on it counts as new.
     fn reinserted(&mut self, rq: RequestId, answer: Dispatch) -> Dispatch {
         if !self.queued.remove(&rq) {
             self.shared.accuse(ISSUES, || format!("{rq:?} is to be inserted again, but was not queued"));

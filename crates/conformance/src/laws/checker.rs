@@ -14,16 +14,15 @@ use super::reasons::Reasons;
 use super::watched::Watched;
 use crate::driver::{RunObserver, Seen, Successor};
 
-/// A law that judges from what the driver saw.
+/// A law that is checked on the driver's events.
 pub(super) trait Law {
-    /// As in a violation.
+    /// Its name, as in a violation.
     fn name(&self) -> &'static str;
 
-    /// # Errors
-    /// If it is broken: what happened and what should have.
+    /// # Errors If it is broken: what happened, and what should have happened.
     fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), String>;
 
-    /// Everything is back.
+    /// Called when everything has completed.
     ///
     /// # Errors
     /// As [`Law::see`].
@@ -32,17 +31,17 @@ pub(super) trait Law {
     }
 }
 
-/// What the checker and the elevators it watches share.
+/// The state shared by the checker and the elevators that it watches.
 #[derive(Clone, Default)]
 pub(super) struct SharedState(Arc<Mutex<CheckerState>>);
 
-/// What lies on the shared.
+/// The shared state.
 #[derive(Default)]
 pub(super) struct CheckerState {
-    /// How many calls of the queue began.
+    /// The number of calls of the queue begun.
     pub(super) call: u64,
-    /// A knob was set, a group changed, or a command ended that may have been a flush: no call of the elevator shows
-    /// that.
+    /// Whether a knob was set, a group changed, or a command ended that may have been a flush, as no call of the
+    /// elevator shows that.
     pub(super) changed_unseen: bool,
     /// The first broken law, and what happened.
     pub(super) broken: Option<(&'static str, String)>,
@@ -53,7 +52,7 @@ impl SharedState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Only the first broken law counts; the others may follow from it.
+    /// Records a broken law; only the first counts, as others may follow from it.
     pub(super) fn accuse(&self, law: &'static str, what: impl FnOnce() -> String) {
         let mut checked = self.checked();
         if checked.broken.is_none() {
@@ -66,13 +65,13 @@ impl SharedState {
     }
 }
 
-/// Every law that watches a run.
+/// All laws that watch a run.
 pub(super) struct Checker {
     shared: SharedState,
     laws: Vec<Box<dyn Law>>,
 }
 
-/// Where the elevators of a run come from.
+/// Makes the elevators of a run.
 pub(super) struct Bench {
     shared: SharedState,
     bound: Bound,
@@ -90,7 +89,7 @@ impl Checker {
 }
 
 impl Checker {
-    /// A panic is a broken invariant, unless it followed from a law broken before.
+    /// The violation for a panic: a broken invariant, unless a law was broken before.
     pub(super) fn verdict_on(&self, panic: &(dyn Any + Send)) -> Violation {
         if let Some((law, what)) = self.shared.checked().broken.clone() {
             return Violation::new(law, what);
@@ -102,7 +101,7 @@ impl Checker {
 }
 
 impl Bench {
-    /// An elevator for the queue, watched. Those not under test are held to everything but a bound.
+    /// A watched elevator for the queue. Elevators not under test are checked against everything but a bound.
     pub(super) fn elevator(&self, successor: Successor, make: &dyn Fn() -> Box<dyn Elevator>) -> Box<dyn Elevator> {
         let other = Wait::None("not under test");
         let (inner, bound) = match successor {

@@ -9,7 +9,7 @@ use super::Violation;
 use super::checker::{Bench, Checker};
 use crate::driver::{RunObserver, Seen, Successor};
 
-/// Holds everything for ever, and has a timer each millisecond.
+/// An elevator that holds everything for ever and has a timer every millisecond.
 #[derive(Default)]
 struct Ticker(Option<Instant>);
 
@@ -55,7 +55,7 @@ impl Admits for Ticker {}
 impl Grouped for Ticker {}
 impl Tuned for Ticker {}
 
-/// Stands between a queue and a watched elevator, and tells the queue that the deadline is later than it is.
+/// A wrapper of a watched elevator that reports a later deadline to the queue.
 struct Late(Box<dyn Elevator>);
 
 impl Elevator for Late {

@@ -1,9 +1,9 @@
 //! The device does exactly what was submitted, and data that must be stable is stable.
 //!
 //! **Rule** A bio is delivered as successful only if commands that were issued after its arrival and succeeded cover
-//! all its sectors. A flush is done only if a flush command issued after its arrival is done. Data behind a preflush is
-//! issued only after a flush has ended that was issued after its arrival. Data with FUA was written through, or a flush
-//! was issued after it ended. Without a volatile cache no flush is ever sent.
+//! all its sectors. A flush completes only if a flush command issued after its arrival has completed. Data with a
+//! preflush is issued only after the end of a flush that was issued after its arrival. Data with FUA is written
+//! through, or a flush is issued after it ends. Without a volatile cache no flush is ever sent.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use blksched::{Bio, Command, Delivery, Durability, Instant, Op, Outcome, Tag};
 use super::checker::Law;
 use crate::driver::Seen;
 
-/// A moment in the order of things \[events\].
+/// A point in the order of events \[events\].
 type Moment = u64;
 
 /// A command that ended.
@@ -39,7 +39,7 @@ impl Data {
         Data { volatile_cache, moment: 0, bios: BTreeMap::new(), flying: BTreeMap::new(), done: Vec::new() }
     }
 
-    /// Without a volatile cache everything is stable at once: durability asks for nothing.
+    /// Without a volatile cache everything is stable at once, so durability requires nothing.
     fn submitted(&mut self, bio: &Bio) {
         if self.volatile_cache {
             self.bios.insert(bio.tag, (self.moment, *bio));
@@ -72,7 +72,7 @@ impl Data {
         self.well_done(came, &bio)
     }
 
-    /// Was all done that `bio` asked for, in one of the ways there are?
+    /// Checks that everything that `bio` requires was done, in one of the possible ways.
     fn well_done(&self, came: Moment, bio: &Bio) -> Result<(), String> {
         let good = || self.done.iter().filter(|done| done.outcome == Outcome::Ok);
         let flushes = |after: Moment| {
@@ -101,7 +101,7 @@ impl Data {
     }
 }
 
-/// Do these commands cover every sector of `bio`?
+/// Whether these commands cover every sector of `bio`.
 fn covers(bio: &Bio, commands: impl Iterator<Item = Command>) -> bool {
     let mut parts: Vec<(u64, u64)> =
         commands.map(|command| (command.start.0, command.start.0 + u64::from(command.sectors))).collect();
@@ -146,7 +146,7 @@ mod tests {
         Command { rq, op, start, sectors, fua, submitter: SubmitterId(1) }
     }
 
-    /// The bio comes, the commands run one after the other, the bio is delivered.
+    /// Submits the bio, runs the commands one after the other, and delivers the bio.
     fn law(bio: Bio, commands: &[(Command, Outcome)], outcome: Outcome) -> Result<(), String> {
         let mut law = Data::new(true);
         law.see(Instant::ZERO, &Seen::Submitted { bio: &bio, became: Submitted::Held })?;

@@ -1,4 +1,4 @@
-//! Knobs keep what they are set to; what does not fit is an error that changes nothing.
+//! Knobs keep the values they are set to; an invalid value is an error that changes nothing.
 
 use blksched::author::Elevator;
 use blksched::tunables::{Knob, KnobError, Tunables};
@@ -7,10 +7,9 @@ use super::Violation;
 
 const LAW: &str = "knobs keep what they are set to";
 
-/// Try every knob of a new elevator: each value worth trying, both ends of its range, and what lies beyond.
+/// Tries every knob of a new elevator: each value worth trying, both ends of its range, and values beyond.
 ///
-/// # Errors
-/// If a value is not kept, an error changes something, or a wrong value is no error.
+/// # Errors If a value is not kept, an error changes something, or an invalid value is accepted.
 pub fn check(make: &dyn Fn() -> Box<dyn Elevator>) -> Result<(), Violation> {
     let mut elevator = make();
     let knobs = elevator.tunables().knobs();
@@ -37,7 +36,7 @@ fn values(tunables: &dyn Tunables, knobs: &[&Knob]) -> Vec<Option<i64>> {
     knobs.iter().map(|knob| tunables.get(knob.name)).collect()
 }
 
-/// `raw` is within the knob's range: it is kept, and the other knobs stay as they are.
+/// Checks that `raw`, which is within the knob's range, is kept and the other knobs stay unchanged.
 fn keeps(tunables: &mut dyn Tunables, knobs: &[&Knob], knob: &Knob, raw: i64) -> Result<(), Violation> {
     let mut expected = values(tunables, knobs);
     tunables.set(knob.name, raw).map_err(|error| broken(error.to_string()))?;
@@ -53,7 +52,7 @@ fn keeps(tunables: &mut dyn Tunables, knobs: &[&Knob], knob: &Knob, raw: i64) ->
     Err(broken(format!("{}={raw} left the knobs at {kept:?}, not {expected:?}", knob.name)))
 }
 
-/// The knob whose value it is.
+/// The name of the knob whose value this is.
 fn value_of(knob: &Knob) -> &'static str {
     knob.same_as.unwrap_or(knob.name)
 }

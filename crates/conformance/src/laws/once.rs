@@ -15,15 +15,15 @@ enum Whereabouts {
     InFlight,
 }
 
-/// The books of requests, bios and sleepers.
+/// The state of requests, bios and sleepers.
 pub(super) struct Once {
-    /// Only a listener hears of insertions and coalescings.
+    /// Whether there is a listener; only listeners hear of insertions and coalescings.
     listening: bool,
     requests: BTreeMap<RequestId, Whereabouts>,
     bios: BTreeMap<Tag, Owed>,
-    /// How often each submitter slept and has not woken.
+    /// How often each submitter was put to sleep and not woken yet.
     asleep: BTreeMap<SubmitterId, u32>,
-    /// Handed back during this call; an elevator that never had it is given it as a new one.
+    /// The request returned during this call; an elevator that never had it gets it as a new one.
     handed_back: Option<RequestId>,
 }
 

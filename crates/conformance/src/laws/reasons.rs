@@ -7,7 +7,7 @@ use blksched::{Instant, Reason, Submitted, SubmitterId};
 use super::checker::Law;
 use crate::driver::Seen;
 
-/// A reason that must be heard before this call is over.
+/// A reason that must be reported before this call is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Inserted(RequestId),
@@ -17,15 +17,15 @@ enum Due {
     Requeued(RequestId),
 }
 
-/// What was said and what happened.
+/// The reasons reported, and the events.
 #[derive(Default)]
 pub(super) struct Reasons {
     due: Option<Due>,
-    /// Said to be issued; the command follows.
+    /// The request reported as issued; the command must follow.
     issued: Option<RequestId>,
-    /// The last deadline said for each purpose.
+    /// The last deadline reported for each purpose.
     armed: Vec<(IdleFor, Instant)>,
-    /// Something was said about deadlines during this call.
+    /// Whether a reason about deadlines was reported during this call.
     spoke_of_time: bool,
     deadline: Option<Instant>,
 }

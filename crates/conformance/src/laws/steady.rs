@@ -1,4 +1,4 @@
-//! Nothing is allocated once as many requests exist as ever will.
+//! Nothing is allocated once the number of requests has reached its maximum.
 
 use blksched::author::Elevator;
 use blksched::{
@@ -8,13 +8,13 @@ use blksched::{
 
 use super::Violation;
 
-/// Rounds before the counting begins, and rounds that are counted.
+/// The number of rounds before counting begins, and of rounds counted.
 const ROUNDS: u64 = 3_000;
-/// The queue is served down to this many requests each round.
+/// Each round serves the queue until this many requests are left.
 const STAY_QUEUED: u32 = 48;
 
-/// Run a steady load with merging, requeues and full slots. `count` runs what it is given and says how many
-/// allocations that made; it is yours, because a library must not bring a global allocator.
+/// Runs a steady load with merging, requeues and full slots. `count` runs the given function and returns the number of
+/// its allocations; the caller provides it, because a library must not bring a global allocator.
 ///
 /// # Errors
 /// If anything was allocated.
@@ -31,14 +31,14 @@ pub fn check(make: &dyn Fn() -> Box<dyn Elevator>, count: &dyn Fn(&mut dyn FnMut
     Ok(())
 }
 
-/// Eight streams: four that merge behind, two that merge in front, two that jump about. A submitter that sleeps for a
-/// slot submits nothing, so the bios in the queue are bounded even if its elevator leaves the device idle.
+/// Eight streams: four with back merges, two with front merges, two random. A submitter that sleeps for a slot submits
+/// nothing, so the number of bios in the queue is bounded even if its elevator leaves the device idle.
 struct SteadyLoad {
     queue: BlockQueue,
     now: Instant,
     round: u64,
     tags: u64,
-    /// What the device has; room for all that it takes.
+    /// The commands in the device, with room for its maximum.
     flying: Vec<InFlight>,
     asleep: [bool; STREAMS],
 }

@@ -2,8 +2,8 @@
 //!
 //! **Rule** Between a request's expiry and its issue at most `(ahead + 1) × batches × batch` other requests are issued,
 //! where `ahead` requests were queued before it. A knob that changes while a request waits counts with its most
-//! generous value. What kernels let go out of turn is not counted: requests handed back, requests with one first sector
-//! (aliases), and requests that 2.5 puts beside one that was too large.
+//! generous value. Requests that kernels dispatch out of order are not counted: returned requests, requests with the
+//! same first sector (aliases), and requests that 2.5 inserts beside one that was too large.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use blksched::author::{Ahead, Bound, Insert, PerDir, Request, RequestId, Wait};
 use blksched::tunables::Tunables;
 use blksched::{Dir, Instant, Sector, Span};
 
-/// Two ticks of the slowest clock that an elevator may count in (100 per second): expiry is rounded.
+/// Two ticks of the slowest clock of an elevator (100 per second), because expiry is rounded.
 const ROUNDING: Span = Span::from_ms(20);
 
-/// Does the issue of a request count for those that wait?
+/// Whether the issue of a request counts for those that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IssueTurn {
     InTurn,
@@ -30,14 +30,14 @@ struct Claim {
     /// When its wait begins to count.
     expires: Instant,
     ahead: u64,
-    /// Issues of others since.
+    /// The number of other requests issued since.
     waited: u64,
 }
 
 /// All requests that wait for one elevator.
 pub(super) struct Waiting {
     bound: Bound,
-    /// The most generous `batches × batch` so far.
+    /// The greatest `batches × batch` so far.
     most: PerDir<u64>,
     claims: BTreeMap<RequestId, Claim>,
 }
@@ -54,7 +54,7 @@ impl Waiting {
         }
     }
 
-    /// The knobs may have changed.
+    /// Updates the bound, as knobs may have changed.
     pub(super) fn look(&mut self, tunables: &dyn Tunables) {
         for dir in Dir::BOTH {
             if let Wait::Bounded { batches, batch, .. } = self.wait(dir) {
@@ -78,7 +78,7 @@ impl Waiting {
         };
         let after = expire.and_then(|knob| tunables.get(knob));
         let own = after.map_or(now, |ns| now + Span::from_ns(ns.max(0) as u64) + ROUNDING);
-        // Only the oldest of a direction is looked at, so a request expires with those before it.
+        // Only the oldest request of a direction is checked, so a request expires only after those before it.
         let before = self.claims.values().filter(|claim| claim.dir == dir && claim.expires < Instant::NEVER);
         let expires = before.map(|claim| claim.expires).max().map_or(own, |before| before.max(own));
         self.claim(rq, dir, start, expires, at);
@@ -91,7 +91,7 @@ impl Waiting {
         };
         let ahead = self.claims.values().filter(counts).count() as u64;
         let turn = match at {
-            // Beside one too large; what an earlier elevator issued and the device handed back.
+            // Beside a request that was too large; or issued by an earlier elevator and returned by the device.
             Insert::After(_) | Insert::Before(_) | Insert::First => IssueTurn::OutOfTurn,
             Insert::Sorted | Insert::Last => IssueTurn::InTurn,
         };
@@ -99,7 +99,7 @@ impl Waiting {
         self.moved(rq, start);
     }
 
-    /// A request starts here now; aliases go out of turn.
+    /// Notes that a request now starts here; its aliases are dispatched out of order.
     pub(super) fn moved(&mut self, rq: RequestId, start: Sector) {
         let Some(claim) = self.claims.get_mut(&rq) else { return };
         claim.start = start;
@@ -119,7 +119,7 @@ impl Waiting {
         self.claims.remove(&rq);
     }
 
-    /// `rq` goes; every other whose time is up has waited for one more.
+    /// Notes the issue of `rq`, for which every other expired request has waited.
     pub(super) fn issued(&mut self, now: Instant, rq: RequestId) -> Result<(), String> {
         let turn = self.claims.remove(&rq).map(|claim| claim.turn);
         if turn != Some(IssueTurn::InTurn) {

@@ -1,4 +1,4 @@
-//! An observed elevator: every call passes through, and the law of calls is told of it.
+//! A watched elevator: every call is passed on and reported to the law of calls.
 
 use blksched::author::merge::Merging;
 use blksched::author::{
@@ -12,7 +12,7 @@ use blksched::{Bio, Group, GroupId, Instant, SubmitterId};
 
 use super::calls::Calls;
 
-/// An elevator and the books about it.
+/// An elevator with the state of its laws.
 pub(super) struct Watched {
     inner: Box<dyn Elevator>,
     calls: Calls,
@@ -23,7 +23,7 @@ impl Watched {
         Watched { inner, calls }
     }
 
-    /// One call that may change the elevator's answer.
+    /// Makes a call that may change the elevator's answer.
     fn changes<T>(&mut self, cx: &mut Cx<'_>, call: impl FnOnce(&mut dyn Elevator, &mut Cx<'_>) -> T) -> T {
         self.calls.enter(cx, self.inner.deadline());
         let answer = call(&mut *self.inner, cx);
@@ -59,7 +59,7 @@ impl Elevator for Watched {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        // A queue would wait for ever for a deadline that stays where it is; the verdict stands already.
+        // The queue would wait for ever for a deadline that never moves; the law is already broken.
         self.inner.deadline().filter(|_| !self.calls.is_broken())
     }
 
@@ -141,7 +141,7 @@ impl Admits for Watched {
         self.inner.shallowest(device)
     }
 
-    // `schedules` is not passed on: requests of `none` that go straight to the device would pass these eyes by.
+    // `schedules` is not passed on, because requests of `none` that go directly to the device would not be seen here.
 
     fn own_throttling(&self) -> OwnThrottling {
         self.inner.own_throttling()

@@ -1,4 +1,4 @@
-//! Features that only the recordings of ADIOS have: plugs whose flush is an event, knobs written as text, merges inside
+//! The features that only ADIOS's recordings have: plugs whose flush is an event, knobs written as text, merges inside
 //! a dispatch.
 
 use blksched::author::{RequestId, Stage};
@@ -10,7 +10,7 @@ use super::expect::Said;
 use super::inputs::Replayer;
 
 impl Replayer {
-    /// A bio whose request waits in a plug.
+    /// Submits a bio whose request waits in a plug.
     pub(super) fn keep(&mut self, now: Instant, add: &Add, bio: Bio) -> Result<Said, String> {
         let kept = self.queue.keep(now, bio);
         let said = self.said();
@@ -28,7 +28,7 @@ impl Replayer {
         }
     }
 
-    /// The plug is flushed.
+    /// Flushes the plug.
     pub(super) fn insert_kept(&mut self, now: Instant, ids: &[u64], merged: &[(u64, u64)]) -> Result<Said, String> {
         let mut absorbed = Vec::new();
         for id in ids {
@@ -46,7 +46,7 @@ impl Replayer {
         Ok(Said::default())
     }
 
-    /// Pairs of absorbed and absorbing, in order; the absorbed are no more.
+    /// Checks the recorded merges, pairs of victim and survivor in order, and forgets the victims.
     pub(super) fn check_absorbed(
         &mut self,
         recorded: &[(u64, u64)],
@@ -67,7 +67,7 @@ impl Replayer {
         Ok(())
     }
 
-    /// Text is written to a knob.
+    /// Writes a text to a knob.
     pub(super) fn store(&mut self, now: Instant, name: &str, value: &str, result: &str) -> Result<Said, String> {
         match (self.queue.set_text(now, name, value), result == "ok") {
             (Ok(()), true) | (Err(_), false) => Ok(Said::default()),

@@ -1,5 +1,5 @@
-//! Replays what a real kernel's slots and throttles decided (`blk-mq-transcript/1`) through the state machines that the
-//! block queue is made of. Every event carries its inputs and its result.
+//! Replays the decisions of a real kernel's slots and throttles (`blk-mq-transcript/1`) through the state machines of
+//! the block queue. Every event carries its inputs and its result.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ mod iocost;
 mod tags;
 mod wbt;
 
-/// Replay one file.
+/// Replays one file.
 pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
     match file::kind(path)? {
         CaseKind::Iocost => {
@@ -37,14 +37,14 @@ pub(super) fn replay(path: &Path) -> Result<Report, ReplayError> {
     }
 }
 
-/// Whose rules were recorded.
+/// The era whose rules were recorded.
 fn era(common: &Common, path: &Path) -> Result<MqEra, ReplayError> {
     let kernel: Result<Kernel, _> = common.kernel.parse();
     let kernel = kernel.map_err(|error| ReplayError::Header { path: path.to_owned(), message: error.to_string() })?;
     Ok(MqEra::of(kernel))
 }
 
-/// Every event in its order, up to the first that differs.
+/// Replays the events in order, up to the first that differs.
 fn report<E>(
     common: &Common,
     what: &str,
@@ -75,7 +75,7 @@ fn report<E>(
     report
 }
 
-/// The same on both sides, or what differs.
+/// Checks that the recorded and the actual value are equal; otherwise says what differs.
 fn same<T: PartialEq + core::fmt::Debug>(what: &str, recorded: &T, here: &T) -> Result<(), String> {
     if recorded == here { Ok(()) } else { Err(format!("{what}: recorded {recorded:?}, here {here:?}")) }
 }

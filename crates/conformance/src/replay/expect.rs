@@ -1,4 +1,4 @@
-//! The outputs of a recording, compared with what the queue said.
+//! The outputs of a recording, compared with the queue's.
 
 use blksched::author::{RequestId, Run};
 use blksched::reasons::{End, IdleFor};
@@ -7,29 +7,29 @@ use blksched_traces::elevator_transcript::{Add, AddResult, Event, Kick, MergeKin
 
 use super::setup::Outputs;
 
-/// What was said during one event.
+/// The queue's reasons during one event.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
-    /// The strongest wish to be run.
+    /// The most urgent run requested.
     pub(super) run: Run,
     /// The last deadline armed.
     pub(super) armed: Option<Instant>,
-    /// None was armed again after one was cancelled.
+    /// Whether a deadline was cancelled and none armed again.
     pub(super) cancelled: bool,
-    /// 2.5: this many requests were moved.
+    /// 2.5: how many requests were moved.
     pub(super) moved: Option<u32>,
     /// The depth that admission allowed; 0: unlimited.
     pub(super) shallow: u32,
     /// Kyber: the token taken.
     pub(super) token: Option<u32>,
-    /// Survivor, victim.
+    /// The coalesced requests: survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
-    /// 2.4: the smallest counter, as last said before anything was absorbed.
+    /// 2.4: the smallest counter, as last reported before a request was absorbed.
     pub(super) least: Option<i32>,
-    /// The last new request, and the last that grew.
+    /// The last new request; `grown`: the last that grew.
     pub(super) inserted: Option<RequestId>,
     pub(super) merged: Option<(RequestId, End)>,
-    /// ADIOS: base and slope of each model that was renewed.
+    /// ADIOS: base and slope of each model that was updated.
     pub(super) learned: Vec<(u64, u64)>,
 }
 
@@ -39,7 +39,7 @@ impl Said {
         for reason in reasons {
             match reason {
                 Reason::WishedRun(run) => said.run = said.run.max(run),
-                // Recordings do not show when statistics are looked at.
+                // Recordings do not show statistics timers.
                 Reason::Armed { why: IdleFor::Statistics, .. } => {}
                 Reason::Armed { until, .. } => {
                     said.armed = Some(until);
@@ -61,7 +61,7 @@ impl Said {
     }
 }
 
-/// What became of a bio; the new request, if there is one.
+/// Checks the result of a submission; returns the new request, if there is one.
 pub(super) fn submitted(
     add: &Add,
     here: Submitted,
@@ -103,7 +103,7 @@ fn kind(end: End) -> MergeKind {
     }
 }
 
-/// ADIOS: what the models came to.
+/// ADIOS: checks the models after the event.
 pub(super) fn models(recorded: Option<&[(u64, u64)]>, said: &Said) -> Result<(), String> {
     match recorded.filter(|&recorded| recorded != said.learned) {
         Some(recorded) => Err(format!("the models became {recorded:?}, but here {:?}", said.learned)),
@@ -111,7 +111,7 @@ pub(super) fn models(recorded: Option<&[(u64, u64)]>, said: &Said) -> Result<(),
     }
 }
 
-/// The kick and the timer of an event.
+/// Checks the kick and the timer of an event.
 pub(super) fn run_and_timer(
     event: &Event,
     said: &Said,
@@ -127,7 +127,7 @@ pub(super) fn run_and_timer(
         return Err(format!("recorded kick {:?}, but here {kick:?}", event.kick));
     }
     let armed = event.idle_until.map(instant);
-    // 2.x and 4.20 tell what was armed even if it was cancelled within the event.
+    // The recordings of 2.x and 4.20 show an armed timer even if it was cancelled within the event.
     let here = said.armed.filter(|_| outputs == Outputs::Kicks || !said.cancelled);
     if armed != here {
         return Err(format!("recorded idle_until {armed:?}, but here {here:?}"));

@@ -13,16 +13,16 @@ use super::expect::{self, Said};
 use super::setup::{self, Outputs, RecordedClock, Setup, Sync, Timers};
 use super::waiters::Waiters;
 
-/// A recording on its way through a queue.
+/// The replay of a recording through a queue.
 pub(super) struct Replayer {
     pub(super) queue: BlockQueue<Vec<(Instant, Reason)>>,
     clock: RecordedClock,
     outputs: Outputs,
     sync: Sync,
     timers: Timers,
-    /// Recorded names of live requests.
+    /// Live requests by their recorded names.
     pub(super) ids: BTreeMap<u64, RequestId>,
-    /// Tokens of those in flight.
+    /// The tokens of the requests in flight.
     in_flight: BTreeMap<RequestId, InFlight>,
     /// Absorbed requests whose `coalesce` lines must come next: survivor, victim.
     pub(super) coalesced: Vec<(RequestId, RequestId)>,
@@ -47,7 +47,7 @@ impl Replayer {
         }
     }
 
-    /// One event; `Err` says what was recorded and what happened instead.
+    /// Replays one event; `Err` says what was recorded and what happened instead.
     pub(super) fn step(&mut self, event: &Event) -> Result<(), String> {
         let now = self.clock.instant(event.t);
         if now < self.last {
@@ -68,7 +68,7 @@ impl Replayer {
         Ok(())
     }
 
-    /// The recording is over.
+    /// Checks the end of the recording.
     pub(super) fn finish(&self) -> Result<(), String> {
         match self.coalesced.first() {
             Some((into, victim)) => {
@@ -78,7 +78,7 @@ impl Replayer {
         }
     }
 
-    /// A timer fires in the recording exactly if it is due here.
+    /// Checks that a timer fires in the recording exactly if it is due here.
     fn check_timer(&self, now: Instant, event: &Event) -> Result<(), String> {
         let due = self.queue.deadline();
         match (&event.what, due) {
@@ -94,7 +94,7 @@ impl Replayer {
         }
     }
 
-    /// The `coalesce` lines that belong to an add follow it directly.
+    /// Checks that the `coalesce` lines of an add follow it directly.
     fn check_coalesced(&mut self, event: &Event) -> Result<(), String> {
         match (&event.what, self.coalesced.is_empty()) {
             (What::Coalesce { id, into }, false) => {
@@ -140,12 +140,12 @@ impl Replayer {
                 let removed = self.queue.remove_group(now, GroupId(*group));
                 removed.map(|()| self.said()).map_err(|error| error.to_string())
             }
-            // A priority travels on the requests that follow.
+            // A changed priority is carried by the following requests.
             What::Ioprio { .. } | What::Coalesce { .. } | What::KickEnd {} | What::End { .. } => Ok(Said::default()),
         }
     }
 
-    /// A group's weights are written: those that are named.
+    /// Writes those of a group's weights that are given.
     fn weigh(&mut self, now: Instant, id: u32, weight: Option<u32>, leaf: Option<u32>) -> Result<Said, String> {
         let id = GroupId(id);
         let present = self.queue.groups().get(id).copied();
@@ -156,7 +156,7 @@ impl Replayer {
         written.map(|()| self.said()).map_err(|error| error.to_string())
     }
 
-    /// A knob is written.
+    /// Writes a knob.
     fn write(&mut self, now: Instant, name: &str, shown: i64) -> Result<Said, String> {
         let knob = self.queue.elevator().tunables().find(name).map_err(|error| error.to_string())?;
         let raw = setup::written_value(knob, shown);
@@ -218,7 +218,7 @@ impl Replayer {
         Ok(said)
     }
 
-    /// Rule 3: what `Empty`, `Idle` and `Wait` mean.
+    /// Checks rule 3: the meaning of `Empty`, `Idle` and `Wait`.
     fn check_answer(&self, now: Instant, next: &Next) -> Result<(), String> {
         let (queued, in_flight) = (self.queue.queued(), self.queue.in_flight());
         let kept = match next {

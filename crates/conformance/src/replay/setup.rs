@@ -1,4 +1,4 @@
-//! From a recording's header to a queue: which elevator, which knobs, which clock.
+//! The queue that a recording's header describes: its elevator, knobs and clock.
 
 use std::path::Path;
 
@@ -21,12 +21,12 @@ pub struct Setup {
     pub(super) timers: Timers,
 }
 
-/// How a recording counts time.
+/// The unit of time of a recording.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RecordedClock {
     /// Ticks (2.x).
     Ticks(Jiffies),
-    /// Nanoseconds (4.20), since some moment (6.1).
+    /// Nanoseconds (4.20), counted from some time (6.1).
     Ns { at_zero: u64 },
 }
 
@@ -39,7 +39,7 @@ impl RecordedClock {
     }
 }
 
-/// What a generation of recordings says about runs and timers.
+/// What recordings of a generation show of runs and timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outputs {
     /// Kicks, but no cancelled timers (2.x, 4.20).
@@ -48,31 +48,32 @@ pub(super) enum Outputs {
     Cancels,
 }
 
-/// What a recording's `sync` means.
+/// The meaning of a recording's `sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sync {
     /// Synchronous, as every read is.
     Waits,
-    /// The flag REQ_SYNC, of reads as of writes (ADIOS).
+    /// The flag REQ_SYNC, for reads and writes alike (ADIOS).
     Flag,
 }
 
-/// Do recordings show when a deadline passes?
+/// Whether recordings show expired deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timers {
     /// As events of their own.
     Recorded,
-    /// No: where ours has a deadline, that kernel tries again every few milliseconds, which was not recorded.
+    /// They do not: where our elevator has a deadline, that kernel retries every few milliseconds, which was not
+    /// recorded.
     Unrecorded,
 }
 
-/// Why an elevator is not as the header describes it.
+/// Why an elevator cannot be set up as the header describes.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// It has no such knob, or refuses the value.
     #[error(transparent)]
     Knob(#[from] KnobError),
-    /// There cannot be such a group.
+    /// Such a group is impossible.
     #[error(transparent)]
     Group(#[from] GroupError),
 }
@@ -80,8 +81,7 @@ pub enum SetupError {
 impl Setup {
     /// The elevator of the catalogue that a recording names.
     ///
-    /// # Errors
-    /// If there is none, or it has no such knob.
+    /// # Errors If there is none, or it lacks a knob that the header sets.
     pub fn of(header: &Header, path: &Path, catalogue: &Catalogue) -> Result<Setup, ReplayError> {
         let unsupported = || ReplayError::Unsupported {
             path: path.to_owned(),
@@ -103,10 +103,9 @@ impl Setup {
         })
     }
 
-    /// An elevator of your own, on a queue as the header describes it.
+    /// Your own elevator, on a queue as the header describes it.
     ///
-    /// # Errors
-    /// If it has no knob that the header sets, or the header's groups cannot be.
+    /// # Errors If it lacks a knob that the header sets, or the header's groups are impossible.
     pub fn with(name: &str, elevator: Box<dyn Elevator>, header: &Header) -> Result<Setup, SetupError> {
         let limits = Limits {
             max_sectors: header.queue.max_sectors,
@@ -139,7 +138,7 @@ impl Setup {
         for (name, raw) in values {
             queue.set(born, name, raw)?;
         }
-        // A parent stands ahead of its children.
+        // Parents precede their children.
         for group in &header.groups {
             let parent = GroupId(u32::try_from(group.parent).unwrap_or(GroupId::ROOT.0));
             let leaf_weight = group.leaf_weight.unwrap_or(Group::default().leaf_weight);
@@ -153,7 +152,7 @@ impl Setup {
     }
 }
 
-/// A queue that can hold nothing, or a clock that never ticks, replays nothing.
+/// Refuses a queue that can hold nothing and a clock that never ticks.
 fn check(header: &Header) -> Result<(), String> {
     let queue = &header.queue;
     let numbers = [
@@ -168,7 +167,7 @@ fn check(header: &Header) -> Result<(), String> {
     }
 }
 
-/// Is it a knob of its own, and one with an effect?
+/// Whether this is a knob of its own, and has an effect.
 fn counts(header: &Header, name: &str, value: i64) -> bool {
     let same_in_microseconds = name.ends_with("_us");
     let without_effect = header.scheduler == "linus" && name == "max_bomb_segments" && value == 0;
@@ -192,7 +191,7 @@ fn counts_ns(header: &Header) -> bool {
     header.unit.as_deref() == Some("ns")
 }
 
-/// The catalogue's name for what a header calls scheduler and kernel.
+/// The catalogue's name for the header's scheduler and kernel.
 fn elevator_name(header: &Header) -> String {
     let kernel = header.kernel.split([' ', '+']).next().unwrap_or_default();
     let release: Vec<&str> = kernel.split('.').collect();
@@ -226,7 +225,7 @@ fn elevator_name(header: &Header) -> String {
     }
 }
 
-/// BFQ: was `max_budget` written although it stayed 0? Then the budget in force is no longer the one of the start.
+/// BFQ: whether `max_budget` was written although it stayed 0; the budget in force is then no longer the initial one.
 fn was_written_anew(header: &Header, values: &[(&str, i64)]) -> bool {
     const AT_THE_START: i64 = 16_384;
     let in_force = header.initial.get("max_budget").copied().unwrap_or(AT_THE_START);
@@ -234,7 +233,7 @@ fn was_written_anew(header: &Header, values: &[(&str, i64)]) -> bool {
     header.scheduler == "bfq" && in_force != AT_THE_START && !says_why
 }
 
-/// What a written value means: times in the unit in which sysfs shows the knob.
+/// The raw value of a written one: times are in the unit in which sysfs shows the knob.
 pub(super) fn written_value(knob: &Knob, shown: i64) -> i64 {
     match knob.unit {
         Unit::Ms => Span::from_ms(shown.max(0) as u64).as_ns() as i64,
@@ -243,14 +242,14 @@ pub(super) fn written_value(knob: &Knob, shown: i64) -> i64 {
     }
 }
 
-/// What a header sets a knob to: times count as the scheduler used them, in ticks or nanoseconds.
+/// The raw value to which a header sets a knob: times as the scheduler used them, in ticks or nanoseconds.
 fn raw_value(header: &Header, knob: &Knob, shown: i64) -> i64 {
     let in_ticks = !counts_ns(header) || header.scheduler == "deadline";
     match header.raw.get(knob.name) {
         Some(&ticks) if in_ticks => Jiffies::new(header.hz).span(ticks as u64).as_ns() as i64,
         Some(&ns) => ns,
         None if knob.unit == Unit::Ms => {
-            // Beside some, sysfs shows the same quantity in a finer unit.
+            // For some knobs sysfs also shows the same quantity in a finer unit.
             let fine = header.tunables.get(&format!("{}_us", knob.name)).map(|&us| Span::from_us(us as u64));
             fine.unwrap_or(Span::from_ms(shown as u64)).as_ns() as i64
         }

@@ -1,7 +1,7 @@
 //! 2.4: the tasks that wait for a request, and the recorded state of the list and of the pool.
 //!
-//! **Rule** A `retry` is the run of a task that was woken. Tasks woken before it have also run by then, but in vain:
-//! nothing was free for them. The same holds for all tasks that are woken before another continues.
+//! **Rule** A `retry` is the run of a woken task. Tasks woken before it have also run by then, but in vain: no request
+//! was free for them. The same holds for all tasks that are woken before another continues.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,12 +14,12 @@ use blksched_traces::elevator_transcript::{Add, AddResult, Event, MergeKind, Wha
 use super::expect::Said;
 use super::inputs::Replayer;
 
-/// The tasks that sleep, by the recorded name of what they submitted, and those that were woken.
+/// The sleeping tasks, by the recorded name of their bio, and those that were woken.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     tasks: BTreeMap<Task, (u64, u32)>,
     woken: VecDeque<Task>,
-    /// Whose burst goes on.
+    /// The task whose burst continues.
     running: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Waiters {
 }
 
 impl Replayer {
-    /// All that must have run before this event have run, and found nothing.
+    /// Runs, in vain, all tasks that must have run before this event.
     pub(super) fn run_in_vain(&mut self, now: Instant, event: &Event) -> Result<(), String> {
         let until = match &event.what {
             What::Retry { id, .. } => Some(*id),
@@ -71,7 +71,7 @@ impl Replayer {
         }
     }
 
-    /// A task that waited has a request and searches again.
+    /// Replays the retry of a task, which has got a request and searches again.
     pub(super) fn retry(&mut self, now: Instant, id: u64, result: &AddResult) -> Result<Said, String> {
         let Some(task) = self.waiters.woken.pop_front() else { unreachable!("the one to run is the next") };
         self.queue.run_task(now, task);
@@ -93,7 +93,7 @@ impl Replayer {
         Ok(said)
     }
 
-    /// The place in the list, the smallest counter and the free requests, where they are recorded.
+    /// Checks the place in the list, the smallest counter and the free requests, where they are recorded.
     pub(super) fn check_list(&self, event: &Event, said: &Said) -> Result<(), String> {
         if let (Some(after), Some(rq)) = (event.after, said.inserted) {
             let before = self.queue.elevator().neighbours(rq).before;
@@ -107,7 +107,7 @@ impl Replayer {
         }
         let Some(free) = event.free else { return Ok(()) };
         let here = Dir::BOTH.map(|dir| self.queue.free(dir).unwrap_or_default());
-        // It was recorded before an absorbed request came back.
+        // It was recorded before an absorbed request was freed.
         let absorbed = said.coalesced.len() as u32;
         let same = match absorbed {
             0 => here == [free.0, free.1],

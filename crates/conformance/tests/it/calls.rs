@@ -1,4 +1,4 @@
-//! The call log: a recording replays, and one with a changed decision does not.
+//! The call log: a recording replays, and one with a changed decision diverges.
 
 use std::sync::{Arc, Mutex};
 

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-/// Scripts per elevator, and their length \[bytes\].
+/// The number of scripts per elevator, and their length \[bytes\].
 const SCRIPTS: u32 = 96;
 const BYTES: usize = 1200;
 
@@ -16,7 +16,7 @@ fn choice(name: &str) -> Choice {
     Catalogue::builtin().parse(name).unwrap()
 }
 
-/// Any bytes are a script, and fewer bytes are a shorter one.
+/// Random scripts: any bytes are a script, and fewer bytes a shorter one.
 fn scripts() -> impl Strategy<Value = Script> {
     vec(any::<u8>(), 0..BYTES).prop_map(|bytes| Script::from_bytes(&bytes))
 }
@@ -28,7 +28,7 @@ fn kept(choice: &Choice, script: &Script) -> Result<(), TestCaseError> {
     verdict.map(|_| ()).map_err(|violation| TestCaseError::fail(format!("{choice}: {violation}")))
 }
 
-/// One property per elevator, so that a failure names it and they run side by side.
+/// One property per elevator, so that a failure names the elevator and they run in parallel.
 macro_rules! keeps_the_laws {
     ($($test:ident: $name:literal;)+) => {
         proptest! {
@@ -99,7 +99,7 @@ fn every_entry_of_the_catalogue_passes_the_check_that_others_use() {
     }
 }
 
-/// mq-deadline states no bound, because classes have none. Among requests of one class it keeps deadline's.
+/// mq-deadline states no bound, because there is none between classes. Among requests of one class it keeps deadline's.
 #[test]
 fn among_equals_mq_deadline_bounds_waiting_as_deadline_does() {
     let (deadline, mq) = (choice("deadline@4.20"), choice("mq-deadline"));

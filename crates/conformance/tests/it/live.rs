@@ -1,4 +1,5 @@
-//! A running kernel (6.18) against ours of 6.18 and others: the recorded block events of random writes at depth 512.
+//! A running kernel (6.18) against our elevators of 6.18 and others: the recorded block events of random writes at
+//! depth 512.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -37,7 +38,7 @@ fn another_elevator_does_not() {
     let mut lines = lines("mq-deadline");
     let same = compare(&lines, &elevator, &batches_of_one).unwrap();
     assert!(same.ours.is_empty(), "nothing expired, so the length of a batch decided nothing: {same:?}");
-    // Two issues in the other order are found, and only they.
+    // Exactly two swapped issues are detected.
     let issues: Vec<usize> = (3000..4000).filter(|&nth| lines[nth].event == TracefsEvent::Issue).collect();
     let same_cpu = |pair: &&[usize]| pair[0] + 1 == pair[1] && lines[pair[0]].cpu == lines[pair[1]].cpu;
     let pair = issues.windows(2).find(same_cpu).unwrap();

@@ -11,13 +11,13 @@ use blksched_conformance::laws::{self, Violation};
 
 const STEPS: usize = 300;
 
-/// Whoever came before goes before.
+/// The bound of first in, first out.
 fn in_order() -> Bound {
     let wait = Wait::Bounded { ahead: Ahead::All, expire: None, batches: |_| 1, batch: |_| 1 };
     Bound { reads: wait, writes: wait }
 }
 
-/// No promise.
+/// No bound.
 fn no_bound() -> Bound {
     Bound { reads: Wait::None("not looked at"), writes: Wait::None("not looked at") }
 }
@@ -104,10 +104,11 @@ fn a_knob_that_forgets_takes_anything_or_slips_is_found() {
     }
 }
 
-/// An elevator that does otherwise in one of the runs that `check` compares: of each three, the nth.
+/// The violation by an elevator that behaves differently in one of the runs that `check` compares: the nth of each
+/// three.
 fn otherwise_in(run: u32) -> Option<&'static str> {
     let made = Cell::new(0);
-    // Its successors in a script with switches count too, so only scripts without any are played.
+    // Successors in a script with switches count too, so only scripts without switches are played.
     let make = || -> Box<dyn Elevator> {
         made.set(made.get() + 1);
         if made.get() == run { Box::new(Company::default()) } else { Faulty::boxed(Fault::None, Merging::LINUX_2_6) }

@@ -8,7 +8,7 @@ use blksched_conformance::driver::{Run, RunObserver, Script, Seen, Successor};
 use blksched_conformance::laws::Violation;
 use std::cell::Cell;
 
-/// Notes what kinds of things happen.
+/// Records the kinds of events that occur.
 #[derive(Default)]
 struct Naturalist(BTreeSet<String>);
 

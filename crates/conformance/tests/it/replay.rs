@@ -34,9 +34,9 @@ fn every_recording_replays_without_a_divergence() {
     }
 }
 
-// ---- a recording of 2.4, with mistakes planted in what it says of the list, of the counters and of the pool
+// ---- a recording of 2.4, with mistakes planted in its states of the list, the counters and the pool
 
-/// Plant a mistake where `plant` first finds a place; it must be noticed there, for the reason that `what` begins.
+/// Plants a mistake where `plant` first succeeds; it must be noticed there, with a message that begins with `what`.
 fn noticed_in_2_4(what: &str, plant: impl Fn(&mut Event) -> bool) {
     let path = transcripts().join("linus-2.4.21/e02-retry.jsonl.gz");
     let mut case = Transcript::open(&path).unwrap();
@@ -85,7 +85,7 @@ fn a_retry_that_is_not_recorded_is_noticed_before_anything_else_happens() {
 
 // ---- a recording of 2.6, with mistakes planted in its inputs and outputs
 
-/// A recording of 2.6.33 with a coalescing, and its name.
+/// A recording of 2.6.33 with a coalescing, and its path.
 fn deadline_case() -> (Transcript, PathBuf) {
     let cases = cases(&transcripts().join("deadline-2.6.33")).into_iter();
     let mut read = cases.map(|path| (Transcript::open(&path).unwrap(), path));
@@ -93,7 +93,7 @@ fn deadline_case() -> (Transcript, PathBuf) {
     read.find(|(case, _)| coalesces(case)).expect("a recording with a coalescing")
 }
 
-/// Plant a mistake: `plant` changes the events and says at which of them a divergence must be noticed.
+/// Plants a mistake: `plant` changes the events and returns the one at which a divergence must be noticed.
 fn noticed(plant: impl FnOnce(&mut Vec<Event>) -> usize) -> Divergence {
     let (mut case, path) = deadline_case();
     let at = plant(&mut case.events);
@@ -236,7 +236,8 @@ fn a_divergence_shows_twenty_events_before_it() {
 
 // ---- an elevator with a timer, and a case written by hand from its rule
 
-/// 8 ms at HZ 1000 are 8 ticks. Three requests are enough; a timer wishes a run later, the third request one now.
+/// 8 ms at HZ 1000 are 8 ticks. Three requests are enough; a timer requests a run later, the third request an immediate
+/// one.
 const COMPANY: &str = include_str!("../company.jsonl");
 
 fn company(plant: impl FnOnce(&mut Vec<Event>)) -> Report {

@@ -11,17 +11,17 @@ use blksched_conformance::laws;
 const VICTIM: u64 = u64::MAX;
 const REAL_TIME: Priority = Priority { class: Class::RealTime, level: 4 };
 const IDLE: Priority = Priority { class: Class::Idle, level: 7 };
-/// Of the stream and of the victim: which class is neglected differs.
+/// The priorities of stream and victim, since elevators differ in the class that they neglect.
 const PRIORITIES: [(Priority, Priority); 2] = [(Priority::NORMAL, IDLE), (REAL_TIME, Priority::NORMAL)];
 const ISSUES: u32 = 20_000;
-/// The stream keeps this many requests queued, all on the near side of the victim.
+/// The number of requests that the stream keeps queued, all nearer than the victim.
 const AHEAD: u32 = 200;
 
-/// How long a request takes \[ms\]: at the slower pace whatever waits behind [`AHEAD`] others has waited for 12 s, and
-/// so has aged in an elevator whose ageing takes 10.
+/// How long a request takes \[ms\]: at the slower pace, a request behind [`AHEAD`] others has waited for 12 s and so
+/// has aged in an elevator whose ageing takes 10 s.
 const PACES: [u64; 2] = [1, 60];
 
-/// As [`others_at_a_pace`], at the pace and with the classes that are worst for it.
+/// As [`others_at_a_pace`], at the pace and with the classes that are worst for the victim.
 fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
     let mut most = 0;
     for priorities in PRIORITIES {
@@ -32,14 +32,15 @@ fn others_before_the_victim(name: &str, dir: Dir) -> Option<u32> {
     Some(most)
 }
 
-/// How many others go before one far request, while a stream of its direction never ends; `None`: it starves.
+/// How many others are issued before one distant request, while a stream of its direction never ends; `None`: it
+/// starves.
 fn others_at_a_pace(name: &str, dir: Dir, pace: Span, (stream, victim): (Priority, Priority)) -> Option<u32> {
     let built = Catalogue::builtin().build(name).unwrap();
     let mut queue = BlockQueue::new(QueueConfig::default(), built.elevator);
     let (op, waiter) = if dir == Dir::Read { (Op::Read, Waiter::Sync) } else { (Op::Write, Waiter::Async) };
     let bio = |tag, start| Bio { op, tag: Tag(tag), waiter, ..Bio::read(0, SubmitterId(1), Sector(start), 8) };
     let victim = Bio { submitter: SubmitterId(2), priority: victim, ..bio(VICTIM, 1 << 40) };
-    // The disk is busy when the victim comes.
+    // The disk is busy when the victim arrives.
     queue.submit(Instant::ZERO, Bio { priority: stream, ..bio(0, 0) });
     let Next::Issue(first) = queue.next(Instant::ZERO) else { panic!("there is one") };
     queue.submit(Instant::ZERO, victim);
@@ -99,7 +100,7 @@ fn a_bound_that_promises_too_much_is_found_broken() {
         let choice = Catalogue::builtin().parse(name).unwrap();
         let make = || -> Box<dyn Elevator> { choice.build().elevator };
         let stated = (choice.entry.bound)(&choice);
-        // What is stated counts batches; this promises that nobody but those ahead goes first.
+        // The stated bound counts batches; this one allows only the requests ahead to be issued first.
         let reads = match stated.reads {
             Wait::Bounded { ahead, expire, .. } => Wait::Bounded { ahead, expire, batches: |_| 1, batch: |_| 1 },
             none @ (Wait::InTime(_) | Wait::None(_)) => none,

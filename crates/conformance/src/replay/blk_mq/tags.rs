@@ -12,7 +12,7 @@ use super::{same, woken};
 pub(super) struct ReplayedTags {
     era: MqEra,
     set: TagSet,
-    /// What each task asked for last: a woken one asks for that again.
+    /// The last request of each task for a tag, which it repeats when woken.
     asked: BTreeMap<u32, (usize, SearchDepth)>,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct ReplayedWbt {
     throttle: Throttle,
     jiffies: Jiffies,
     ktime0: u64,
-    /// What each task brought last.
+    /// The kind of each task's last bio.
     kinds: BTreeMap<u32, Kind>,
 }
 

@@ -1,4 +1,4 @@
-//! Waits for company: three requests make a run worth while, or the first of them having waited for 8 ms.
+//! An elevator that batches: it issues once there are three requests, or once the first of them has waited for 8 ms.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use blksched::{Instant, Reason, Span};
 const ENOUGH: usize = 3;
 const PATIENCE: Span = Span::from_ms(8);
 
-/// What it does at the moment.
+/// Its current state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mood {
-    /// Nothing goes until there are enough.
+    /// Nothing is issued until there are enough requests.
     #[default]
     Gathering,
-    /// Everything goes.
+    /// Everything is issued.
     Going,
 }
 

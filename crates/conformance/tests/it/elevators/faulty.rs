@@ -1,4 +1,4 @@
-//! First in, first out, with one fault.
+//! A FIFO with one fault.
 
 use std::collections::VecDeque;
 
@@ -10,44 +10,44 @@ use blksched::reasons::IdleFor;
 use blksched::tunables::{Knob, KnobError, Tunables};
 use blksched::{Bio, Instant, Reason, Span};
 
-/// What is wrong with it.
+/// The fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
     None,
     /// Every seventh request is lost.
     Loses,
-    /// A request handed back is lost.
+    /// A returned request is lost.
     ForgetsRequeued,
     /// Every seventh request is issued again.
     IssuesTwice,
-    /// A request that never was is issued.
+    /// A request that never existed is issued.
     IssuesOutOfNowhere,
     /// A request that was absorbed is issued.
     IssuesAbsorbed,
-    /// Says so though one is left.
+    /// It answers `Empty` although a request is left.
     EmptyTooSoon,
-    /// Waits, for nothing.
+    /// It answers `Wait` with nothing in flight.
     WaitsForNothing,
-    /// Says that it waits when nothing is queued.
+    /// It answers `Wait` with nothing queued.
     WaitsWithNothingQueued,
-    /// Idles until a moment at which it will not be told.
+    /// It idles until a time for which it has no deadline.
     IdlesWithoutDeadline,
-    /// A deadline that elapsed stays.
+    /// A deadline stays after it has elapsed.
     DeadlineStays,
-    /// Whenever it is asked it wants to be told the time at once.
+    /// Its deadline is due at once whenever it is asked.
     NeverSettles,
-    /// Arms its deadline without a word.
+    /// It arms its deadline without a reason.
     ArmsSilently,
     /// Last in, first out.
     Starves,
     /// Its invariants do not hold.
     BreaksInvariants,
-    /// Its knob keeps less than it is given.
+    /// Its knob keeps a smaller value than it is given.
     KnobForgets,
-    /// Its knob takes anything.
+    /// Its knob accepts anything.
     KnobTakesAnything,
-    /// Its knob changes on a wrong value.
+    /// Its knob changes on an invalid value.
     KnobSlips,
 }
 
