@@ -25,7 +25,8 @@ pub enum PlayStep {
 
 /// Repeats every call of `log`; `listener` gets the queue's reasons, `see` gets each step.
 ///
-/// # Errors If the log names an elevator that `catalogue` does not have, or is impossible; with the line.
+/// # Errors
+/// If the log names an elevator that `catalogue` does not have, or is impossible; with the line.
 pub fn play<L: Listener>(
     log: &CallLog,
     catalogue: &Catalogue,

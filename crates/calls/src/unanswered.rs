@@ -7,7 +7,8 @@ use crate::LoggedQueue;
 
 /// Makes such a call.
 ///
-/// # Panics If it is a call with arguments or answers to handle, which the caller must make.
+/// # Panics
+/// If it is a call with arguments or answers to handle, which the caller must make.
 pub fn make<L: Listener>(queue: &mut LoggedQueue<L>, now: Instant, call: &Call) {
     match call {
         Call::Waits { submitter } => queue.waits(now, SubmitterId(*submitter)),

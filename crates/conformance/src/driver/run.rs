@@ -60,7 +60,8 @@ impl<'a, L: KeepingListener> Run<'a, L> {
 
     /// Plays every step, then lets everything complete. `at` counts the steps, for messages.
     ///
-    /// # Errors If an observer reports a broken law.
+    /// # Errors
+    /// If an observer reports a broken law.
     pub fn play(mut self, at: &core::cell::Cell<usize>) -> Result<TraceHash, Violation> {
         for (nth, &step) in self.script.steps.iter().enumerate() {
             at.set(nth);

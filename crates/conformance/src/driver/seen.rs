@@ -67,7 +67,8 @@ pub trait RunObserver {
 
     /// Called at the end, when everything submitted should have completed.
     ///
-    /// # Errors If something has not.
+    /// # Errors
+    /// If something has not.
     fn finish(&mut self) -> Result<(), Violation> {
         Ok(())
     }

@@ -19,7 +19,9 @@ pub(super) trait Law {
     /// Its name, as in a violation.
     fn name(&self) -> &'static str;
 
-    /// # Errors If it is broken: what happened, and what should have happened.
+    /// # Errors
+
+    /// If it is broken: what happened, and what should have happened.
     fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), String>;
 
     /// Called when everything has completed.

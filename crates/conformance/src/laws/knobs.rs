@@ -9,7 +9,8 @@ const LAW: &str = "knobs keep what they are set to";
 
 /// Tries every knob of a new elevator: each value worth trying, both ends of its range, and values beyond.
 ///
-/// # Errors If a value is not kept, an error changes something, or an invalid value is accepted.
+/// # Errors
+/// If a value is not kept, an error changes something, or an invalid value is accepted.
 pub fn check(make: &dyn Fn() -> Box<dyn Elevator>) -> Result<(), Violation> {
     let mut elevator = make();
     let knobs = elevator.tunables().knobs();

@@ -81,7 +81,8 @@ pub enum SetupError {
 impl Setup {
     /// The elevator of the catalogue that a recording names.
     ///
-    /// # Errors If there is none, or it lacks a knob that the header sets.
+    /// # Errors
+    /// If there is none, or it lacks a knob that the header sets.
     pub fn of(header: &Header, path: &Path, catalogue: &Catalogue) -> Result<Setup, ReplayError> {
         let unsupported = || ReplayError::Unsupported {
             path: path.to_owned(),
@@ -105,7 +106,8 @@ impl Setup {
 
     /// Your own elevator, on a queue as the header describes it.
     ///
-    /// # Errors If it lacks a knob that the header sets, or the header's groups are impossible.
+    /// # Errors
+    /// If it lacks a knob that the header sets, or the header's groups are impossible.
     pub fn with(name: &str, elevator: Box<dyn Elevator>, header: &Header) -> Result<Setup, SetupError> {
         let limits = Limits {
             max_sectors: header.queue.max_sectors,
