@@ -19,7 +19,7 @@ use crate::request::{Links, NONE, RequestId, Requests, Sector};
 /// Requests by end sector, newest first.
 #[derive(Clone, Debug)]
 pub(super) struct EndHash {
-    /// The newest request of each.
+    /// The newest request of each bucket.
     buckets: Vec<u32>,
     shift: u32,
 }
@@ -31,28 +31,28 @@ impl EndHash {
         EndHash { buckets: vec![NONE; 1 << bits], shift: 64 - bits }
     }
 
-    /// Put `id` in front of its chain.
+    /// Puts `id` at the front of its chain.
     #[inline(always)]
     pub(super) fn insert(&mut self, requests: &mut Requests, id: RequestId) {
         let end = requests[id].end();
         self.insert_at(requests, id, end);
     }
 
-    /// The same of one that ends here.
+    /// The same for a request that ends here.
     #[inline(always)]
     pub(super) fn insert_at(&mut self, requests: &mut Requests, id: RequestId, end: Sector) {
         let (bucket, first) = self.at(end);
         requests.chain(id, first, bucket);
     }
 
-    /// The bucket of requests that end here: its number, and its first.
+    /// The bucket of requests that end here: its number, and its first request.
     #[inline(always)]
     pub(super) fn at(&mut self, end: Sector) -> (u32, &mut u32) {
         let bucket = self.bucket(end);
         (bucket, &mut self.buckets[bucket as usize])
     }
 
-    /// Take `id` out, if it is in.
+    /// Takes `id` out, if it is hashed.
     #[inline(always)]
     pub(super) fn remove(&mut self, requests: &mut Requests, id: RequestId) {
         if let Some((bucket, first)) = requests.unchain(id) {
@@ -60,7 +60,7 @@ impl EndHash {
         }
     }
 
-    /// The chain of one that has left it closes.
+    /// Closes the chain of a request that has left it.
     #[inline(always)]
     pub(super) fn mend(&mut self, requests: &mut Requests, links: Links) {
         if let Some((bucket, first)) = requests.mend(links) {
@@ -68,7 +68,7 @@ impl EndHash {
         }
     }
 
-    /// The request hashed most recently under `end`, or `NONE`, and how many entries were looked at.
+    /// The request hashed most recently under `end`, or `NONE`, and the number of entries examined.
     #[inline(always)]
     pub(super) fn find(&self, requests: &Requests, end: Sector) -> (u32, u32) {
         let first = self.buckets[self.bucket(end) as usize];
@@ -82,7 +82,7 @@ impl EndHash {
     }
 }
 
-/// Out of line: mostly a bucket is empty.
+/// Out of line, because a bucket is usually empty.
 #[inline(never)]
 fn find_from(requests: &Requests, mut at: u32, end: Sector) -> (u32, u32) {
     let mut steps = 0;

@@ -18,7 +18,7 @@ use crate::explain::{End, Reason};
 use crate::request::{Bio, Carried, RequestId, SplitId};
 
 impl Cx<'_> {
-    /// `bio` joins `rq` at `end`; returns the request that was absorbed because of it, if one was.
+    /// `bio` joins `rq` at `end`; returns the request that was absorbed as a consequence, if there was one.
     #[inline(always)]
     pub(super) fn join<E: Elevator + ?Sized>(
         &mut self,
@@ -46,7 +46,7 @@ impl Cx<'_> {
         None
     }
 
-    /// The request takes the bio.
+    /// Adds the bio to the request.
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
         let request = self.state.requests.get_mut(rq);
         let (front, last) = self.state.bios.chain(request.carried());
@@ -66,7 +66,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The pair that has become one, lower sector first, if the neighbour at `end` now touches and fits.
+    /// The pair that has become one, lower sector first, if the neighbour at `end` is now adjacent and fits.
     #[inline]
     fn adjacent<E: Elevator + ?Sized>(&self, elevator: &E, rq: RequestId, end: End) -> Option<(RequestId, RequestId)> {
         let neighbours = elevator.neighbours(rq);
@@ -79,7 +79,7 @@ impl Cx<'_> {
         (touch && fits(a, b.sectors, b.segments, &self.state.config.limits)).then_some((into, victim))
     }
 
-    /// `into` takes all that `victim` carries. The victim's slot in the arena is the caller's to release.
+    /// `into` absorbs all that `victim` carries. The caller releases the victim's slot in the arena.
     #[inline(never)]
     pub(super) fn coalesce<E: Elevator + ?Sized>(&mut self, elevator: &mut E, into: RequestId, victim: RequestId) {
         self.take_over(into, victim);
@@ -101,11 +101,11 @@ impl Cx<'_> {
         request.queued_at = request.queued_at.min(from.queued_at);
     }
 
-    /// The index's part of a coalescing, after the elevator has had its say.
+    /// The index's part of a coalescing, after the elevator was told.
     pub(super) fn settle(&mut self, into: RequestId, victim: RequestId) {
         self.state.merges.forget(&mut self.state.requests, victim);
         self.state.merges.rehash(&mut self.state.requests, into);
-        // Where it lies has changed, too, if it is remembered already.
+        // If it is already remembered, its position has changed, too.
         if self.state.merges.rules().remember == Remember::Survivor || self.state.merges.last == into.0 {
             self.state.merges.remember(&self.state.requests, into);
         }

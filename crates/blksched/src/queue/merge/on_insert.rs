@@ -17,12 +17,12 @@ use crate::request::{RequestId, Stage};
 pub(in crate::queue) struct Append {
     pub(in crate::queue) into: RequestId,
     pub(in crate::queue) victim: RequestId,
-    /// May the grown request be appended in turn?
+    /// Whether the grown request may be appended in turn.
     pub(in crate::queue) cascades: bool,
 }
 
 impl Cx<'_> {
-    /// One step: `rq` is the new request, `grown` the queued one that it has already become part of, if any.
+    /// One step: `rq` is the new request, `grown` the queued one of which it is already a part, if there is one.
     pub(in crate::queue) fn insert_merge(
         &mut self,
         elevator: &mut dyn Elevator,
@@ -67,7 +67,7 @@ impl Cx<'_> {
 }
 
 impl QueueState {
-    /// May a request end where this one starts? The search of the bio that it was made of may just have told.
+    /// Whether a request may end where this one starts. The search of its bio may just have shown that.
     #[inline]
     pub(in crate::queue) fn may_continue(&self, rq: RequestId) -> bool {
         !self.merges.nothing_ends_at(self.requests[rq].start)

@@ -17,18 +17,18 @@ use crate::request::{Bio, NONE, RequestId, SplitId};
 /// A request that the bio adjoins and may join, if the size allows.
 pub(in crate::queue) type Hit = (RequestId, End);
 
-/// What does not change while an elevator is there. Where a step is compiled together with its elevator, this is known
-/// before it runs.
+/// What does not change as long as an elevator is active. Where a step is compiled together with its elevator, this is
+/// known before it runs.
 #[derive(Clone, Copy)]
 pub(in crate::queue) struct Known {
-    /// What the elevator is asked at all.
+    /// The calls that the elevator implements.
     pub(in crate::queue) hooks: Hooks,
     pub(in crate::queue) rules: Merging,
 }
 
 impl Cx<'_> {
-    /// Merge `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
-    /// the way and is gone.
+    /// Merges `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
+    /// the way and no longer exists.
     #[inline(always)]
     pub(in crate::queue) fn try_merge(
         &mut self,
@@ -46,8 +46,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The request that a bio which may merge may join, if the size allows, or where it is to be inserted. What may
-    /// follow a find stands out of line and gets a context of its own: in a random load nothing is found.
+    /// The request that a mergeable bio may join, if the size allows, or the place where it is to be inserted. What may
+    /// follow a hit is out of line and has a context of its own, because a random load has no hits.
     #[inline(always)]
     pub(in crate::queue) fn look_for<E: Elevator + ?Sized>(
         &mut self,
@@ -74,7 +74,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The bio joins what it found, if that may grow so far.
+    /// The bio joins the request that it found, if that may grow so far.
     #[inline(always)]
     pub(in crate::queue) fn join_if_it_fits<E: Elevator + ?Sized>(
         &mut self,
@@ -91,7 +91,7 @@ impl Cx<'_> {
         (Attempt::Joined { into: rq, end }, victim)
     }
 
-    /// Too large together: the request takes nothing any more.
+    /// Together they would be too large: nothing more merges into the request.
     #[cold]
     fn refuse(&mut self, rq: RequestId, end: End, oversize: Oversize) -> Insert {
         self.tell(|_| Reason::Oversize { rq });
@@ -112,7 +112,7 @@ impl Cx<'_> {
         let Known { hooks, rules: Merging { kin, .. } } = known;
         if let Some(last) = self.state.merges.last_merged() {
             let end = self.state.merges.last_at.end_beside(bio);
-            // An elevator in which asking changes something is asked of one that the bio does not adjoin, too.
+            // An elevator that changes something when asked is also asked about one that the bio does not adjoin.
             if (end.is_some() || (hooks.has(Hook::MergeChanges) && elevator.asking_changes(bio)))
                 && self.apart().is_allowed(elevator, hooks, kin, last, bio)
                 && let Some(end) = end
@@ -131,7 +131,7 @@ impl Cx<'_> {
             return Err(Insert::Sorted);
         }
         let found = elevator.look_up(self, bio);
-        // Asked first, because it is so in a random load.
+        // Checked first, because this is the case in a random load.
         if matches!(found, Lookup::Nothing) {
             return Err(Insert::Sorted);
         }
@@ -144,7 +144,7 @@ impl Cx<'_> {
         }
     }
 
-    /// May the bio join, by the era's rule and by the elevator's?
+    /// Whether the bio may join, by the era's rule and by the elevator's.
     #[inline(never)]
     fn is_allowed<E: Elevator + ?Sized>(
         &mut self,
@@ -157,7 +157,7 @@ impl Cx<'_> {
         self.accepts(kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
     }
 
-    /// The elevator's answer is all there is.
+    /// Uses only the elevator's answer.
     fn search_own<E: Elevator + ?Sized>(&mut self, elevator: &mut E, bio: &Bio) -> Result<Hit, Insert> {
         match elevator.look_up(self, bio) {
             Lookup::Back(rq) => Ok((rq, End::Back)),
@@ -167,7 +167,8 @@ impl Cx<'_> {
         }
     }
 
-    /// The chosen candidate is asked about once more, just before it is joined (BFQ's answer may have changed).
+    /// The elevator is asked about the chosen candidate once more, just before the bio joins (BFQ's answer may have
+    /// changed).
     #[inline(always)]
     fn ask_again<E: Elevator + ?Sized>(
         &mut self,
@@ -179,7 +180,7 @@ impl Cx<'_> {
         if self.apart().may_merge(elevator, hooks, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
     }
 
-    /// The first of the newest that adjoins decides.
+    /// The first of the newest requests that adjoins decides.
     #[inline(always)]
     fn search_newest<E: Elevator + ?Sized>(
         &mut self,

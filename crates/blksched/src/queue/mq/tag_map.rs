@@ -31,30 +31,30 @@ pub enum SearchDepth {
 #[derive(Clone, Copy, Debug, Default)]
 struct TagWord {
     taken: u64,
-    /// Of those taken: given back, not yet cleared.
+    /// Of the taken bits: those given back, but not yet cleared.
     freed: u64,
     /// The bits below the depth.
     usable: u64,
 }
 
-/// Which tags are taken.
+/// The tags that are taken.
 #[derive(Clone, Debug)]
 pub struct TagMap {
     order: TagOrder,
     depth: u32,
     /// Bits of a word, as a power of two; fixed when the map is made.
     shift: u32,
-    /// Those in use come first; a map that shrank keeps the others as they were.
+    /// The words in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
     hint: u32,
-    /// Of each kind of search that was made lately: BFQ has one for reads, one for writes, and others while it raises.
+    /// One entry per kind of recent search: BFQ has one for reads, one for writes, and others while it raises.
     full: [FullWords; 4],
-    /// How often tags were given back, or their number changed.
+    /// The number of times that tags were given back, or that their number changed.
     changes: u64,
 }
 
-/// Words that a search found without a tag for it. They stay so until one is given back, and the same search from the
-/// same place goes on behind them: a map of many words would be looked through for each tag that is taken.
+/// Words in which a search found no tag. They remain so until a tag is given back, and the same search from the same
+/// place continues after them: otherwise a map of many words would be searched for each tag that is taken.
 #[derive(Clone, Copy, Debug)]
 struct FullWords {
     changes: u64,
@@ -71,7 +71,7 @@ impl TagMap {
     /// A map of `depth` free tags.
     ///
     /// # Panics
-    /// If that is none.
+    /// If that is 0.
     pub fn new(order: TagOrder, depth: u32) -> TagMap {
         assert!(depth > 0, "a map of no tags");
         let mut map = TagMap {
@@ -88,27 +88,27 @@ impl TagMap {
         map
     }
 
-    /// How many tags there are.
+    /// The number of tags.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// How many bits a word has.
+    /// The number of bits in a word.
     pub fn bits_per_word(&self) -> u32 {
         1 << self.shift
     }
 
-    /// How many words are in use.
+    /// The number of words in use.
     pub fn word_count(&self) -> usize {
         self.depth.div_ceil(1 << self.shift) as usize
     }
 
-    /// Where the next search begins.
+    /// The place where the next search begins.
     pub fn hint(&self) -> u32 {
         self.hint
     }
 
-    /// Tags in use below the present depth.
+    /// The number of tags in use below the present depth.
     pub fn in_use(&self) -> u32 {
         (0..self.word_count()).map(|w| self.used_bits(w)).sum()
     }
@@ -118,17 +118,17 @@ impl TagMap {
         (taken & !freed & mask(self.bits(w))).count_ones()
     }
 
-    /// Take one, if the search finds it.
+    /// Takes a tag, if the search finds one.
     #[inline]
     pub fn take(&mut self, search: SearchDepth) -> Option<u32> {
         self.take_near_hint(search).or_else(|| self.take_anywhere(search))
     }
 
-    /// The usual case of [`TagMap::take`]: any tag will do, and the word where the search begins has one.
+    /// The usual case of [`TagMap::take`]: there is no limit, and the word where the search begins has a free tag.
     #[inline(always)]
     pub(super) fn take_near_hint(&mut self, search: SearchDepth) -> Option<u32> {
         match search {
-            // A search without a limit takes the word's lowest.
+            // A search without a limit takes the lowest free bit of the word.
             SearchDepth::All => self.take_of_hints_word(|free, _| free),
             SearchDepth::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(ahead_of),
             SearchDepth::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(ahead_of),
@@ -136,7 +136,8 @@ impl TagMap {
         }
     }
 
-    /// The lowest of those that `among` leaves of the word's free bits, told them and where in it the search begins.
+    /// The lowest of the word's free bits that `among` leaves; `among` gets them and the place in the word where the
+    /// search begins.
     #[inline(always)]
     fn take_of_hints_word(&mut self, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
         if self.hint >= self.depth || self.order == TagOrder::RoundRobin {
@@ -166,7 +167,7 @@ impl TagMap {
         self.scan(search).0
     }
 
-    /// The first tag behind the hint, and how many words were looked at.
+    /// The first free tag after the hint, and the number of words examined.
     #[inline(always)]
     fn scan(&mut self, search: SearchDepth) -> (Option<u32>, u32) {
         let hint = self.valid_hint();
@@ -198,14 +199,14 @@ impl TagMap {
         (None, count - skipped)
     }
 
-    /// Where it is remembered what this kind of search found full, or where that may be.
+    /// The place that remembers, or may remember, the full words of this kind of search.
     fn place_of(&self, search: SearchDepth) -> usize {
         let same = self.full.iter().position(|full| full.search == search);
         let stale = || self.full.iter().position(|full| full.changes != self.changes);
         same.or_else(stale).unwrap_or(0)
     }
 
-    /// What [`TagMap::usable`] says of words with all their bits, divided once and not for each.
+    /// What [`TagMap::usable`] returns for words with all their bits; divided once, not for each word.
     fn of_full_words(&self, search: SearchDepth) -> OfFullWords {
         let bits = self.bits_per_word();
         let (whole, rest) = match search {
@@ -220,8 +221,8 @@ impl TagMap {
         OfFullWords { bits, whole, rest }
     }
 
-    /// Take up to `want` at once: the first word with that much room behind its first free bit gives those of them that
-    /// are free. Never falls back to one.
+    /// Takes up to `want` tags at once: of the first word with that much room after its first free bit, those that are
+    /// free. Never falls back to one.
     pub fn take_many(&mut self, want: u32) -> Vec<u32> {
         let hint = self.valid_hint();
         let mut w = (hint >> self.shift) as usize;
@@ -243,7 +244,7 @@ impl TagMap {
         Vec::new()
     }
 
-    /// One is given back; the hint follows with [`TagMap::hint_at`], after those that wait have been woken.
+    /// Gives back one tag; [`TagMap::hint_at`] sets the hint afterwards, once waiting tasks have been woken.
     ///
     /// # Panics
     /// If it was not taken.
@@ -256,7 +257,7 @@ impl TagMap {
         self.changes += 1;
     }
 
-    /// One of several given back at a time: it is free at once.
+    /// Gives back one of several tags at a time: it is free at once.
     ///
     /// # Panics
     /// If it was not taken.
@@ -268,7 +269,7 @@ impl TagMap {
         self.changes += 1;
     }
 
-    /// The tag just given back is where the next search begins, unless tags go round or it is beyond the depth.
+    /// The next search begins at the tag just given back, unless tags are allocated in turn or it is beyond the depth.
     #[inline]
     pub fn hint_at(&mut self, tag: u32) {
         if self.order == TagOrder::Lowest && tag < self.depth {
@@ -276,10 +277,10 @@ impl TagMap {
         }
     }
 
-    /// Another number of tags, in words of the size they have.
+    /// Changes the number of tags; words keep their size.
     ///
     /// # Panics
-    /// If that is none.
+    /// If that is 0.
     pub fn resize(&mut self, depth: u32) {
         assert!(depth > 0, "a map of no tags");
         for w in 0..self.word_count() {
@@ -302,7 +303,7 @@ impl TagMap {
         ((tag >> self.shift) as usize, 1 << (tag & (self.bits_per_word() - 1)))
     }
 
-    /// A hint beyond a map that shrank begins anew (a kernel: anywhere).
+    /// A hint beyond a map that shrank starts anew (in a kernel, anywhere).
     fn valid_hint(&mut self) -> u32 {
         if self.hint >= self.depth {
             self.hint = 0;
@@ -332,7 +333,7 @@ impl TagMap {
         (found != 0).then(|| found.trailing_zeros())
     }
 
-    /// True if any bit came free.
+    /// Returns whether any bit became free.
     #[inline(always)]
     fn clear_freed(&mut self, w: usize) -> bool {
         let freed = core::mem::take(&mut self.words[w].freed);
@@ -347,13 +348,13 @@ impl TagMap {
         }
     }
 
-    /// Bits of word `w`; the last may be shorter.
+    /// The number of bits of word `w`; the last may be shorter.
     #[inline]
     fn bits(&self, w: usize) -> u32 {
         (self.depth - ((w as u32) << self.shift)).min(self.bits_per_word())
     }
 
-    /// Bits of word `w` that this search may use.
+    /// The number of bits of word `w` that this search may use.
     fn usable(&self, w: usize, search: SearchDepth) -> u32 {
         let bits = self.bits(w);
         match search {
@@ -369,11 +370,11 @@ impl TagMap {
     }
 }
 
-/// How many bits a search may use of a word that has all of its bits.
+/// The number of bits that a search may use of a word that has all of its bits.
 struct OfFullWords {
     bits: u32,
     whole: u32,
-    /// What the division left over goes to the first words.
+    /// The remainder of the division goes to the first words.
     rest: u64,
 }
 
@@ -393,7 +394,7 @@ pub(crate) fn word_shift(depth: u32) -> u32 {
     shift
 }
 
-/// Those of `free` from this bit on; all of them if there are none.
+/// The bits of `free` from this one on; all of them if there are none.
 #[inline(always)]
 fn ahead_of(free: u64, from: u32) -> u64 {
     let ahead = free & (u64::MAX << from);
@@ -426,7 +427,7 @@ mod tests {
         for order in [TagOrder::Lowest, TagOrder::RoundRobin] {
             for depth in [1, 2, 3, 4, 31, 32, 256] {
                 let mut map = map(order, depth);
-                // A round-robin search that began behind the first free bit of its word begins again at the hint 0.
+                // A round-robin search that began after the first free bit of its word begins again at the hint 0.
                 let mut tags: Vec<_> = (0..2 * depth).filter_map(|_| map.take(SearchDepth::All)).collect();
                 tags.sort_unstable();
                 assert_eq!(tags, (0..depth).collect::<Vec<_>>(), "{order:?}");
@@ -453,7 +454,7 @@ mod tests {
         assert!(map.take_many(5).is_empty(), "no word has this many");
     }
 
-    /// The same tags as by a search that knows nothing of the ones before.
+    /// The tags are the same as with a search that remembers nothing.
     #[test]
     fn what_is_remembered_of_full_words_changes_no_tag() {
         let mut state = 1_u64;
@@ -508,13 +509,13 @@ mod tests {
         }
     }
 
-    /// BFQ's share of a large map is shallow, and its first words are full soon.
+    /// BFQ's limit in a large map is shallow, and its first words are soon full.
     #[test]
     fn a_map_that_fills_is_looked_through_once() {
         let mut map = map(TagOrder::Lowest, 1 << 16);
         let (mut tags, mut looked_at) = (0, 0);
         loop {
-            // Two kinds of search in turn, until one finds no more.
+            // Two kinds of search alternate until one finds nothing more.
             let limit = if tags < 1 << 14 && tags % 2 == 0 { 1 << 14 } else { 1 << 15 };
             let (tag, words) = map.scan(SearchDepth::OfAll(limit));
             looked_at += words;

@@ -28,43 +28,43 @@ use super::tag_map::{SearchDepth, TagMap};
 use super::wait_queues::{Task, WAIT_QUEUES, WaitQueues};
 use super::{MqEra, TagOrder};
 
-/// What became of a wish for a tag.
+/// The result of asking for a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagAsked {
-    /// Here it is.
+    /// The tag.
     Tag(u32),
     /// The task sleeps in this wait queue.
     Sleep(usize),
-    /// There is none, and it would not wait.
+    /// There is none, and the task does not wait.
     Fail,
 }
 
-/// May a task sleep for its tag?
+/// Whether a task may sleep for its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// It may.
+    /// It may sleep.
     Waits,
-    /// It does without (NOWAIT).
+    /// It does not sleep (NOWAIT).
     Fails,
 }
 
-/// Disks that share a set without an elevator.
+/// Several disks that share a set without an elevator.
 #[derive(Clone, Debug)]
 struct Sharing {
     active: Vec<bool>,
     in_use: Vec<u32>,
-    /// Whose each tag is.
+    /// The disk that owns each tag.
     owners: Vec<usize>,
 }
 
-/// Tags, the requests that have them and the tasks that wait.
+/// Tags, the requests that hold them, and the tasks that wait.
 #[derive(Clone, Debug)]
 pub struct TagSet {
     era: MqEra,
     map: TagMap,
     waits: WaitQueues,
     batch: u32,
-    /// The smallest depth that an elevator announced to limit requests to.
+    /// The smallest depth to which an elevator announced to limit requests.
     shallowest: Option<u32>,
     /// The next wait queue of each hardware queue.
     cursors: Vec<usize>,
@@ -72,7 +72,8 @@ pub struct TagSet {
 }
 
 impl TagSet {
-    /// `depth` tags for one hardware queue. `shallowest`: what the elevator announced to limit requests to.
+    /// `depth` tags for one hardware queue. `shallowest`: the smallest depth to which the elevator announced to limit
+    /// requests.
     pub fn new(era: MqEra, order: TagOrder, depth: u32, shallowest: Option<u32>) -> TagSet {
         let map = TagMap::new(order, depth);
         let waits = WaitQueues::default();
@@ -81,13 +82,13 @@ impl TagSet {
         set
     }
 
-    /// The same, for several hardware queues or disks.
+    /// The same for several hardware queues or disks.
     pub fn for_queues(mut self, queues: usize) -> TagSet {
         self.cursors = vec![0; queues];
         self
     }
 
-    /// The same, each of the disks being entitled to its share only.
+    /// The same, with each disk limited to its share.
     pub fn shared(mut self) -> TagSet {
         let disks = self.cursors.len();
         let owners = vec![0; self.map.depth() as usize];
@@ -105,12 +106,12 @@ impl TagSet {
         &self.waits
     }
 
-    /// This many returned tags make a wake-up.
+    /// The number of returned tags that cause a wake-up.
     pub fn wake_batch(&self) -> u32 {
         self.batch
     }
 
-    /// `task` wants a tag for this hardware queue.
+    /// `task` asks for a tag of this hardware queue.
     pub fn ask(&mut self, queue: usize, task: Task, search: SearchDepth, patience: Patience) -> TagAsked {
         if let Some(tag) = self.try_take(queue, search) {
             return TagAsked::Tag(tag);
@@ -132,25 +133,25 @@ impl TagSet {
         self.try_take(queue, search)
     }
 
-    /// A woken task runs, and wants its tag still.
+    /// A woken task runs, and still needs its tag.
     pub fn run(&mut self, queue: usize, task: Task, search: SearchDepth) -> TagAsked {
         self.waits.runs();
         self.wait(queue, task, search)
     }
 
-    /// A woken task runs, and does without: what it had to send merged.
+    /// A woken task runs, and no longer needs a tag: what it had to send merged.
     pub fn give_up(&mut self) {
         self.waits.runs();
     }
 
-    /// Up to `want` tags at once, perhaps none; the caller does not sleep for them.
+    /// Takes up to `want` tags at once, perhaps none; the caller does not sleep for them.
     pub fn ask_many(&mut self, queue: usize, want: u32) -> Vec<u32> {
         let tags = self.map.take_many(want);
         tags.iter().for_each(|&tag| self.own(queue, tag));
         tags
     }
 
-    /// A tag's request has ended: the tasks that are woken, in order.
+    /// A tag's request has ended; adds the tasks that are woken, in order.
     #[inline]
     pub fn free(&mut self, tag: u32, woke: &mut Vec<Task>) {
         self.disown(tag);
@@ -179,7 +180,7 @@ impl TagSet {
         tags.last().into_iter().for_each(|&tag| self.map.hint_at(tag));
     }
 
-    /// Another number of tags.
+    /// Changes the number of tags.
     pub fn resize(&mut self, depth: u32) {
         self.map.resize(depth);
         if let Some(sharing) = &mut self.sharing {
@@ -195,7 +196,7 @@ impl TagSet {
         self.count_batch();
     }
 
-    /// One task of each wait queue wakes.
+    /// Wakes one task of each wait queue.
     pub fn wake_one_each(&mut self, woke: &mut Vec<Task>) {
         self.waits.wake_one_each(woke);
     }
@@ -208,7 +209,7 @@ impl TagSet {
         }
     }
 
-    /// A disk that shares the set has been idle for long: its share is the others'.
+    /// A disk that shares the set has been idle for long: its share goes to the others.
     pub fn deactivate(&mut self, disk: usize, woke: &mut Vec<Task>) {
         if let Some(sharing) = &mut self.sharing
             && core::mem::take(&mut sharing.active[disk])
@@ -218,7 +219,7 @@ impl TagSet {
         }
     }
 
-    /// How many disks are active.
+    /// The number of active disks.
     pub fn users(&self) -> u32 {
         self.sharing.as_ref().map_or(0, |sharing| sharing.active.iter().filter(|&&active| active).count() as u32)
     }
@@ -250,7 +251,7 @@ impl TagSet {
         Some(tag)
     }
 
-    /// An active disk has no more than its share, though always four.
+    /// Whether an active disk already has its share, which is at least four tags.
     fn has_its_share(&self, disk: usize) -> bool {
         let Some(sharing) = &self.sharing else { return false };
         let users = self.users();

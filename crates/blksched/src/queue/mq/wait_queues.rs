@@ -21,30 +21,30 @@ use super::MqEra;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task(pub u32);
 
-/// How many wait queues a set of tags has.
+/// The number of wait queues of a tag set.
 pub const WAIT_QUEUES: usize = 8;
 
-/// The wait queues of a set of tags.
+/// The wait queues of a tag set.
 #[derive(Clone, Debug, Default)]
 pub struct WaitQueues {
     queues: [VecDeque<Task>; WAIT_QUEUES],
-    /// Asleep, or woken and not yet run.
+    /// Tasks asleep, or woken and not yet run.
     waiters: u32,
     /// Tags returned while a task waited.
     done: u64,
-    /// Of those, as many as wake-ups were made for.
+    /// The number of these for which wake-ups were made.
     credited: u64,
     /// The queue that is woken next.
     index: usize,
 }
 
 impl WaitQueues {
-    /// Asleep, or woken and not yet run.
+    /// The number of tasks asleep, or woken and not yet run.
     pub fn waiters(&self) -> u32 {
         self.waiters
     }
 
-    /// Tags returned while a task waited, and how many of them wake-ups were made for.
+    /// Tags returned while a task waited, and the number of these for which wake-ups were made.
     pub fn counters(&self) -> (u64, u64) {
         (self.done, self.credited)
     }
@@ -59,13 +59,13 @@ impl WaitQueues {
         self.queues.iter().flatten().copied()
     }
 
-    /// To the tail of this queue.
+    /// Adds a task to the tail of this queue.
     pub fn enter(&mut self, queue: usize, task: Task) {
         self.queues[queue].push_back(task);
         self.waiters += 1;
     }
 
-    /// It found a tag after all.
+    /// A task in this queue found a tag after all.
     pub fn leave(&mut self, queue: usize, task: Task) {
         let left = self.queues[queue].pop_back();
         assert_eq!(left, Some(task), "the task that leaves has just entered");
@@ -77,7 +77,7 @@ impl WaitQueues {
         self.waiters -= 1;
     }
 
-    /// Tags were returned: the tasks that are woken, in order.
+    /// Tags were returned; adds the tasks that are woken, in order.
     #[inline]
     pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
         if self.waiters > 0 {
@@ -108,7 +108,7 @@ impl WaitQueues {
         }
     }
 
-    /// One task of each queue, from the next to be woken on.
+    /// Wakes one task of each queue, beginning with the queue that is next.
     pub fn wake_one_each(&mut self, woke: &mut Vec<Task>) {
         for nth in 0..WAIT_QUEUES {
             woke.extend(self.queues[(self.index + nth) % WAIT_QUEUES].pop_front());

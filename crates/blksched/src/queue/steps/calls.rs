@@ -10,26 +10,26 @@ use crate::explain::Listener;
 use crate::queue::state::QueueState;
 use crate::request::{Bio, FlightKey, Sector, Tag};
 
-/// An elevator, and its queue's steps; every elevator has them. The moment is the state's clock. Each of the three that
-/// every request takes is there twice: where nobody listens, reasons are not even asked for, and what is handed over
-/// fits the registers. And once more for a queue with policies, which are asked and told on the way.
+/// An elevator and its queue's steps; every elevator has them. The time is the state's clock. Each of the three steps
+/// that every request takes exists twice: without a listener, no reasons are made, and the arguments fit in registers.
+/// They exist once more for a queue with policies, which are asked and told on the way.
 pub trait CalmSteps {
-    /// A bio comes. The request that was inserted; `NONE` if the rest is to be done.
+    /// A bio arrives. Returns the request that was inserted; `NONE` if the rest remains to be done.
     fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32;
 
-    /// The same while somebody listens.
+    /// The same with a listener.
     fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32;
 
-    /// The device has room. The request that goes to it; `NONE` if the rest is to be done.
+    /// The device has room. Returns the request to send; `NONE` if the rest remains to be done.
     fn issue_calmly(&mut self, state: &mut QueueState) -> u32;
 
-    /// The same while somebody listens.
+    /// The same with a listener.
     fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32;
 
-    /// The device is done with a command. How its request ended, and what that carried.
+    /// The device has completed a command. Returns how its request ended, and what that carried.
     fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag);
 
-    /// The same while somebody listens.
+    /// The same with a listener.
     fn complete_heard<'a>(
         &mut self,
         state: &'a mut QueueState,
@@ -38,7 +38,7 @@ pub trait CalmSteps {
         start: Sector,
     ) -> (CalmEnd, Tag);
 
-    /// A bio comes, and policies stand in front of the slots.
+    /// A bio arrives, and there are policies in front of the slots.
     fn arrive_watched<'a>(
         &mut self,
         state: &'a mut QueueState,
@@ -46,10 +46,10 @@ pub trait CalmSteps {
         bio: &Bio,
     ) -> u32;
 
-    /// The device has room, likewise.
+    /// The device has room, and there are policies.
     fn issue_watched<'a>(&mut self, state: &'a mut QueueState, listener: Option<&'a mut dyn Listener>) -> u32;
 
-    /// The device is done with a command, likewise.
+    /// The device has completed a command, and there are policies.
     fn complete_watched<'a>(
         &mut self,
         state: &'a mut QueueState,
@@ -59,13 +59,13 @@ pub trait CalmSteps {
     ) -> (CalmEnd, Tag);
 }
 
-/// How a request ended on the short way.
+/// How a request ended on the short path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalmEnd {
-    /// It did not: that is not for the short way, and nothing has happened.
+    /// It did not: it needs the long path, and nothing has happened.
     NotYet,
-    /// With one whole bio, of this tag.
+    /// It carried one whole bio, with this tag.
     Lone,
-    /// With a chain of pieces, which stands where a tag would.
+    /// It carried a chain of pieces, which takes the place of a tag.
     Chain,
 }

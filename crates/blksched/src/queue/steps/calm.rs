@@ -22,21 +22,21 @@ use crate::request::{Bio, Carried, FlightKey, GroupId, NONE, RequestId, Sector, 
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Is nothing due, and nothing rare going on?
+    /// Whether nothing is due, and nothing rare is going on.
     #[inline(always)]
     pub(in crate::queue) fn is_calm(&mut self, now: Instant) -> bool {
         let QueueState { clock, calm, .. } = &self.core.state;
         now >= *clock && (now < calm.until || self.calms_down(now))
     }
 
-    /// The same, if that need not be asked anew.
+    /// The same, if that is already known.
     #[inline(always)]
     fn is_still_calm(&self, now: Instant) -> bool {
         let QueueState { clock, calm, .. } = &self.core.state;
         now >= *clock && now < calm.until
     }
 
-    /// It was not known to be. An elevator that is always asked for its deadline is never calm.
+    /// Determines it anew. A queue whose elevator is always asked for its deadline is never calm.
     #[inline(never)]
     fn calms_down(&mut self, now: Instant) -> bool {
         if self.core.state.due.may_be(now) {
@@ -55,7 +55,7 @@ impl<L: Listener> BlockQueue<L> {
         let nothing_flushed = self.flushes.is_idle() && self.sequences.is_idle() && self.list.is_idle();
         let nothing_lost = self.cancelled.is_empty() && self.orphans.is_empty();
         let policies = &self.core.state.policies;
-        // Until blk-mq they are told what becomes of requests, though not asked.
+        // Until blk-mq, policies are told what happens to requests, but not asked.
         let not_asked = matches!(self.core.state.slots, SlotPools::Pools(_)) && !policies.is_empty();
         let quiet = !self.has_rare_timers() && nobody_waits && nothing_flushed && nothing_lost && !not_asked;
         let max_sectors = |if_so: bool| if if_so { self.core.state.config.limits.max_sectors } else { 0 };
@@ -65,24 +65,24 @@ impl<L: Listener> BlockQueue<L> {
         Calm { until, sectors, alone: max_sectors(straight && !self.sends_newest_first()) }
     }
 
-    /// What is known is so.
+    /// Checks what is known.
     ///
     /// # Panics
-    /// If not.
+    /// If it is wrong.
     pub(in crate::queue) fn check_calm(&self) {
         let (known, calm) = (self.core.state.calm, self.look());
-        // A deadline may have been put off since.
+        // A deadline may have been postponed since.
         let holds = known.until <= calm.until && known == Calm { until: known.until, ..calm };
         assert!(known == Calm::UNKNOWN || holds, "the queue is not as calm as it thinks");
     }
 
-    /// May this bio take the short way?
+    /// Whether this bio may take the short path.
     #[inline(always)]
     pub(in crate::queue) fn is_plain_bio(&self, now: Instant, bio: &Bio) -> bool {
         self.is_plain_below(self.core.state.calm.sectors, now, bio)
     }
 
-    /// And may it, if its submitter waits behind it?
+    /// The same if its submitter waits after it.
     #[inline(always)]
     pub(in crate::queue) fn is_plain_burst(&self, now: Instant, bio: &Bio) -> bool {
         self.is_plain_below(self.core.state.calm.alone, now, bio)
@@ -90,14 +90,14 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline(always)]
     fn is_plain_below(&self, sectors: u32, now: Instant, bio: &Bio) -> bool {
-        // One comparison for no length, too long, and no calm.
+        // One comparison for no length, too long, and not calm.
         bio.sectors.wrapping_sub(1) < sectors
             && self.is_still_calm(now)
             && bio.is_mergeable()
             && (bio.group == GroupId::ROOT || self.core.state.groups.get(bio.group).is_some())
     }
 
-    /// A bio that may take it.
+    /// Submits a bio that may take the short path.
     #[inline(always)]
     pub(in crate::queue) fn submit_calmly(&mut self, now: Instant, bio: &Bio) -> Submitted {
         self.core.state.clock = now;
@@ -114,7 +114,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// What is left where something rare began.
+    /// Does the rest where something rare began.
     #[inline(never)]
     fn submit_rest(&mut self, now: Instant, bio: &Bio) -> Submitted {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
@@ -130,7 +130,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// It joined a request.
+    /// The bio joined a request.
     #[inline(always)]
     fn joined(&mut self, now: Instant, bio: &Bio, into: RequestId, end: End, freed: Option<RequestId>) -> Submitted {
         if let Some(victim) = freed {
@@ -151,11 +151,11 @@ impl<L: Listener> BlockQueue<L> {
         self.wait_for_tag(now, Sleeper { bio: *bio, piece: SplitPiece { of: None, last: true } }, search)
     }
 
-    /// It may continue another request; else it is inserted.
+    /// The request may continue another one; otherwise it is inserted.
     #[cold]
     fn continue_or_enter(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
         self.core.state.requests.get_mut(rq).stage = Stage::Prepared;
-        // What it absorbs may move the deadline of a policy.
+        // The request that it absorbs may move a policy's deadline.
         self.core.state.calm = Calm::UNKNOWN;
         if let Some(into) = self.merge_on_insert(now, rq) {
             return Submitted::MergedOnInsert { into };
@@ -167,7 +167,7 @@ impl<L: Listener> BlockQueue<L> {
         Submitted::Inserted(rq)
     }
 
-    /// No slot is simply there.
+    /// No slot is free at once.
     #[cold]
     fn take_pooled(&mut self, now: Instant, bio: &Bio, at: Insert) -> Submitted {
         self.core.state.calm = Calm::UNKNOWN;
@@ -178,7 +178,7 @@ impl<L: Listener> BlockQueue<L> {
         became
     }
 
-    /// The device has room or is full; the elevator is asked.
+    /// The device has room or is full; asks the elevator.
     #[inline(always)]
     pub(in crate::queue) fn next_calmly(&mut self, now: Instant) -> Next {
         if self.core.state.device.in_flight >= self.core.state.config.depth {
@@ -207,8 +207,8 @@ impl<L: Listener> BlockQueue<L> {
         Next::Full
     }
 
-    /// Anything but a request. That nothing is queued is common where the device takes all there is, and ends no calm:
-    /// while it lasts nothing stands in a plug or a list, and nobody sleeps who could be let in.
+    /// Handles any answer but a request. That nothing is queued is common where the device takes everything, and the
+    /// queue stays calm: meanwhile no plug or list holds a request, and no sleeper could be admitted.
     #[inline(never)]
     fn tell(&mut self, now: Instant) -> Next {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
@@ -224,7 +224,7 @@ impl<L: Listener> BlockQueue<L> {
         self.next_of_all(now)
     }
 
-    /// False if that is not for the short way; nothing has happened then.
+    /// Returns false if the command needs the long path; then nothing has happened.
     #[inline(always)]
     pub(in crate::queue) fn complete_calmly(
         &mut self,

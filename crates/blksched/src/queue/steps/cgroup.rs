@@ -22,11 +22,11 @@ use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Write to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; of the root
-    /// `io.cost.qos` and `io.cost.model`.
+    /// Writes to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; for the root
+    /// also `io.cost.qos` and `io.cost.model`.
     ///
     /// # Errors
-    /// If the file or the group does not exist, or the file does not take that; nothing has changed then.
+    /// If the file or the group does not exist, or the file does not accept the text; nothing has changed then.
     pub fn write_group_file(
         &mut self,
         now: Instant,
@@ -79,8 +79,8 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// io.cost stands between merging and slots from now on, if it did not. Its model is the kernel's for such a device
-    /// until `io.cost.model` is written.
+    /// Puts io.cost between merging and slots, if it is not there yet. Until `io.cost.model` is written, its model is
+    /// the kernel's for such a device.
     pub fn ensure_io_cost(&mut self, now: Instant, overflows: Overflows) {
         if self.has_policy("io.cost") {
             return;
@@ -100,7 +100,7 @@ impl<L: Listener> BlockQueue<L> {
         });
     }
 
-    /// The bio, with its group's priority, unless `io.max` holds it back: then the queue keeps it.
+    /// The bio, with its group's priority, unless `io.max` holds it back; then the queue keeps it.
     #[cold]
     pub(in crate::queue) fn pass_gate(&mut self, now: Instant, bio: Bio) -> Option<Bio> {
         let passed = self.gate.pass(now, bio);
@@ -110,16 +110,16 @@ impl<L: Listener> BlockQueue<L> {
         passed
     }
 
-    /// `io.max` lets go on what its time has come for.
+    /// Releases the bios of `io.max` whose time has come.
     pub(in crate::queue) fn elapse_gate(&mut self, now: Instant) {
         let mut released = Vec::new();
         self.gate.max.elapse(now, &mut released);
         self.submit_released(now, &released);
     }
 
-    /// No process waits for these: a worker submits them, in one plug.
+    /// Submits released bios. No process waits for them: a worker submits them, in one plug.
     pub(in crate::queue) fn submit_released(&mut self, now: Instant, released: &[u64]) {
-        // Then no plug is opened either: the submitter that collects in it has not handed over yet.
+        // Then no plug is emptied either: the submitter that collects in it has not handed over yet.
         if released.is_empty() {
             return;
         }
@@ -135,7 +135,7 @@ impl<L: Listener> BlockQueue<L> {
         self.open_plug(now, Unplug::Waiting);
     }
 
-    /// A group is gone: nothing of it waits at `io.max` any more.
+    /// A group is removed: its bios no longer wait at `io.max`.
     pub(in crate::queue) fn ungate(&mut self, now: Instant, id: GroupId) {
         let mut released = Vec::new();
         self.gate.max.remove_group(id, &mut released);

@@ -77,7 +77,7 @@ impl<E: Elevator> CalmSteps for E {
     }
 }
 
-/// What is known of this elevator before a step runs.
+/// What is known about this elevator before a step runs.
 #[inline(always)]
 fn known<E: Elevator>(elevator: &E) -> Known {
     Known { hooks: elevator.hooks(), rules: elevator.merging() }
@@ -93,7 +93,7 @@ fn arrive<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, b
     enter::<E, WATCHED>(elevator, cx, bio, at)
 }
 
-/// It joins a request, unless that is too large then.
+/// The bio joins a request, unless that would be too large.
 #[inline(never)]
 fn join<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
     match cx.join_if_it_fits(elevator, bio, None, hit) {
@@ -102,12 +102,12 @@ fn join<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio
     }
 }
 
-/// May it wish in one of the calls that are made while a bio looks for a request to join?
+/// Whether the elevator may request a run in one of the calls made while a bio searches for a request to join.
 const fn wishes(hooks: Hooks) -> bool {
     hooks.has(Hook::Meet) || hooks.has(Hook::MayMerge) || hooks.has(Hook::LookUp)
 }
 
-/// It has found nothing to join.
+/// The bio has found nothing to join.
 #[inline(always)]
 fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
     let hooks = elevator.hooks();
@@ -116,11 +116,11 @@ fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bi
     }
     let (at, tag) = match &mut cx.state.slots {
         SlotPools::Pools(pools) => {
-            // Recordings of eras without tags tell what was asked for.
+            // Recordings of eras without tags show the requested limit.
             if hooks.has(Hook::Admit) || !pools.take_free(bio.dir()) {
                 return leave(cx.state, Rest::NoSlot(at));
             }
-            // What comes out of a submitter's plug goes where the elevator sorts it.
+            // A request from a submitter's plug goes where the elevator sorts it.
             let collects = matches!(cx.state.config.plugging, Plugging::Submitter { .. } | Plugging::Task { .. });
             (if collects { Insert::Sorted } else { at }, NONE)
         }
@@ -136,7 +136,7 @@ fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bi
             };
             let SlotPools::Tags(tasks) = &mut cx.state.slots else { unreachable!("there were tags") };
             match tasks.set.take(0, search) {
-                // The place that an elevator of 2.5 found is lost behind blk-mq's tags, as on the long way.
+                // The place that an elevator of 2.5 found is lost behind blk-mq's tags, as on the long path.
                 Some(tag) => (Insert::Sorted, tag),
                 None => return leave(cx.state, Rest::NoTag(search)),
             }
@@ -145,7 +145,7 @@ fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bi
     become_request::<E, WATCHED>(elevator, cx, bio, at, tag)
 }
 
-/// It becomes a request with a slot.
+/// The bio becomes a request with a slot.
 #[inline(always)]
 fn become_request<E: Elevator, const WATCHED: bool>(
     elevator: &mut E,
@@ -202,7 +202,7 @@ fn may_continue<E: Elevator, const WATCHED: bool>(
     tag: u32,
 ) -> u32 {
     let prepares = elevator.hooks().has(Hook::Prepare);
-    // At what stage it is shows in between only to the call that prepares it, and in what it may continue.
+    // Its stage in between is visible only to the call that prepares it, and in what it may continue.
     let stage = if prepares { Stage::Prepared } else { Stage::Queued };
     let rq = cx.state.requests.make_lone(stage, true, cx.now, bio, tag);
     if WATCHED {
@@ -280,7 +280,7 @@ fn complete<E: Elevator, const WATCHED: bool>(
     (if lone { CalmEnd::Lone } else { CalmEnd::Chain }, bios)
 }
 
-/// The long way goes on from here.
+/// The long path continues from here.
 #[cold]
 #[inline(never)]
 fn leave(state: &mut QueueState, rest: Rest) -> u32 {
@@ -288,7 +288,7 @@ fn leave(state: &mut QueueState, rest: Rest) -> u32 {
     NONE
 }
 
-/// No plug is closed that a wish could open: it is only said.
+/// There is no closed plug that a run could open, so the request for one is only reported.
 #[inline(always)]
 fn obey(cx: &mut Cx<'_>, run: Run) {
     if run != Run::No {
@@ -303,7 +303,7 @@ fn obey_wish(cx: &mut Cx<'_>) {
 }
 
 impl QueueState {
-    /// The bios of a request that carries more than one.
+    /// Handles the bios of a request that carries more than one.
     #[inline(never)]
     pub(in crate::queue) fn deliver_all(&mut self, carried: Carried, outcome: Outcome) {
         let (bios, _) = self.bios.chain(carried);

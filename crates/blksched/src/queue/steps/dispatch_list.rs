@@ -15,14 +15,14 @@ use crate::request::{InFlight, Op, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Is the device full, and does its host send nothing ahead?
+    /// Whether the device is full and its host sends nothing ahead.
     #[inline(always)]
     pub(in crate::queue) fn is_simply_full(&self) -> bool {
         self.core.state.device.in_flight >= self.core.state.config.depth
             && self.core.state.config.driver.ahead == DispatchAhead::Budget
     }
 
-    /// Does the device take nothing at present? A request may then wait on the list.
+    /// Whether the device takes nothing at present. A request may then wait on the list.
     #[inline(always)]
     pub(in crate::queue) fn is_device_full(&mut self, now: Instant) -> bool {
         let state = &self.core.state;
@@ -42,7 +42,7 @@ impl<L: Listener> BlockQueue<L> {
         true
     }
 
-    /// One more leaves the elevator and waits here.
+    /// One more request leaves the elevator and waits here.
     #[inline(never)]
     fn dispatch_ahead(&mut self, now: Instant) {
         if self.answer.is_some() || self.plug.is_closed() || !self.elevator.has_work() {
@@ -54,12 +54,12 @@ impl<L: Listener> BlockQueue<L> {
                 self.core.state.requests.get_mut(rq).stage = Stage::Held;
                 self.list.push_back(rq, From::Elevator);
             }
-            // It is asked again when something has changed.
+            // The elevator is asked again when something has changed.
             other => self.answer = Some(other),
         }
     }
 
-    /// The list's first, to the device, which has room.
+    /// Sends the list's first request to the device, which has room.
     #[inline(always)]
     pub(in crate::queue) fn next_listed(&mut self, now: Instant) -> Option<InFlight> {
         let (rq, _) = self.list.waiting.pop_front()?;

@@ -12,7 +12,7 @@ use crate::request::{Bio, Carried, Durability, InFlight, Op, RequestId, Submitte
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// A flush, or a write that must be stable.
+    /// Submits a flush, or a write that must be stable.
     pub(in crate::queue) fn submit_durable(&mut self, now: Instant, bio: Bio) -> Submitted {
         let cached = self.core.state.config.limits.volatile_cache;
         match (bio.op, cached) {
@@ -21,7 +21,7 @@ impl<L: Listener> BlockQueue<L> {
                 return Submitted::Done;
             }
             (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
-            // Since blk-mq each holds a slot from start to end.
+            // Since blk-mq, each holds a slot from start to end.
             (_, true) if self.core.state.config.slots.era().is_some() => return self.submit_data(now, &bio),
             (Op::Flush, true) => self.flushes.wished.push(Wish::Bare(bio.tag)),
             (_, true) if bio.durability.preflush => self.flushes.wished.push(Wish::Before(bio)),
@@ -31,7 +31,7 @@ impl<L: Listener> BlockQueue<L> {
         Submitted::Held
     }
 
-    /// A flush goes ahead of everything the elevator holds, once the one before it is done.
+    /// Sends a flush, ahead of everything in the elevator, once the one before it has completed.
     #[inline]
     pub(in crate::queue) fn next_flush(&mut self, now: Instant) -> Option<InFlight> {
         if self.flushes.wished.is_empty() || self.flushes.running.is_some() {

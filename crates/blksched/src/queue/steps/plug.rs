@@ -34,7 +34,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// That this submitter waits may never be said: it may have been forgotten while it slept.
+    /// It may never be said that this submitter waits: it may have been forgotten while it slept.
     pub(in crate::queue) fn end_burst(&mut self, now: Instant, submitter: SubmitterId) {
         self.flush_plug_of(now, submitter, Handover::Finish);
         if self.plug.kind == Plugging::TaskQueue {
@@ -42,7 +42,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// IDE of 2.4: the request in service stands at the head of the queue.
+    /// 2.4 with IDE: whether the request in service is at the head of the queue.
     fn head_is_served(&self) -> bool {
         self.core.state.config.depth == 1 && self.core.state.device.in_flight > 0
     }
@@ -55,7 +55,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A submitter that has collected too long is taken to wait.
+    /// A submitter that has collected for too long is assumed to wait.
     pub(in crate::queue) fn end_long_bursts(&mut self, now: Instant) {
         while let Some(&(began, submitter)) = self.plug.bursts.front()
             && began + LONGEST_BURST <= now
@@ -64,7 +64,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A new request joins its submitter's collection, which is handed over once it is large enough.
+    /// Adds a new request to its submitter's collection, which is handed over once it is large enough.
     pub(in crate::queue) fn collect(&mut self, now: Instant, rq: RequestId) {
         let submitter = self.core.state.requests[rq].submitter;
         let held = self.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
@@ -90,7 +90,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Hand what `submitter` has collected to the elevator, in order of submission.
+    /// Hands what `submitter` has collected to the elevator, in the order of submission.
     #[inline]
     pub(in crate::queue) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
         if self.plug.holds() {
@@ -114,7 +114,7 @@ impl<L: Listener> BlockQueue<L> {
                 self.hand_over(now, rq, Insert::Sorted);
             }
         }
-        // Keep the allocation for the next burst.
+        // The allocation is kept for the next burst.
         if let Some(burst) = self.plug.collected.get_mut(submitter) {
             burst.requests = collected;
         }
@@ -127,7 +127,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
     }
 
-    /// As many as the device takes go to it at once; the others stay in the order of submission.
+    /// Sends as many as the device takes at once; the others remain in the order of submission.
     fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
         let busy = !self.list.is_empty() || self.core.state.queued > 0;
         let room = self.core.state.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;

@@ -21,7 +21,7 @@ use crate::request::{Bio, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Switch a policy on. Only blk-mq's queues ask it.
+    /// Enables a policy. Only blk-mq's queues ask it.
     pub fn add_policy(&mut self, now: Instant, policy: Box<dyn RqQos>) {
         self.catch_up(now);
         let groups: Vec<_> = self.core.state.groups.iter().collect();
@@ -33,18 +33,18 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.woken();
     }
 
-    /// Is this policy on?
+    /// Whether this policy is enabled.
     pub(in crate::queue) fn has_policy(&self, name: &str) -> bool {
         self.core.state.policies.has(name)
     }
 
-    /// A writer slept because too much memory was dirty; a throttle wants to know.
+    /// A writer slept because too much memory was dirty; a throttle uses this.
     pub fn waited_for_memory(&mut self, now: Instant) {
         self.catch_up(now);
         self.core.state.policies.all().for_each(|policy| policy.dirty_wait(now));
     }
 
-    /// Has a deadline of anything but the elevator come?
+    /// Whether a deadline other than the elevator's has come.
     #[inline]
     pub(in crate::queue) fn is_timer_due(&self, now: Instant) -> bool {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
@@ -52,19 +52,19 @@ impl<L: Listener> BlockQueue<L> {
         self.has_timers() && (due(self.plug.deadline()) || due(policies.deadline()) || due(self.gate.deadline()))
     }
 
-    /// May anything but the elevator have a deadline?
+    /// Whether there may be a deadline other than the elevator's.
     #[inline]
     pub(in crate::queue) fn has_timers(&self) -> bool {
         self.has_rare_timers() || !self.core.state.policies.is_empty()
     }
 
-    /// May anything but the elevator and a policy have one? Mostly nothing has.
+    /// Whether there may be a deadline other than the elevator's and the policies'. Usually there is none.
     #[inline]
     pub(in crate::queue) fn has_rare_timers(&self) -> bool {
         self.plug.is_closed() || self.plug.holds() || self.gate.has_limits()
     }
 
-    /// Tell every policy.
+    /// Tells every policy.
     #[inline]
     pub(in crate::queue) fn tell_policies(
         &mut self,
@@ -89,7 +89,7 @@ impl<L: Listener> BlockQueue<L> {
         Some(nth)
     }
 
-    /// A task that policy number `nth` had put to sleep runs on.
+    /// A task that policy number `nth` had put to sleep continues.
     pub(in crate::queue) fn resume_from(&mut self, now: Instant, nth: usize, task: Task, bio: &Bio) {
         let (policies, mut cx) = self.core.state.qos(now);
         if let Some(policy) = policies.all().nth(nth) {
@@ -98,7 +98,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.woken();
     }
 
-    /// Windows and periods that have ended.
+    /// Handles windows and periods that have ended.
     pub(in crate::queue) fn elapse_policies(&mut self, now: Instant) {
         self.tell_policies(now, |policy, cx| {
             if policy.deadline().is_some_and(|due| due <= now) {
@@ -108,22 +108,22 @@ impl<L: Listener> BlockQueue<L> {
     }
 }
 
-/// On the short way.
+/// The same on the short path.
 impl QueueState {
-    /// The policies, and what they may look at.
+    /// The policies, and their context.
     #[inline(always)]
     fn qos(&mut self, now: Instant) -> (&mut Policies, QosCx<'_>) {
         let QueueState { policies, requests, groups, woke, .. } = self;
         (policies, QosCx { now, requests, groups, woke })
     }
 
-    /// It is calm until then at most.
+    /// The queue is calm until this moment at most.
     #[inline(always)]
     fn calm_until_policies(&mut self) {
         self.calm.until = self.calm.until.min(self.policies.changed());
     }
 
-    /// The same behind what moves no throttle's deadline: its window begins when a bio is let through, or in its time.
+    /// The same after a step that moves no throttle's deadline: its window begins when a bio is admitted, or by time.
     #[inline(always)]
     fn calm_until_others(&mut self) {
         if !matches!(self.policies.kept(), [Policy::Throttle(_)]) {
@@ -131,7 +131,7 @@ impl QueueState {
         }
     }
 
-    /// It was given a slot.
+    /// A request was given a slot.
     #[inline(never)]
     pub(in crate::queue) fn track(&mut self, now: Instant, rq: RequestId, bio: &Bio) {
         let (policies, mut cx) = self.qos(now);
@@ -144,7 +144,7 @@ impl QueueState {
         self.calm_until_others();
     }
 
-    /// It goes to the device.
+    /// A request goes to the device.
     #[inline(never)]
     pub(in crate::queue) fn tell_issued(&mut self, now: Instant, rq: RequestId) {
         let (policies, mut cx) = self.qos(now);
@@ -157,7 +157,7 @@ impl QueueState {
         self.calm_until_others();
     }
 
-    /// It has ended, and has its slot still. What that wakes is told behind its bios.
+    /// A request has ended, and still has its slot. Wake-ups are reported after its bios.
     #[inline(never)]
     pub(in crate::queue) fn tell_done(&mut self, now: Instant, rq: RequestId) {
         let (policies, mut cx) = self.qos(now);

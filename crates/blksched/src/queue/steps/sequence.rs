@@ -17,13 +17,13 @@ use crate::request::{Bio, Carried, Op, RequestId, Stage, SubmitterId};
 use crate::time::{Instant, Span};
 
 impl<L: Listener> BlockQueue<L> {
-    /// Has this bio's data nothing to do with the elevator?
+    /// Whether this bio's data bypasses the elevator.
     pub(in crate::queue) fn passes_elevator_by(&self, bio: &Bio) -> bool {
         let plain = bio.op != Op::Flush && bio.durability.is_volatile();
         !plain && self.core.state.config.slots.era() == Some(MqEra::Linux6_1)
     }
 
-    /// A request that is a flush or must be stable has its slot. `None` if it is an ordinary one after all.
+    /// A request that is a flush or must be stable has its slot. Returns `None` if it turns out to be an ordinary one.
     pub(in crate::queue) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
         let Bio { op, durability, .. } = *self.core.state.requests[rq];
         let era = self.core.state.config.slots.era();
@@ -47,7 +47,7 @@ impl<L: Listener> BlockQueue<L> {
         Some(Submitted::Held)
     }
 
-    /// Did `rq`'s data end a step of a sequence, which goes on? Then nothing more is to be done with it.
+    /// Whether `rq`'s data ended a step of a sequence that continues. If so, nothing else is done with it.
     pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
         let SequenceStep::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
         self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
@@ -61,12 +61,12 @@ impl<L: Listener> BlockQueue<L> {
         goes_on
     }
 
-    /// Did `rq` go to the device without the elevator?
+    /// Whether `rq` went to the device without the elevator.
     pub(in crate::queue) fn passed_by(&self, rq: RequestId) -> bool {
         self.sequences.passed_by(rq)
     }
 
-    /// The flush is back.
+    /// The flush has completed.
     pub(in crate::queue) fn sequence_flushed(&mut self, now: Instant, flush: RequestId, outcome: Outcome) {
         assert_eq!(self.sequences.running.take(), Some(flush));
         self.list.flush_is_back();
@@ -86,14 +86,14 @@ impl<L: Listener> BlockQueue<L> {
         self.kick_flush(now);
     }
 
-    /// Is there anything that only the kernel's worker does ([`BlockQueue::run_worker`])? Only with
-    /// [`Wakes::ByDriver`]: otherwise it is done at once.
+    /// Whether there is work that only the kernel's worker does ([`BlockQueue::run_worker`]). Only with
+    /// [`Wakes::ByDriver`]; otherwise it is done at once.
     pub fn needs_worker(&self) -> bool {
         self.sequences.left_to_worker.is_some()
     }
 
-    /// The kernel's worker runs: what was left to it, a flush, goes ahead of everything. A task that submitted before
-    /// it ran went before the flush.
+    /// The kernel's worker runs: the flush that was left to it goes ahead of everything. A task that submitted before
+    /// the worker ran went before the flush.
     pub fn run_worker(&mut self, now: Instant) {
         self.catch_up(now);
         if let Some(flush) = self.sequences.left_to_worker.take() {
@@ -101,7 +101,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// The device handed the flush back untried.
+    /// The device returned the flush untried.
     pub(in crate::queue) fn sequence_flush_again(&mut self, flush: RequestId) {
         self.list.flush_is_back();
         self.core.state.requests.get_mut(flush).stage = Stage::Held;
@@ -143,14 +143,14 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// Data whose flush is done goes ahead of everything: in 6.1 of the elevator, too.
+    /// Sends data whose flush has completed, ahead of everything: in 6.1, also of the elevator.
     fn send_flushed_data(&mut self, now: Instant, rq: RequestId) {
         if self.core.state.config.slots.era() == Some(MqEra::Linux6_1) {
             return self.list_data(now, rq, ListEnd::Head);
         }
         self.elevator.prepare(&mut self.core.cx(now), rq);
         self.hand_over(now, rq, Insert::First);
-        // No caller is left to say that the burst is over.
+        // There is no caller that could end the burst.
         self.open_plug(now, Unplug::Waiting);
     }
 
@@ -168,7 +168,7 @@ impl<L: Listener> BlockQueue<L> {
 /// A flush that has waited this long is sent, whatever is under way.
 const PATIENCE: Span = Span::from_secs(5);
 
-/// Where on the dispatch list.
+/// The place on the dispatch list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListEnd {
     Head,

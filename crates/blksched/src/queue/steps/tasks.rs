@@ -19,7 +19,7 @@ use crate::request::{Bio, NONE, RequestId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// A woken task has a processor: it goes on with its bio.
+    /// A woken task has a processor: it continues with its bio.
     ///
     /// # Panics
     /// If no such task was woken.
@@ -38,8 +38,8 @@ impl<L: Listener> BlockQueue<L> {
         self.last_asleep
     }
 
-    /// Whether a submitter that does not sleep for a tag would find one now, if nothing limits it further. True where
-    /// there are no tags.
+    /// Whether a submitter that does not sleep for a tag would find one now, if nothing else limits it. True if there
+    /// are no tags.
     pub fn has_free_tag(&self) -> bool {
         match &self.core.state.slots {
             SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
@@ -47,7 +47,7 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A bio that did not merge wants to become a request.
+    /// A bio that did not merge is to become a request.
     #[inline(always)]
     pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         if self.core.state.policies.is_empty() {
@@ -62,7 +62,7 @@ impl<L: Listener> BlockQueue<L> {
         self.climbed(now, task, climbed, Sleeper { bio: *bio, piece })
     }
 
-    /// This policy holds it back.
+    /// This policy holds the bio back.
     #[cold]
     pub(in crate::queue) fn sleep_for_policy(&mut self, now: Instant, nth: usize, sleeper: Sleeper) -> Submitted {
         let task = self.core.tasks().next();
@@ -78,7 +78,7 @@ impl<L: Listener> BlockQueue<L> {
         self.climbed(now, task, climbed, sleeper)
     }
 
-    /// Out of line: mostly nothing holds a bio back and a tag is free.
+    /// Out of line, because usually nothing holds a bio back and a tag is free.
     #[cold]
     fn climbed(&mut self, now: Instant, task: Task, climbed: Climbed, sleeper: Sleeper) -> Submitted {
         match climbed {
@@ -93,13 +93,13 @@ impl<L: Listener> BlockQueue<L> {
         }
     }
 
-    /// A submitter that sleeps waits, so plugs open; the queue's, too, which no kernel with tags has.
+    /// A submitter that sleeps also waits, so plugs are emptied; also the queue's plug, which no kernel with tags has.
     fn give_up_plugs(&mut self, now: Instant, submitter: crate::SubmitterId) {
         self.flush_plug_of(now, submitter, Handover::FromSchedule);
         self.open_plug(now, Unplug::Waiting);
     }
 
-    /// A further piece of the bio whose task has just fallen asleep.
+    /// Adds a piece of the bio whose task has just fallen asleep.
     pub(in crate::queue) fn queue_behind(&mut self, sleeper: Sleeper) {
         let Some(task) = self.last_asleep else { unreachable!("a piece of it sleeps") };
         self.core.tasks().behind(task, sleeper);
@@ -110,7 +110,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.explain(now, |_| Reason::Slept { submitter, dir });
     }
 
-    /// Past the policies from number `from` on, and to a tag.
+    /// Passes the policies from number `from` on, and takes a tag.
     fn climb(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Climbed {
         if let Some(held) = self.held_back(now, from, task, bio) {
             return Climbed::Asleep(Gate::Policy(held));
@@ -120,7 +120,7 @@ impl<L: Listener> BlockQueue<L> {
         climbed(asked, search)
     }
 
-    /// How deep a request may go is asked once, and of flushes' own requests not in 6.1.
+    /// The depth limit is asked for once, and in 6.1 not for flushes' own requests.
     #[inline]
     pub(in crate::queue) fn search_for(&mut self, now: Instant, bio: &Bio) -> SearchDepth {
         if !self.core.state.hooks.has(Hook::Admit) || (!bio.is_volatile_data() && self.passes_elevator_by(bio)) {
@@ -155,7 +155,7 @@ impl<L: Listener> BlockQueue<L> {
                 }
                 Climbed::Tag(tag) => self.enter_with(now, &sleeper.bio, sleeper.piece, tag),
             };
-            // Further pieces of a bio that was split come by like new ones.
+            // Further pieces of a split bio are treated as new ones.
             sleeper = loop {
                 match pieces.pop_front() {
                     Some(next) if !next.bio.is_mergeable() || self.try_merge(now, &next.bio, next.piece).is_none() => {
@@ -181,13 +181,13 @@ impl<L: Listener> BlockQueue<L> {
 
     fn gone_through(&mut self, now: Instant, task: Task, submitter: crate::SubmitterId) {
         self.core.tasks().free.push(task);
-        // The burst it belonged to may be over.
+        // The burst to which it belonged may have ended.
         self.end_burst(now, submitter);
         self.core.explain(now, |_| Reason::Woke { submitter });
         self.core.state.deliveries.push(Delivery::Awake(submitter));
     }
 
-    /// Let woken tasks run; true if any did.
+    /// Runs woken tasks; returns whether there were any.
     pub(in crate::queue) fn run_woken(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(task) = self.tasks().and_then(|tasks| tasks.runnable.pop_front()) {
@@ -197,7 +197,7 @@ impl<L: Listener> BlockQueue<L> {
         any
     }
 
-    /// A request's tag comes free, if it has one.
+    /// Frees a request's tag, if it has one.
     #[inline(always)]
     pub(in crate::queue) fn return_tag(&mut self, rq: RequestId) {
         let tag = self.core.state.requests.take_tag(rq);
@@ -239,7 +239,7 @@ impl QueueState {
         }
     }
 
-    /// Tasks have been woken, in this order; mostly none is. The list is kept for the next time.
+    /// Reports woken tasks, in this order; usually there are none. The list is kept for the next time.
     #[inline(always)]
     pub(in crate::queue) fn woken(&mut self) {
         if !self.woke.is_empty() {
@@ -262,7 +262,7 @@ impl QueueState {
 }
 
 impl Cx<'_> {
-    /// What this answer means for the search for a tag.
+    /// The search for a tag that this answer requires.
     #[inline(always)]
     pub(in crate::queue) fn search_of(&mut self, admission: Admission) -> SearchDepth {
         match admission {
@@ -287,7 +287,7 @@ fn climbed(asked: TagAsked, search: SearchDepth) -> Climbed {
     }
 }
 
-/// What became of a try.
+/// The result of an attempt.
 enum Climbed {
     Tag(u32),
     Asleep(Gate),

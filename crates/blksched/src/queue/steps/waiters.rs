@@ -16,7 +16,7 @@ use crate::time::Instant;
 use alloc::collections::VecDeque;
 
 impl<L: Listener> BlockQueue<L> {
-    /// A submitter finds no request for the first of these pieces of a bio, and sleeps or goes on sleeping.
+    /// A submitter finds no request for the first of these pieces of a bio, and sleeps or continues to sleep.
     pub(in crate::queue) fn wait_for_request(&mut self, now: Instant, pieces: VecDeque<Sleeper>) {
         let Some(first) = pieces.front() else { unreachable!("it waits with something") };
         let (submitter, dir) = (first.bio.submitter, first.bio.dir());
@@ -25,14 +25,14 @@ impl<L: Listener> BlockQueue<L> {
         self.open_plug(now, Unplug::Waiting);
     }
 
-    /// A driver that says itself when tasks run hears of those that were woken.
+    /// Reports the woken tasks to a driver that decides itself when they run.
     pub(in crate::queue) fn tell_woken(&mut self) {
         if let (Wakes::ByDriver, SlotPools::Pools(pools)) = (self.core.state.config.wakes, &mut self.core.state.slots) {
             self.core.state.deliveries.extend(pools.waiters().runnable.drain(..).map(Delivery::Runnable));
         }
     }
 
-    /// Let woken waiters run; true if one of them went on.
+    /// Runs woken waiters; returns whether one of them succeeded.
     pub(in crate::queue) fn run_waiters(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(task) = self.pools().waiters().runnable.pop_front() {
@@ -41,7 +41,7 @@ impl<L: Listener> BlockQueue<L> {
         any
     }
 
-    /// False if it waits on: another submitter has the request.
+    /// Returns false if it continues to wait: another submitter has the request.
     pub(in crate::queue) fn run_waiter(&mut self, now: Instant, task: Task) -> bool {
         let pools = self.pools();
         let at = pools.waiters().find(task);
@@ -61,14 +61,14 @@ impl<L: Listener> BlockQueue<L> {
                 return true;
             }
         }
-        // The burst it belonged to may be over.
+        // The burst to which it belonged may have ended.
         self.end_burst(now, submitter);
         self.core.explain(now, |_| Reason::Woke { submitter });
         self.core.state.deliveries.push(Delivery::Awake(submitter));
         true
     }
 
-    /// The whole search again, with a request in hand.
+    /// Repeats the whole search, with a request in hand.
     fn try_with_request(&mut self, now: Instant, Sleeper { bio, piece }: &Sleeper) {
         self.pools().take_anyway(bio.dir());
         match self.merge_bio(now, bio, *piece) {

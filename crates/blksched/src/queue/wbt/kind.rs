@@ -8,43 +8,43 @@
 use super::super::mq::MqEra;
 use crate::request::{Bio, Op, Waiter};
 
-/// What the throttle knows of a bio.
+/// The properties of a bio that the throttle uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it asks for.
+    /// Its operation.
     pub op: Op,
-    /// Somebody waits for it.
+    /// Whether a process waits for it.
     pub sync: bool,
-    /// Its submitter may send more soon: O_DIRECT writes and journal commits, with `sync`.
+    /// Whether its submitter may send more soon: O_DIRECT writes and journal commits, together with `sync`.
     pub idle: bool,
-    /// The periodic flusher's, or the background threshold's.
+    /// Whether it comes from the periodic flusher or the background threshold.
     pub background: bool,
-    /// Metadata, or of a preference.
+    /// Whether it is metadata, or otherwise preferred.
     pub meta: bool,
-    /// Swap.
+    /// Whether it is swap.
     pub swap: bool,
-    /// The submitting thread reclaims memory.
+    /// Whether the submitting thread reclaims memory.
     pub reclaim: bool,
 }
 
-/// Three independent counts.
+/// Three independent counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// Ordinary writes.
     Write,
-    /// Of a process that reclaims memory.
+    /// Writes of a process that reclaims memory.
     Reclaim,
     /// Discards.
     Discard,
 }
 
 impl Counter {
-    /// In the order in which they are woken.
+    /// In the order in which their queues are woken.
     pub const ALL: [Counter; 3] = [Counter::Write, Counter::Reclaim, Counter::Discard];
 }
 
 impl Kind {
-    /// A bio's kind.
+    /// The kind of a bio.
     pub fn of(bio: &Bio) -> Kind {
         Kind {
             op: bio.op,
@@ -69,7 +69,7 @@ impl Kind {
         self.background
     }
 
-    /// Somebody waits for it.
+    /// Whether it is urgent: a process waits for it, it is metadata, or it frees memory.
     pub(super) fn is_urgent(self, era: MqEra) -> bool {
         let for_memory = match era {
             MqEra::Linux6_1 => self.reclaim,
@@ -78,7 +78,7 @@ impl Kind {
         self.sync || self.meta || for_memory
     }
 
-    /// Where it counts; reads and direct writes do nowhere.
+    /// The counter to which it belongs; reads and direct writes have none.
     pub(super) fn counter(self, era: MqEra) -> Option<Counter> {
         let for_memory = match era {
             MqEra::Linux6_1 => self.reclaim,

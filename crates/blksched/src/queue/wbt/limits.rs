@@ -16,19 +16,20 @@ use crate::time::Span;
 /// Writes under way at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteLimits {
-    /// Of tasks that sync, and while writers had to wait for memory.
+    /// For tasks that sync, and while writers had to wait for memory.
     pub max: u32,
-    /// Of ordinary write-back.
+    /// For ordinary write-back.
     pub normal: u32,
-    /// In the background, and while reads are near.
+    /// In the background, and while reads are recent.
     pub background: u32,
 }
 
-/// Where the limits begin, on a device that takes more.
+/// The initial limit, on a device that takes more.
 const START: u32 = 16;
 
 impl WriteLimits {
-    /// At this step (above 0: scaled down) on a device that takes this many; true if they can grow no further.
+    /// The limits at this step (above 0: scaled down) on a device that takes this many; the flag: whether they are at
+    /// their maximum.
     pub(super) fn at(step: i32, queue_depth: u32, target: Span) -> (WriteLimits, bool) {
         let (max, at_max) = deepest(step, queue_depth);
         let (normal, background) = match max {

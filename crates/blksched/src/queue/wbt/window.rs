@@ -9,12 +9,12 @@
 
 use crate::time::{Instant, Jiffies, Span, Tick};
 
-/// What a window told.
+/// The verdict of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowVerdict {
     /// Reads were fast enough.
     Ok,
-    /// Nothing.
+    /// There is no verdict.
     Unknown,
     /// There were only writes.
     OnlyWrites,
@@ -22,10 +22,10 @@ pub enum WindowVerdict {
     Exceeded,
 }
 
-/// The window that runs, and what it counted.
+/// The current window, and what was counted in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window {
-    /// The length of the one that was last begun.
+    /// The length of the window begun last.
     length: Span,
     /// The tick at which it ends.
     end: Option<Tick>,
@@ -34,10 +34,10 @@ pub(super) struct Window {
     writes: u64,
 }
 
-/// Without a step: a tenth of a second.
+/// The length at step 0 and below: a tenth of a second.
 const LENGTH: Span = Span::from_ms(100);
 
-/// Fewer writes in a window say nothing about what they do to reads.
+/// With fewer writes than this, a window shows nothing about their effect on reads.
 const FEWEST_WRITES: u64 = 3;
 
 impl Window {
@@ -49,7 +49,7 @@ impl Window {
         self.end
     }
 
-    /// Scaled down, windows are shorter.
+    /// Begins a window. Scaled down, windows are shorter.
     pub(super) fn begin(&mut self, step: i32, now: Tick, hz: u32) {
         self.length = match step {
             1.. => Span::from_ns((LENGTH.as_ns() << 4) / ((step.unsigned_abs() as u64 + 1) << 8).isqrt()),
@@ -59,7 +59,7 @@ impl Window {
         self.end = Some(now + ticks);
     }
 
-    /// A request has ended; nothing is counted while no window runs.
+    /// A request has ended; it is counted only during a window.
     pub(super) fn count(&mut self, is_read: bool, took: Span) {
         if self.end.is_none() {
             return;
@@ -72,8 +72,8 @@ impl Window {
         }
     }
 
-    /// It has ended. `age`: of the read that the driver has; `busy`: are writes under way, or waited a submitter for
-    /// memory?
+    /// Ends the window. `age`: that of the read that the driver has; `busy`: whether writes are under way or a
+    /// submitter waited for memory.
     pub(super) fn judge(&mut self, age: Span, target: Span, busy: bool) -> WindowVerdict {
         let Window { length, reads, fastest_read, writes, .. } = *self;
         *self = Window { length, ..Window::default() };
