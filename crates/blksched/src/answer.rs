@@ -3,20 +3,20 @@
 use crate::request::{GroupId, RequestId, SubmitterId};
 use crate::time::Instant;
 
-/// An elevator's answer to "what should the disk do next?"
+/// An elevator's answer to the question what the disk should do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// Send this to the device.
     Issue(RequestId),
-    /// Requests may be queued, but a deadline can change the answer: leave the disk alone on purpose.
+    /// Requests may be queued, but a deadline can change the answer: the disk is left idle on purpose.
     Idle {
-        /// When the answer may change by itself.
+        /// When the answer may change without another event.
         until: Instant,
-        /// The process, group or purpose that it is left idle for.
+        /// The process, group or purpose for which it is left idle.
         why: IdleFor,
     },
-    /// A queued request that the elevator kept out of its order goes through the insertion again, merging included;
-    /// then the question is asked anew.
+    /// A queued request that the elevator kept out of its order is inserted again, with merging; then the elevator is
+    /// asked again.
     Reinsert(RequestId),
     /// Requests are queued, but one in flight must complete first.
     Wait,
@@ -24,26 +24,27 @@ pub enum Dispatch {
     Empty,
 }
 
-/// The process or group that a disk is left idle for, or what else a deadline is for.
+/// The process or group for which a disk is left idle, or another purpose of a deadline.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleFor {
-    /// The next request of this submitter, expected close by.
+    /// The next request of this submitter, expected nearby.
     Submitter(SubmitterId),
     /// The next request of a group.
     Group(GroupId),
-    /// None: the next request seems to come from the future, because a time was lowered since it came (mq-deadline).
+    /// None: the next request seems to come from the future, because an expiry time was lowered after it arrived
+    /// (mq-deadline).
     AheadOfTime,
-    /// None: the elevator looks at its statistics then.
+    /// None: the elevator evaluates its statistics then.
     Statistics,
-    /// Enough requests to make one run worth while (a test's or example's own rule).
+    /// Enough requests to make a run worthwhile (a rule of a test or example).
     Company,
 }
 
-/// A wish to be run. A plugged queue obeys `Now` and `Soon`; a driver that never plugs may ignore it.
+/// A request for a run. A plugged queue obeys `Now` and `Soon`; a driver that never plugs may ignore it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Run {
-    /// No wish.
+    /// None.
     #[default]
     No,
     /// After this event (the kernel schedules work).
@@ -52,36 +53,36 @@ pub enum Run {
     Now,
 }
 
-/// Where a new request goes.
+/// The place of a new request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insert {
-    /// Where the elevator's own order puts it.
+    /// In the elevator's own order.
     Sorted,
-    /// Before every other: what an earlier elevator issued and the device handed back; 2.5: before every other queued
-    /// request of its direction.
+    /// Before all others: a request that an earlier elevator issued and the device returned; 2.5: before all other
+    /// queued requests of its direction.
     First,
-    /// 2.5: behind every other queued request of its direction.
+    /// 2.5: behind all other queued requests of its direction.
     Last,
-    /// 2.5: right behind this request, in whatever list that is.
+    /// 2.5: directly behind this request, in whichever list that is.
     After(RequestId),
-    /// 2.5: right before this request, in whatever list that is.
+    /// 2.5: directly before this request, in whichever list that is.
     Before(RequestId),
 }
 
-/// What an elevator's own look-up found for a bio.
+/// The result of an elevator's own look-up for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Nothing to say.
+    /// Nothing.
     Nothing,
     /// The bio starts where this request ends.
     Back(RequestId),
     /// The bio ends where this request starts.
     Front(RequestId),
-    /// Nothing to join, but the search passed the place where it belongs (2.5).
+    /// No request to join, but the search passed the bio's place (2.5).
     Place(Insert),
 }
 
-/// The queued requests next to one in the elevator's order.
+/// The queued requests adjacent to a request in the elevator's order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
     /// The one before it.
@@ -90,11 +91,11 @@ pub struct Neighbours {
     pub behind: Option<RequestId>,
 }
 
-/// A call of an elevator that many have not.
+/// A call that not every elevator implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// `Elevator::deadline`, and so `Elevator::elapse`: asked before everything else. An elevator that does not name it
-    /// may say instead whenever its deadline moves (`Cx::wake_at`).
+    /// may instead announce every change of its deadline (`Cx::wake_at`).
     Deadline,
     /// `Merges::meet`.
     Meet,
@@ -104,7 +105,7 @@ pub enum Hook {
     Prepare,
     /// `Merges::may_merge`.
     MayMerge,
-    /// `Merges::may_merge` changes something: it is asked even of a request that the bio does not adjoin.
+    /// `Merges::may_merge` changes something: it is also asked about a request that the bio does not adjoin.
     MergeChanges,
     /// `Merges::may_append`.
     MayAppend,
@@ -114,12 +115,12 @@ pub enum Hook {
     Complete,
 }
 
-/// Which of the calls that many elevators have not this one has: the others are not made.
+/// The optional calls that an elevator implements; the others are not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(u16);
 
 impl Hooks {
-    /// Every one: right for any elevator.
+    /// All: correct for any elevator.
     pub const ALL: Hooks = Hooks(u16::MAX);
 
     /// These.
@@ -132,18 +133,18 @@ impl Hooks {
         Hooks(set)
     }
 
-    /// Is it among them?
+    /// Whether it is among them.
     #[inline]
     pub const fn has(self, hook: Hook) -> bool {
         self.0 >> hook as u8 & 1 != 0
     }
 }
 
-/// How deep a request may go into the queue's tags: the wish behind `limit_depth`. How such a number is meant changed
-/// between 6.6 and 6.12.
+/// How deep into the queue's tags a request may go: the number behind `limit_depth`, whose meaning changed between 6.6
+/// and 6.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// As many as there are.
+    /// As many tags as there are.
     Unlimited,
     /// At most this many of a tag word at a time (6.6 and earlier).
     Shallow(u32),

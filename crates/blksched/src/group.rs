@@ -16,7 +16,7 @@ use crate::request::GroupId;
 
 /// The weights that a group may have (cgroup v2's `io.weight`).
 pub const WEIGHTS: core::ops::RangeInclusive<u32> = 1..=10_000;
-/// Group numbers are small: tables are kept by them.
+/// Group numbers are small, because tables are indexed by them.
 pub const MOST_GROUPS: u32 = 1 << 16;
 
 /// A group's place and share.
@@ -24,14 +24,14 @@ pub const MOST_GROUPS: u32 = 1 << 16;
 pub struct Group {
     /// The group above it; the root is its own parent.
     pub parent: GroupId,
-    /// Its share among its siblings, in [`WEIGHTS`]. The root has no siblings: its weight means nothing.
+    /// Its share among its siblings, in [`WEIGHTS`]. The root has no siblings, so its weight has no meaning.
     pub weight: u32,
     /// The share of its own submitters beside its child groups, in [`WEIGHTS`] (cgroup v1's `blkio.leaf_weight`).
     pub leaf_weight: u32,
 }
 
 impl Group {
-    /// The root as it is unless it is changed (4.20: twice a group's weight).
+    /// The root until it is changed (4.20: twice a group's weight).
     pub const ROOT: Group = Group { parent: GroupId::ROOT, weight: 200, leaf_weight: 200 };
 }
 
@@ -42,7 +42,7 @@ impl Default for Group {
     }
 }
 
-/// Why a group cannot be as asked.
+/// Why a group cannot be set so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupError {
     /// A weight outside [`WEIGHTS`].
@@ -51,9 +51,9 @@ pub enum GroupError {
     TooMany(GroupId),
     /// Its parent does not exist.
     NoParent(GroupId),
-    /// A group stays where it was made.
+    /// A group cannot change its parent.
     Moved(GroupId),
-    /// It does not exist (any more).
+    /// It does not exist, or no longer.
     Unknown(GroupId),
     /// It has child groups, or is the root.
     InUse(GroupId),
@@ -65,7 +65,7 @@ impl fmt::Display for GroupError {
             GroupError::Weight(weight) => {
                 write!(f, "a weight of {weight} is not within {}..={}", WEIGHTS.start(), WEIGHTS.end())
             }
-            GroupError::TooMany(id) => write!(f, "group {} is beyond the {MOST_GROUPS} that there may be", id.0),
+            GroupError::TooMany(id) => write!(f, "group {} is beyond the limit of {MOST_GROUPS} groups", id.0),
             GroupError::NoParent(id) => write!(f, "the parent of group {} does not exist", id.0),
             GroupError::Moved(id) => write!(f, "group {} cannot move to another parent", id.0),
             GroupError::Unknown(id) => write!(f, "group {} does not exist", id.0),
@@ -76,7 +76,7 @@ impl fmt::Display for GroupError {
 
 impl core::error::Error for GroupError {}
 
-/// The groups there are, by number. The root is always there.
+/// All groups, by number. The root always exists.
 #[derive(Clone, Debug)]
 pub struct Groups {
     table: Vec<Option<Group>>,
@@ -95,7 +95,7 @@ impl Groups {
         self.table.get(id.0 as usize)?.as_ref()
     }
 
-    /// All of them, a parent ahead of its children.
+    /// All groups, a parent before its children.
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, Group)> + '_ {
         let depth = |id| core::iter::successors(Some(id), |&id| self.parent(id)).count();
         let mut all: Vec<_> =
@@ -109,7 +109,7 @@ impl Groups {
         if id == GroupId::ROOT { None } else { self.get(id).map(|group| group.parent) }
     }
 
-    /// Make or change a group.
+    /// Creates or changes a group.
     pub(crate) fn set(&mut self, id: GroupId, group: Group) -> Result<(), GroupError> {
         if let Some(&weight) = [group.weight, group.leaf_weight].iter().find(|&weight| !WEIGHTS.contains(weight)) {
             return Err(GroupError::Weight(weight));
@@ -131,7 +131,7 @@ impl Groups {
         Ok(())
     }
 
-    /// A group is gone.
+    /// Removes a group.
     pub(crate) fn remove(&mut self, id: GroupId) -> Result<(), GroupError> {
         if self.get(id).is_none() {
             return Err(GroupError::Unknown(id));

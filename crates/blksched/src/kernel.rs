@@ -35,7 +35,7 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// Not a kernel version.
+/// The error for text that is not a kernel version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelError {
     /// The text as given.
@@ -70,7 +70,7 @@ impl FromStr for Kernel {
 pub struct Kernels {
     /// The first release that has it.
     pub first: Kernel,
-    /// The last release that has it; `None`: present kernels do.
+    /// The last release that has it; `None`: current kernels do.
     pub last: Option<Kernel>,
 }
 
@@ -85,7 +85,7 @@ impl Kernels {
         Kernels { first, last: None }
     }
 
-    /// Does `kernel` have it?
+    /// Whether `kernel` has it.
     pub fn contain(self, kernel: Kernel) -> bool {
         self.first <= kernel && self.last.is_none_or(|last| kernel <= last)
     }

@@ -91,7 +91,7 @@ mod request;
 mod time;
 pub mod tunables;
 
-// What an embedder works with; the rest has modules: `author`, `reasons`, `surroundings`, `text`, `tunables`, …
+// What an embedder needs; the rest is in modules: `author`, `reasons`, `surroundings`, `text`, `tunables`, …
 pub use catalogue::{Built, Catalogue, Choice};
 pub use explain::{Listener, Reason};
 pub use group::{Group, GroupError};
@@ -105,7 +105,7 @@ pub use request::{
 };
 pub use time::{Instant, Span};
 
-/// What the author of an elevator works with: the trait, what it is told and answers, and its entry in the catalogue.
+/// What the author of an elevator needs: the trait, its arguments and answers, and its entry in the catalogue.
 #[cfg(feature = "elevator-author")]
 pub mod author {
     pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
@@ -121,7 +121,7 @@ pub mod author {
     pub use crate::time::{Jiffies, Tick};
 }
 
-/// The words of reasons: what a [`Listener`] hears of, in detail.
+/// The types of reasons, as a [`Listener`] receives them.
 pub mod reasons {
     pub use crate::elevator::IdleFor;
     pub use crate::explain::{
@@ -132,14 +132,14 @@ pub mod reasons {
     pub use crate::request::{RequestId, Waiter};
 }
 
-/// What can be said of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
+/// Further settings of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
 pub mod surroundings {
     pub use crate::queue::{
         DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
     };
 }
 
-/// What is wrong with text that people wrote, and releases that decide alike.
+/// Errors in text that people write, and releases that decide alike.
 pub mod text {
     pub use crate::catalogue::{ALIKE, Alike, SpecError};
     pub use crate::kernel::KernelError;

@@ -5,16 +5,16 @@
 
 pub use crate::entry::{Choice, Mechanism, Variant};
 
-/// The ways in which a mechanism can work; [`mechanism!`](crate::mechanism!) makes them.
+/// The variants of a mechanism; [`mechanism!`](crate::mechanism!) makes them.
 pub trait Way: Copy + 'static {
-    /// What a user types before the `=`.
+    /// The word that a user types before the `=`.
     const NAME: &'static str;
 
-    /// The way that a user calls so.
+    /// The variant with this name.
     fn named(variant: &str) -> Option<Self>;
 }
 
-/// Without the blank that `///` leaves in front.
+/// The text without the blank that `///` leaves at its beginning.
 #[doc(hidden)]
 pub const fn text(doc: &'static str) -> &'static str {
     doc.trim_ascii()
@@ -27,14 +27,14 @@ pub const fn variant(name: &'static str, doc: &'static str) -> Variant {
 }
 
 impl Choice {
-    /// How a mechanism works here; `None`: this era has no such mechanism.
+    /// The variant of this mechanism; `None`: this era has no such mechanism.
     pub fn way_if_any<W: Way>(&self) -> Option<W> {
         let (name, variant) = self.row.iter().find(|(name, _)| *name == W::NAME)?;
         let way = W::named(variant);
-        Some(way.unwrap_or_else(|| panic!("{}: `{variant}` is no way of `{name}`", self.entry.name)))
+        Some(way.unwrap_or_else(|| panic!("{}: `{variant}` is not a variant of `{name}`", self.entry.name)))
     }
 
-    /// How a mechanism works here.
+    /// The variant of this mechanism.
     ///
     /// # Panics
     /// If this era has no such mechanism.
@@ -75,14 +75,14 @@ macro_rules! mechanism {
         }
 
         impl $name {
-            /// What the catalogue says of it.
+            /// Its entry in the catalogue.
             pub const MECHANISM: $crate::mechanism::Mechanism = $crate::mechanism::Mechanism {
                 name: $word,
                 doc: $crate::mechanism::text(concat!($($doc),+)),
                 variants: &[$( $crate::mechanism::variant($way_word, concat!($($way_doc),+)), )+],
             };
 
-            /// As an era's row says it.
+            /// Its entry in an era's row.
             pub const fn row(self) -> (&'static str, &'static str) {
                 match self {
                     $( $name::$way => ($word, $way_word), )+
@@ -103,8 +103,8 @@ macro_rules! mechanism {
     };
 }
 
-/// Describes all mechanisms of an elevator once: makes the struct that it is built with, `TABLE` for the catalogue, and
-/// `of`, which reads a parsed name. A field with `or` has that value in eras whose rows do not have the mechanism.
+/// Describes all mechanisms of an elevator once: makes the struct from which it is built, `TABLE` for the catalogue,
+/// and `of`, which reads a parsed name. A field with `or` has that value in eras whose rows do not have the mechanism.
 macro_rules! mechanisms {
     (
         $(#[$meta:meta])*
@@ -120,10 +120,10 @@ macro_rules! mechanisms {
         }
 
         impl $name {
-            /// What can be switched, and how.
+            /// All mechanisms and their variants.
             pub const TABLE: &'static [$crate::mechanism::Mechanism] = &[$( <$way>::MECHANISM, )+ $($also),*];
 
-            /// What a parsed name says of each.
+            /// The variants in a parsed name.
             pub fn of(choice: &$crate::mechanism::Choice) -> $name {
                 $name { $( $field: $crate::mechanism::mechanisms!(@read choice $(, $without)?), )+ }
             }

@@ -3,9 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The candidate that `word` most likely meant, or `None` if nothing is near.
+/// The candidate that `word` most likely meant, or `None` if none is near.
 ///
-/// Near is at most a third of the word's letters changed, added, dropped or swapped, capitals or not.
+/// Near means that at most a third of the word's letters are changed, added, dropped or swapped; case is ignored.
 ///
 /// ```
 /// assert_eq!(blksched::text::nearest("fifo_bacth", ["fifo_batch", "read_expire"]), Some("fifo_batch"));
@@ -22,7 +22,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits between two words, a swap of neighbours counting as one (optimal string alignment).
+/// The number of edits between two words; a swap of neighbours counts as one (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before_last = vec![0; b.len() + 1];

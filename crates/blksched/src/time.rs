@@ -39,14 +39,14 @@ impl Instant {
         self.0 as f64 / NS_PER_S as f64
     }
 
-    /// The earliest of those that there are.
+    /// The earliest of those that exist.
     #[inline]
     pub fn earliest<const N: usize>(of: [Option<Instant>; N]) -> Option<Instant> {
         let earliest = of.iter().fold(Instant::NEVER, |earliest, at| at.unwrap_or(Instant::NEVER).min(earliest));
         (earliest != Instant::NEVER).then_some(earliest)
     }
 
-    /// How long ago `earlier` was; zero if it lies ahead.
+    /// The time since `earlier`; zero if it lies ahead.
     pub const fn since(self, earlier: Instant) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -121,20 +121,20 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
-    /// True of [`Span::ZERO`].
+    /// True for [`Span::ZERO`].
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
-/// What a clock measures; longer than 584 years counts as that long.
+/// A measured duration; longer than 584 years counts as 584 years.
 impl From<Duration> for Span {
     fn from(duration: Duration) -> Span {
         Span(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
-/// What a sleep takes.
+/// For sleeping.
 impl From<Span> for Duration {
     fn from(span: Span) -> Duration {
         Duration::from_nanos(span.0)
@@ -187,7 +187,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// What [`Span`]'s parser expected and did not get.
+/// The error of [`Span`]'s parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanError {
     /// The text as given.
@@ -235,11 +235,11 @@ fn decimal(number: &str, scale: u64) -> Option<u64> {
     part.is_multiple_of(tens).then(|| whole.checked_add(part / tens)).flatten()
 }
 
-/// A kernel's tick: time rounded to whole 1/HZ seconds, as the eras before nanoseconds saw it.
+/// A kernel's tick: time rounded to whole 1/HZ seconds, as in the eras before nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jiffies {
     hz: u32,
-    /// A tick's length \[ns\], if that is a whole number (HZ 300's is not); else 0. Kept, because a division costs
+    /// A tick's length \[ns\], if that is a whole number (HZ 300's is not); otherwise 0. Kept, because a division costs
     /// more than the rest of a conversion.
     tick_ns: u32,
 }
@@ -248,7 +248,7 @@ pub struct Jiffies {
 pub type Tick = u64;
 
 impl Jiffies {
-    /// No grain at all: a tick is a nanosecond, as in the eras that count in them.
+    /// No granularity: a tick is a nanosecond, as in the eras that count nanoseconds.
     pub const NANOSECONDS: Jiffies = Jiffies::new(NS_PER_S as u32);
 
     /// A kernel built with `hz` ticks per second (100, 250, 300, 1000…).
@@ -265,7 +265,7 @@ impl Jiffies {
         self.hz
     }
 
-    /// The tick that `now` falls in.
+    /// The tick that contains `now`.
     pub fn tick(self, now: Instant) -> Tick {
         self.floor(now.0)
     }
@@ -278,7 +278,7 @@ impl Jiffies {
         Instant((u128::from(tick) * u128::from(NS_PER_S) / u128::from(self.hz)) as u64)
     }
 
-    /// The first whole nanosecond of a tick: those of 1/300 s begin between two.
+    /// The first whole nanosecond of a tick: ticks of 1/300 s begin between two nanoseconds.
     pub fn first(self, tick: Tick) -> Instant {
         let at = self.instant(tick);
         if self.tick_ns == 0 && self.tick(at) < tick { at + Span::from_ns(1) } else { at }

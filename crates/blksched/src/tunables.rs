@@ -13,11 +13,11 @@ use core::fmt;
 use crate::kernel::Kernels;
 use crate::time::Span;
 
-// What `tunables!` names, wherever it stands: a crate that uses it may have no `Vec` in scope.
+// What `tunables!` uses wherever it is expanded: a crate that uses it may have no `Vec` in scope.
 #[doc(hidden)]
 pub use alloc::vec::Vec;
 
-/// What a knob counts.
+/// The unit of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Milliseconds, as sysfs shows them; kept in nanoseconds.
@@ -38,18 +38,18 @@ pub enum Unit {
     Sectors,
     /// Requests.
     Requests,
-    /// Times that something may happen.
+    /// A number of times that something may happen.
     Times,
-    /// Points of the cost that 2.5 charged a batch with.
+    /// The cost that 2.5 charged to a batch.
     Cost,
     /// 0 or 1.
     Switch,
-    /// A number that stands for something.
+    /// A number that represents something.
     Choice,
 }
 
 impl Unit {
-    /// As printed beside a value; empty for plain numbers.
+    /// The symbol printed beside a value; empty for plain numbers.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::Ms => "ms",
@@ -78,12 +78,13 @@ impl Unit {
         }
     }
 
-    /// A raw value as a number that sysfs takes; finer than its unit is rounded down.
+    /// A raw value as a number that sysfs takes; what is finer than its unit is rounded down.
     pub fn in_sysfs(self, raw: i64) -> i64 {
         raw.div_euclid(self.scale())
     }
 
-    /// A raw value as sysfs would print it, with the unit's suffix for times; finer than sysfs shows, in its own unit.
+    /// A raw value as sysfs would print it, with the unit's suffix for times; if it is finer than sysfs shows, in its
+    /// own unit.
     pub fn show(self, raw: i64) -> String {
         match self {
             Unit::Ms | Unit::Us if raw % self.scale() == 0 => format!("{}{}", raw / self.scale(), self.symbol()),
@@ -97,7 +98,7 @@ impl Unit {
     }
 }
 
-/// `4g`, `512k`, `1000`: in the largest unit that leaves no rest.
+/// `4g`, `512k`, `1000`: in the largest unit without a remainder.
 fn show_bytes(raw: i64) -> String {
     match [("g", 30), ("m", 20), ("k", 10)].into_iter().find(|(_, shift)| raw > 0 && raw % (1 << shift) == 0) {
         Some((suffix, shift)) => format!("{}{suffix}", raw >> shift),
@@ -120,7 +121,7 @@ fn parse_bytes(text: &str) -> Option<i64> {
 pub struct Knob {
     /// Its name in sysfs.
     pub name: &'static str,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
     /// Its default in the newest era that has it; a preset may differ.
     pub default: i64,
@@ -139,7 +140,8 @@ pub struct Knob {
 }
 
 impl Knob {
-    /// A value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit counts the knob's own, as in sysfs.
+    /// Parses a value as a user writes it: `16`, `8ms`, `0.5ms`; a time without a unit is in the knob's own unit, as in
+    /// sysfs.
     ///
     /// # Errors
     /// If it is not a number of this knob's kind, or out of its range.
@@ -178,34 +180,34 @@ impl Knob {
 /// Why a knob could not be set.
 #[derive(Clone, Debug)]
 pub enum KnobError {
-    /// No knob of that name here.
+    /// There is no knob of that name.
     Unknown {
         /// The name as given.
         name: String,
         /// The nearest name that exists.
         nearest: Option<&'static str>,
     },
-    /// Not a number of its kind.
+    /// It is not a number of the knob's kind.
     Malformed {
         /// The knob.
         knob: Box<Knob>,
         /// The value as given.
         text: String,
     },
-    /// A number outside its range.
+    /// The number is outside its range.
     OutOfRange {
         /// The knob.
         knob: Box<Knob>,
         /// The raw value.
         raw: i64,
     },
-    /// Not what a file that takes text expects.
+    /// It is not what a file that takes text expects.
     Refused {
         /// The knob.
         knob: &'static str,
         /// The text as given.
         text: String,
-        /// What it takes.
+        /// What it expects.
         expected: &'static str,
     },
 }
@@ -238,10 +240,10 @@ impl fmt::Display for KnobError {
 
 impl core::error::Error for KnobError {}
 
-/// A value on its way to a knob.
+/// A value that is being written to a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting<'a> {
-    /// As the table keeps it: times in nanoseconds.
+    /// As kept in the table: times in nanoseconds.
     Raw(i64),
     /// As a user writes it; some files of sysfs take several numbers.
     Text(&'a str),
@@ -253,13 +255,13 @@ pub trait Tunables {
     fn knobs(&self) -> Vec<&'static Knob>;
     /// The raw value of a knob.
     fn get(&self, name: &str) -> Option<i64>;
-    /// Change a knob while running.
+    /// Changes a knob while running.
     ///
     /// # Errors
     /// If the name is unknown to this kernel or the value out of range; nothing has changed then.
     fn set(&mut self, name: &str, raw: i64) -> Result<(), KnobError>;
 
-    /// Change a knob, the value as a user writes it.
+    /// Changes a knob; the value is as a user writes it.
     ///
     /// # Errors
     /// As [`Tunables::set`], and if the text is not a value.
@@ -271,7 +273,7 @@ pub trait Tunables {
     /// The description of a knob that this instance has.
     ///
     /// # Errors
-    /// If it has none of that name; the error names the nearest.
+    /// If there is none of that name; the error names the nearest.
     fn find(&self, name: &str) -> Result<&'static Knob, KnobError> {
         let knobs = self.knobs();
         knobs.iter().find(|k| k.name == name).copied().ok_or_else(|| KnobError::Unknown {
@@ -294,7 +296,7 @@ impl Tunables for () {
     }
 }
 
-/// A type that a knob's field may have.
+/// The types that a knob's field may have.
 pub trait KnobValue: Copy {
     /// As kept in the table: times in nanoseconds, switches 0 or 1.
     fn to_raw(self) -> i64;
@@ -347,11 +349,11 @@ impl KnobValue for bool {
     }
 }
 
-/// Describes an elevator's knobs once: makes the struct, its table `KNOBS`, `kernel` (which era's knobs it shows) and
+/// Describes an elevator's knobs once: makes the struct, its table `KNOBS`, `kernel` (the era whose knobs it shows) and
 /// [`Tunables`].
 ///
 /// A line reads: documentation; `name: Type [Unit] = default, range, kernels, sweep [values];` with the default in the
-/// field's type and range and sweep in raw values. A block `also { … }` behind the lines gives times a second name in
+/// field's type, and range and sweep in raw values. A block `also { … }` after the lines gives times a second name in
 /// another unit (`slice_idle_us`): `name [Unit] = field, range, kernels;`.
 #[macro_export]
 macro_rules! tunables {
@@ -380,7 +382,7 @@ macro_rules! tunables {
         }
 
         impl $name {
-            /// Every knob of any era.
+            /// Every knob of every era.
             pub const KNOBS: &'static [$crate::tunables::Knob] = &[$(
                 $crate::tunables::Knob {
                     name: stringify!($field),
@@ -407,7 +409,7 @@ macro_rules! tunables {
                 },
             )+)?];
 
-            /// The newest defaults, showing the knobs that `kernel` has.
+            /// The newest defaults, with the knobs that `kernel` has.
             pub const fn of(kernel: $crate::Kernel) -> $name {
                 $name { kernel, $( $field: $default, )+ }
             }

@@ -61,14 +61,14 @@ pub struct Ended {
     pub dir: Dir,
     /// Its length.
     pub sectors: u32,
-    /// When a slot was first asked for.
+    /// When it first asked for a slot.
     pub asked: Instant,
-    /// When it had one.
+    /// When it got the slot.
     pub started: Instant,
 }
 
 impl IoCost {
-    /// No group has sent anything yet.
+    /// Before any group has sent anything.
     pub fn new(config: Config) -> IoCost {
         let mut cost = IoCost {
             config,
@@ -90,7 +90,7 @@ impl IoCost {
         cost
     }
 
-    /// A group is made, or its weight changes.
+    /// Creates a group, or changes its weight.
     pub fn set_group(&mut self, now: Instant, id: GroupId, parent: GroupId, weight: u32) {
         assert!(WEIGHTS.contains(&weight), "a weight of {weight}");
         if self.accounts.len() <= id.0 as usize {
@@ -113,19 +113,19 @@ impl IoCost {
         self.tree.set_weight(id, weight);
     }
 
-    /// `io.cost.qos` is written.
+    /// Writes `io.cost.qos`.
     pub fn change_qos(&mut self, change: &CostQos) {
         self.config.qos = change.change(self.qos, self.config.qos);
         self.refresh_parameters();
     }
 
-    /// `io.cost.model` is written; none: the kernel's own.
+    /// Writes `io.cost.model`; `None`: the kernel's own.
     pub fn set_model(&mut self, model: Option<CostFigures>) {
         self.config.model = model;
         self.refresh_parameters();
     }
 
-    /// It is switched off: all that wait go on.
+    /// io.cost is disabled: all waiting tasks continue.
     pub fn release_all(&mut self, woken: &mut Vec<Woken>) {
         for account in &mut self.accounts {
             woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));
@@ -133,7 +133,7 @@ impl IoCost {
         }
     }
 
-    /// A group is gone: all that wait in it go on.
+    /// A group is removed: the tasks that wait in it continue.
     pub fn remove_group(&mut self, now: Instant, id: GroupId, woken: &mut Vec<Woken>) {
         let account = self.account(id);
         woken.extend(account.waiting.drain(..).map(|(task, _)| Woken { task, cost: 0 }));
@@ -166,13 +166,13 @@ impl IoCost {
         latencies.waited += ended.started.since(ended.asked).as_ns();
     }
 
-    /// When it next wants to be told the time.
+    /// When it next must be called.
     pub fn deadline(&self) -> Option<Instant> {
         let waits = self.active.iter().filter_map(|id| self.accounts[id.0 as usize].wakes_at);
         waits.chain(self.period_ends.map(|tick| self.moment_of(tick))).min().map(Instant::from_ns)
     }
 
-    /// Timers that are due: first the end of a period, then groups in the order of their numbers.
+    /// Handles timers that are due: first the end of a period, then groups in the order of their numbers.
     pub fn elapse(&mut self, now: Instant, woken: &mut Vec<Woken>) {
         if self.period_ends.is_some_and(|tick| self.moment_of(tick) <= now.as_ns()) {
             self.end_period(now, woken);
@@ -184,7 +184,7 @@ impl IoCost {
         }
     }
 
-    /// A group's own timer.
+    /// Handles a group's own timer.
     pub fn wait_is_over(&mut self, now: Instant, id: GroupId, woken: &mut Vec<Woken>) {
         let moment = self.now(now);
         self.accounts[id.0 as usize].wakes_at = None;
@@ -192,7 +192,7 @@ impl IoCost {
         self.kick(moment, id, pays, woken);
     }
 
-    /// How long a group's tasks are delayed on their way back to user space.
+    /// The delay of a group's tasks on their return to user space.
     pub fn delay(&self, id: GroupId) -> Span {
         Span::from_us(self.accounts.get(id.0 as usize).map_or(0, |account| account.delay))
     }
@@ -212,13 +212,13 @@ impl IoCost {
         &mut self.accounts[id.0 as usize]
     }
 
-    /// Set a group's weights and remember, if asked to, the margin that it has now. Shares follow at once.
+    /// Sets a group's weights, and remembers its present margin if asked to. Shares follow at once.
     fn set_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
         self.note_weights(now, id, active, inuse, save);
         self.commit();
     }
 
-    /// As [`IoCost::set_weights`], but shares follow with the next commit: within the end of a period.
+    /// As [`IoCost::set_weights`], but shares follow at the next commit; for the end of a period.
     fn note_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
         if save == Save::Yes {
             let account = self.account(id);
@@ -231,7 +231,7 @@ impl IoCost {
         self.active.iter().for_each(|&id| self.tree.refresh(id));
     }
 
-    /// The device's class, model and demands, and what follows from them.
+    /// Recomputes the device's class, model and targets, and what follows from them.
     fn refresh_parameters(&mut self) {
         let defaults = self.class.defaults();
         self.coefficients = Coefficients::of_model(&self.config.model.unwrap_or(defaults.model));
@@ -245,48 +245,48 @@ impl IoCost {
     }
 }
 
-/// A group as recordings show it.
+/// The state of a group, as recordings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Its weight while it is active.
     pub active: u64,
-    /// What it claims of that.
+    /// The part of it that it claims.
     pub inuse: u64,
     /// Its share by weight.
     pub hwa: u64,
     /// Its share after donations.
     pub hwi: u64,
-    /// How far it is behind the device's clock.
+    /// The distance of its virtual time behind the device's.
     pub budget: i64,
-    /// What it owes.
+    /// Its debt.
     pub debt: u64,
     /// Its delay \[us\].
     pub delay: u64,
-    /// What it has under way, in virtual time.
+    /// The cost of its bios under way, in virtual time.
     pub inflight: i64,
 }
 
-/// The device's clock as recordings show it.
+/// The state of the device's clock, as recordings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceClock {
-    /// The lasting rate: virtual time per microsecond.
+    /// The base rate: virtual time per microsecond.
     pub base_vrate: u64,
     /// The rate of this period.
     pub vrate: u64,
-    /// How long it has been too slow (above 0) or idle (below).
+    /// For how many periods the device has been too slow (above 0) or idle (below 0).
     pub busy: i32,
-    /// Virtual time given out too much or too little.
+    /// Virtual time given out in excess or too little.
     pub err: i64,
-    /// Does a period run?
+    /// Whether a period is running.
     pub running: bool,
-    /// What the device is taken for.
+    /// The device's class.
     pub class: Class,
-    /// A period's length.
+    /// The length of a period.
     pub period_us: u64,
 }
 
 impl IoCost {
-    /// How a group stands.
+    /// The state of a group.
     pub fn standing(&self, now: Instant, id: GroupId) -> Standing {
         let (vnow, account) = (self.now(now).vnow, &self.accounts[id.0 as usize]);
         Standing {
@@ -301,14 +301,14 @@ impl IoCost {
         }
     }
 
-    /// How the device's clock stands.
+    /// The state of the device's clock.
     pub fn clock(&self) -> DeviceClock {
         let VrateClock { base, rate, busy, err, .. } = self.pace;
         let (running, class) = (self.period_ends.is_some(), self.class);
         DeviceClock { base_vrate: base, vrate: rate, busy, err, running, class, period_us: self.period_us }
     }
 
-    /// The groups that are active, in the order of their numbers.
+    /// The active groups, in the order of their numbers.
     pub fn active_groups(&self) -> Vec<GroupId> {
         let mut active = self.active.clone();
         active.sort();
@@ -325,7 +325,7 @@ impl IoCost {
         self.accounts[id.0 as usize].wakes_at.map(Instant::from_ns)
     }
 
-    /// What `Coefficients` came to: page, sequential and random I/O, of reads and of writes.
+    /// The values of `Coefficients`: page, sequential and random I/O, for reads and for writes.
     pub fn coefficients(&self) -> [u64; 6] {
         let PerDir { read, write } = PerDir::from_fn(|dir| *self.coefficients.of(dir));
         [read.page, read.sequential, read.random, write.page, write.sequential, write.random]

@@ -26,24 +26,24 @@ mod window;
 use cookie::Cookie;
 use window::{JudgedBy, Stat};
 
-/// Cookies are looked at again after this, by a timer that sending arms.
+/// Cookies are checked again after this time, by a timer that sending arms.
 const TIMER: Span = Span::from_secs(1);
-/// A sufferer that has said nothing for so long is forgotten.
+/// A sufferer without an evaluation for this long is forgotten.
 const FORGET_AFTER: Span = Span::from_secs(5);
-/// Two changes of a cookie are so far apart.
+/// The shortest time between two changes of a cookie.
 const BETWEEN_CHANGES: Span = Span::from_ms(500);
-/// A cookie rises on at least this many samples.
+/// A cookie rises only with at least this many samples.
 const GOOD_SAMPLES: u64 = 5;
-/// A delayed task sleeps no longer.
+/// The longest sleep of a delayed task.
 const LONGEST_DELAY: Span = Span::from_ms(250);
 
 /// A task's number; the caller numbers them.
 pub type Task = u32;
 
-/// What becomes of a bio.
+/// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on.
+    /// It continues.
     Go,
     /// Its task sleeps at one of its groups.
     Sleep,
@@ -52,9 +52,9 @@ pub enum Verdict {
 /// Whether a bio may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issuer {
-    /// As any.
+    /// Like any bio.
     Own,
-    /// Metadata and swap: counted, and never held.
+    /// Metadata and swap: counted, but never held.
     AsRoot,
 }
 
@@ -63,7 +63,7 @@ pub enum Issuer {
 struct LatencyGroup {
     parent: GroupId,
     target: Option<Span>,
-    /// How many bios may be on their way; `None`: any number.
+    /// The number of bios that may be under way; `None`: no limit.
     depth: Option<u32>,
     in_flight: u32,
     waiting: VecDeque<Task>,
@@ -72,7 +72,7 @@ struct LatencyGroup {
     window_from: Instant,
     window: Stat,
     since_change: Stat,
-    /// Samples of its last window.
+    /// The samples of its last window.
     samples: u64,
     use_delay: u32,
     delay: Span,
@@ -91,13 +91,13 @@ pub struct IoLatency {
 }
 
 impl IoLatency {
-    /// No group has a target yet.
+    /// Without any group that has a target.
     pub fn new(rotational: bool, nr_requests: u32) -> IoLatency {
         let kind = if rotational { JudgedBy::Mean } else { JudgedBy::Missed };
         IoLatency { kind, nr_requests: nr_requests.max(1), levels: vec![LatencyGroup::default()], timer: None }
     }
 
-    /// A group is made.
+    /// Creates a group.
     pub fn set_group(&mut self, id: GroupId, parent: GroupId) {
         if self.levels.len() <= id.0 as usize {
             self.levels.resize(id.0 as usize + 1, LatencyGroup::default());
@@ -107,7 +107,7 @@ impl IoLatency {
         (level.parent, level.seen) = (parent, seen);
     }
 
-    /// A group is gone: all that wait in it go on.
+    /// A group is removed: the tasks that wait in it continue.
     pub fn remove_group(&mut self, id: GroupId, woken: &mut Vec<Task>) {
         let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
         let LatencyGroup { parent, samples, waiting, .. } = core::mem::take(level);
@@ -120,7 +120,7 @@ impl IoLatency {
         }
     }
 
-    /// `io.latency` is written: a target, or none.
+    /// Writes `io.latency`: a target, or none.
     pub fn set_target(&mut self, now: Instant, id: GroupId, target: Option<Span>) {
         let level = &mut self.levels[id.0 as usize];
         level.target = target;
@@ -137,13 +137,13 @@ impl IoLatency {
         self.levels.get(id.0 as usize)?.target
     }
 
-    /// How many bios of a group may be on their way.
+    /// The number of bios of a group that may be under way.
     pub fn depth(&self, id: GroupId) -> Option<u32> {
         self.levels.get(id.0 as usize)?.depth
     }
 
-    /// A bio of `group` that did not merge wants to go on; it is asked at each group up to the root. `from` is where it
-    /// begins: its group, or, once its task is woken, the parent of the one at which it slept.
+    /// A bio of `group` that did not merge asks to continue; it is asked at each group up to the root. `from` is the
+    /// first of them: its group, or, once its task is woken, the parent of the one at which it slept.
     pub fn throttle(&mut self, now: Instant, task: Task, from: GroupId, issuer: Issuer, woken: &mut Vec<Task>) -> Held {
         self.timer.get_or_insert(now + TIMER);
         let mut at = from;
@@ -161,12 +161,12 @@ impl IoLatency {
         Held { verdict: Verdict::Go, at }
     }
 
-    /// The parent of a group: where a woken task goes on.
+    /// The parent of a group, where a woken task continues.
     pub fn parent(&self, id: GroupId) -> GroupId {
         self.levels[id.0 as usize].parent
     }
 
-    /// A bio has ended. A task that is woken holds a place at that group already.
+    /// A bio has ended. A task that is woken already holds a place at that group.
     pub fn done(&mut self, now: Instant, group: GroupId, submitted: Instant, issuer: Issuer, woken: &mut Vec<Task>) {
         let mut at = group;
         while at != GroupId::ROOT {
@@ -198,7 +198,7 @@ impl IoLatency {
         }
     }
 
-    /// A window is over.
+    /// Evaluates a window that has ended.
     fn evaluate(&mut self, now: Instant, at: GroupId, target: Span, window: Stat) {
         let (kind, q) = (self.kind, self.nr_requests);
         let parent = self.levels[at.0 as usize].parent;
@@ -234,7 +234,7 @@ impl IoLatency {
         self.levels[at.0 as usize].since_change = Stat::default();
     }
 
-    /// Has the cookie changed since this group last sent?
+    /// Checks whether the cookie has changed since this group last sent a bio.
     fn check_cookie(&mut self, at: GroupId, woken: &mut Vec<Task>) {
         let q = self.nr_requests;
         let cookie = self.levels[self.levels[at.0 as usize].parent.0 as usize].children;
@@ -265,7 +265,7 @@ impl IoLatency {
         self.wake(at, all, woken);
     }
 
-    /// The first of those that wait, as far as there is room; each takes its place at once.
+    /// Wakes the first waiting tasks, as far as there is room; each takes its place at once.
     fn wake(&mut self, at: GroupId, most: usize, woken: &mut Vec<Task>) {
         let level = &mut self.levels[at.0 as usize];
         for _ in 0..most {
@@ -283,7 +283,7 @@ impl IoLatency {
         self.timer
     }
 
-    /// The timer: cookies without a sufferer rise; a sufferer that says nothing is forgotten.
+    /// Handles the timer: cookies without a sufferer rise; a sufferer without evaluations is forgotten.
     pub fn elapse(&mut self, now: Instant) {
         self.timer = None;
         let q = self.nr_requests;
@@ -298,7 +298,7 @@ impl IoLatency {
         }
     }
 
-    /// How long a task of this group sleeps before it returns to user space; it pays that off.
+    /// How long a task of this group sleeps before it returns to user space; it works off that much of the delay.
     pub fn take_delay(&mut self, now: Instant, id: GroupId) -> Span {
         let level = &mut self.levels[id.0 as usize];
         if level.use_delay == 0 {
@@ -313,12 +313,12 @@ impl IoLatency {
     }
 }
 
-/// What became of a bio, and at which group.
+/// The result for a bio, and the group that decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Whether it goes on.
+    /// Whether it continues.
     pub verdict: Verdict,
-    /// Where its task sleeps.
+    /// The group at which its task sleeps.
     pub at: GroupId,
 }
 

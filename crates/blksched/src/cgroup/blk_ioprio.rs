@@ -14,21 +14,21 @@ use crate::request::{Class, Priority};
 /// A group's `io.prio.class`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrioClass {
-    /// As the process says.
+    /// The process's priority is kept.
     #[default]
     NoChange,
-    /// 6.12 and later (`none-to-rt` is its old name): everything but real time becomes real time, level 4.
+    /// 6.12 and later (`none-to-rt` is its old name): everything except real time becomes real time, level 4.
     PromoteToRt,
-    /// Real time and no class become best effort, level 0.
+    /// Real time and bios without a class become best effort, level 0.
     RestrictToBe,
     /// Everything becomes idle.
     Idle,
-    /// `none-to-rt` of 6.1: no class becomes real time, level 0.
+    /// `none-to-rt` of 6.1: bios without a class become real time, level 0.
     NoneToRt,
 }
 
 impl PrioClass {
-    /// As written to the file, on 6.12 and later.
+    /// The words written to the file, on 6.12 and later.
     pub const NAMES: [(&'static str, PrioClass); 5] = [
         ("no-change", PrioClass::NoChange),
         ("promote-to-rt", PrioClass::PromoteToRt),
@@ -54,7 +54,7 @@ impl PrioClass {
     }
 }
 
-/// As the kernel compares them: a larger number is a lower priority, but none is the smallest.
+/// The number by which the kernel compares priorities: a larger number is a lower priority, but "none" is the smallest.
 fn number(priority: Priority) -> u32 {
     let class = match priority.class {
         Class::None => return 0,

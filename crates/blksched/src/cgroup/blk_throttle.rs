@@ -31,31 +31,31 @@ pub use slice::{Era, Limit};
 
 use slice::{Size, SliceVerdict, ThrottleSlice};
 
-/// Reads and writes that a group sends on when its time has come.
+/// The number of reads and of writes that a group sends when its time has come.
 const READS_AT_ONCE: u32 = 6;
 const WRITES_AT_ONCE: u32 = 2;
-/// A timer looks no farther ahead \[slices\].
+/// The timer never looks farther ahead than this \[slices\].
 const FARTHEST: Tick = 8;
 /// A discard counts as a write of this many bytes.
 const DISCARD_BYTES: u64 = 512;
 
-/// What becomes of a bio.
+/// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It passes.
     Go,
-    /// It is queued; its submitter goes on.
+    /// It is queued; its submitter continues.
     Held,
 }
 
-/// A bio that is queued, by the caller's name for it.
+/// A queued bio, by the caller's identifier.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     token: u64,
     size: Size,
 }
 
-/// Bios of one child, or a group's own.
+/// The bios of one child, or a group's own.
 #[derive(Clone, Debug)]
 struct BioSource {
     from: GroupId,
@@ -67,7 +67,7 @@ struct BioSource {
 struct ThrottleLane {
     limit: Limit,
     slice: ThrottleSlice,
-    /// The first in line gives the next bio, then goes behind the others.
+    /// The first source gives the next bio, then goes behind the others.
     sources: VecDeque<BioSource>,
 }
 
@@ -102,7 +102,7 @@ impl ThrottleLane {
 struct ThrottleGroup {
     parent: GroupId,
     lanes: PerDir<ThrottleLane>,
-    /// When it is looked at next, if it has anything queued.
+    /// When it is examined next, if it has anything queued.
     wakes: Option<Tick>,
 }
 
@@ -115,12 +115,12 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// No group has a limit yet.
+    /// Without any group that has a limit.
     pub fn new(jiffies: Jiffies, era: Era) -> Throttle {
         Throttle { jiffies, era, levels: vec![ThrottleGroup::default()] }
     }
 
-    /// A group is made.
+    /// Creates a group.
     pub fn set_group(&mut self, id: GroupId, parent: GroupId) {
         if self.levels.len() <= id.0 as usize {
             self.levels.resize(id.0 as usize + 1, ThrottleGroup::default());
@@ -128,7 +128,7 @@ impl Throttle {
         self.levels[id.0 as usize].parent = parent;
     }
 
-    /// A group is gone: what it has queued goes, now, without a limit.
+    /// A group is removed: its queued bios are released now, without a limit.
     pub fn remove_group(&mut self, id: GroupId, released: &mut Vec<u64>) {
         let Some(level) = self.levels.get_mut(id.0 as usize) else { return };
         let level = core::mem::take(level);
@@ -137,7 +137,7 @@ impl Throttle {
         }
         for other in &mut self.levels {
             for dir in Dir::BOTH {
-                // What it had handed to those above stays queued there.
+                // The bios that it had passed to groups above remain queued there.
                 other.lanes[dir].sources.iter_mut().filter(|source| source.from == id).for_each(|source| {
                     source.from = level.parent;
                 });
@@ -145,7 +145,7 @@ impl Throttle {
         }
     }
 
-    /// `io.max` is written: limits of both directions.
+    /// Writes `io.max`: the limits of both directions.
     pub fn set_limits(&mut self, now: Instant, id: GroupId, limits: PerDir<Limit>) {
         let (tick, jiffies, era) = (self.jiffies.tick(now), self.jiffies, self.era);
         let level = &mut self.levels[id.0 as usize];
@@ -162,7 +162,7 @@ impl Throttle {
         self.levels.get(id.0 as usize).map_or(PerDir::default(), |level| PerDir::from_fn(|dir| level.lanes[dir].limit))
     }
 
-    /// A bio comes; `token` names it if it is held.
+    /// A bio arrives; `token` identifies it if it is held.
     pub fn submit(&mut self, now: Instant, token: u64, bio: &Bio) -> Passage {
         let (tick, dir) = (self.jiffies.tick(now), bio.dir());
         let bytes = match bio.op {
@@ -186,7 +186,7 @@ impl Throttle {
         Passage::Go
     }
 
-    /// May this bio, which has come to a group just now, pass it?
+    /// Whether this bio, which has just arrived at a group, may pass it.
     fn passes(&mut self, tick: Tick, at: GroupId, dir: Dir, size: &mut Size) -> bool {
         let (jiffies, era) = (self.jiffies, self.era);
         let lane = &mut self.levels[at.0 as usize].lanes[dir];
@@ -201,7 +201,7 @@ impl Throttle {
         lane.slice.trim(tick, &lane.limit, jiffies, era);
     }
 
-    /// When a group is looked at next: when the first of its two heads may pass.
+    /// Sets when a group is examined next: when the first of its two heads may pass.
     fn look_again(&mut self, tick: Tick, at: GroupId) {
         let (jiffies, era) = (self.jiffies, self.era);
         let level = &mut self.levels[at.0 as usize];
@@ -218,7 +218,7 @@ impl Throttle {
         level.wakes = soonest.map(|wait| tick + wait);
     }
 
-    /// When the first group is looked at.
+    /// When the first group is examined.
     pub fn deadline(&self) -> Option<Instant> {
         let first = self.levels.iter().filter_map(|level| level.wakes).min()?;
         let at = self.jiffies.instant(first);
@@ -226,7 +226,7 @@ impl Throttle {
         Some(exact)
     }
 
-    /// Groups whose time has come send on; what has passed them all is `released`, in order.
+    /// Groups whose time has come send bios; those that have passed all groups are added to `released`, in order.
     pub fn elapse(&mut self, now: Instant, released: &mut Vec<u64>) {
         let tick = self.jiffies.tick(now);
         while let Some(at) = self.due(tick) {
@@ -265,7 +265,7 @@ impl Throttle {
         level.wakes = level.wakes.map(|wakes| wakes.min(tick + FARTHEST * slice::length(self.jiffies)));
     }
 
-    /// A bio has passed a group: it queues at the one above, or is through.
+    /// A bio has passed a group: it queues at the group above, or is released.
     fn hand_up(&mut self, tick: Tick, at: GroupId, dir: Dir, token: u64, bytes: u64, released: &mut Vec<u64>) {
         let parent = self.levels[at.0 as usize].parent;
         if parent == GroupId::ROOT {

@@ -25,7 +25,7 @@ use crate::nearest::nearest;
 use crate::request::{Dir, PerDir};
 use crate::time::Span;
 
-/// What was written.
+/// The parsed contents of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Written {
     /// `io.weight`: io.cost's.
@@ -34,17 +34,17 @@ pub enum Written {
     BfqWeight(u32),
     /// `io.max`.
     Max(Vec<MaxKey>),
-    /// `io.latency`; none: no target.
+    /// `io.latency`; `None`: no target.
     Latency(Option<Span>),
     /// `io.prio.class`.
     PrioClass(PrioClass),
-    /// `io.cost.qos`, of the root.
+    /// `io.cost.qos` of the root.
     CostQos(CostQos),
-    /// `io.cost.model`, of the root; none: the kernel's own.
+    /// `io.cost.model` of the root; `None`: the kernel's own.
     CostModel(Option<CostFigures>),
 }
 
-/// One key of `io.max`; none: `max`.
+/// One key of `io.max`; `None`: `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxKey {
     /// Bytes read per second.
@@ -58,7 +58,7 @@ pub enum MaxKey {
 }
 
 impl MaxKey {
-    /// Limits with this key changed.
+    /// Changes this key in the limits.
     pub fn change(self, limits: &mut PerDir<Limit>) {
         match self {
             MaxKey::Rbps(limit) => limits.read.bps = limit,
@@ -72,18 +72,18 @@ impl MaxKey {
 /// `io.cost.qos`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CostQos {
-    /// Is io.cost on? None: as it was.
+    /// Whether io.cost is enabled; `None`: unchanged.
     pub enable: Option<bool>,
-    /// Where what the device must keep comes from; none: as it was.
+    /// The source of the device's targets; `None`: unchanged.
     pub ctrl: Option<Ctrl>,
 }
 
-/// Where what the device must keep comes from.
+/// The source of the device's targets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ctrl {
-    /// The kernel, by its guess of the device's class.
+    /// The kernel's, by the device's inferred class.
     Auto,
-    /// Written to a file that has a value: what is not named stays as it was.
+    /// A user's: keys that are not named stay unchanged.
     User(Vec<QosKey>),
 }
 
@@ -101,8 +101,8 @@ pub enum QosKey {
 }
 
 impl CostQos {
-    /// What the device must keep from now on; none: the kernel's own. `present` is what it keeps, `user` whether a user
-    /// had said so.
+    /// The device's targets from now on; `None`: the kernel's own. `present` are those in force, `user` those that a
+    /// user has set, if there are any.
     pub fn change(&self, present: Qos, user: Option<Qos>) -> Option<Qos> {
         match &self.ctrl {
             None => user,
@@ -128,18 +128,18 @@ impl CostQos {
     }
 }
 
-/// The files there are.
+/// All files.
 pub const FILES: [&str; 7] =
     ["io.weight", "io.bfq.weight", "io.max", "io.latency", "io.prio.class", "io.cost.qos", "io.cost.model"];
 
-/// Why a file did not take what was written.
+/// Why a file refused a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// The file, or what was taken for one.
+    /// The file, or the unknown name.
     pub file: String,
-    /// The word that does not fit, and where it begins, from 1.
+    /// The word that does not fit.
     pub word: String,
-    /// Its column in the text.
+    /// Its column in the text, from 1.
     pub column: usize,
     /// What was expected.
     pub expected: String,
@@ -190,7 +190,7 @@ impl<'t> FileWord<'t> {
         number.map(Some).ok_or_else(|| self.refused("a number above 0, or max", &["max"]))
     }
 
-    /// `95.5`, as parts of a million of the whole.
+    /// `95.5`, in millionths of the whole.
     fn percent(self, most: u64) -> Result<u64, FileError> {
         let (whole, part) = self.text.split_once('.').unwrap_or((self.text, "0"));
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -210,7 +210,7 @@ impl<'t> FileWord<'t> {
     }
 }
 
-/// The words of a text, without a device's number in front.
+/// The words of a text, without the device's number at the front.
 fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = FileWord<'t>> {
     let is_device = |word: &str| {
         word.split_once(':').is_some_and(|(major, minor)| major.parse::<u32>().is_ok() && minor.parse::<u32>().is_ok())
@@ -223,10 +223,10 @@ fn words<'t>(file: &'t str, text: &'t str) -> impl Iterator<Item = FileWord<'t>>
         .map(move |(_, word)| place(word))
 }
 
-/// Understand what is written to a file.
+/// Parses what is written to a file.
 ///
 /// # Errors
-/// If there is no such file, or it does not take that: the error names the word and what was expected.
+/// If there is no such file, or it does not accept the text: the error names the word and what was expected.
 pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
     let end = FileWord { file, text: "", column: text.len() + 1 };
     let mut all = words(file, text);

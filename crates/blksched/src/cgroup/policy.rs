@@ -12,7 +12,7 @@ pub use io_latency::IoLatencyPolicy;
 
 use crate::request::Bio;
 
-/// A bio's name while it has no request: its tag, and where the piece begins.
+/// A bio's identifier while it has no request: its tag, and where the piece begins.
 type Key = (u64, u64);
 
 fn key(bio: &Bio) -> Key {

@@ -15,13 +15,13 @@ use core::hint::select_unpredictable;
 
 mod balance;
 
-/// What a tree keeps of each subtree: made anew, whenever the subtree changes, from the key at its top and what is kept
-/// of the two below.
+/// What a tree keeps for each subtree: recomputed whenever the subtree changes, from the key at its top and the values
+/// of the two subtrees below.
 pub trait Summary<K>: Copy + Default {
-    /// Is anything kept at all?
+    /// Whether anything is kept.
     const KEPT: bool;
 
-    /// Of a subtree with `own` at its top.
+    /// The value of a subtree with `own` at its top.
     fn of(own: K, below: [Option<Self>; 2]) -> Self;
 }
 
@@ -32,7 +32,7 @@ impl<K> Summary<K> for () {
     fn of(_own: K, _below: [Option<()>; 2]) {}
 }
 
-/// One tree of a [`Forest`]; of no use with another forest.
+/// One tree of a [`Forest`]; meaningless with another forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Root {
     top: u32,
@@ -41,7 +41,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// The member with the smallest key; of equals the one put in first.
+    /// The member with the smallest key; of equal keys, the one inserted first.
     #[inline]
     pub fn first(self) -> Option<u32> {
         member(self.first)
@@ -52,37 +52,37 @@ impl Root {
         member(self.top)
     }
 
-    /// How many members it has.
+    /// The number of members.
     #[inline]
     pub fn len(self) -> u32 {
         self.len
     }
 
-    /// True if it has none.
+    /// True if there are none.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.len == 0
     }
 }
 
-/// The nodes of many sorted sets of small numbered things (requests, queues), each with a key.
+/// The nodes of many sorted sets of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Forest<K, S = ()> {
-    /// Slot 0 is the sentinel that stands for every missing child; thing `i` is in slot `i + 1`.
+    /// Slot 0 is the sentinel that represents every missing child; item `i` is in slot `i + 1`.
     nodes: Vec<Node<K, S>>,
-    /// Where the last search that failed fell out, until a tree changes. A bio's look-up and the insertion of the
-    /// request that it becomes mostly end in the same gap, so that the second need not go down again.
+    /// The place where the last failed search ended, until a tree changes. A bio's look-up and the insertion of the
+    /// request that it becomes usually end in the same gap, so that the second need not descend again.
     gap: Gap<K>,
-    /// Have keys stood out of order ([`Forest::rekey`])?
+    /// Whether keys may have been out of order ([`Forest::rekey`]).
     rekeyed: bool,
 }
 
-/// The place of a missing child, which is where its key would be put in.
+/// The place of a missing child, where its key would be inserted.
 #[derive(Clone, Copy, Debug)]
 struct Gap<K> {
-    /// What was searched for.
+    /// The key that was searched for.
     key: K,
-    /// Of the tree with this top; `UNKNOWN`: no gap is known.
+    /// The tree with this top; `UNKNOWN`: no gap is known.
     top: u32,
     place: Place,
 }
@@ -93,19 +93,19 @@ struct Place {
     parent: u32,
     side: u32,
     beyond: u32,
-    /// How many there are from the top down; `UNCOUNTED`: nobody has asked.
+    /// The number of comparisons from the top down; `UNCOUNTED`: they were not counted.
     comparisons: u32,
 }
 
-/// The neighbours in order stand in the node, too: a step to the next member is one step, and a member that is taken
-/// out knows who comes in its place.
+/// The neighbours in order are also kept in the node: the next member is one step away, and a removed member knows the
+/// one that takes its place.
 #[derive(Clone, Copy, Debug)]
 struct Node<K, S> {
     key: K,
     summary: S,
     parent: u32,
     child: [u32; 2],
-    /// Before it and behind it.
+    /// The member before it and the one behind it.
     beside: [u32; 2],
     colour: Colour,
 }
@@ -118,19 +118,19 @@ enum Colour {
     Out,
 }
 
-/// Are a search's comparisons counted? Each costs one more instruction then, so they are where somebody hears of them.
+/// Whether a search's comparisons are counted. That costs one instruction for each, so it is done only for a listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
-    /// They are.
+    /// They are counted.
     Counted,
-    /// Nobody asks.
+    /// They are not counted.
     Uncounted,
 }
 
 const NIL: u32 = 0;
 /// No tree has this at its top.
 const UNKNOWN: u32 = u32::MAX;
-/// No search has as many comparisons.
+/// No search has this many comparisons.
 const UNCOUNTED: u32 = u32::MAX;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
@@ -156,24 +156,24 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         Forest { nodes: vec![sentinel], gap, rekeyed: false }
     }
 
-    /// Room for things numbered below `things`, so that they are put in without an allocation.
+    /// Makes room for items numbered below `things`, so that inserting them needs no allocation.
     pub fn reserve(&mut self, things: usize) {
         self.nodes.reserve((things + 1).saturating_sub(self.nodes.len()));
     }
 
-    /// Is `id` in one of the trees?
+    /// Whether `id` is in one of the trees.
     pub fn contains(&self, id: u32) -> bool {
         self.nodes.get(id as usize + 1).is_some_and(|node| node.colour != Colour::Out)
     }
 
-    /// The key under which the member `id` was put in.
+    /// The key under which the member `id` was inserted.
     #[inline]
     pub fn key(&self, id: u32) -> K {
         self.nodes[id as usize + 1].key
     }
 
-    /// Give the member `id` another key and leave it where it is, even if that breaks the order: kernels whose trees
-    /// compare what members point at *now* do so.
+    /// Gives the member `id` another key and leaves it where it is, even if that breaks the order, as in kernels whose
+    /// trees compare the *present* values of what members point at.
     pub fn rekey(&mut self, id: u32, key: K) {
         let Node { beside: [before, behind], colour, .. } = self.nodes[id as usize + 1];
         assert!(colour != Colour::Out, "{id} is not in the tree");
@@ -185,8 +185,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.summarise_up(id + 1);
     }
 
-    /// The same in a forest in which order is lost anyway: nobody looks whether it is kept, and so [`Forest::find`] and
-    /// [`Forest::insert`] cannot remember a gap from now on.
+    /// The same in a forest in which order is lost anyway: it is not checked whether it is kept, and so
+    /// [`Forest::find`] and [`Forest::insert`] cannot remember a gap from now on.
     #[inline(always)]
     pub fn rekey_anyhow(&mut self, id: u32, key: K) {
         let node = &mut self.nodes[id as usize + 1];
@@ -197,7 +197,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.summarise_up(id + 1);
     }
 
-    /// What is kept of the subtree whose top is the member `id`.
+    /// The value kept for the subtree whose top is the member `id`.
     pub fn summary(&self, id: u32) -> S {
         self.nodes[id as usize + 1].summary
     }
@@ -207,7 +207,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.nodes[id as usize + 1].child.map(member)
     }
 
-    /// The member of a tree with the greatest key; of equals the one put in last.
+    /// The member of a tree with the greatest key; of equal keys, the one inserted last.
     pub fn last(&self, of: Root) -> Option<u32> {
         member(self.extreme(of.top, RIGHT))
     }
@@ -237,7 +237,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.find_counting(of, key, Steps::Uncounted).0
     }
 
-    /// The same, and how many comparisons that took, if they are counted.
+    /// The same, and the number of comparisons, if they are counted.
     #[inline(always)]
     pub(super) fn find_counting(&mut self, of: Root, key: K, steps: Steps) -> (Option<u32>, u32) {
         match self.known_place(of, key, steps) {
@@ -253,14 +253,15 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         let mut at = of.top.wrapping_sub(1) as usize;
         let (mut last, mut side, mut comparisons) = (at, LEFT, 0);
         while let Some(node) = members.get(at) {
-            // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
+            // An index instead of a branch, because the direction of a search cannot be predicted. Equal keys are
+            // detected at the end.
             (last, side) = (at, usize::from(key > node.key));
             at = node.child[side].wrapping_sub(1) as usize;
             comparisons += u32::from(steps == Steps::Counted);
         }
         let Some(parent) = members.get(last) else { return (None, 0) };
         let (slot, beyond) = (last as u32 + 1, parent.beside[side]);
-        // On which side a search falls out cannot be predicted either, here and below.
+        // The side on which a search ends cannot be predicted either, here and below.
         let behind = select_unpredictable(side == LEFT, slot, beyond);
         if self.rekeyed || (behind != NIL && self.nodes[behind as usize].key == key) {
             return self.find_again(of, key);
@@ -270,7 +271,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         (None, comparisons)
     }
 
-    /// There is such a key, or it is not known: which one is met first depends on the tree's shape.
+    /// There is such a key, or it is not known: which member is met first depends on the tree's shape.
     #[inline(never)]
     fn find_again(&self, of: Root, key: K) -> (Option<u32>, u32) {
         let (mut at, mut comparisons) = (of.top, 0);
@@ -285,7 +286,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         (None, comparisons)
     }
 
-    /// The gap of the last search that failed, if a search for `key` would fail there too.
+    /// The gap of the last failed search, if a search for `key` would fail there too.
     #[inline(always)]
     fn known_place(&self, of: Root, key: K, steps: Steps) -> Option<Place> {
         let Gap { key: searched, top, place } = self.gap;
@@ -296,7 +297,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         (before == NIL || self.nodes[before as usize].key < key).then_some(place)
     }
 
-    /// The gap behind every equal of `key`.
+    /// The gap behind all keys equal to `key`.
     fn descend(&self, of: Root, key: K) -> Place {
         let (mut at, mut parent, mut side, mut comparisons) = (of.top, NIL, LEFT, 0);
         while at != NIL {
@@ -308,19 +309,19 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.place(parent, side, comparisons)
     }
 
-    /// Of the child that `parent` has not on this side; without a parent, of the first member of all.
+    /// The gap of the child that `parent` lacks on this side; without a parent, of the first member.
     fn place(&self, parent: u32, side: usize, comparisons: u32) -> Place {
-        // The sentinel's neighbours mean nothing.
+        // The sentinel's neighbours have no meaning.
         let beyond = if parent == NIL { NIL } else { self.nodes[parent as usize].beside[side] };
         Place { parent, side: side as u32, beyond, comparisons }
     }
 
-    /// How many comparisons it takes to put `key` in.
+    /// The number of comparisons needed to insert `key`.
     pub fn comparisons(&self, of: Root, key: K) -> u32 {
         self.descend(of, key).comparisons
     }
 
-    /// Where a search for `key` ends: the member with it that is met first, else the last one visited.
+    /// Where a search for `key` ends: at the member with that key that is met first, otherwise at the last one visited.
     /// Whether that is the one before or behind the key depends on the tree's shape.
     pub fn last_visited(&self, of: Root, key: K) -> Option<u32> {
         let (mut at, mut last) = (of.top, NIL);
@@ -336,7 +337,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         member(last)
     }
 
-    /// The first member of a tree in order whose key is `key` or greater.
+    /// The first member of a tree, in order, with a key of at least `key`.
     pub fn at_or_behind(&self, of: Root, key: K) -> Option<u32> {
         let (mut at, mut found) = (of.top, NIL);
         while at != NIL {
@@ -350,7 +351,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         member(found)
     }
 
-    /// Put `id` into a tree, behind its equals.
+    /// Inserts `id` into a tree, behind equal keys.
     ///
     /// # Panics
     /// If it is in one already.
@@ -359,7 +360,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.insert_counting(into, id, key, Steps::Uncounted);
     }
 
-    /// The same; says how many comparisons that took, if they are counted.
+    /// The same; returns the number of comparisons, if they are counted.
     #[inline(always)]
     pub(super) fn insert_counting(&mut self, into: &mut Root, id: u32, key: K, steps: Steps) -> u32 {
         let place = match self.known_place(*into, key, steps) {
@@ -370,8 +371,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         place.comparisons
     }
 
-    /// Put `id` into a tree, unless a descent from its top meets a member with this key; says whether it did. Where it
-    /// meets none, it ends where an insertion would: one descent for both.
+    /// Inserts `id` into a tree, unless a descent from its top meets a member with this key; returns whether it did. If
+    /// the descent meets none, it ends where an insertion would: one descent for both.
     ///
     /// # Panics
     /// If it is in one already.
@@ -409,7 +410,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         self.nodes.resize(slot as usize + 1, Node::of(K::default(), NIL, Colour::Out));
     }
 
-    /// Into a gap, red.
+    /// Inserts into a gap, as a red node.
     #[inline(always)]
     fn hang(&mut self, into: &mut Root, slot: u32, key: K, Place { parent, side, beyond, .. }: Place) {
         let (nodes, side) = (&mut self.nodes[..], side as usize & 1);
@@ -425,13 +426,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         if side == LEFT && beyond == NIL {
             into.first = slot;
         }
-        // A missing neighbour is the sentinel, whose own are never asked for.
+        // A missing neighbour is the sentinel, whose own neighbours are never read.
         nodes[beyond as usize].beside[1 - side] = slot;
         let parent = &mut nodes[parent as usize];
         (parent.child[side], parent.beside[side]) = (slot, slot);
     }
 
-    /// Take `id` out of the tree that it is in.
+    /// Removes `id` from its tree.
     ///
     /// # Panics
     /// If it is in none.
@@ -449,7 +450,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         }
         nodes[z as usize].colour = Colour::Out;
         let mut removed = colour;
-        // The lowest member whose subtree is another one afterwards.
+        // The lowest member whose subtree changes.
         let mut lowest = parent;
         let x;
         if left == NIL || right == NIL {

@@ -2,8 +2,8 @@
 
 use crate::request::{NONE, RequestId, Requests, Table};
 
-/// A list in which any member is found, removed and given neighbours in one step. Each member may have a `value`, which
-/// stands in one row with its neighbours, because it is asked for with them.
+/// A list in which any member is found, removed and given neighbours in one step. Each member may have a `value`, kept
+/// in the same row as its neighbours, because it is read with them.
 #[derive(Clone, Debug)]
 pub struct List<V = ()> {
     links: Table<Link<V>>,
@@ -42,7 +42,7 @@ impl<V: Default> Default for Link<V> {
 }
 
 impl<V: Copy> Link<V> {
-    /// It is on no list any more; what it was.
+    /// Marks it as on no list; returns its row.
     #[inline(always)]
     fn leave(&mut self) -> Link<V> {
         let was = *self;
@@ -68,23 +68,23 @@ fn number(id: Option<RequestId>) -> u32 {
 }
 
 impl List {
-    /// Make `id` the last member.
+    /// Makes `id` the last member.
     #[inline(always)]
     pub fn push_back(&mut self, id: RequestId) {
         self.push_back_with(id, ());
     }
 
-    /// Make `id` the first member.
+    /// Makes `id` the first member.
     pub fn push_front(&mut self, id: RequestId) {
         self.link(id, (), None, self.head());
     }
 
-    /// Put `id` right behind the member `at`.
+    /// Inserts `id` directly behind the member `at`.
     pub fn insert_after(&mut self, at: RequestId, id: RequestId) {
         self.insert_after_with(at, id, ());
     }
 
-    /// Put `id` right before the member `at`.
+    /// Inserts `id` directly before the member `at`.
     pub fn insert_before(&mut self, at: RequestId, id: RequestId) {
         self.link(id, (), self.before(at), Some(at));
     }
@@ -96,7 +96,7 @@ impl<V: Copy + Default> List<V> {
         List::default()
     }
 
-    /// Room for requests in slots below `slots`, so that they are put in without an allocation.
+    /// Makes room for requests in slots below `slots`, so that inserting them needs no allocation.
     pub fn reserve(&mut self, slots: usize) {
         self.links.reserve(slots);
     }
@@ -113,18 +113,18 @@ impl<V: Copy + Default> List<V> {
         id(self.ends.tail)
     }
 
-    /// How many members it has.
+    /// The number of members.
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// True if it has none.
+    /// True if there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ends.head == NONE
     }
 
-    /// Is `id` a member?
+    /// Whether `id` is a member.
     pub fn contains(&self, id: RequestId) -> bool {
         self.links.get(id).is_some_and(|link| link.before != OUT)
     }
@@ -139,13 +139,13 @@ impl<V: Copy + Default> List<V> {
         id(self.links[rq].before).filter(|before| before.0 != OUT)
     }
 
-    /// The value of the member `rq`; of one that was a member last, its last.
+    /// The value of the member `rq`; for a former member, its last value.
     #[inline(always)]
     pub fn value(&self, rq: RequestId) -> V {
         self.links[rq].value
     }
 
-    /// Make `id` the last member, with this value.
+    /// Makes `id` the last member, with this value.
     #[inline(always)]
     pub fn push_back_with(&mut self, id: RequestId, value: V) {
         let before = self.ends.tail;
@@ -157,17 +157,17 @@ impl<V: Copy + Default> List<V> {
         }
     }
 
-    /// Make `id` the first member, with this value.
+    /// Makes `id` the first member, with this value.
     pub fn push_front_with(&mut self, id: RequestId, value: V) {
         self.link(id, value, None, self.head());
     }
 
-    /// Put `id` right behind the member `at`, with this value.
+    /// Inserts `id` directly behind the member `at`, with this value.
     pub fn insert_after_with(&mut self, at: RequestId, id: RequestId, value: V) {
         self.link(id, value, Some(at), self.behind(at));
     }
 
-    /// Take the first member out.
+    /// Removes the first member.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<RequestId> {
         let head = self.head()?;
@@ -181,7 +181,7 @@ impl<V: Copy + Default> List<V> {
         Some(head)
     }
 
-    /// Take the member `id` out.
+    /// Removes the member `id`.
     ///
     /// # Panics
     /// If it is not a member.
@@ -200,7 +200,7 @@ impl<V: Copy + Default> List<V> {
         }
     }
 
-    /// Take `id` out if it is a member.
+    /// Removes `id` if it is a member.
     pub fn discard(&mut self, id: RequestId) -> bool {
         let member = self.contains(id);
         if member {
@@ -234,10 +234,10 @@ impl<V: Copy + Default> List<V> {
         self.len += 1;
     }
 
-    /// Every link agrees with its neighbour, and every member is live.
+    /// Checks that every link agrees with its neighbour and that every member is live.
     ///
     /// # Panics
-    /// If not.
+    /// If that is not so.
     pub fn check(&self, requests: &Requests) {
         let mut last = None;
         let mut count = 0;

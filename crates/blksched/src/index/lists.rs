@@ -7,7 +7,7 @@ use core::ops::{Index, IndexMut};
 
 use crate::request::{NONE, RequestId, Table};
 
-/// One list of a [`Lists`]; of no use with another.
+/// One list of a [`Lists`]; meaningless with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     head: u32,
@@ -27,13 +27,13 @@ impl Chain {
         (self.head != NONE).then_some(RequestId(self.head))
     }
 
-    /// True if it has none.
+    /// True if it has no members.
     pub fn is_empty(self) -> bool {
         self.head == NONE
     }
 }
 
-/// A request's neighbours, or `NONE`, and what is kept of it; `before` is `OUT` for one on no list.
+/// A request's neighbours, or `NONE`, and its value; `before` is `OUT` if it is on no list.
 #[derive(Clone, Copy, Debug)]
 struct Row<V> {
     before: u32,
@@ -50,7 +50,7 @@ impl<V: Default> Default for Row<V> {
     }
 }
 
-/// The links of many lists, and a value of each request, whether it is on one or not.
+/// The links of many lists, and a value for each request, whether it is on one or not.
 #[derive(Clone, Debug)]
 pub struct Lists<V = ()> {
     rows: Table<Row<V>>,
@@ -68,18 +68,18 @@ impl<V: Clone + Default> Lists<V> {
         Lists { rows: Table::new() }
     }
 
-    /// Room for requests in slots below `slots`, so that they are put in without an allocation.
+    /// Makes room for requests in slots below `slots`, so that inserting them needs no allocation.
     pub fn reserve(&mut self, slots: usize) {
         self.rows.reserve(slots);
     }
 
-    /// What is kept of `id`, made if it does not exist.
+    /// The value of `id`, made if it does not exist.
     #[inline(always)]
     pub fn value(&mut self, id: RequestId) -> &mut V {
         &mut self.rows.row(id).value
     }
 
-    /// Make `id`, of which something is kept, the last member of a list; what is kept of it.
+    /// Makes `id`, which has a value, the last member of a list; returns the value.
     ///
     /// # Panics
     /// If it is on one.
@@ -97,7 +97,7 @@ impl<V: Clone + Default> Lists<V> {
         &mut row.value
     }
 
-    /// Put `id`, of which something is kept, right behind the member `at`.
+    /// Inserts `id`, which has a value, directly behind the member `at`.
     ///
     /// # Panics
     /// If it is on a list.
@@ -112,7 +112,7 @@ impl<V: Clone + Default> Lists<V> {
         (row.before, row.behind) = (at.0, behind);
     }
 
-    /// Take the member `id` out of its list.
+    /// Removes the member `id` from its list.
     ///
     /// # Panics
     /// If it is on none.

@@ -13,14 +13,14 @@ use core::cell::Cell;
 pub struct Numbers {
     slots: Vec<Slot>,
     len: usize,
-    /// What was found last: a process is looked up several times in a row.
+    /// The slot found last: a process is looked up several times in a row.
     last: Cell<Slot>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     number: u32,
-    /// [`FREE`]: the slot is.
+    /// [`FREE`] if the slot is free.
     place: u32,
 }
 
@@ -34,7 +34,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Room for this many numbers, so that they are put in without an allocation.
+    /// Makes room for this many numbers, so that inserting them needs no allocation.
     pub fn reserve(&mut self, numbers: usize) {
         let wanted = (2 * numbers).next_power_of_two();
         if wanted > self.slots.len() {
@@ -54,7 +54,7 @@ impl Numbers {
         (slot.place != FREE).then_some(slot.place)
     }
 
-    /// Give a number that has none a place.
+    /// Gives a place to a number that has none.
     ///
     /// # Panics
     /// If it has one.
@@ -68,7 +68,7 @@ impl Numbers {
         self.len += 1;
     }
 
-    /// Forget a number.
+    /// Removes a number.
     pub fn remove(&mut self, number: u32) {
         let mut hole = self.find(number);
         if self.slots[hole].place == FREE {
@@ -84,7 +84,7 @@ impl Numbers {
             }
             let home = self.home(self.slots[at].number);
             let mask = self.slots.len() - 1;
-            // It may fill the hole if its home is not between hole and it.
+            // It may fill the hole if its home is not between the hole and it.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 self.slots[hole] = self.slots[at];
                 hole = at;
@@ -101,7 +101,7 @@ impl Numbers {
         }
     }
 
-    /// Where a number is, or the free slot where it would be.
+    /// The slot of a number, or the free slot where it would be.
     fn find(&self, number: u32) -> usize {
         let mut at = self.home(number);
         while self.slots[at].place != FREE && self.slots[at].number != number {
@@ -114,7 +114,7 @@ impl Numbers {
         (at + 1) & (self.slots.len() - 1)
     }
 
-    /// Fibonacci hashing: neighbours are spread.
+    /// Fibonacci hashing, which spreads adjacent numbers.
     fn home(&self, number: u32) -> usize {
         let bits = self.slots.len().trailing_zeros();
         (number.wrapping_mul(0x9E37_79B9) >> (32 - bits)) as usize

@@ -3,10 +3,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Keeps the least of what each number has, if it has any; of several with the same the lowest number.
+/// Keeps the least of the values that numbers have; of equal values, that of the lowest number.
 #[derive(Clone, Debug)]
 pub struct Tournament<K> {
-    /// What each number has from the middle on; each place before is the lesser of the two at twice its number.
+    /// The values by number, from the middle on; each place before that is the lesser of the two at twice its number.
     places: Vec<Option<(K, usize)>>,
 }
 
@@ -17,13 +17,13 @@ impl<K> Default for Tournament<K> {
 }
 
 impl<K: Copy + Ord> Tournament<K> {
-    /// The least, and which number has it.
+    /// The least value, and its number.
     #[inline]
     pub fn first(&self) -> Option<(K, usize)> {
         self.places.get(1).copied().flatten()
     }
 
-    /// This is what `number` has now, which may be higher than any before. Answers how many places were looked at.
+    /// Sets the value of `number`, which may be higher than any before. Returns the number of places examined.
     pub fn set(&mut self, number: usize, has: Option<K>) -> usize {
         let mut looked_at = 1;
         if number >= self.room() {
@@ -47,7 +47,7 @@ impl<K: Copy + Ord> Tournament<K> {
         self.places.len() / 2
     }
 
-    /// Room for this many numbers, at least twice as many as before.
+    /// Makes room for this many numbers, at least twice as many as before.
     fn grow(&mut self, to: usize) -> usize {
         let (before, room) = (self.room(), to.next_power_of_two());
         let mut places = vec![None; 2 * room];
@@ -71,7 +71,8 @@ fn lesser<K: Ord>(one: Option<(K, usize)>, other: Option<(K, usize)>) -> Option<
 mod tests {
     use super::*;
 
-    /// What a look at all of them finds; beyond growing, in at most one step more than a thousand has binary digits.
+    /// The result is the same as that of examining all values; without growing, each change takes at most one step more
+    /// than a thousand has binary digits.
     #[test]
     fn the_least_of_a_thousand_is_found_in_eleven_steps() {
         for many in [1, 2, 3, 4, 7, 64, 1000, 1024] {
@@ -90,7 +91,7 @@ mod tests {
             }
             let growing = 2 * many.next_power_of_two();
             assert!(steps <= growing + changes * (digits + 1), "{steps} of {many}");
-            // Nothing grows any more, so each change keeps the bound by itself.
+            // Nothing grows any more, so each change keeps the bound on its own.
             for _ in 0..100 {
                 let number = below(many as u64) as usize;
                 let looked_at = least.set(number, Some(below(50)));

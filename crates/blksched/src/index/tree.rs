@@ -2,7 +2,7 @@
 
 use super::forest::{Forest, Root, Steps, Summary};
 
-/// A sorted set of small numbered things (requests, queues), each with a key.
+/// A sorted set of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Tree<K, S = ()> {
     forest: Forest<K, S>,
@@ -26,23 +26,23 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.reserve(things);
     }
 
-    /// How many members it has.
+    /// The number of members.
     pub fn len(&self) -> u32 {
         self.root.len()
     }
 
-    /// True if it has none.
+    /// True if there are none.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.root.is_empty()
     }
 
-    /// Is `id` a member?
+    /// Whether `id` is a member.
     pub fn contains(&self, id: u32) -> bool {
         self.forest.contains(id)
     }
 
-    /// The key under which the member `id` was put in.
+    /// The key under which the member `id` was inserted.
     #[inline]
     pub fn key(&self, id: u32) -> K {
         self.forest.key(id)
@@ -53,18 +53,18 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.rekey(id, key);
     }
 
-    /// What is kept of the subtree whose top is the member `id`.
+    /// The value kept for the subtree whose top is the member `id`.
     pub fn summary(&self, id: u32) -> S {
         self.forest.summary(id)
     }
 
-    /// The member with the smallest key; of equals the one put in first.
+    /// The member with the smallest key; of equal keys, the one inserted first.
     #[inline]
     pub fn first(&self) -> Option<u32> {
         self.root.first()
     }
 
-    /// The member with the greatest key; of equals the one put in last.
+    /// The member with the greatest key; of equal keys, the one inserted last.
     pub fn last(&self) -> Option<u32> {
         self.forest.last(self.root)
     }
@@ -81,13 +81,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.previous(id)
     }
 
-    /// The member with this key that a descent from the root meets first, and how many comparisons that took.
+    /// The member with this key that a descent from the root meets first, and the number of comparisons.
     #[inline(always)]
     pub fn find(&mut self, key: K) -> (Option<u32>, u32) {
         self.find_counting(key, Steps::Counted)
     }
 
-    /// The same; the number means nothing if they are not counted.
+    /// The same; the number has no meaning if comparisons are not counted.
     #[inline(always)]
     pub fn find_counting(&mut self, key: K, steps: Steps) -> (Option<u32>, u32) {
         self.forest.find_counting(self.root, key, steps)
@@ -98,12 +98,12 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.last_visited(self.root, key)
     }
 
-    /// The first member in order whose key is `key` or greater.
+    /// The first member, in order, with a key of at least `key`.
     pub fn at_or_behind(&self, key: K) -> Option<u32> {
         self.forest.at_or_behind(self.root, key)
     }
 
-    /// Put `id` in, behind its equals; says how many comparisons that took.
+    /// Inserts `id`, behind equal keys; returns the number of comparisons.
     ///
     /// # Panics
     /// If it is a member already.
@@ -112,7 +112,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.insert_counting(id, key, Steps::Counted)
     }
 
-    /// The same; the number means nothing if they are not counted.
+    /// The same; the number has no meaning if comparisons are not counted.
     ///
     /// # Panics
     /// If it is a member already.
@@ -121,7 +121,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.insert_counting(&mut self.root, id, key, steps)
     }
 
-    /// Take the member `id` out.
+    /// Removes the member `id`.
     ///
     /// # Panics
     /// If it is not a member.
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The greatest id that is kept of a subtree, wherever keys put it.
+    /// The greatest id in a subtree, wherever keys put it.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Greatest(u64);
 

@@ -17,11 +17,11 @@ use super::weights::ratio_up;
 use super::{IoCost, Now, Save, WHOLE, Woken};
 use crate::request::GroupId;
 
-/// Debts are looked at so often \[us\].
+/// How often debts are examined \[us\].
 const FORGIVE_EVERY: u64 = 100_000;
-/// No debt is forgiven while the device is used more than this \[%\].
+/// No debt is forgiven while more than this part of the device is used \[%\].
 const FORGIVE_BELOW: u64 = 50;
-/// Delays begin beyond this much of a period \[%\], and are longest at this.
+/// Delays begin above the first of these parts of a period \[%\], and are longest at the second.
 const OVERAGE: core::ops::RangeInclusive<i64> = 500..=25_000;
 /// The shortest and the longest delay \[us\].
 const DELAYS: core::ops::RangeInclusive<i64> = 250..=250_000;
@@ -38,7 +38,7 @@ impl IoCost {
         account.usage += price;
     }
 
-    /// How long tasks of this group are delayed from now on.
+    /// Recomputes the delay of this group's tasks.
     pub(super) fn delay_anew(&mut self, now: Now, id: GroupId) {
         let per_cent = (self.period_us * self.pace.base) as i64;
         let share = self.tree.hwa(id);
@@ -90,7 +90,7 @@ impl IoCost {
     }
 }
 
-/// The delay for being this much of a period ahead \[%\].
+/// The delay of a group that is ahead by this part of a period \[%\].
 fn delay_of(over: i64) -> i64 {
     if over <= *OVERAGE.start() {
         0

@@ -15,7 +15,7 @@ use super::{IoCost, Now, Save, WHOLE, Woken};
 use crate::request::GroupId;
 
 impl IoCost {
-    /// Let those go on for which there is budget; `pays`: debt is paid from it first.
+    /// Wakes the tasks for which there is budget; `pays`: debt is paid from it first.
     pub(super) fn kick(&mut self, now: Now, id: GroupId, pays: bool, woken: &mut Vec<Woken>) {
         let account = &self.accounts[id.0 as usize];
         let mut budget = now.vnow.wrapping_sub(account.vtime) as i64;
@@ -47,7 +47,7 @@ impl IoCost {
         }
     }
 
-    /// Debt is paid from a budget; answers what is left of that.
+    /// Pays debt from a budget; returns the rest of the budget.
     fn pay(&mut self, now: Now, id: GroupId, budget: i64) -> i64 {
         let share = self.tree.hwa(id);
         let account = self.account(id);
@@ -63,7 +63,7 @@ impl IoCost {
         budget - cost as i64
     }
 
-    /// The next task's time comes when the clock has made up for that much; a timer that is near enough stays.
+    /// Arms the timer for when the clock has advanced by the missing amount; a timer that is near enough stays.
     fn arm(&mut self, now: Now, id: GroupId, missing: u64) {
         let slack = self.period_us * 10;
         let expires = now.ns + missing.div_ceil(self.pace.base) * 1000 + slack;
@@ -73,12 +73,12 @@ impl IoCost {
         }
     }
 
-    /// A share of a cost, at its full price and rounded up.
+    /// A group's full price of a cost, by its share, rounded up.
     pub(super) fn full_price(&self, id: GroupId, cost: u64) -> u64 {
         ratio_up(cost, self.tree.hwi(id), WHOLE)
     }
 
-    /// Budget beyond the target margin is taken away; answers how much, in the group's own virtual time.
+    /// Takes away budget beyond the target margin; returns how much, in the group's own virtual time.
     pub(super) fn forfeit(&mut self, now: Now, id: GroupId) -> u64 {
         let target = self.margins.target;
         let account = self.account(id);

@@ -29,7 +29,7 @@ pub struct Figures {
 /// `io.cost.model`'s six figures.
 pub type CostFigures = PerDir<Figures>;
 
-/// What each part of an I/O costs \[virtual time\].
+/// The cost of each part of an I/O \[virtual time\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Prices {
     pub(super) page: u64,
@@ -60,16 +60,16 @@ impl Prices {
     }
 }
 
-/// What a device is taken for, unless a user says otherwise.
+/// The class of a device, unless a user sets its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// It turns.
+    /// A spinning disk.
     Hdd,
     /// An SSD that takes one command at a time.
     SsdDepth1,
     /// An SSD.
     Ssd,
-    /// One that has been found fast.
+    /// An SSD that was found to be fast.
     SsdFast,
 }
 
@@ -85,7 +85,7 @@ const fn figures(bps: u64, seqiops: u64, randiops: u64) -> Figures {
 }
 
 impl Class {
-    /// What a kernel takes a device for at first.
+    /// The class that a kernel infers at first.
     pub fn of(rotational: bool, queue_depth: u32) -> Class {
         match (rotational, queue_depth) {
             (true, _) => Class::Hdd,
@@ -94,7 +94,7 @@ impl Class {
         }
     }
 
-    /// The six figures that a kernel has for this class.
+    /// The kernel's six figures for this class.
     pub fn model(self) -> CostFigures {
         let (read, write) = match self {
             Class::Hdd => (figures(174_019_176, 41_708, 370), figures(178_075_866, 42_705, 378)),

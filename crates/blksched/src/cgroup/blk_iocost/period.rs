@@ -17,7 +17,7 @@ use crate::request::GroupId;
 use crate::time::Instant;
 
 impl IoCost {
-    /// The period's timer.
+    /// Handles the period's timer.
     pub fn end_period(&mut self, at: Instant, woken: &mut Vec<Woken>) {
         let now = self.now(at);
         let observed = self.observe();
@@ -42,7 +42,7 @@ impl IoCost {
         self.refresh_rate(now);
     }
 
-    /// Waiters are looked after, idle groups leave; answers how many are in debt or delayed.
+    /// Handles waiting tasks, and deactivates idle groups; returns the number of groups in debt or delayed.
     fn settle_groups(&mut self, now: Now, woken: &mut Vec<Woken>) -> usize {
         let mut debtors = 0;
         for id in self.active.clone() {
@@ -58,7 +58,7 @@ impl IoCost {
         debtors
     }
 
-    /// It has sent nothing for a whole period, and nothing of it is under way.
+    /// Deactivates a group that has sent nothing for a whole period and has nothing under way.
     fn leave(&mut self, now: Now, id: GroupId) {
         self.forfeit(now, id);
         self.note_weights(now, id, 0, 0, Save::No);

@@ -11,17 +11,17 @@
 use super::IoCost;
 use crate::request::{Bio, Dir, Op};
 
-/// An I/O that begins farther off is random \[pages\].
+/// An I/O that begins farther away than this is random \[pages\].
 const FAR: u64 = 4096;
-/// Sectors of a page.
+/// The number of sectors in a page.
 const PAGE_SECTORS: u64 = 8;
 
-/// What is charged of a bio.
+/// The part of a bio that is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Priced {
     /// Pages and the I/O itself.
     Whole,
-    /// Pages alone: it joined a request.
+    /// Only pages, because it joined a request.
     Pages,
 }
 
@@ -41,7 +41,7 @@ impl IoCost {
     }
 }
 
-/// Reads and writes cost something; everything else is free.
+/// The direction whose price applies; everything except reads and writes is free.
 pub(super) fn priced(bio: &Bio) -> Option<Dir> {
     match bio.op {
         Op::Read => Some(Dir::Read),

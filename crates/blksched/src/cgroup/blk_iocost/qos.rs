@@ -15,36 +15,36 @@ pub const MILLION: u64 = 1_000_000;
 /// The shortest and the longest period \[us\].
 const PERIODS: core::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 
-/// What one direction must keep.
+/// The target of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// This many of a million requests must be fast enough; 0: latency is not looked at.
+    /// This many of a million requests must be fast enough; 0: latency is not considered.
     pub percentile_ppm: u64,
-    /// Fast enough \[us\].
+    /// The latency that is fast enough \[us\].
     pub latency_us: u64,
 }
 
-/// What the device must keep.
+/// The targets of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Qos {
     /// Reads.
     pub read: Target,
     /// Writes.
     pub write: Target,
-    /// The slowest that the clock may run, of a million.
+    /// The slowest rate of the clock, in millionths.
     pub min_ppm: u64,
-    /// The fastest.
+    /// The fastest rate.
     pub max_ppm: u64,
 }
 
 impl Qos {
-    /// As a kernel has it before a user says otherwise: no percentile, any rate from 1 % to 10000 %.
+    /// The kernel's targets until a user sets them: no percentile, any rate from 1 % to 10000 %.
     pub fn of_latency(latency_us: u64) -> Qos {
         let target = Target { percentile_ppm: 0, latency_us };
         Qos { read: target, write: target, min_ppm: 10_000, max_ppm: 100 * MILLION }
     }
 
-    /// Of one direction.
+    /// The target of one direction.
     pub fn of(&self, dir: Dir) -> Target {
         match dir {
             Dir::Read => self.read,
@@ -52,17 +52,17 @@ impl Qos {
         }
     }
 
-    /// Is any latency looked at?
+    /// Whether any latency is considered.
     pub(super) fn has_percentile(&self) -> bool {
         self.read.percentile_ppm > 0 || self.write.percentile_ppm > 0
     }
 
-    /// This many of a million may miss.
+    /// How many of a million may miss their target.
     pub(super) fn may_miss(&self) -> PerDir<u64> {
         PerDir::from_fn(|dir| MILLION.saturating_sub(self.of(dir).percentile_ppm))
     }
 
-    /// How long a period is \[us\].
+    /// The length of a period \[us\].
     pub(super) fn period_us(&self) -> u64 {
         let longer = if self.read.latency_us >= self.write.latency_us { self.read } else { self.write };
         let latencies = match longer.percentile_ppm {

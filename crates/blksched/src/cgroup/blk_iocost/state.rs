@@ -18,95 +18,95 @@ use super::weights::Tree;
 use crate::request::{GroupId, PerDir};
 use crate::time::{Jiffies, Tick};
 
-/// Which of the two sums that overflow 32 bits in every kernel so far do.
+/// Which of the two sums that overflow 32 bits in every kernel so far do overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflows {
-    /// Both, as in kernels: a group that used all of its time asks for nothing next, and the step back of a heavy group
-    /// (weights above 2621) is any number.
+    /// Both, as in kernels: a group that used all of its time asks for nothing next, and a heavy group (weight above
+    /// 2621) takes back an arbitrary amount.
     #[default]
     Kernel,
-    /// Neither: what the formulas mean.
+    /// Neither: the formulas' intended results.
     None,
 }
 
-/// Which kernel.
+/// The kernel's version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
-    /// 6.1: a changed class leaves the lasting rate as it is.
+    /// 6.1: a changed class leaves the base rate unchanged.
     V6_1,
-    /// 6.12 and later: it resets that too; the most a rate may be is rounded up.
+    /// 6.12 and later: it resets that too, and the maximum rate is rounded up.
     #[default]
     V6_12,
 }
 
-/// io.cost on one device, as it is configured.
+/// The configuration of io.cost on one device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Ticks per second.
     pub jiffies: Jiffies,
-    /// What the device is taken for, unless a user says otherwise.
+    /// The device's class, unless a user sets its parameters.
     pub class: Class,
     /// What a user wrote to `io.cost.model`.
     pub model: Option<CostFigures>,
     /// What a user wrote to `io.cost.qos`.
     pub qos: Option<Qos>,
-    /// As in kernels, or as meant.
+    /// Whether sums overflow as in kernels.
     pub overflows: Overflows,
-    /// Which kernel.
+    /// The kernel's version.
     pub era: Era,
 }
 
 /// A task's number; the caller numbers them.
 pub type CostTask = u32;
 
-/// What becomes of a bio.
+/// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes, and has cost its group this much virtual time.
+    /// It continues, and has cost its group this much virtual time.
     Go {
-        /// 0: it was free.
+        /// 0 if it was free.
         cost: u64,
     },
     /// Its task sleeps.
     Sleep,
-    /// It goes on credit.
+    /// It continues on credit.
     Debt,
 }
 
-/// A task that wakes, and what its bio has cost.
+/// A woken task, and the cost of its bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
-    /// Which.
+    /// The task.
     pub task: CostTask,
-    /// Virtual time.
+    /// The cost in virtual time.
     pub cost: u64,
 }
 
 /// A group's own state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
-    /// How far it has come, in virtual time; all differences are modulo 2^64.
+    /// Its virtual time; all differences are modulo 2^64.
     pub(super) vtime: u64,
-    /// What of it has completed.
+    /// The part of it that has completed.
     pub(super) done: u64,
-    /// What it has been charged since the last look, at its full price.
+    /// What it has been charged since the last examination, at its full price.
     pub(super) usage: u64,
-    /// Where its last bio ended \[sectors\].
+    /// The end of its last bio \[sectors\].
     pub(super) cursor: u64,
-    /// Tasks that wait, with the full price of their bios.
+    /// Waiting tasks, with the full price of their bios.
     pub(super) waiting: VecDeque<(CostTask, u64)>,
-    /// What it owes, at its full price.
+    /// Its debt, at the full price.
     pub(super) debt: u64,
-    /// How long its tasks are delayed \[us\], and when that was said \[us\].
+    /// The delay of its tasks \[us\], and when it was computed \[us\].
     pub(super) delay: u64,
     pub(super) delay_at: u64,
     /// Its margin when its share last changed.
     pub(super) saved_margin: i64,
     /// When it was activated \[us\].
     pub(super) active_since: u64,
-    /// The period in which it last sent anything.
+    /// The period in which it last sent a bio.
     pub(super) stamp: u64,
-    /// When its wait is over, by its own timer \[ns\].
+    /// When its own timer fires \[ns\].
     pub(super) wakes_at: Option<u64>,
 }
 
@@ -116,7 +116,7 @@ impl Account {
     }
 }
 
-/// What completed requests say about the device, in one period.
+/// What completed requests show about the device, in one period.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeriodLatencies {
     pub(super) requests: u64,
@@ -128,9 +128,9 @@ pub(super) struct PeriodLatencies {
 /// The clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VrateClock {
-    /// The lasting rate.
+    /// The base rate.
     pub(super) base: u64,
-    /// The rate of this period, which makes up for `err`.
+    /// The rate of this period, which compensates for `err`.
     pub(super) rate: u64,
     pub(super) busy: i32,
     pub(super) err: i64,
@@ -162,7 +162,7 @@ impl VrateClock {
     }
 }
 
-/// How much the device was used since debts were last looked at.
+/// The use of the device since debts were last examined.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forgiveness {
     pub(super) since: u64,
@@ -171,7 +171,7 @@ pub(super) struct Forgiveness {
 }
 
 impl Forgiveness {
-    /// The count begins: the first group is active, or the last debtor has paid.
+    /// Begins the count: the first group is active, or the last debtor has paid.
     pub(super) fn from(us: u64) -> Forgiveness {
         Forgiveness { since: us, ..Forgiveness::default() }
     }
@@ -188,17 +188,17 @@ pub struct IoCost {
     pub(super) margins: Margins,
     pub(super) tree: Tree,
     pub(super) accounts: Vec<Account>,
-    /// Active groups, the one activated last first.
+    /// Active groups; the one activated last comes first.
     pub(super) active: Vec<GroupId>,
     pub(super) pace: VrateClock,
     pub(super) latencies: PerDir<PeriodLatencies>,
     pub(super) forgiveness: Forgiveness,
-    /// When the period ends, if one runs.
+    /// When the period ends, if one is running.
     pub(super) period_ends: Option<Tick>,
     pub(super) period: u64,
 }
 
-/// The moment of a call.
+/// The time of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
     pub(super) ns: u64,
@@ -207,7 +207,7 @@ pub(super) struct Now {
     pub(super) vnow: u64,
 }
 
-/// Is the margin of this moment remembered?
+/// Whether the present margin is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Save {
     Yes,

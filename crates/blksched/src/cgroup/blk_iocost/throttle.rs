@@ -20,7 +20,7 @@ use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl IoCost {
-    /// A bio of `task` wants to go; it did not merge. Others may be woken by it, and it may itself, at once.
+    /// A bio of `task` that did not merge asks to continue. This may wake other tasks, and also `task` itself, at once.
     pub fn throttle(&mut self, now: Instant, task: CostTask, bio: &Bio, woken: &mut Vec<Woken>) -> Verdict {
         let id = bio.group;
         let price = self.price(bio, Priced::Whole);
@@ -80,12 +80,12 @@ impl IoCost {
         0
     }
 
-    /// What a price is to a group, by its share in use.
+    /// A group's cost for a price, by its share in use.
     pub(super) fn relative(&self, id: GroupId, price: u64) -> u64 {
         ratio_up(price, WHOLE, self.tree.hwi(id))
     }
 
-    /// False if its ancestors or descendants compete in its place.
+    /// Activates the group. Returns false if its ancestors or descendants compete in its place.
     fn activate(&mut self, now: Instant, id: GroupId) -> bool {
         if self.active.contains(&id) {
             return true;
@@ -134,7 +134,7 @@ impl IoCost {
         }
     }
 
-    /// How much of its weight a group takes back at a time: a quarter, but for the overflow.
+    /// How much of its weight a group takes back at a time: a quarter, apart from the overflow.
     fn step(&self, active: u64) -> u64 {
         let quarter = active * 25 + 99;
         match self.config.overflows {

@@ -19,17 +19,17 @@ use crate::request::GroupId;
 struct Inner {
     id: GroupId,
     depth: usize,
-    /// Its share by weight; what of that donors below have, and what they keep.
+    /// Its share by weight; the parts of it that donors below have and keep.
     share: u64,
     given: u64,
     kept: u64,
-    /// Its share after the transfer, and the sum of claims below it.
+    /// Its share after the transfer, and the sum of the claims below it.
     after: u64,
     sum: u64,
 }
 
 impl IoCost {
-    /// Donors give; the claims of other groups stay, but are worth more.
+    /// Transfers donors' shares; the claims of other groups stay, but are worth more.
     pub(super) fn transfer(&mut self, now: Now, donors: &mut [Donor]) {
         scale_down(donors);
         let mut inner = self.inner_groups(donors);
@@ -106,7 +106,7 @@ fn of(inner: &[Inner], id: GroupId) -> Inner {
     *inner.iter().find(|inner| inner.id == id).expect("an ancestor of a donor is among them")
 }
 
-/// Rounding up can make donors keep the whole; those that keep more than their share then keep less.
+/// Rounding up can make donors keep everything; then those that keep more than their share keep less.
 fn scale_down(donors: &mut [Donor]) {
     let kept: u64 = donors.iter().map(|donor| donor.keeps).sum();
     if kept < WHOLE {

@@ -15,30 +15,30 @@ use super::weights::ratio_up;
 use super::{IoCost, Now, Overflows, WHOLE};
 use crate::request::GroupId;
 
-/// What a look at all groups found.
+/// The result of examining all groups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageFound {
-    /// Groups whose I/O is stuck in the device.
+    /// The number of groups whose I/O is stuck in the device.
     pub(super) lagging: u32,
-    /// Groups that want more than they have.
+    /// The number of groups that want more than they have.
     pub(super) shortages: u32,
-    /// The groups that give, and what each keeps.
+    /// The groups that donate, and what each keeps.
     pub(super) donors: Vec<Donor>,
-    /// What all of them used \[us\].
+    /// The time that all of them used \[us\].
     pub(super) used: u64,
 }
 
-/// The groups that give.
+/// A group that donates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Donor {
     pub(super) id: GroupId,
     pub(super) share: u64,
-    /// What it keeps.
+    /// The share that it keeps.
     pub(super) keeps: u64,
 }
 
 impl IoCost {
-    /// Look at every active group.
+    /// Examines every active group.
     pub(super) fn look_at_usage(&mut self, now: Now) -> UsageFound {
         let mut found = UsageFound::default();
         let period = now.vnow.wrapping_sub(self.pace.period_vtime) as i64;
@@ -57,7 +57,7 @@ impl IoCost {
         found
     }
 
-    /// Is its I/O stuck in the device for periods?
+    /// Whether its I/O has been stuck in the device for periods.
     fn lags(&self, now: Now, id: GroupId, period: i64) -> bool {
         let account = &self.accounts[id.0 as usize];
         let behind = |vtime: u64| now.vnow.wrapping_sub(vtime) as i64;
@@ -88,7 +88,7 @@ impl IoCost {
         }
     }
 
-    /// What it used, of the time it was there.
+    /// The part that it used of the time in which it was active.
     fn used_share(&self, now: Now, id: GroupId, used: u64) -> u64 {
         let account = &self.accounts[id.0 as usize];
         let flying = account.vtime.wrapping_sub(account.done);

@@ -17,29 +17,29 @@ use super::{Era, IoCost, Now, VTIME_PER_US};
 use crate::request::{Dir, PerDir};
 use crate::time::Instant;
 
-/// Waiting for slots of the first share is too much, of the second none \[% of the period\].
+/// Waiting for slots beyond this means too slow; the next constant, that slots are no bottleneck \[% of the period\].
 const SLOTS_SHORT: u64 = 5;
 const SLOTS_FREE: u64 = 3;
-/// Of what may be missed, this much is few \[%\].
+/// The part of the allowed misses that counts as few \[%\].
 const FEW: u64 = 75;
 const MOST_BUSY: i32 = 1000;
-/// A class is left behind after so long \[us\].
+/// The time after which the class changes \[us\].
 const CHANGE_AFTER: u64 = 10_000_000;
-/// Faster or slower than its class \[% of 100 % vrate\].
+/// The rates at which an SSD counts as fast, or as slow again \[% of 100 % vrate\].
 const FAST: u64 = 500;
 const SLOW: u64 = 10;
 
-/// What completed requests said.
+/// What completed requests show.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
-    /// This many of a million missed.
+    /// How many of a million missed their target.
     missed: PerDir<u64>,
     /// The wait for slots \[% of the period\].
     slots: u64,
 }
 
 impl IoCost {
-    /// What the period's requests said; the next one begins with nothing.
+    /// The figures of the period's requests; the next period starts from zero.
     pub(super) fn observe(&mut self) -> Observed {
         let latencies = core::mem::take(&mut self.latencies);
         let missed = |dir: Dir| {
@@ -50,7 +50,7 @@ impl IoCost {
         Observed { missed: PerDir::from_fn(missed), slots: 100 * waited / (self.period_us * 1000) }
     }
 
-    /// Busy, idle or neither, since when; and the rate that follows.
+    /// Determines whether the device is busy or idle, and for how long; adjusts the rate.
     pub(super) fn adjust_rate(&mut self, observed: Observed, shortages: u32, lagging: u32) {
         let may_miss = self.qos.may_miss();
         let any = |limit: &dyn Fn(u64) -> u64| Dir::BOTH.iter().any(|&dir| observed.missed[dir] > limit(may_miss[dir]));
@@ -94,7 +94,7 @@ impl IoCost {
         (base * percent).div_ceil(100).clamp(least.min(most), most)
     }
 
-    /// An SSD that runs at five times its model's rate for long is taken for a fast one, and back.
+    /// An SSD that has run at five times its model's rate for long becomes a fast one, and vice versa.
     pub(super) fn check_class(&mut self, now: Now) {
         if self.config.model.is_some() || self.config.qos.is_some() {
             return;
@@ -120,7 +120,7 @@ impl IoCost {
         self.refresh_parameters();
     }
 
-    /// A period begins now.
+    /// Begins a period.
     pub(super) fn begin_period(&mut self, now: Instant) {
         let moment = self.now(now);
         (self.pace.period_us, self.pace.period_vtime) = (moment.us, moment.vnow);
@@ -129,7 +129,7 @@ impl IoCost {
         self.period_ends = Some(jiffies.tick(now) + length.div_ceil(MILLION));
     }
 
-    /// The rate of the period that begins: the lasting one, and what makes up for the error.
+    /// The rate of the new period: the base rate, and the compensation for the error.
     pub(super) fn refresh_rate(&mut self, now: Now) {
         let base = self.pace.base as i64;
         let left = (self.pace.period_us + self.period_us) as i64 - now.us as i64;

@@ -29,14 +29,14 @@ struct WeightNode {
     /// Sums over its children.
     suma: u64,
     sumu: u64,
-    /// Shares as of the last commit.
+    /// The shares as of the last commit.
     hwa: u64,
     hwi: u64,
-    /// Is it active by itself, and not only by its children?
+    /// Whether it is active itself, not only through its children.
     itself: bool,
 }
 
-/// All of them.
+/// All groups.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     nodes: Vec<WeightNode>,
@@ -56,7 +56,7 @@ impl Default for Tree {
     }
 }
 
-/// `a * b / c`, rounded up; 0 if there is nothing to divide by.
+/// `a * b / c`, rounded up; 0 if `c` is 0.
 pub(super) fn ratio_up(a: u64, b: u64, c: u64) -> u64 {
     if c == 0 { 0 } else { (u128::from(a) * u128::from(b)).div_ceil(u128::from(c)) as u64 }
 }
@@ -75,7 +75,7 @@ impl Tree {
         &mut self.nodes[id.0 as usize]
     }
 
-    /// True if it is new.
+    /// Returns true if the group is new.
     pub(super) fn make(&mut self, id: GroupId, parent: GroupId, weight: u64) -> bool {
         if self.nodes.len() <= id.0 as usize {
             self.nodes.resize(id.0 as usize + 1, WeightNode::default());
@@ -89,7 +89,7 @@ impl Tree {
 
     pub(super) fn remove(&mut self, id: GroupId) {
         if id != GroupId::ROOT && (id.0 as usize) < self.nodes.len() {
-            // What it left in its parent's sum goes with it.
+            // Its part of its parent's sum is removed with it.
             let WeightNode { parent, inuse, active, .. } = *self.node(id);
             let above = self.node_mut(parent);
             above.suma -= active.min(above.suma);
@@ -139,23 +139,23 @@ impl Tree {
         self.node(id).suma > 0
     }
 
-    /// A group begins or ceases to be active by itself.
+    /// Marks a group as active itself, or as no longer active itself.
     pub(super) fn set_itself(&mut self, id: GroupId, itself: bool) {
         self.node_mut(id).itself = itself;
     }
 
-    /// Is any group above it, below the root, active by itself?
+    /// Whether any of its ancestors below the root is active itself.
     pub(super) fn is_below_an_active_one(&self, id: GroupId) -> bool {
         self.above(id).any(|above| above != GroupId::ROOT && self.node(above).itself)
     }
 
-    /// From the parent of `id` up to the root.
+    /// The ancestors of `id`, from its parent to the root.
     pub(super) fn above(&self, id: GroupId) -> impl Iterator<Item = GroupId> + '_ {
         let up = |&id: &GroupId| (id != GroupId::ROOT).then(|| self.node(id).parent);
         core::iter::successors(Some(id), up).skip(1)
     }
 
-    /// A group's weight becomes `active`, of which it claims `inuse`; its ancestors follow.
+    /// Sets a group's weight to `active`, of which it claims `inuse`; its ancestors are adjusted.
     pub(super) fn set(&mut self, id: GroupId, active: u64, inuse: u64) {
         let WeightNode { suma, sumu, itself, .. } = *self.node(id);
         let (mut active, mut inuse) = match !itself && suma > 0 {
@@ -180,7 +180,7 @@ impl Tree {
         }
     }
 
-    /// Make the shares of `id` anew, from the root down.
+    /// Recomputes the shares of `id`, from the root down.
     pub(super) fn refresh(&mut self, id: GroupId) {
         let (hwa, hwi) = self.share(id);
         let node = self.node_mut(id);
@@ -200,7 +200,7 @@ impl Tree {
         (ratio(hwa, active, suma.max(active)), ratio(hwi, inuse, sumu.max(inuse)))
     }
 
-    /// The share that `id` would have if it claimed all of its weight, and all others what they do.
+    /// The share that `id` would have if it claimed all of its weight, and the others' claims stayed.
     pub(super) fn most(&self, id: GroupId) -> u64 {
         let (mut share, mut claim) = (WHOLE, self.active(id));
         let mut child = id;

@@ -10,16 +10,16 @@
 use crate::request::GroupId;
 use crate::time::{Instant, Span};
 
-/// No group is throttled.
+/// The value at which no group is throttled.
 const HIGHEST: u32 = 1_000_000;
-/// A group that has at most this much of all samples is not the reason \[%\].
+/// A group with at most this part of all samples is not throttled \[%\].
 const FEW: u64 = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cookie {
     pub(super) value: u32,
     pub(super) changed: Instant,
-    /// The group that suffers, and its target.
+    /// The suffering group, and its target.
     pub(super) sufferer: Option<(GroupId, Span)>,
     /// The samples of all siblings' last windows.
     pub(super) samples: u64,
@@ -36,19 +36,19 @@ impl Cookie {
         self.value == HIGHEST
     }
 
-    /// Rise by a sixteenth of the queue; far down, by one.
+    /// Rises by a sixteenth of the queue; far below the top, by one.
     pub(super) fn up(&mut self, q: u32) {
         let step = if HIGHEST - self.value > q { 1 } else { (q / 16).max(1) };
         self.value = (self.value + step).min(HIGHEST);
     }
 
-    /// Fall by a quarter of the queue; far down, by one, and at last no more.
+    /// Falls by a quarter of the queue; far below the top, by one, down to a limit.
     pub(super) fn down(&mut self, q: u32) {
         let step = if HIGHEST - self.value > q { 1 } else { (q / 4).max(1) };
         self.value = self.value.saturating_sub(step).max(HIGHEST.saturating_sub(2 * q));
     }
 
-    /// Is a group with this target, and this many samples, among those that send less now?
+    /// Whether a group with this target and this many samples is among those throttled now.
     pub(super) fn throttles(&self, target: Option<Span>, samples: u64) -> bool {
         let later = match (target, self.sufferer) {
             (None, _) => true,
@@ -59,7 +59,7 @@ impl Cookie {
     }
 }
 
-/// A group without a target has no samples to be judged by.
+/// A group without a target has no samples by which to judge it.
 fn samples_count(target: Option<Span>, samples: u64, all: u64) -> bool {
     target.is_none() || samples > (FEW * all / 100).max(1)
 }

@@ -12,16 +12,16 @@ use crate::time::Span;
 
 const LENGTHS: core::ops::RangeInclusive<Span> = Span::from_ms(100)..=Span::from_secs(1);
 
-/// What is judged.
+/// The criterion of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JudgedBy {
-    /// The mean.
+    /// The mean latency.
     Mean,
-    /// How many missed.
+    /// The number of misses.
     Missed,
 }
 
-/// Latencies of a window.
+/// The latencies of a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stat {
     pub(super) total: u64,

@@ -17,17 +17,17 @@
 
 use crate::time::{Jiffies, Tick};
 
-/// Which kernel.
+/// The kernel's version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
     /// 6.1 and 6.12.
     V6_12,
-    /// 6.18: one old slice is kept as tolerance; bytes are charged before I/Os are looked at; metadata is let through.
+    /// 6.18: one old slice is kept as tolerance; bytes are charged before I/Os are checked; metadata passes.
     #[default]
     V6_18,
 }
 
-/// What one direction may have per second; `None`: no limit.
+/// The limits of one direction per second; `None`: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
     /// Bytes.
@@ -43,7 +43,7 @@ pub(super) struct Size {
     pub(super) charged: bool,
 }
 
-/// May it pass now?
+/// Whether a bio may pass now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SliceVerdict {
     Pass,
@@ -51,14 +51,14 @@ pub(super) enum SliceVerdict {
     Wait(Tick),
 }
 
-/// Is the bio asked about queued here?
+/// Whether the bio in question is queued here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queued {
     No,
     Yes,
 }
 
-/// What is used since it began. Negative: carried over.
+/// What was used since the slice began. Negative: carried over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ThrottleSlice {
     start: Tick,
@@ -74,7 +74,7 @@ pub(super) fn length(jiffies: Jiffies) -> Tick {
     Tick::from(jiffies.hz() / 10).max(1)
 }
 
-/// What this many ticks allow.
+/// The amount allowed in this many ticks.
 fn allowed(rate: u64, ticks: Tick, jiffies: Jiffies) -> i64 {
     let allowed = u128::from(rate) * u128::from(ticks) / u128::from(jiffies.hz());
     i64::try_from(allowed).unwrap_or(i64::MAX)
@@ -111,7 +111,7 @@ impl ThrottleSlice {
         SliceVerdict::Wait(wait)
     }
 
-    /// A new slice if the old one is over and no bio waits; else the old one goes on.
+    /// Begins a new slice if the old one has ended and no bio waits; otherwise extends the old one.
     fn renew(&mut self, now: Tick, queued: Queued, jiffies: Jiffies) {
         let slice = length(jiffies);
         if !(self.start..=self.end).contains(&now) && queued == Queued::No {
@@ -154,7 +154,7 @@ impl ThrottleSlice {
         self.ios += 1;
     }
 
-    /// Whole slices that are over are taken off; 6.18 keeps one of them, so that a late timer loses nothing.
+    /// Removes whole slices that have ended; 6.18 keeps one of them, so that a late timer loses nothing.
     pub(super) fn trim(&mut self, now: Tick, limit: &Limit, jiffies: Jiffies, era: Era) {
         let slice = length(jiffies);
         if limit.bps.is_none() && limit.iops.is_none() || !(self.start..=self.end).contains(&now) {
@@ -181,7 +181,7 @@ impl ThrottleSlice {
         self.start += taken;
     }
 
-    /// Limits change: what was allowed while bios waited, and not used, is carried over.
+    /// The limits change: what was allowed while bios waited, and not used, is carried over.
     pub(super) fn change(&mut self, now: Tick, limit: &Limit, waits: bool, jiffies: Jiffies, era: Era) {
         let mut carried = (0, 0);
         if waits {

@@ -20,7 +20,7 @@ use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
 use crate::request::{Bio, GroupId, Op, RequestId, Table};
 use crate::time::Instant;
 
-/// What a bio has paid, and when it began to look for a slot.
+/// What a bio has paid, and when it first asked for a slot.
 #[derive(Clone, Copy, Debug)]
 struct Paid {
     cost: u64,
@@ -39,12 +39,12 @@ struct Charged {
 #[derive(Debug)]
 pub struct IoCostPolicy {
     cost: IoCost,
-    /// `io.weight`, where it was written.
+    /// The values written to `io.weight`.
     weights: BTreeMap<GroupId, u32>,
     groups: BTreeMap<GroupId, Group>,
-    /// Bios that have paid and have no request yet.
+    /// Bios that have paid and do not have a request yet.
     paid: BTreeMap<Key, Paid>,
-    /// Tasks that were woken, and what their bios cost.
+    /// Tasks that were woken, and the cost of their bios.
     granted: BTreeMap<Task, u64>,
     charged: Table<Charged>,
     woken: Vec<Woken>,
@@ -73,7 +73,7 @@ impl IoCostPolicy {
         }
     }
 
-    /// Hand over the tasks that io.cost has woken.
+    /// Passes on the tasks that io.cost has woken.
     fn wake(&mut self, cx: &mut QosCx<'_>) {
         for Woken { task, cost } in self.woken.drain(..) {
             self.granted.insert(Task(task), cost);
@@ -101,7 +101,7 @@ impl RqQos for IoCostPolicy {
         let cost = match verdict {
             Verdict::Go { cost } => Some(cost),
             Verdict::Debt => Some(0),
-            // It may have been let through by its own coming.
+            // Its own arrival may have woken it.
             Verdict::Sleep => {
                 let at = self.woken.iter().position(|woken| woken.task == task.0);
                 at.map(|at| self.woken.remove(at).cost)

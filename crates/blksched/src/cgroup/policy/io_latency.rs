@@ -20,7 +20,7 @@ use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
 use crate::request::{Bio, GroupId, RequestId, Table};
 use crate::time::Instant;
 
-/// A bio on its way.
+/// A bio under way.
 #[derive(Clone, Copy, Debug)]
 struct LatencyBio {
     group: GroupId,
@@ -32,15 +32,15 @@ struct LatencyBio {
 #[derive(Debug)]
 pub struct IoLatencyPolicy {
     latency: IoLatency,
-    /// At which group each task sleeps.
+    /// The group at which each task sleeps.
     sleeping: BTreeMap<Task, (GroupId, Issuer)>,
-    /// Bios that have no request yet.
+    /// Bios that do not have a request yet.
     coming: BTreeMap<Key, LatencyBio>,
     ways: Table<Option<LatencyBio>>,
 }
 
 impl IoLatencyPolicy {
-    /// On a queue of this many requests.
+    /// For a queue of this many requests.
     pub fn new(rotational: bool, nr_requests: u32) -> IoLatencyPolicy {
         IoLatencyPolicy {
             latency: IoLatency::new(rotational, nr_requests),
@@ -50,7 +50,7 @@ impl IoLatencyPolicy {
         }
     }
 
-    /// A bio that was let on at one group goes on to those above it, and may sleep there.
+    /// A bio that may pass one group continues to those above it, and may sleep there.
     fn go_on(&mut self, cx: &mut QosCx<'_>, mut woken: Vec<u32>) {
         while let Some(task) = woken.first().copied().map(Task) {
             woken.remove(0);

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary, member};
 
-/// Turn the edge between `at` and its child on the other side, so that `at` moves down to `side`.
+/// Rotates the edge between `at` and its child on the other side, so that `at` moves down to `side`.
 #[inline(always)]
 fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, side: usize) {
     let up = nodes[at as usize].child[1 - side];
@@ -22,7 +22,8 @@ fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: 
     }
 }
 
-/// Hang `by` where `at` hangs, below `parent`; the sentinel's parent is set too, which the fix-up of a removal needs.
+/// Puts `by` in the place of `at`, below `parent`; also sets the sentinel's parent, which the fix-up of a removal
+/// needs.
 #[inline(always)]
 pub(super) fn replace<K, S>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, parent: u32, by: u32) {
     nodes[by as usize].parent = parent;
@@ -34,7 +35,7 @@ pub(super) fn replace<K, S>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, p
     }
 }
 
-/// Make anew what is kept of the subtree at `at`.
+/// Recomputes the value of the subtree at `at`.
 fn summarise<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], at: u32) {
     let Node { key, child, .. } = nodes[at as usize];
     let below = child.map(|slot| member(slot).map(|_| nodes[slot as usize].summary));
@@ -42,7 +43,7 @@ fn summarise<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], at: u32) {
 }
 
 impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
-    /// Make anew what is kept of every subtree that `at` is in.
+    /// Recomputes the value of every subtree that contains `at`.
     #[inline(always)]
     pub(super) fn summarise_up(&mut self, mut at: u32) {
         while S::KEPT && at != NIL {
@@ -51,7 +52,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         }
     }
 
-    /// `z` is new and red; so may `parent`, above it, be.
+    /// `z` is new and red; its parent may be red, too.
     #[inline(always)]
     pub(super) fn fix_insertion(&mut self, of: &mut Root, mut z: u32, mut parent: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
@@ -70,7 +71,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             }
             if nodes[parent as usize].child[side] != z {
                 rotate(nodes, root, parent, side);
-                // They have changed places.
+                // They have exchanged places.
                 parent = z;
             }
             nodes[parent as usize].colour = Colour::Black;
@@ -78,13 +79,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             rotate(nodes, root, grandparent, 1 - side);
             break;
         }
-        // Only one that has come to the top can be red there.
+        // Only a node that has become the top can be red there.
         if parent == NIL {
             nodes[z as usize].colour = Colour::Black;
         }
     }
 
-    /// A black node is gone above `x`.
+    /// A black node above `x` was removed.
     #[inline(always)]
     pub(super) fn fix_removal(&mut self, of: &mut Root, mut x: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
@@ -122,7 +123,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         nodes[x as usize].colour = Colour::Black;
     }
 
-    /// The red-black rules, the order, and the cached first member.
+    /// Checks the red-black rules, the order, and the cached first member.
     ///
     /// # Panics
     /// If one does not hold.
@@ -137,7 +138,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         assert!(keys.is_sorted() && keys.len() == of.len as usize);
     }
 
-    /// Every node's children and colour.
+    /// Checks every node's children and colour.
     #[cfg(test)]
     pub(in crate::index) fn shape(&self) -> Vec<([u32; 2], bool)> {
         self.nodes.iter().map(|node| (node.child, node.colour == Colour::Red)).collect()
