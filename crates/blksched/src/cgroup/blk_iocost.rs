@@ -1,20 +1,20 @@
 //! io.cost: the cost of an I/O by a model of the device, charged to groups in inverse proportion to their weights.
 //!
 //! Every I/O costs virtual time; a device gives out one second of it per second, times *vrate*. A group whose clock is
-//! ahead of the device's waits. Where is the rule that…
+//! ahead of the device's waits. Its rules, by file:
 //!
-//! | … | file |
+//! | rule | file |
 //! |---|---|
-//! | says what a bio costs? | `price` |
-//! | says which model a device has unless a user says otherwise? | `model` |
-//! | says which targets the device must meet (`io.cost.qos`)? | `qos` |
-//! | makes shares from weights, along the tree? | `weights` |
-//! | lets a bio pass, or puts its task to sleep? | `throttle` |
-//! | wakes tasks when there is budget? | `kick` |
-//! | lets bios that cannot wait pass on credit, and delays their group for it? | `debt` |
-//! | does the evaluation at the end of a period? | `period` |
-//! | says how much of its share a group needs, and gives the rest to others? | `usage`, `transfer` |
-//! | makes the device's clock faster or slower? | `vrate` |
+//! | the cost of a bio | `price` |
+//! | a device's model, unless a user sets one | `model` |
+//! | the device's targets (`io.cost.qos`) | `qos` |
+//! | shares from weights, along the tree | `weights` |
+//! | whether a bio passes or its task sleeps | `throttle` |
+//! | waking tasks when there is budget | `kick` |
+//! | bios that cannot wait pass on credit, and delay their group | `debt` |
+//! | the evaluation at the end of a period | `period` |
+//! | how much of its share a group needs, and giving the rest to others | `usage`, `transfer` |
+//! | the rate of the device's clock | `vrate` |
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#k; every recording of `iocost-6.1` replays.
 //! **In the kernel** `ioc_rqos_throttle`, `ioc_rqos_done`, `ioc_rqos_merge`.

@@ -1,4 +1,4 @@
-//! Types for reasons of schedulers that serve one priority class before the other.
+//! Types for reasons of schedulers that serve priority classes in order.
 
 use crate::time::Span;
 

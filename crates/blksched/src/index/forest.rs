@@ -1,6 +1,6 @@
 //! Many red-black trees over one table of nodes, each as in the textbook (Cormen, Leiserson, Rivest, Stein,
 //! *Introduction to Algorithms*, chapter 13): insertion and deletion with its fix-ups, a node with two children
-//! replaced by its in-order successor, equal keys to the right. A thing is in at most one of the trees at a time.
+//! replaced by its in-order successor, equal keys to the right. An item is in at most one of the trees at a time.
 //!
 //! **Why our own** Some decisions depend on a tree's *shape*: which of several equal keys an exact look-up meets first,
 //! which node a failed search visits last. Kernels use the same tree, so these decisions replay. It also counts its

@@ -1,4 +1,4 @@
-//! Which parts of the queue are known to be quiet; `queue/steps/calm.rs` uses this.
+//! Which parts of the queue are known to be inactive; `queue/steps/calm.rs` uses this.
 
 use crate::time::Instant;
 

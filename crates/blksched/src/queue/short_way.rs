@@ -1,5 +1,5 @@
-//! The short way through the queue (`queue/steps/calm.rs`) against the long one: the same calls must be answered, told
-//! and explained alike, in every era, and whatever policies stand in front of the slots.
+//! Compares the queue's short path (`queue/steps/calm.rs`) with the long one: the same calls must have the same
+//! answers, deliveries and reasons, in every era, and whatever policies are in front of the slots.
 //!
 //! **In the kernel** `blk_mq_submit_bio`.
 
@@ -174,7 +174,7 @@ fn lived_alike(name: &str, policies: Policies, wakes: Wakes, seed: u64) -> usize
     let [short, long] = [Way::Short, Way::Long].map(|way| Life::new(name, policies, wakes, way, seed).live());
     let differs = short.told.iter().zip(&long.told).position(|(short, long)| short != long);
     let where_to = differs.map(|at| (at, &short.told[at], &long.told[at]));
-    assert_eq!(where_to, None, "{name} with {policies:?}, {wakes:?}, seed {seed}: the short way decided otherwise");
+    assert_eq!(where_to, None, "{name} with {policies:?}, {wakes:?}, seed {seed}: the short path decided otherwise");
     assert!(short.told.len() == long.told.len() && long.calm == 0);
     short.calm
 }

@@ -1,10 +1,10 @@
 //! The map of tags: bits in words, a hint where to search, and bits that were freed but not yet cleared.
 //!
-//! **Rule** A search begins at the hint's word and takes the lowest bit that is not taken; each word is looked at once,
-//! and its freed bits become free only when it looks full. A shallow search may use a few bits only, and wraps within
-//! the word. With round-robin order a search begins exactly at the hint's bit, and the hint always advances.
-//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`).
-//! **In the kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`.
+//! **Rule** A search begins at the hint's word and takes the lowest bit that is not taken; each word is examined once,
+//! and its freed bits become free only when it appears to be full. A shallow search may use a few bits only, and wraps
+//! within the word. With round-robin order a search begins exactly at the hint's bit, and the hint always advances.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`). **In the
+//! kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`.
 
 #![doc(alias = "sbitmap")]
 #![doc(alias = "sbitmap_get")]

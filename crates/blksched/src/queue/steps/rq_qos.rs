@@ -1,9 +1,8 @@
 //! Bios on their way through the policies in front of the slots. The state is in `queue/rq_qos.rs`.
 //!
-//! **Rule** On the short way (`queue/steps/calm.rs`) each policy is asked and told what it is on the long one, in the
-//! same order, and what is known to be calm ends with the earliest deadline that they then have. A queue without
-//! policies asks once a step whether it has any.
-//! **In the kernel** `rq_qos_throttle`.
+//! **Rule** On the short path (`queue/steps/calm.rs`), policies are asked and told the same as on the long one, in the
+//! same order, and the queue is calm at most until the earliest deadline that they then have. A queue without policies
+//! asks once a step whether it has any. **In the kernel** `rq_qos_throttle`.
 
 #![doc(alias = "rq_qos_throttle")]
 
