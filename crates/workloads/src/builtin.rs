@@ -2,12 +2,12 @@
 
 use crate::fio::JobFile;
 
-/// A workload by name.
+/// A built-in workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// As the user says it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub about: &'static str,
     /// The job file.
     pub text: &'static str,
@@ -19,7 +19,7 @@ macro_rules! builtins {
     };
 }
 
-/// All of them; the first is what `compare` runs when it is given no job file.
+/// All of them; the first is what `compare` runs without a job file.
 pub const BUILTINS: &[Builtin] = builtins! {
     "beside-a-backup": "an interactive reader and a log that is committed, beside a backup with ionice -c3: who waits?";
     "plain-backup": "the same beside a backup that nobody gave a class: who waits for whom?";
@@ -46,21 +46,21 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "development": "a compiler and a checkout while others read and write: how long do they take?";
 };
 
-/// Those that ask the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O: its
+/// Workloads with the questions of the benchmark suite S (<https://github.com/Algodev-github/S>), with direct I/O: its
 /// throughput, start-up times, fairness, per-client guarantees, interleaved I/O, video playing and development tasks.
 pub const SUITE: [&str; 7] = ["throughput", "start-up", "fairness", "clients", "interleaved", "video", "development"];
 
-/// Those that are named for what people ask; the matrix runs them.
+/// Workloads named after common questions; the matrix runs them.
 pub const QUESTIONS: [&str; 8] =
     ["beside-a-backup", "backup", "scrub", "desktop-start", "pg-oltp", "lsm-compaction", "vm-host", "mixed-nvme"];
 
-/// The built-in workload called `name`.
+/// The built-in workload with this name.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|b| b.name == name)
 }
 
 impl Builtin {
-    /// Its job file, read.
+    /// Its parsed job file.
     pub fn job_file(&self) -> JobFile {
         JobFile::parse(self.text, self.name).unwrap_or_else(|errors| panic!("built-in {}:\n{errors}", self.name))
     }

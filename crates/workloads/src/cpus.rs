@@ -5,15 +5,15 @@
 pub struct CpuSet(pub u64);
 
 impl CpuSet {
-    /// All that there can be.
+    /// All possible processors.
     pub const ALL: CpuSet = CpuSet(u64::MAX);
 
-    /// Is this one among them?
+    /// Whether this one is among them.
     pub fn has(self, cpu: usize) -> bool {
         cpu < 64 && self.0 >> cpu & 1 == 1
     }
 
-    /// Reads `0-3,6`.
+    /// Parses `0-3,6`.
     pub(crate) fn parse(text: &str) -> Option<CpuSet> {
         let mut set = 0;
         for part in text.split(',') {
@@ -25,7 +25,7 @@ impl CpuSet {
         (set != 0).then_some(CpuSet(set))
     }
 
-    /// The one that the process of this number has, where each has its own (`cpus_allowed_policy=split`).
+    /// The one of the process with this number, where each has its own (`cpus_allowed_policy=split`).
     pub(crate) fn split(self, number: u64) -> CpuSet {
         let nth = (number % u64::from(self.0.count_ones())) as usize;
         let cpu = (0..64).filter(|&cpu| self.has(cpu)).nth(nth).expect("it is fewer than there are");

@@ -117,10 +117,10 @@ pub use settings::{Latency, LogNames, LogValue, Logs, OffsetOrder, Reporting, Un
 use texts::{MOST_BYTES, Texts};
 pub use texts::{Text, TextReader};
 
-/// The moment a run begins; `startdelay` counts from it.
+/// The time at which a run begins; `startdelay` counts from it.
 pub const RUN_BEGINS: Instant = Instant::ZERO;
 
-/// A job file that has been read and makes sense.
+/// A parsed and checked job file.
 ///
 /// ```
 /// use blksched_workloads::fio::JobFile;
@@ -140,7 +140,7 @@ pub struct JobFile {
 }
 
 impl JobFile {
-    /// Reads `text` on a host without environment variables, and without includes; `file_name` is for messages.
+    /// Parses `text` on a host without environment variables, and without includes; `file_name` is for messages.
     ///
     /// # Errors
     /// Everything that is wrong with the file, not only the first.
@@ -149,7 +149,8 @@ impl JobFile {
         JobFile::read(&Host::default(), &[text], &mut |_| Err("no other file can be read here".to_owned()))
     }
 
-    /// Reads several job files as one run, in their order; each has its own `[global]`. `read` reads what they include.
+    /// Parses several job files as one run, in their order; each has its own `[global]`. `read` reads what they
+    /// include.
     ///
     /// # Errors
     /// Everything that is wrong with the files, not only the first.
@@ -182,7 +183,7 @@ impl JobFile {
         }
     }
 
-    /// The options that were accepted and change nothing, in their order.
+    /// The options that were accepted but change nothing, in their order.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -192,19 +193,19 @@ impl JobFile {
         &self.globals
     }
 
-    /// Where a note's place is: the name of its file, line and column.
+    /// The place of a note: the name of its file, line and column.
     pub fn locate(&self, place: &TextPlace) -> String {
         format!("{}:{place}", self.texts[place.text as usize].name)
     }
 
-    /// Does any of its jobs do anything but read?
+    /// Whether any of its jobs does anything but read.
     pub fn writes(&self) -> bool {
         let reads = |job: &JobSection| job.settings.mix == Mix::Read && job.settings.files.replay.log.is_none();
         !self.jobs.iter().all(reads)
     }
 
-    /// The traces that its jobs replay (`read_iolog`), by name. The caller reads the files and gives each before the
-    /// plan.
+    /// The names of the traces that its jobs replay (`read_iolog`). The caller reads the files and passes each to
+    /// [`give_trace`](JobFile::give_trace) before the plan.
     pub fn traces(&self) -> Vec<String> {
         let of = |job: &JobSection| {
             let replay = job.settings.files.replay.clone();
@@ -213,7 +214,7 @@ impl JobFile {
         self.jobs.iter().flat_map(of).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// What was read of one of [`JobFile::traces`], or why it could not be.
+    /// Takes the contents of one of [`JobFile::traces`], or the reason why it could not be read.
     pub fn give_trace(&mut self, name: &str, read: Result<Recording, String>) {
         self.traces.insert(name.to_owned(), read);
     }
@@ -227,8 +228,8 @@ impl JobFile {
     }
 }
 
-/// For fuzzing: reads any bytes as a job file and, if that works, plans it on a small disk and draws each process's
-/// first moments. Never panics.
+/// For fuzzing: parses any bytes as a job file and, if that works, plans it on a small disk and draws the first
+/// decisions of each process. Never panics.
 pub fn fuzz_parse(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match JobFile::parse(&text, "fuzz.fio") {

@@ -76,15 +76,15 @@ pub struct Host {
     dirty: PageRuns,
     dirty_files: DirtyFiles,
     flusher: Flusher,
-    /// What the flusher is about, while it has anything under way.
+    /// Why the flusher is writing, while it has anything in flight.
     burst: Option<FlusherReason>,
-    /// The next look at the age of dirty files.
+    /// The next check of the age of dirty files.
     tick: Option<Instant>,
     /// By process and the file's first page.
     readaheads: BTreeMap<(SubmitterId, u64), Readahead>,
     ops: NumberedSlots<HostOp>,
     transfers: NumberedSlots<Transfer>,
-    /// Calls that only the processor keeps: when they return, in which order, which.
+    /// Calls that only wait for the processor: when they return, in which order, which.
     returning: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
     returns: u64,
     out: Outbox,
@@ -93,8 +93,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with nothing in its memory. `flusher` is the submitter of what is written in the background,
-    /// `max_sectors` the largest request \[512-byte sectors\].
+    /// A host with an empty memory. `flusher` is the submitter of background writes, `max_sectors` the largest request
+    /// \[512-byte sectors\].
     pub fn new(knobs: HostKnobs, flusher: SubmitterId, max_sectors: u32) -> Host {
         Host {
             flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },
@@ -118,13 +118,13 @@ impl Host {
         }
     }
 
-    /// A process calls.
+    /// Handles a call of a process.
     pub fn call(&mut self, now: Instant, call: HostCall) {
         let id = self.ops.insert(HostOp::new(OpTask::Call(call), call.pages()));
         self.go_on(now, id);
     }
 
-    /// A process says something about a file.
+    /// A process sets what happens to a file in memory.
     pub fn remember(&mut self, submitter: SubmitterId, file: &OpenFile, memory: Memory) {
         self.readaheads.remove(&(submitter, file.first_page()));
         match memory {
@@ -142,23 +142,23 @@ impl Host {
         }
     }
 
-    /// Whether there is anything to be done, other than for a submitter that sleeps.
+    /// Whether there is anything to do, except for submitters that sleep.
     #[inline]
     pub fn has_wishes(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// The next thing to be done. Ask until there is none, after every other call.
+    /// The next thing to do. To be called until there is none, after every other call.
     pub fn wish(&mut self) -> Option<Wish> {
         self.out.next()
     }
 
-    /// A bio of this submitter's, the host's or its own, found no request slot.
+    /// A bio of this submitter, the host's or its own, found no request slot.
     pub fn fell_asleep(&mut self, submitter: SubmitterId) {
         self.out.fell_asleep(submitter);
     }
 
-    /// It has one now.
+    /// This submitter has its slot now.
     pub fn woke(&mut self, now: Instant, submitter: SubmitterId) {
         self.out.woke(submitter);
         if submitter == self.flusher_is.submitter {
@@ -166,14 +166,14 @@ impl Host {
         }
     }
 
-    /// When it wants to be told the time.
+    /// When it must be told the time.
     pub fn next(&self) -> Option<Instant> {
         let returns = self.returning.peek().map(|Reverse((at, ..))| *at);
         let tick = self.tick.filter(|_| !self.stopped);
         [returns, tick].into_iter().flatten().min()
     }
 
-    /// What is due by `now` happens.
+    /// Does what is due by `now`.
     pub fn elapse(&mut self, now: Instant) {
         while let Some(&Reverse((at, _, id))) = self.returning.peek()
             && at <= now
@@ -186,7 +186,7 @@ impl Host {
         }
     }
 
-    /// Every process has exited: what is dirty stays in memory.
+    /// Every process has exited: dirty pages stay in memory.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
@@ -196,17 +196,17 @@ impl Host {
         self.flusher_is.submitter
     }
 
-    /// How many calls have not returned, and how many bios are under way.
+    /// How many calls have not returned, and how many bios are in flight.
     pub fn busy(&self) -> (usize, usize) {
         (self.ops.len(), self.transfers.len())
     }
 
-    /// What it did so far.
+    /// What it has done so far.
     pub fn report(&self) -> HostReport {
         HostReport { dirty_most: self.pool.most(), dirty: self.pool.total(), ..self.report }
     }
 
-    /// A call goes on; nothing keeps it any more.
+    /// A call continues, as nothing delays it any more.
     fn go_on(&mut self, now: Instant, id: OpId) {
         self.note_wait(now, id);
         let op = &self.ops[id];

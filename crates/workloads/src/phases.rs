@@ -9,7 +9,7 @@ use blksched::Span;
 use crate::plan::{Origin, Plan};
 
 impl Plan {
-    /// How many phases follow each other, of those that a `runtime` may end; at least 1.
+    /// The number of consecutive phases that a `runtime` may end; at least 1.
     ///
     /// ```
     /// let text = "[a]\nrw=read\nsize=1g\nruntime=20\n[b]\nstonewall\nrw=read\nsize=1g\n";
@@ -24,7 +24,7 @@ impl Plan {
     pub fn shorten_phases(&mut self, length: Span) {
         let awaited: Vec<bool> = (0..self.jobs.len()).map(|job| self.is_timed(job) && self.is_awaited(job)).collect();
         for (job, _) in awaited.into_iter().enumerate().filter(|(_, awaited)| *awaited) {
-            // A ramp comes before the runtime; one that is longer than the phase leaves half a phase behind it.
+            // A ramp comes before the runtime; one that is longer than the phase leaves half a phase after it.
             let runtime = length.saturating_sub(self.jobs[job].report.ramp).max(length / 2);
             if let Origin::Job(scripted) = &mut self.origins[job] {
                 scripted.shorten(runtime);
@@ -52,7 +52,7 @@ impl Plan {
         scripted.waits() && scripted.waits_for(self.jobs[before].submitter)
     }
 
-    /// Its `runtime` ends it, if nothing else does before.
+    /// Whether its `runtime` ends it, unless something else does earlier.
     fn is_timed(&self, job: usize) -> bool {
         matches!(self.origins.get(job), Some(Origin::Job(scripted)) if scripted.runtime() < Span::MAX)
     }

@@ -11,7 +11,7 @@ use crate::replay::{Joint, Replay, ReplayedProcess};
 /// One process.
 #[derive(Clone, Debug)]
 pub struct JobPlan {
-    /// The job's, or the program's, name in reports.
+    /// The job's or the program's name in reports.
     pub name: String,
     /// Which clone of the job, or process of the program, from 0.
     pub number: u32,
@@ -20,7 +20,7 @@ pub struct JobPlan {
     /// fio's reporting group, from 0: a stonewall or `new_group` begins a new one, and so does a program.
     pub group: u32,
     /// The row of the report that its results belong to, from 0: with `group_reporting` one row for all processes of
-    /// the group that say so, and one for all of a program; else a row of its own.
+    /// the group that ask for it, and one for all of a program; otherwise a row of its own.
     pub row: u32,
     /// Its number; processes count from 0 in the order of the plan.
     pub submitter: SubmitterId,
@@ -30,45 +30,45 @@ pub struct JobPlan {
     pub cgroup: GroupId,
     /// The processors that it may run on.
     pub cpus_allowed: CpuSet,
-    /// Which files it uses; programs keep that to themselves.
+    /// The files that it uses; `None` for programs, which do not tell.
     pub files: Option<FilesPlan>,
-    /// When it begins, if that does not hang on others; a job of a job file begins with its first I/O.
+    /// When it begins, if that does not depend on others; a job of a job file begins with its first I/O.
     pub begins: Option<Instant>,
     /// How many I/Os it keeps in flight.
     pub depth: u32,
-    /// Its I/O goes through the host's page cache.
+    /// Whether its I/O goes through the host's page cache.
     pub is_buffered: bool,
-    /// What its I/O is like.
+    /// The character of its I/O.
     pub manner: Manner,
     /// The options of its own section, as written.
     pub options: Vec<(String, String)>,
-    /// How it wants its results.
+    /// What it wants reported.
     pub report: Reporting,
 }
 
-/// What a process's I/O is like, as far as that is known before it runs; of programs and replays it is not.
+/// The character of a process's I/O, as far as it is known before the run; for programs and replays it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// How its offsets follow one another.
+    /// The order of its offsets.
     pub order: Option<OffsetOrder>,
-    /// It reads.
+    /// Whether it reads.
     pub reads: bool,
-    /// It writes.
+    /// Whether it writes.
     pub writes: bool,
-    /// It waits until its writes are stable: `fsync`, `fdatasync`, `O_SYNC`.
+    /// Whether it waits until its writes are stable: `fsync`, `fdatasync`, `O_SYNC`.
     pub syncs: bool,
-    /// It does this much a second, or pauses, and no more if it could.
+    /// Whether it has a rate or think time, and would do no more even if it could.
     pub paced: bool,
-    /// How much it transfers \[bytes\]; none: only time ends it, or it is not known.
+    /// How much it transfers \[bytes\]; `None` if it only ends by time, or it is unknown.
     pub amount: Option<u64>,
 }
 
 /// Where a job's files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesPlan {
-    /// The file it uses; the first of several.
+    /// The name of its file; of the first one if there are several.
     pub name: String,
-    /// How many files it uses.
+    /// The number of its files.
     pub count: u32,
     /// The first sector of its region of that file.
     pub start: Sector,
@@ -76,7 +76,7 @@ pub struct FilesPlan {
     pub sectors: u64,
 }
 
-/// Where processes' state machines come from: one process of a job file, all of a program or of a replay.
+/// The origin of processes' state machines: one process of a job file, or all processes of a program or a replay.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
     Job(Box<Scripted>),
@@ -89,22 +89,22 @@ pub(crate) enum Origin {
 pub struct GroupPlan {
     /// Its path below the root.
     pub name: String,
-    /// The group above it.
+    /// Its parent group.
     pub parent: GroupId,
-    /// Its weight to an elevator and to io.cost, unless its files say otherwise.
+    /// Its weight for an elevator and for io.cost, unless its files set another.
     pub weight: u32,
     /// What is written to its files: name and text.
     pub files: Vec<(String, String)>,
-    /// What is written under a scheduler that asks for the file; a percentage is of what the disk does
+    /// What is written under a scheduler that asks for the file; percentages refer to the disk's performance
     /// ([`in_figures`]).
     pub files_if_asked: Vec<(String, String)>,
 }
 
-/// The greatest percentage that [`in_figures`] takes.
+/// The greatest percentage that [`in_figures`] accepts.
 pub const MOST_PERCENT: u64 = 10_000;
 
-/// What a file of a group takes, its percentages replaced: `figure` is told the key and the percentage, and says how
-/// much that is (none: no limit). `None`: a percentage is out of range.
+/// The text for a file of a group with its percentages replaced: `figure` gets the key and the percentage, and returns
+/// the value (`None` for no limit). Returns `None` if a percentage is out of range.
 ///
 /// ```
 /// let of_a_thousand = |_: &str, percent| Some(1000 * percent / 100);
@@ -130,24 +130,24 @@ pub struct Plan {
     pub jobs: Vec<JobPlan>,
     /// What was assumed about files.
     pub notes: Vec<Note>,
-    /// Control groups below the root, a parent ahead of its children; the first is number 1.
+    /// Control groups below the root, a parent before its children; the first is number 1.
     pub groups: Vec<GroupPlan>,
     /// In the order of `jobs`.
     pub(crate) origins: Vec<Origin>,
 }
 
 impl Plan {
-    /// The state machines of one run. Same seed, same run.
+    /// The state machines of one run. The same seed gives the same run.
     pub fn sources(&self, seed: u64) -> Vec<Box<dyn Source>> {
         self.staggered_sources(seed, &vec![Span::ZERO; self.jobs.len()])
     }
 
-    /// The same, each process this much later than it says; what a trace recorded stays as it was.
+    /// The same, with each process this much later than specified; a recorded trace stays as it was.
     pub fn staggered_sources(&self, seed: u64, later: &[Span]) -> Vec<Box<dyn Source>> {
         self.joint_sources(seed, later, &mut Joint::default())
     }
 
-    /// The same, on one of several disks; `joint` has the processes that they share.
+    /// The same on one of several disks; `joint` has the processes that they share.
     pub fn joint_sources(&self, seed: u64, later: &[Span], joint: &mut Joint) -> Vec<Box<dyn Source>> {
         let mut sources = Vec::with_capacity(self.jobs.len());
         for origin in &self.origins {
@@ -169,7 +169,7 @@ impl Plan {
         sources
     }
 
-    /// A program's processes besides those that are there, on the same disk. They are one row of the report.
+    /// Adds a program's processes to those on the disk. They share one row of the report.
     ///
     /// # Errors
     /// If it does not fit on the disk, or its parameters contradict each other.
@@ -191,7 +191,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The processes of a recorded trace besides those that are there, on the same disk.
+    /// Adds the processes of a recorded trace to those on the disk.
     ///
     /// # Errors
     /// If it does not fit on the disk.
@@ -213,7 +213,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The next process that is no job of a job file, in a group and row of its own.
+    /// The next process that is not a job of a job file, in a group and row of its own.
     fn next(&self, begins: Instant) -> JobPlan {
         JobPlan {
             name: String::new(),
@@ -235,12 +235,12 @@ impl Plan {
         }
     }
 
-    /// Whether any of it is a program or a replay, whose end is waited for.
+    /// Whether any of it is a program or a replay, whose end is awaited.
     pub fn has_programs(&self) -> bool {
         self.origins.iter().any(|origin| !matches!(origin, Origin::Job(_)))
     }
 
-    /// Has a process of it I/Os on other disks of the same run?
+    /// Whether a process of it has I/Os on other disks of the same run.
     pub fn is_joint(&self) -> bool {
         let shared = |origin: &Origin| match origin {
             Origin::Replay { parts, .. } => parts.iter().any(|part| part.is_shared),
@@ -249,7 +249,7 @@ impl Plan {
         self.origins.iter().any(shared)
     }
 
-    /// How many rows a report has.
+    /// The number of rows of a report.
     pub fn rows(&self) -> u32 {
         self.jobs.iter().map(|job| job.row + 1).max().unwrap_or(0)
     }

@@ -38,23 +38,23 @@ pub(crate) use start::ParametersSaid;
 pub use start::{COMMON, Common, Start};
 pub use stepper::{Io, Step, Stepper, Steps};
 
-/// A program by name.
+/// A built-in program.
 #[derive(Clone, Copy)]
 pub struct Program {
-    /// As the user says it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it does to a disk, in a line.
+    /// What it does to a disk, in one line.
     pub about: &'static str,
     /// Its source: author, date, place.
     pub source: &'static str,
-    /// What can be said about it.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Make its processes; called through [`Program::start`].
+    /// Makes its processes; called by [`Program::start`].
     pub(crate) processes: fn(&Launch<'_>) -> Result<Vec<ProgramProcess>, String>,
 }
 
-/// Its name is all: where a function lies differs from process to process, and a caller that hashes what a run is made
-/// of must find the same.
+/// Only the name: a function's address differs between processes, and a caller that hashes a run's settings must always
+/// get the same.
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -62,7 +62,7 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// The processes of one run. Their submitters are numbered from [`Launch::first`] on, in order.
+    /// The processes of one run. Their submitters are numbered in order, from [`Launch::first`].
     ///
     /// # Errors
     /// If it does not fit on the disk, or its parameters contradict each other.
@@ -88,7 +88,7 @@ pub const PROGRAMS: &[Program] = &[
     tree_readers::PROGRAM,
 ];
 
-/// The program called `name`.
+/// The program with this name.
 pub fn program(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|program| program.name == name)
 }

@@ -33,7 +33,7 @@ pub use under_way::UnderWay;
 use crate::Source;
 use crate::programs::{Parameter, ParameterKind, ParametersSaid, Settings};
 
-/// What can be said about a replay; fio has most of it as `replay_…`.
+/// The parameters of a replay; fio has most of them as `replay_…`.
 pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "timing",
@@ -86,7 +86,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// A recording that is played more often than that would not end.
+/// The most repetitions: with more, the run would not end.
 const MOST_LOOPS: u64 = 10_000;
 
 /// When I/Os are submitted.
@@ -97,10 +97,10 @@ pub(crate) enum Timing {
     NoStall,
 }
 
-/// A recording that is to be replayed, with all parameters decided.
+/// A recording to be replayed, with all parameters decided.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: String,
     /// When it begins.
     pub at: Instant,
@@ -115,21 +115,21 @@ pub(crate) struct ReplayedProcess {
     pub name: String,
     /// The row of the report, from 0.
     pub row: u32,
-    /// How many I/Os it may have under way.
+    /// How many I/Os it may have in flight.
     pub depth: u32,
-    /// That of its first I/O.
+    /// The priority of its first I/O.
     pub priority: Priority,
     process: usize,
-    /// It has I/Os on other disks of the world, too.
+    /// Whether it has I/Os on other disks of the world, too.
     pub is_shared: bool,
 }
 
 impl Replay {
-    /// `recording` with parameters as a user writes them: `timing=closed,scale=4`. Besides [`PARAMETERS`] there are
-    /// `name` and `start`, as for programs.
+    /// A replay of `recording` with parameters as a user writes them: `timing=closed,scale=4`. Besides [`PARAMETERS`]
+    /// there are `name` and `start`, as for programs.
     ///
     /// # Errors
-    /// If there is no such parameter, a value is none of its kind, or the recording lacks what the timing needs.
+    /// If there is no such parameter, a value is not of its kind, or the recording lacks what the timing needs.
     pub fn of(name: &str, said: &str, recording: Arc<Recording>) -> Result<Replay, String> {
         let ParametersSaid { name: called, at, own } = ParametersSaid::read(said)?;
         let settings = Settings::read("a replay", PARAMETERS, own).map_err(|error| error.to_string())?;
@@ -184,12 +184,12 @@ impl Replay {
         self.settings.sectors("align")
     }
 
-    /// Where a recorded place lies here.
+    /// Where a recorded sector is placed here.
     fn place(&self, sector: u64) -> u64 {
         place(sector, self.settings.count("scale"), self.sectors_per_step())
     }
 
-    /// What was and what was not in the recording, for the reader of the result.
+    /// What was in the recording and what was not, for the reader of the result.
     pub fn notes(&self) -> Vec<String> {
         let when = match self.timing() {
             Timing::Recorded => "submitted at their recorded moments, however slow the disk is",
@@ -199,7 +199,8 @@ impl Replay {
         self.recording.notes(&self.name, when, self.disk)
     }
 
-    /// The part of it that is this device's, for a world of several disks ([`Joint`]); `None` if it has no such device.
+    /// The part of it that belongs to this device, for a world of several disks ([`Joint`]); `None` if it has no such
+    /// device.
     pub fn on(&self, device: (u32, u32)) -> Option<Replay> {
         let nth = self.recording.devices().iter().position(|known| *known == device)?;
         let disk = StandsFor::Nth(u16::try_from(nth).ok()?);
@@ -252,7 +253,7 @@ impl Replay {
         Ok(parts)
     }
 
-    /// The state machine of one of its processes; what it has on other disks of the world goes by `joint`.
+    /// The state machine of one of its processes; what it has on other disks of the world is coordinated by `joint`.
     pub(crate) fn source(&self, part: &ReplayedProcess, submitter: SubmitterId, joint: &mut Joint) -> Box<dyn Source> {
         if !part.is_shared {
             return Box::new(Replayer::new(self.clone(), part.process, submitter));
@@ -261,13 +262,13 @@ impl Replay {
     }
 }
 
-/// Where a recorded sector lies: divided by `scale`, and rounded down to a multiple of `step` sectors.
+/// Where a recorded sector is placed: divided by `scale`, and rounded down to a multiple of `step` sectors.
 pub(crate) fn place(sector: u64, scale: u64, step: u64) -> u64 {
     sector / scale / step * step
 }
 
-/// If the last place with the longest I/O there ends beyond the disk: the least scale with which `reach`, the last
-/// recorded place, would not.
+/// The least scale with which `reach`, the last recorded sector, would be on the disk; `None` if the longest I/O at
+/// `last` ends on the disk.
 pub(crate) fn beyond(last: u64, longest: u32, reach: u64, disk_sectors: u64) -> Option<u64> {
     let left = disk_sectors.saturating_sub(u64::from(longest)).max(1);
     (last.saturating_add(u64::from(longest)) > disk_sectors).then(|| (reach / (left + 1) + 1).max(2))

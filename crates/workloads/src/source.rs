@@ -6,20 +6,20 @@ use crate::host::{HostCall, Memory, OpenFile};
 
 /// One submitter: a process of a job file, a thread of a replayed trace.
 ///
-/// The driver calls [`emit`](Source::emit) at [`next`](Source::next), asks `next` again (it may be the same moment:
-/// one call emits one *burst*), and tells the source everything that comes back.
+/// The driver calls [`emit`](Source::emit) at [`next`](Source::next), asks `next` again (it may be the same moment: one
+/// call emits one *burst*), and passes everything that comes back to the source.
 pub trait Source: Send {
     /// When [`emit`](Source::emit) wants to be called next; `None` while it waits for something to be delivered, and
     /// when it has finished.
     fn next(&self) -> Option<Instant>;
 
-    /// What happens at `now`, which is not before [`next`](Source::next): at most one burst, that is what one system
-    /// call submits, closed by [`Emission::Waits`]; or [`Emission::Exit`]; or nothing, if all that happens is
-    /// that its time is over. `next` then differs. Called too early, it emits nothing.
+    /// Emits what happens at `now`, which is not before [`next`](Source::next): at most one burst, which is what one
+    /// system call submits, ended by [`Emission::Waits`]; or [`Emission::Exit`]; or nothing, if only its time is over.
+    /// `next` then changes. If called too early, it emits nothing.
     ///
-    /// A burst of several I/Os comes one bio a call, all at the same moment, and the last call closes it.
+    /// A burst of several I/Os is emitted one bio per call, all at the same time, and the last call ends it.
     ///
-    /// One burst at a time, so that a submitter that goes to sleep inside of it has submitted nothing beyond it.
+    /// There is one burst at a time, so that a submitter that goes to sleep inside it has submitted nothing beyond it.
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>);
 
     /// Something came back; `next` may have become `now`.
@@ -29,8 +29,8 @@ pub trait Source: Send {
     /// until [`Delivered::Awake`].
     fn asleep(&mut self);
 
-    /// False if others sleep in its place when there is no request slot, as the kernel's workers do for io_uring: it is
-    /// never told that it sleeps.
+    /// False if others sleep in its place when there is no request slot, as the kernel's workers do for io_uring: then
+    /// it is never told that it sleeps.
     fn sleeps_for_slots(&self) -> bool {
         true
     }
@@ -38,26 +38,26 @@ pub trait Source: Send {
     /// True once [`Emission::Exit`] has been emitted: nothing more will happen.
     fn is_finished(&self) -> bool;
 
-    /// False once nothing that it does hangs on whether others have exited: it need not hear of that any more.
+    /// False once nothing that it does depends on others' exits: it need not be told of them any more.
     fn awaits_exits(&self) -> bool {
         true
     }
 
-    /// True if an I/O of its is over for it when it says so ([`Emission::Taken`]), not when it hears of it.
+    /// Whether an I/O is over when the source says so ([`Emission::Taken`]), and not when it is told.
     fn takes_completions(&self) -> bool {
         false
     }
 
-    /// True if what it does next also hangs on what happens to its like on other disks of a world of several: `next`
-    /// may change without a call.
+    /// Whether what it does next also depends on what happens to its counterparts on other disks of the same world:
+    /// `next` may change without a call.
     fn hangs_on_other_disks(&self) -> bool {
         false
     }
 
-    /// Whose bios these are.
+    /// The submitter of its bios.
     fn submitter(&self) -> SubmitterId;
 
-    /// What went wrong with it so far.
+    /// What has gone wrong with it so far.
     fn trouble(&self) -> Trouble {
         Trouble::default()
     }
@@ -68,11 +68,11 @@ pub trait Source: Send {
 pub struct Trouble {
     /// I/Os that failed.
     pub errors: u64,
-    /// Why it ended before its time, if it did.
+    /// Why it ended early, if it did.
     pub gave_up: Option<GaveUp>,
 }
 
-/// Why a source ended before its time.
+/// Why a source ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GaveUp {
     /// An I/O failed.
@@ -100,32 +100,32 @@ pub enum Emission {
     Submit(Bio),
     /// A system call that goes through the host's page cache; its return is delivered as [`Delivered::Done`].
     Call(HostCall),
-    /// The source says something about a file's place in memory.
+    /// The source sets what happens to a file in memory.
     Remember {
-        /// Which file.
+        /// The file.
         file: OpenFile,
-        /// What.
+        /// What happens.
         memory: Memory,
     },
-    /// Its burst is over: the system call returns or sleeps, and plugs open.
+    /// Its burst is over: the system call returns or sleeps, and its plug opens.
     Waits,
-    /// Another source is to hear this at the same moment: a pipe, a semaphore, a message. What the word means is
-    /// between the two; one to a source that has exited is lost.
+    /// Send this to another source at the same time: a pipe, a semaphore, a message. The two define the word's meaning;
+    /// a word to a source that has exited is lost.
     Tell {
-        /// The source that is told.
+        /// The recipient.
         to: SubmitterId,
-        /// What.
+        /// The word.
         word: u64,
     },
-    /// The source takes the completion of one of its I/Os: for its own books, and so for reports, the I/O ends now.
-    /// Only of sources that [take](Source::takes_completions) theirs.
+    /// The source takes the completion of one of its I/Os: for its own accounting, and so for reports, the I/O ends
+    /// now. Only from sources that [take](Source::takes_completions) theirs.
     Taken {
-        /// Which.
+        /// The I/O's tag.
         tag: Tag,
         /// When its submission was over, if that was not at once.
         accepted: Option<Instant>,
     },
-    /// The submitter is gone; every other source wants to hear of it ([`Delivered::Exited`]).
+    /// The submitter is gone; every other source that awaits exits is told ([`Delivered::Exited`]).
     Exit,
 }
 
@@ -134,20 +134,20 @@ pub enum Emission {
 pub enum Delivered {
     /// A bio of its own is complete, or a call has returned.
     Done {
-        /// Which.
+        /// Its tag.
         tag: Tag,
-        /// The disk could not do it.
+        /// Whether the disk failed.
         failed: bool,
     },
     /// A slot came free: the submission that slept went through.
     Awake,
-    /// Another source said something ([`Emission::Tell`]).
+    /// Another source sent a word ([`Emission::Tell`]).
     Told {
         /// The submitter.
         from: SubmitterId,
-        /// What.
+        /// The word.
         word: u64,
     },
-    /// Another submitter has exited. Told to every source, so that those behind a stonewall can begin.
+    /// Another submitter has exited. Sent to every source, so that those behind a stonewall can begin.
     Exited(SubmitterId),
 }

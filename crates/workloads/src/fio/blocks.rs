@@ -27,7 +27,7 @@ impl Blocks {
         }
     }
 
-    /// Every size is made of such pieces.
+    /// Whether every size is a multiple of this.
     pub fn are_multiples_of(&self, bytes: u64) -> bool {
         match self {
             Blocks::Split(parts) => parts.iter().all(|part| part.0.is_multiple_of(bytes)),
@@ -38,17 +38,17 @@ impl Blocks {
 
 const RANGE: &str = "a range such as 4k-16k, for reads, writes";
 const SHARES: &str = "size/percentage:size/percentage…, at most 100% in all";
-/// As many entries as fio takes of zones; more are no workload.
+/// The most entries, as in fio for zones; longer lists are not sensible workloads.
 const MOST_ENTRIES: usize = 256;
 
-/// `4k-16k`.
+/// Parses `4k-16k`.
 pub(crate) fn range(text: &str, base: KbBase) -> Result<Vec<(u64, u64)>, ValueError> {
     let Some((from, to)) = text.split_once(['-', ':']) else { return expected(RANGE) };
     let (from, to) = (values::bytes(from.trim(), base)?, values::bytes(to.trim(), base)?);
     if from == 0 || to == 0 { expected(RANGE) } else { Ok(vec![(from.min(to), from.max(to))]) }
 }
 
-/// `4k/10:64k/50:32k/`: sizes of at least one byte.
+/// Parses `4k/10:64k/50:32k/`: sizes of at least one byte.
 pub(crate) fn split(text: &str, base: KbBase) -> Result<Vec<(u64, u64)>, ValueError> {
     let entries = text.split(':').map(|entry| {
         let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
@@ -57,7 +57,7 @@ pub(crate) fn split(text: &str, base: KbBase) -> Result<Vec<(u64, u64)>, ValueEr
     shares(entries.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Nothing, or 0 to 100.
+/// Parses nothing, or 0 to 100.
 pub(crate) fn percentage(text: &str) -> Result<Option<u64>, ValueError> {
     match text.trim().trim_end_matches('%') {
         "" => Ok(None),
@@ -65,7 +65,7 @@ pub(crate) fn percentage(text: &str) -> Result<Option<u64>, ValueError> {
     }
 }
 
-/// Fills in percentages that were left out, evenly; if none was, a rest goes to the last entry.
+/// Fills in missing percentages evenly; if none is missing, a remainder goes to the last entry.
 pub(crate) fn shares<T>(entries: Vec<(T, Option<u64>)>) -> Result<Vec<(T, u64)>, ValueError> {
     let said: u64 = entries.iter().filter_map(|entry| entry.1).sum();
     if said > 100 || entries.len() > MOST_ENTRIES {
@@ -88,7 +88,7 @@ pub(crate) fn shares<T>(entries: Vec<(T, Option<u64>)>) -> Result<Vec<(T, u64)>,
     Ok(entries.into_iter().map(fill).collect())
 }
 
-/// Which entry a number from 0 to 99 means; shares are in percent.
+/// The entry that a number from 0 to 99 selects; shares are in percent.
 pub(crate) fn pick<T>(shares: &[(T, u64)], drawn: u64) -> usize {
     let mut sum = 0;
     let hit = shares.iter().position(|(_, percent)| {

@@ -22,11 +22,11 @@ use range::{RANGE_TAG, Ranges};
 /// How a job uses the page cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffering {
-    /// In the order of the disk.
+    /// In the order on the disk.
     pub files: Arc<[OpenFile]>,
-    /// What becomes of them before each pass.
+    /// What happens to them in memory before each pass.
     pub memory: Memory,
-    /// A pass \[bytes\].
+    /// The length of a pass \[bytes\].
     pub pass: u64,
     /// When it calls `sync_file_range`.
     pub range: Option<RangePlan>,
@@ -36,7 +36,7 @@ pub(crate) struct Buffering {
 pub(crate) struct Buffered<S> {
     process: S,
     how: Buffering,
-    /// What it has read and written \[bytes\], and where the next pass begins.
+    /// The bytes read and written, and where the next pass begins.
     done: u64,
     next_pass: u64,
     /// Files written since their last fsync, by number.
@@ -45,7 +45,7 @@ pub(crate) struct Buffered<S> {
     ranges: Option<Ranges>,
 }
 
-/// A flush of the process's, as an fsync of each of its files.
+/// A flush by the process, which is an fsync of each of its files.
 struct Syncing {
     tag: Tag,
     /// Files that are not done.
@@ -87,7 +87,7 @@ impl<S: Source> Buffered<S> {
         out.push(self.call(bio, file, work));
     }
 
-    /// Each file that was written, at once; the process hears of the last.
+    /// Syncs each file that was written, all at once; the process is told of the last.
     fn sync(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
         let mut files = core::mem::take(&mut self.written);
         self.ranges.iter_mut().for_each(Ranges::synced);
@@ -98,7 +98,7 @@ impl<S: Source> Buffered<S> {
         out.extend(files.iter().map(|file| self.call(bio, *file, CallWork::Sync)));
     }
 
-    /// What the process does goes to memory, unless a call of its own comes first or has not returned.
+    /// Passes what the process does to the host's memory, unless a call of its own comes first or has not returned.
     fn pass(&mut self, emission: Emission, out: &mut Vec<Emission>) {
         if let Some(ranges) = self.ranges.as_mut().filter(|ranges| ranges.is_calling()) {
             return ranges.hold(emission);

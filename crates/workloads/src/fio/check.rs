@@ -48,7 +48,7 @@ const RULES: &[Rule] = &[
     behind_nothing,
 ];
 
-/// What fio calls a block size larger than the data set's range (tried).
+/// What fio reports as a block size larger than the data set's range (tried).
 fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
     let no_size = matches!(s.size, None | Some(LengthOrShare::Bytes(0)));
     let unsaid = no_size && s.files.filesize.is_none() && !s.unreadable.contains("size");
@@ -59,7 +59,7 @@ fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
         .then(|| Problem::new(place, title, "how much is written behind a file's end"))
 }
 
-/// What a trace cannot be told.
+/// Options that contradict a trace.
 fn against_the_trace(job: &JobSection, s: &Settings) -> Option<Problem> {
     const OPTIONS: [&str; 9] =
         ["filename", "nrfiles", "filesize", "offset", "offset_increment", "io_size", "loops", "time_based", "zonemode"];
@@ -124,14 +124,14 @@ fn two_command_priorities(job: &JobSection, s: &Settings) -> Option<Problem> {
     both.then(|| Problem::new(s.place_of("cmdprio_bssplit", &job.place), title, "expected only one of the two"))
 }
 
-/// A name that is waited for must be that of one job above.
+/// A name to wait for must be that of one job above.
 fn waited_for(jobs: &[JobSection]) -> impl Iterator<Item = Problem> {
     let problem = |(index, job): (usize, &JobSection)| {
         let name = job.settings.wait_for.as_deref()?;
         let named = jobs[..index].iter().filter(|other| other.name == name).count();
         let title = format!("job `{}` waits for `{name}`, which names {named} jobs above it", job.name);
         let place = job.settings.place_of("wait_for", &job.place);
-        // Long names and many jobs are no slip of the pen, and comparing them would take long.
+        // Long names are unlikely to be misspelt, and comparing many names would take long.
         let few = jobs[..index].iter().take(100).map(|other| other.name.as_str());
         let nearest = nearest(name, few.filter(|other| name.len().max(other.len()) <= 64));
         let nearest = nearest.map(|name| format!("did you mean `{name}`?"));
@@ -172,7 +172,7 @@ fn zones_of_one_file(job: &JobSection, s: &Settings) -> Option<Problem> {
     }
 }
 
-/// As fio does (tried).
+/// As in fio (tried).
 fn floor_above_rate(job: &JobSection, s: &Settings) -> Option<Problem> {
     let pairs =
         [("rate_min", &s.pace.rate_min, &s.pace.rate), ("rate_iops_min", &s.pace.rate_iops_min, &s.pace.rate_iops)];
@@ -203,7 +203,7 @@ fn too_wide_flows(jobs: &[JobSection]) -> Option<Problem> {
 
 const MOST_IN_A_FLOW: u64 = 64;
 
-/// Memory for the files of a run is bounded.
+/// Bounds the memory for the files of a run.
 fn too_many_files(jobs: &[JobSection]) -> Option<Problem> {
     let mut files: u64 = 0;
     let job = jobs.iter().find(|job| {

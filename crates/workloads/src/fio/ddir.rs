@@ -4,7 +4,7 @@ use core::ops::{Index, IndexMut};
 
 use blksched::Op;
 
-/// What an I/O does, as options tell I/Os apart: `bs=4k,8k,1m` is for these three, in this order.
+/// The direction of an I/O, as options distinguish them: `bs=4k,8k,1m` is for these three, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Ddir {
     Read,
@@ -24,7 +24,7 @@ impl Ddir {
     }
 }
 
-/// One of each.
+/// One value for each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PerDdir<T> {
     pub read: T,
@@ -33,7 +33,7 @@ pub(crate) struct PerDdir<T> {
 }
 
 impl<T> PerDdir<T> {
-    /// All made by the same function.
+    /// Calls the function for each direction.
     pub fn from_fn(mut make: impl FnMut(Ddir) -> T) -> PerDdir<T> {
         PerDdir { read: make(Ddir::Read), write: make(Ddir::Write), trim: make(Ddir::Trim) }
     }

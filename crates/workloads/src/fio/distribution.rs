@@ -6,22 +6,22 @@ use super::values::{self, KbBase, LengthOrShare, ValueError, expected};
 /// How random offsets are spread over a region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Distribution {
-    /// Every block alike.
+    /// Every block with the same probability.
     #[default]
     Random,
     /// The block of rank k is used in proportion to k^-theta.
     Zipf { theta: f64, centre: Option<f64> },
-    /// Self-similar: of any part a share 1-h of the accesses goes to the first share h (h in 0 to 1).
+    /// Self-similar: within any part, 1-h of the accesses go to its first share h (h from 0 to 1).
     Pareto { h: f64, centre: Option<f64> },
     /// Around the centre, with this deviation \[part of the region\].
     Normal { deviation: f64, centre: f64 },
-    /// Length of each zone in their order, and its share of accesses \[%\].
+    /// The length of each zone, in their order, and its share of accesses \[%\].
     Zoned(Vec<(LengthOrShare, u64)>),
 }
 
 const WORDS: &[&str] = &["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
 
-/// `zipf:1.2`, `zoned:60/10:40/90`.
+/// Parses `zipf:1.2`, `zoned:60/10:40/90`.
 pub(crate) fn distribution(text: &str, base: KbBase) -> Result<Distribution, ValueError> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     let word = values::word(word.trim(), WORDS)?;

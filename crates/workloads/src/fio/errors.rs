@@ -10,10 +10,10 @@ use super::texts::Text;
 /// A file with more errors than this is not a job file; the others are only counted.
 const MOST_SHOWN: usize = 20;
 
-/// One thing wrong, and where.
+/// One error, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The place.
     pub place: TextPlace,
     /// What is wrong, naming the option and the offending word.
     pub title: String,
@@ -40,12 +40,12 @@ impl Problem {
     }
 }
 
-/// An option that was accepted and changes nothing.
+/// An option that was accepted but changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Where it stands.
+    /// Its place.
     pub place: TextPlace,
-    /// The option, as its main name.
+    /// The option's main name.
     pub option: &'static str,
     /// Why it changes nothing.
     pub why: String,
@@ -79,7 +79,7 @@ impl Errors {
         shown.chain(rest).collect::<Vec<String>>().join("\n\n")
     }
 
-    /// Only the problem's own line is handed to the renderer: it need not search the whole file for it.
+    /// Only the problem's own line is passed to the renderer, so that it need not search the whole file for it.
     fn excerpt(&self, problem: &Problem, renderer: &Renderer) -> String {
         let place = &problem.place;
         let Text { name, text } = &self.texts[place.text as usize];

@@ -8,14 +8,14 @@ use super::values::{KbBase, scaled};
 /// Deeper nesting is refused, so that no text can exhaust the stack.
 const DEEPEST: u32 = 32;
 
-/// The value of `text`; `None` if it is no expression, negative, or beyond 64 bits on the way.
+/// The value of `text`; `None` if it is not an expression, is negative, or exceeds 64 bits on the way.
 pub(super) fn evaluate(text: &str, base: KbBase) -> Option<u64> {
     let mut parser = Parser { rest: text, base, depth: 0 };
     let value = parser.sum()?;
     parser.rest.trim().is_empty().then_some(value).and_then(|value| u64::try_from(value).ok())
 }
 
-/// Where the parenthesis that `text` begins with is closed: the inside, and what follows.
+/// Splits `text` after the parenthesis that it begins with: the inside, and what follows.
 pub(super) fn parenthesised(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0u32;
     for (at, c) in text.char_indices() {
@@ -42,7 +42,7 @@ impl Parser<'_> {
         self.rest.chars().next()
     }
 
-    /// The next character, if it is one of these.
+    /// Consumes the next character if it is one of these.
     fn take(&mut self, any_of: &str) -> Option<char> {
         let found = self.peek().filter(|c| any_of.contains(*c))?;
         self.rest = &self.rest[found.len_utf8()..];

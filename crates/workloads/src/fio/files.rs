@@ -13,11 +13,11 @@ use super::sections::JobSection;
 use super::settings::Settings;
 use super::values::LengthOrShare;
 
-/// One clone of one job, before it has a place on the disk.
+/// One clone of a job, before it has a place on the disk.
 pub(super) struct JobClone<'a> {
     pub job: &'a JobSection,
     pub number: u64,
-    /// Its files, in their order.
+    /// Its files, in order.
     pub files: Vec<usize>,
 }
 
@@ -26,13 +26,13 @@ pub(super) struct JobClone<'a> {
 pub(super) struct Files {
     pub names: Vec<String>,
     pub needs: Vec<Need>,
-    /// Which files lie together.
+    /// Which files are adjacent.
     pub lots: Vec<Lot>,
     by_name: BTreeMap<String, usize>,
 }
 
 impl Files {
-    /// The files of this clone of `job`; those that are new are made.
+    /// The files of this clone of `job`; new ones are created.
     pub fn add(&mut self, job: &JobSection, number: u64, disk: u64) -> Result<Vec<usize>, Problem> {
         let names = file_names(job, number);
         let share = names.len() as u64;
@@ -94,7 +94,7 @@ fn assumed(job: &JobSection) -> Note {
     Note { place: job.settings.place_of(option, &job.place), option, why: why.to_owned() }
 }
 
-/// Files below /dev/shm are memory to Linux, and files to us.
+/// Files below /dev/shm are in memory on Linux, but are simulated as files.
 pub(super) fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
 }
@@ -127,7 +127,7 @@ fn first_offset(s: &Settings, number: u64) -> u64 {
     bytes(s.offset).saturating_add(bytes(s.offset_increment).saturating_mul(number))
 }
 
-/// What each of several files gets of `size`: whole blocks (tried).
+/// Each file's part of `size`: whole blocks (tried).
 pub(super) fn share_of(size: u64, files: u64, s: &Settings) -> u64 {
     match files {
         1 => size,
@@ -135,20 +135,20 @@ pub(super) fn share_of(size: u64, files: u64, s: &Settings) -> u64 {
     }
 }
 
-/// A length in the range that hangs on the file's name and `randseed` only, in whole blocks and at least one.
+/// A length in the range that depends only on the file's name and `randseed`, in whole blocks and at least one.
 fn drawn_size(s: &Settings, (from, to): (u64, u64), name: &str) -> u64 {
     let unit = s.max_bs().max(1);
     if from == to || to / unit <= from / unit {
         return from.max(unit);
     }
-    // FNV-1a: any spread of names over numbers would do.
+    // FNV-1a; any hash of names would do.
     let seed = s.randseed.unwrap_or(0) ^ 0xcbf2_9ce4_8422_2325;
     let hash = name.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     let (least, most) = (from.div_ceil(unit).max(1), to / unit);
     (least + super::process::mix(hash) % (most - least + 1)) * unit
 }
 
-/// What to tell the user of the first file that does not fit.
+/// The error about the first file that does not fit.
 pub(super) fn does_not_fit(clones: &[JobClone<'_>], files: &Files, error: TooLarge) -> Problem {
     let user = clones.iter().find(|clone| clone.files.contains(&error.file)).map(|clone| clone.job);
     let job = user.expect("every file is some clone's");

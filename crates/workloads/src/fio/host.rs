@@ -35,7 +35,7 @@ impl Host {
         Host { variables: std::env::vars_os().filter_map(text).collect(), ..Host::default() }
     }
 
-    /// `text` with everything replaced; parts of a list in which a word occurs become arithmetic.
+    /// `text` with all variables replaced; parts of a list that contain one are evaluated as arithmetic.
     ///
     /// # Errors
     /// The variable that is not set.

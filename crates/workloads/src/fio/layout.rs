@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 const MIB: u64 = 1 << 20;
-/// What a file system hands out.
+/// The allocation unit of a file system \[bytes\].
 const BLOCK: u64 = 4096;
 
 /// What a file needs.
@@ -17,33 +17,33 @@ pub(crate) enum Need {
     WholeDisk,
     /// At least this \[bytes\].
     Bytes(u64),
-    /// This \[bytes\]; it ends there.
+    /// Exactly this \[bytes\]; the file ends there.
     Exactly(u64),
-    /// It exists; how long it is, is not said.
+    /// It exists, with unknown length.
     Existing,
 }
 
-/// Files that lie together.
+/// Files that are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lot {
     pub files: Range<usize>,
 }
 
-/// Where a file lies \[bytes\].
+/// A file's place \[bytes\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileExtent {
     pub start: u64,
     pub length: u64,
 }
 
-/// Why files cannot be laid out: the first that does not fit, and how much room there is \[bytes\].
+/// Why files cannot be laid out: the first that does not fit, and the available room \[bytes\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge {
     pub file: usize,
     pub free: u64,
 }
 
-/// Places files on a disk of `disk` bytes; each lies in one lot.
+/// Places files on a disk of `disk` bytes; each belongs to one lot.
 pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
     let mut free = disk;
     for lot in lots {
@@ -92,7 +92,7 @@ pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Fil
 mod tests {
     use super::*;
 
-    /// Each file by itself.
+    /// Places each file by itself.
     fn alone(needs: &[Need], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
         let lots: Vec<Lot> = (0..needs.len()).map(|file| Lot { files: file..file + 1 }).collect();
         lay_out(needs, &lots, disk)

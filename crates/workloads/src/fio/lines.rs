@@ -9,7 +9,7 @@
 use super::errors::Problem;
 use super::place::{LineText, Word};
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     Section(Word<'a>),
@@ -17,7 +17,7 @@ pub(crate) enum Line<'a> {
         key: Word<'a>,
         value: Option<Word<'a>>,
     },
-    /// An option of this program's own, in a comment to fio.
+    /// An option of this program's own, in what fio takes for a comment.
     Own {
         key: Word<'a>,
         value: Option<Word<'a>>,
@@ -26,7 +26,7 @@ pub(crate) enum Line<'a> {
     Include(Word<'a>),
 }
 
-/// Cuts `text` into lines; lines that cannot be read become problems and the rest is read all the same.
+/// Splits `text` into lines; invalid lines become problems, and the rest is still read.
 pub(crate) fn scan(text: &str, of: u32) -> (Vec<Line<'_>>, Vec<Problem>) {
     let mut lines = Vec::new();
     let mut problems = Vec::new();
@@ -49,10 +49,10 @@ fn without_comment(raw: &str) -> &str {
     raw.split([';', '#']).next().unwrap_or(raw)
 }
 
-/// What a comment that is for this program begins with, behind its `;` or `#`.
+/// The beginning of a comment that is for this program, after its `;` or `#`.
 pub(crate) const OWN: &str = "blksched:";
 
-/// Where in a line that is such a comment its option begins.
+/// Where the option begins in a line that is such a comment.
 fn own_words(raw: &str) -> Option<usize> {
     let comment = raw.trim_start().strip_prefix([';', '#'])?;
     let option = comment.trim_start().strip_prefix(OWN)?;

@@ -4,7 +4,7 @@ use super::files::is_device;
 use super::sections::JobSection;
 use super::settings::Settings;
 
-/// The names in a list such as `a:b\:c`, without those that are empty.
+/// The names in a list such as `a:b\:c`, without empty ones.
 pub(super) fn names_in(list: &str) -> Vec<String> {
     let parts = list.replace("\\:", "\0");
     parts.split(':').filter(|name| !name.is_empty()).map(|name| name.replace('\0', ":")).collect()
@@ -14,7 +14,7 @@ pub(super) fn names_in(list: &str) -> Vec<String> {
 pub(super) fn file_names(job: &JobSection, number: u64) -> Vec<String> {
     let s = &job.settings;
     if s.files.replay.log.is_some() {
-        // A trace is of a whole device.
+        // A trace covers a whole device.
         return vec!["/dev/replayed".to_owned()];
     }
     let directories = s.files.directory.as_deref().map(names_in).unwrap_or_default();

@@ -32,10 +32,10 @@ mod zones;
 pub(crate) use files::MAX_FILES;
 pub(crate) use process::MAX_PROCESSES;
 
-/// What an option is about; listings are grouped by it.
+/// The subject of an option, by which listings are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
-    /// The job's name and description, and what becomes of its results.
+    /// The job's name and description, and what happens to its results.
     Job,
     /// How long, how often, when.
     Time,
@@ -57,18 +57,18 @@ pub enum Category {
     Report,
 }
 
-/// What becomes of an option here.
+/// How an option is handled here.
 #[derive(Clone, Copy)]
 pub enum Support {
     /// It does what fio's manual says.
     Supported(Takes),
-    /// Accepted with a printed note: it cannot change a simulated result, because…
+    /// Accepted with a printed note: it cannot change a simulated result, for this reason.
     Note(&'static str),
     /// Refused for now; what it would need.
     Later(&'static str),
 }
 
-/// The values that a supported option takes, and how each is noted down.
+/// The values that a supported option takes, and how each is stored.
 #[derive(Clone, Copy)]
 pub struct Takes(pub(crate) OptionKind);
 
@@ -114,15 +114,15 @@ pub(crate) enum OptionKind {
         set: Set<Span>,
     },
     TimeRange(Set<(Span, Span)>),
-    /// One of these; the setter may still refuse one with the reason.
+    /// One of these words; the setter may still refuse one with a reason.
     Word {
         words: &'static [&'static str],
         set: fn(&mut Settings, &str) -> Result<(), &'static str>,
     },
     Text(Set<String>),
-    /// Nothing means an empty text.
+    /// An empty value means an empty text.
     OptionalText(Set<String>),
-    /// A little language of its own.
+    /// A small language of its own.
     Own {
         form: &'static str,
         read: fn(&mut Settings, &str) -> Result<(), ValueError>,
@@ -136,11 +136,11 @@ pub struct OptionEntry {
     pub name: &'static str,
     /// Its other names.
     pub aliases: &'static [&'static str],
-    /// What it is about.
+    /// Its subject.
     pub category: Category,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub doc: &'static str,
-    /// What becomes of it here.
+    /// How it is handled here.
     pub support: Support,
 }
 
@@ -160,40 +160,41 @@ const TABLES: &[&[OptionEntry]] = &[
     unsupported::OPTIONS,
 ];
 
-/// Every option there is.
+/// Every option.
 pub fn all_options() -> impl Iterator<Item = &'static OptionEntry> {
     TABLES.iter().copied().flatten()
 }
 
-/// Those that do what fio's manual says, by name; each has a test `option_<name>_…`.
+/// Options that do what fio's manual says, by name; each has a test `option_<name>_…`.
 pub fn supported_options() -> Vec<&'static OptionEntry> {
     let mut options: Vec<_> = supported().collect();
     options.sort_by_key(|o| o.name);
     options
 }
 
-/// Is there an option of this name in fio's language, supported or not?
+/// Whether fio has an option of this name, supported or not.
 pub fn is_option(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// Those that fio does not know: in a job file they stand in comments (`; blksched: NAME=VALUE`), so that fio takes it.
+/// Options that fio does not have: in a job file they are in comments (`; blksched: NAME=VALUE`), so that fio accepts
+/// the file.
 pub const OWN: &[&str] = &["cgroup_files", "cgroup_files_if_asked"];
 
-/// Is it one that fio does not know?
+/// Whether it is an option that fio does not have.
 pub fn is_own(name: &str) -> bool {
     OWN.contains(&name)
 }
 
-/// The option called `name`, by its main name or an alias. Case matters, as in fio.
+/// The option with this main name or alias. Case matters, as in fio.
 pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all_options().find(|o| o.name == name || o.aliases.contains(&name))
 }
 
-/// Longer words are no misspelt options; comparing them would take long.
+/// Longer words are not misspelt options, and comparing them would take long.
 const LONGEST_NAME: usize = 64;
 
-/// The supported option whose name is nearest to `name`: by edits, or else by how it begins.
+/// The supported option whose name is nearest to `name`, by edits or else by its beginning.
 pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
     if name.len() > LONGEST_NAME {
         return None;
@@ -204,7 +205,7 @@ pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
     nearest(&name, names()).or_else(|| names().filter(|other| common(other) >= 2).max_by_key(|other| common(other)))
 }
 
-/// The supported options that are about the same thing.
+/// The supported options with the same subject.
 pub(crate) fn supported_about(category: Category) -> Vec<&'static str> {
     supported().filter(|o| o.category == category).map(|o| o.name).collect()
 }
@@ -245,7 +246,7 @@ impl OptionKind {
         }
     }
 
-    /// Reads `text` and notes it down in `settings`; a flag may have no text.
+    /// Parses `text` and stores it in `settings`; a flag may have no text.
     pub fn apply(self, settings: &mut Settings, text: Option<&str>) -> Result<(), ValueError> {
         if let (OptionKind::Flag(set), None) = (self, text) {
             set(settings, true);

@@ -3,10 +3,10 @@
 use core::fmt;
 use core::ops::Range;
 
-/// A stretch of a job file's text, within one line.
+/// A range of a job file's text, within one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPlace {
-    /// Which text, from 0: job files in their order, then what they include.
+    /// The text's number, from 0: job files in their order, then what they include.
     pub text: u32,
     /// Bytes from the file's start.
     pub range: Range<usize>,
@@ -22,7 +22,7 @@ impl fmt::Display for TextPlace {
     }
 }
 
-/// A piece of text and where it stands.
+/// A piece of text and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
     pub text: &'a str,
@@ -37,7 +37,7 @@ pub(crate) struct LineText<'a> {
     pub start: usize,
     /// From 1.
     pub number: u32,
-    /// Which text.
+    /// The text's number.
     pub of: u32,
 }
 

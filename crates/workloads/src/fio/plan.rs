@@ -28,12 +28,12 @@ pub(super) use log::{Traces, name as trace_name};
 
 const SECTOR_BYTES: u64 = 512;
 
-/// One process's state machine, in waiting.
+/// One process's state machine, before a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Scripted {
-    /// All its runs follow this one.
+    /// The script of all its runs.
     script: Arc<Script>,
-    /// Of a job that goes through the page cache.
+    /// For a job that uses the page cache.
     buffering: Option<Buffering>,
 }
 
@@ -43,28 +43,28 @@ impl Scripted {
         &self.script
     }
 
-    /// Begins only when others have ended.
+    /// Whether it begins only when others have ended.
     pub(crate) fn waits(&self) -> bool {
         self.script.awaited() > 0
     }
 
-    /// Begins only when this one has ended.
+    /// Whether it begins only when this one has ended.
     pub(crate) fn waits_for(&self, other: SubmitterId) -> bool {
         self.script.awaits(other)
     }
 
-    /// It ends after that much time, if nothing ends it before.
+    /// The time after which it ends, if nothing ends it earlier.
     pub(crate) fn runtime(&self) -> Span {
         self.script.runtime
     }
 
-    /// Ends it after that much time, unless it ends before.
+    /// Ends it after this much time, unless it ends earlier.
     pub(crate) fn shorten(&mut self, runtime: Span) {
         let script = Arc::make_mut(&mut self.script);
         script.runtime = script.runtime.min(runtime);
     }
 
-    /// The state machine, for one run with this seed, begun this much later.
+    /// The state machine for one run with this seed, beginning this much later.
     pub(crate) fn source(&self, seed: u64, later: Span) -> Box<dyn Source> {
         let process = Process::new(self.script.clone(), later, seed);
         match &self.buffering {
@@ -147,7 +147,7 @@ struct JobOrder {
     rows: u32,
     /// The processes of each job.
     of_job: BTreeMap<String, Range<u32>>,
-    /// How many processes stand before the last stonewall.
+    /// How many processes come before the last stonewall.
     behind: u32,
 }
 
@@ -199,7 +199,7 @@ impl JobOrder {
         (job, script)
     }
 
-    /// With `group_reporting` a process joins the row of the one before it in its group, even if that one did not ask
+    /// With `group_reporting` a process joins the row of the previous one in its group, even if that one did not ask
     /// for it (tried).
     fn row(&mut self, s: &Settings, begins_group: bool) -> u32 {
         if begins_group || !s.group_reporting {
@@ -291,7 +291,7 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
     OpenFile { start: Sector(place.start / SECTOR_BYTES), sectors: length.div_ceil(SECTOR_BYTES), advice }
 }
 
-/// `pass`: the bytes of one pass over the files.
+/// The buffering of a job; `pass` is the number of bytes of one pass over its files.
 fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffering> {
     let memory = match (s.pre_read, s.invalidate) {
         (true, _) => Memory::Load,
@@ -303,7 +303,7 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
     goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass, range })
 }
 
-/// An `iodepth` that has no effect is said once, at the job's first process.
+/// An `iodepth` without effect is reported once, at the job's first process.
 fn through_the_scheduler(job: &JobSection, number: u64) -> Option<Note> {
     let s = &job.settings;
     let commands = matches!(s.engine, IoEngine::SynchronousCommands | IoEngine::AsynchronousCommands);
@@ -413,12 +413,12 @@ fn limit(bytes: Option<u64>, ios: Option<u64>) -> RateLimit {
     }
 }
 
-/// One pass over the files \[bytes\]. What is trimmed is written as well (tried).
+/// One pass over the files \[bytes\]. Trimmed blocks count as written, too (tried).
 fn pass(s: &Settings, regions: &Regions) -> u64 {
     regions.pass.min(regions.whole).max(1).saturating_mul(if s.mix == Mix::TrimWrite { 2 } else { 1 })
 }
 
-/// Only of jobs that come to an end by themselves: time that is over ends the reading, too.
+/// Only for jobs that end by themselves: a runtime also ends the reading back.
 fn read_back(s: &Settings, regions: &Regions) -> Option<ReadBackPlan> {
     let writes = matches!(s.mix, Mix::Write | Mix::Both | Mix::TrimWrite);
     let has_map = s.order != OffsetOrder::Sequential && s.keeps_map();
@@ -452,7 +452,7 @@ fn rate_floor(s: &Settings) -> Option<RateFloor> {
 }
 
 fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
-    // What is trimmed is written as well (tried).
+    // Trimmed blocks are also written (tried).
     let passes = if s.mix == Mix::TrimWrite { 2 } else { 1 };
     Script {
         submitter,
@@ -471,10 +471,10 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
             true => u64::MAX,
             false => regions.bytes.saturating_mul(passes),
         },
-        // By time, or without a map, files have no end (tried).
+        // With a time limit, or without a map, files have no end (tried).
         pass: if regions.repeats || !s.keeps_map() { u64::MAX } else { pass(s, regions) },
         passes: regions.passes,
-        // A job that only time ends has no last loop.
+        // A job that only ends by time has no last loop.
         ios: match s.number_ios {
             Some(ios) if !regions.repeats => ios.saturating_mul(s.loops).saturating_mul(passes),
             _ => u64::MAX,

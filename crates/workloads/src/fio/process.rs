@@ -64,7 +64,7 @@ pub(crate) use trouble::EndsProcesses;
 enum Phase {
     /// This many submitters before a stonewall have not exited.
     Behind(u32),
-    /// It begins then.
+    /// It begins at this time.
     Begins(Instant),
     Running,
     Finished,
@@ -77,39 +77,39 @@ enum BlockingCall {
     Trim,
 }
 
-/// Its state.
+/// The state of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     script: Arc<Script>,
     phase: Phase,
     startdelay: Span,
     files: FilesInUse,
-    /// How often it has gone through them, where passes end early.
+    /// How many passes it has made, where passes end early.
     passes: u64,
     directions: Pcg64Mcg,
     priorities: Pcg64Mcg,
     pace: PerDdir<Pace>,
-    /// When `runtime` is over.
+    /// When its `runtime` ends.
     end: Instant,
     /// It submits nothing more: time is over, or an I/O failed.
     stopped: bool,
     /// It sleeps for a request slot.
     asleep: bool,
-    /// Nothing before then: it thinks, or has just heard of something.
+    /// It does nothing before this time: it thinks, or was just told of something.
     ready: Instant,
     reaper: Reaper,
     slept: Slept,
-    /// Calls that have returned and are not yet said to be over.
+    /// Calls that have returned but whose end is not yet reported.
     returned: Vec<Tag>,
-    /// I/Os left of the burst being submitted.
+    /// I/Os left in the burst being submitted.
     burst: u32,
-    /// It sleeps in this call.
+    /// The call in which it sleeps.
     call: Option<(BlockingCall, Tag)>,
-    /// Trimmed and to be written now: sector and length.
+    /// Trimmed and about to be written: sector and length.
     trimmed: Option<(Sector, u32)>,
     writes_since_flush: u64,
     flushed_at_end: bool,
-    /// Once of twice.
+    /// One of two flushes at the end of a pass has been made.
     flushed_between: bool,
     read_back: Option<ReadBack>,
     trouble: Trouble,
@@ -124,14 +124,14 @@ pub(crate) struct Process {
     submitted_ios: u64,
     submitted_bytes: u64,
     thinking: Thinking,
-    /// When it is to be called next, once that was worked out; until something happens.
+    /// The cached time of its next call, if it was computed; valid until something happens.
     upcoming: Cell<Option<Option<Instant>>>,
-    /// It takes the short way ([`plain`]).
+    /// Whether it takes the short way ([`plain`]).
     plain: bool,
 }
 
 impl Process {
-    /// One of a run with this seed; it begins `later` than its script says.
+    /// A process of a run with this seed; it begins `later` than its script says.
     pub fn new(script: Arc<Script>, later: Span, seed: u64) -> Process {
         let purpose = |purpose| Pcg64Mcg::seed_from_u64(script.seeds.of(seed, script.submitter, purpose));
         let mut others = purpose(seeds::Purpose::Others);
@@ -215,18 +215,18 @@ impl Process {
         self.stopped || is_done || self.log.as_ref().is_some_and(Log::is_over)
     }
 
-    /// It reads what it has written.
+    /// Whether it is reading back what it has written.
     fn reads_back(&self) -> bool {
         self.read_back.as_ref().is_some_and(ReadBack::is_reading)
     }
 
-    /// What was written is still to be read back, or another pass to begin.
+    /// Turns to reading back what was written, or to another pass; false if there is neither.
     fn turns(&mut self) -> bool {
         let may = !self.flushes_at_end() && !self.stopped;
         may && self.read_back.as_mut().is_some_and(|back| back.turn(self.submitted_bytes))
     }
 
-    /// It is to think before it goes on; what was written is read back without a thought.
+    /// Whether it has to think before it continues; reading back needs no think time.
     fn thinks(&self) -> bool {
         self.thinking.is_due() && !self.reads_back()
     }
@@ -236,12 +236,12 @@ impl Process {
         (by_option && !self.reads_back()) || self.log.as_ref().is_some_and(Log::wants_flush)
     }
 
-    /// All is done but the flush at the end.
+    /// Whether everything is done except the flush at the end.
     fn flushes_at_end(&self) -> bool {
         self.script.flush_at_end && !self.flushed_at_end && self.trouble.gave_up.is_none()
     }
 
-    /// It waits for completions, whatever comes.
+    /// Whether it waits for completions.
     fn waits(&self) -> bool {
         let flows = self.flow.as_ref().is_none_or(|flow| flow.may_go_at().is_some());
         self.thinks() || self.submits_no_more() || !flows
@@ -253,7 +253,7 @@ impl Process {
         if busy { 0 } else { self.reaper.takes(self.waits()) }
     }
 
-    /// When the next I/O may go, if that does not hang on a completion.
+    /// When the next I/O may go, unless that depends on a completion.
     fn may_submit_at(&self) -> Option<Instant> {
         if self.asleep || self.thinks() || self.call.is_some() || !self.reaper.has_room() {
             return None;
@@ -313,7 +313,7 @@ impl Process {
     /// An I/O that the job does in its own right.
     fn counted(&mut self, now: Instant, dir: Ddir, bytes: u64) {
         if now >= self.counts {
-            // Those before were the ramp's (tried).
+            // Those before belonged to the ramp (tried).
             (self.submitted_ios, self.counts) = (1, Instant::NEVER);
         }
         self.submitted_bytes = self.submitted_bytes.saturating_add(bytes);
@@ -321,9 +321,9 @@ impl Process {
         self.pace[dir].submitted(bytes);
     }
 
-    /// The process sleeps until it is done; asynchronous I/O goes on meanwhile.
+    /// Begins a flush, during which the process sleeps; asynchronous I/O goes on meanwhile.
     fn flush(&mut self) -> Bio {
-        // Where a pass ends with one it comes again before the next pass (tried).
+        // If a pass ends with a flush, there is another one before the next pass (tried).
         let between = self.submitted_bytes > 0 && self.submitted_bytes.is_multiple_of(self.script.pass);
         self.flushed_between = between && !self.flushed_between;
         if !self.flushed_between {
@@ -350,7 +350,7 @@ impl Process {
         }
     }
 
-    /// Takes what it takes now, and says so.
+    /// Takes completions, and reports them.
     fn take(&mut self, now: Instant, out: &mut Vec<Emission>) {
         let over = |tag| Emission::Taken { tag, accepted: None };
         out.extend(self.returned.drain(..).map(over));
@@ -373,7 +373,7 @@ impl Process {
         }
     }
 
-    /// Before it sleeps for its rate it takes all that is out.
+    /// Before it sleeps for its rate it takes everything in flight.
     fn look_ahead(&mut self, now: Instant) {
         let rated = !self.reads_back()
             && self.choices().iter().map(|ddir| self.pace[*ddir].due()).min().is_some_and(|due| due > now);
@@ -388,7 +388,7 @@ impl Process {
         Ddir::ALL.into_iter().for_each(|ddir| self.pace[ddir].moved(moved));
     }
 
-    /// Nothing is left but to flush, or to exit.
+    /// Nothing is left but to flush or to exit.
     fn end(&mut self, out: &mut Vec<Emission>) {
         if self.flushes_at_end() {
             self.flushed_at_end = true;
@@ -405,7 +405,7 @@ impl Process {
         !self.submits_no_more() && self.may_submit_at().is_some_and(|at| at <= now)
     }
 
-    /// One I/O of a burst, or the end of the burst.
+    /// Submits one I/O of a burst, or ends the burst.
     fn go_on(&mut self, now: Instant, out: &mut Vec<Emission>) {
         let before = out.len();
         if self.may_submit(now) {
@@ -431,7 +431,7 @@ impl Process {
             }
         }
         if out.len() == before && self.may_end(now) && !self.turns() {
-            // Its last pass over its files was.
+            // Its last pass over its files is over.
             return self.end(out);
         }
         let ends = self.burst == 0 || self.wants_flush() || !self.may_submit(now);
@@ -445,7 +445,7 @@ impl Process {
         }
     }
 
-    /// What it does when it has taken what it takes.
+    /// What it does after it has taken its completions.
     fn emit_rest(&mut self, now: Instant, out: &mut Vec<Emission>) {
         if self.may_end(now) && !self.turns() {
             self.end(out);
@@ -455,7 +455,7 @@ impl Process {
         self.look_ahead(now);
     }
 
-    /// It is over, and no thought is left.
+    /// Whether it is over, and no think time is left.
     fn may_end(&self, now: Instant) -> bool {
         self.is_over() && (self.stopped || self.ready <= now)
     }
@@ -468,7 +468,7 @@ impl Process {
 }
 
 impl Process {
-    /// From what its state is now.
+    /// Computes the time of its next call from its state.
     fn work_out_next(&self) -> Option<Instant> {
         if self.is_underway() {
             return self.next_plainly();

@@ -14,7 +14,7 @@ use super::values::LengthOrShare;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// The part of one file that a clone uses.
+/// The part of a file that a clone uses.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub start: Sector,
@@ -25,7 +25,7 @@ pub(super) struct Region {
     pub sectors: u64,
     /// From the file's beginning \[sectors\].
     pub offset: u64,
-    /// How long that file is \[sectors\].
+    /// The length of that file \[sectors\].
     pub file: u64,
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Regions {
     pub pass: u64,
     /// To transfer in all loops \[bytes\].
     pub bytes: u64,
-    /// How often its files may be gone through; more than that `io_size` alone asks for.
+    /// The most passes over its files; more than that only `io_size` asks for.
     pub passes: u64,
-    /// Only time ends it.
+    /// It only ends by time.
     pub repeats: bool,
 }
 
@@ -51,7 +51,8 @@ fn resolve(extent: LengthOrShare, whole: u64) -> u64 {
     }
 }
 
-/// Of each file from `offset` for its share of `size`. `files` has every file's place and what was asked for it.
+/// The region of each file: from `offset`, with its share of `size`. `files` has every file's place, `needs` what was
+/// asked for it.
 pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::FileExtent], needs: &[Need]) -> Result<Regions, Problem> {
     let s = &clone.job.settings;
     let share = clone.files.len() as u64;
@@ -75,7 +76,7 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::FileExtent], needs:
             let whole = of_loop.saturating_mul(s.loops.max(io_size.div_ceil(of_loop)));
             (io_size, whole.min(io_size.saturating_mul(s.loops)))
         }
-        // With `filesize`, `size` only says how much is transferred, and no more than the files have (tried).
+        // With `filesize`, `size` only sets how much is transferred, at most what the files have (tried).
         (_, Some(extent)) if s.files.filesize.is_some() && extent != LengthOrShare::Bytes(0) => {
             let size = resolve(extent, whole).min(to_do);
             (size, size.saturating_mul(s.loops))
@@ -89,7 +90,7 @@ pub(super) fn regions(clone: &JobClone<'_>, files: &[layout::FileExtent], needs:
     };
     let appends = s.rare.file_append && clone.files.iter().all(|file| needs[*file] != Need::WholeDisk);
     if appends {
-        // There is no other pass behind a file's end; without a map `io_size` is done all the same (tried).
+        // There is no further pass after a file's end; without a map `io_size` is done all the same (tried).
         let bytes = if s.keeps_map() { pass.min(to_do) } else { pass };
         return Ok(Regions { all, whole: to_do, pass: bytes, bytes, passes: 1, repeats: false });
     }
@@ -131,8 +132,8 @@ fn region(
     Ok(Region { start, reach, bytes: size, sectors: size / SECTOR_BYTES, offset, file })
 }
 
-/// The stretches that `zonemode=strided` uses, each of `zonerange` and with `zoneskip` behind it, from `offset` to the
-/// file's end however little `size` is (tried); what is left there is too short for one and is not used.
+/// The zones of `zonemode=strided`, each of `zonerange` and followed by `zoneskip`, from `offset` to the file's end
+/// however small `size` is (tried); a remainder that is too short for one is not used.
 fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
     let s = &job.settings;
     let whole = (region.file - region.offset).max(region.sectors) * SECTOR_BYTES;

@@ -12,10 +12,10 @@ use super::place::{TextPlace, Word};
 use super::settings::Settings;
 use super::values::ValueError;
 
-/// One job section with everything that holds for it.
+/// One job section with everything that applies to it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JobSection {
-    /// As in its brackets; files are named after it.
+    /// The name in its brackets, after which files are named.
     pub name: String,
     pub place: TextPlace,
     pub settings: Settings,
@@ -26,7 +26,7 @@ pub(crate) struct JobSection {
 /// An option and its value as written.
 pub(crate) type WrittenOption = (String, String);
 
-/// What the lines amount to.
+/// The result of the lines.
 #[derive(Default)]
 pub(crate) struct Sections {
     pub jobs: Vec<JobSection>,
@@ -46,7 +46,7 @@ enum Current {
 /// A file with this many problems is not a job file; the rest of it is not read.
 const MOST_PROBLEMS: usize = 1000;
 
-/// Several `[global]` sections add up; each holds for the jobs below it.
+/// Several `[global]` sections add up; each applies to the jobs below it.
 pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
     let mut out = Sections::default();
     let mut globals = Settings::default();
@@ -56,13 +56,13 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
             break;
         }
         match line {
-            // Replaced by its lines before.
+            // Already replaced by its lines.
             Line::Include(_) => {}
             Line::Section(name) if name.text == "global" => current = Current::Global,
             // One too many is enough for the check to refuse the file.
             Line::Section(_) if out.jobs.len() as u64 > MAX_PROCESSES => break,
             Line::Section(name) => {
-                // As fio does (tried): a name said in [global] renames no job.
+                // As in fio (tried): a name set in [global] renames no job.
                 let settings = Settings { name: None, ..globals.clone() };
                 let (name, place) = (name.text.to_owned(), name.place.clone());
                 out.jobs.push(JobSection { name, place, settings, written: Vec::new() });
@@ -94,7 +94,7 @@ fn outside(key: &Word<'_>) -> Problem {
     Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
 }
 
-/// In a comment for this program stands what is no option of its own.
+/// A comment for this program contains something other than an option of its own.
 fn not_own(key: &Word<'_>) -> Problem {
     let own = options::OWN.join(", ");
     let label = format!("expected an option that only blksched knows: {own}");

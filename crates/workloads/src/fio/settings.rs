@@ -29,7 +29,7 @@ pub(crate) use zones::Zones;
 /// How offsets follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffsetOrder {
-    /// Each block right behind the last of its direction.
+    /// Each block directly after the last of its direction.
     Sequential,
     /// Anywhere in the region.
     Random,
@@ -57,11 +57,11 @@ pub enum IoEngine {
     Synchronous,
     /// Up to `iodepth` in flight.
     Asynchronous,
-    /// One command past the page cache at a time, which returns when it is done.
+    /// One command at a time, bypassing the page cache, which returns when it is done.
     SynchronousCommands,
     /// Up to `iodepth` of them in flight.
     AsynchronousCommands,
-    /// That for direct I/O; submitting buffered I/O sleeps until it is done (`libaio`).
+    /// Asynchronous for direct I/O; submitting buffered I/O sleeps until it is done (`libaio`).
     AsynchronousIfDirect,
 }
 
@@ -70,13 +70,13 @@ pub enum IoEngine {
 pub enum Hint {
     /// Nothing.
     None,
-    /// What it is: sequential or random.
+    /// The actual order: sequential or random.
     Own,
-    /// This.
+    /// This order.
     Said(OffsetOrder),
 }
 
-/// What the number behind `rw=` does to a random job.
+/// What the number after `rw=` does to a random job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequencer {
     /// Blocks follow one another until the next jump.
@@ -88,18 +88,18 @@ pub enum Sequencer {
 /// Whether writes must be stable when they complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durable {
-    /// As the disk likes.
+    /// Not required.
     No,
     /// Each of them (`O_SYNC`, `O_DSYNC`).
     Yes,
 }
 
-/// I/O of one size that has a priority of its own, by `cmdprio_bssplit`.
+/// I/O of one size with a priority of its own, by `cmdprio_bssplit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommandShare {
     /// \[bytes\]
     pub bs: u64,
-    /// Class and level, if said.
+    /// Class and level, if given.
     pub own: Option<(u64, u64)>,
 }
 
@@ -155,18 +155,18 @@ pub(crate) struct Settings {
     pub sg_verifies: bool,
     pub zones: Zones,
     pub report: Reporting,
-    /// Threads of its own submit for it.
+    /// Whether its own threads submit for it.
     pub offload: bool,
     pub name: Option<String>,
     pub description: Option<String>,
     pub kb_base: KbBase,
-    /// \[bytes\]; goes before `bs`
+    /// \[bytes\]; overrides `bs`
     pub bsrange: PerDdir<Option<(u64, u64)>>,
-    /// \[bytes, %\]; empty or goes before both
+    /// \[bytes, %\]; if not empty, overrides both
     pub bssplit: PerDdir<Vec<(u64, u64)>>,
     /// \[bytes\]
     pub blockalign: PerDdir<Option<u64>>,
-    /// What a number behind `rw=` says.
+    /// The meaning of a number after `rw=`.
     pub jumps: Jumps,
     pub rw_sequencer: Sequencer,
     /// \[%\]
@@ -191,22 +191,22 @@ pub(crate) struct Settings {
     pub cmdprio: PerDdir<Option<u64>>,
     pub cmdprio_bssplit: PerDdir<Vec<(CommandShare, u64)>>,
     pub wait_for: Option<String>,
-    /// Where each option was last said, by its main name.
+    /// Where each option was last set, by its main name.
     pub said: BTreeMap<&'static str, TextPlace>,
-    /// Options whose value could not be read: what follows from their absence is no further problem.
+    /// Options whose value could not be parsed: consequences of their absence are not reported as well.
     pub unreadable: BTreeSet<&'static str>,
 }
 
-/// The number behind `rw=`, as in `rw=read:12k` and `rw=randread:8`.
+/// The number after `rw=`, as in `rw=read:12k` and `rw=randread:8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jumps {
-    /// The number behind `rw=` of a sequential job \[bytes\].
+    /// The number after `rw=` of a sequential job \[bytes\].
     pub stride: i64,
     /// That of a random job \[I/Os\].
     pub every: u64,
 }
 
-/// Which processors a job's processes may run on: any, unless it says.
+/// Which processors a job's processes may run on; by default any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuSettings {
     pub allowed: CpuSet,
@@ -219,10 +219,10 @@ impl Default for CpuSettings {
     }
 }
 
-/// What few jobs say.
+/// Rarely used options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RareSettings {
-    /// Blocks of several sizes are no multiples of the least.
+    /// Blocks of several sizes need not be multiples of the least.
     pub bs_unaligned: bool,
     /// It begins where its files end.
     pub file_append: bool,
@@ -308,7 +308,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The block sizes of a direction; of a random job with `bs_is_seq_rand` those of its jumps.
+    /// The block sizes of a direction; for a random job with `bs_is_seq_rand`, those of its jumps.
     pub fn blocks(&self, ddir: Ddir) -> Blocks {
         self.blocks_said(match (self.bs_is_seq_rand, self.order) {
             (false, _) => ddir,
@@ -331,7 +331,7 @@ impl Settings {
         }
     }
 
-    /// It visits no block twice in a pass.
+    /// Whether it visits no block twice in a pass.
     pub fn keeps_map(&self) -> bool {
         let drawn = |ddir: &Ddir| self.random_distribution[*ddir] != Distribution::Random;
         self.order == OffsetOrder::Sequential || !(self.norandommap || self.dirs().iter().any(drawn))
@@ -358,12 +358,12 @@ impl Settings {
         self.all_blocks().map(|blocks| blocks.min()).min().unwrap_or(0)
     }
 
-    /// The largest.
+    /// The largest block \[bytes\].
     pub fn max_bs(&self) -> u64 {
         self.all_blocks().map(|blocks| blocks.max()).max().unwrap_or(0)
     }
 
-    /// Where `option` was said, or else `section`.
+    /// Where `option` was set, or else `section`.
     pub fn place_of(&self, option: &str, section: &TextPlace) -> TextPlace {
         self.said.get(option).unwrap_or(section).clone()
     }

@@ -10,21 +10,21 @@ use super::lines::{Line, scan};
 
 /// Deeper includes are refused, as by fio.
 const DEEPEST: u32 = 16;
-/// More texts than this are a circle.
+/// More texts than this are taken for a cycle.
 const MOST_TEXTS: usize = 256;
 /// Longer texts are refused: no input may make the parser busy for long.
 pub(super) const MOST_BYTES: usize = 256 << 10;
 
-/// One text and what to call it.
+/// A text and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The file's name.
     pub name: String,
-    /// All of it.
+    /// Its content.
     pub text: String,
 }
 
-/// Reads the file of this name, or says why it cannot.
+/// Reads the file of this name, or returns why it cannot.
 pub type TextReader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// Job files with everything that they include.
@@ -32,12 +32,12 @@ pub type TextReader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 pub(super) struct Texts {
     /// Job files first, in their order.
     pub all: Vec<Text>,
-    /// Text and line of an `include`, and the text it stands for.
+    /// Text and line of an `include`, and the included text's number.
     included: BTreeMap<(u32, u32), u32>,
 }
 
 impl Texts {
-    /// The job files `roots` with what they include.
+    /// Loads the job files `roots` with what they include.
     pub fn load(roots: &[Text], read: TextReader<'_>) -> (Texts, Vec<Problem>) {
         let mut texts = Texts { all: roots.to_vec(), included: BTreeMap::new() };
         let mut depths = vec![0; roots.len()];
@@ -73,7 +73,7 @@ impl Texts {
         (texts, problems)
     }
 
-    /// The lines of one text, with those that it includes in their place.
+    /// The lines of one text, with included texts in the place of their `include`.
     pub fn lines(&self, text: u32) -> (Vec<Line<'_>>, Vec<Problem>) {
         let (mut lines, mut problems) = (Vec::new(), Vec::new());
         let (own, wrong) = scan(&self.all[text as usize].text, text);
@@ -86,7 +86,7 @@ impl Texts {
                     continue;
                 }
             };
-            // Includes are numbered behind the text that includes them, so this ends.
+            // Included texts have higher numbers than the including text, so this ends.
             let Some(&included) = included else { continue };
             let (inner, wrong) = self.lines(included);
             lines.extend(inner);

@@ -9,7 +9,7 @@ use blksched_text::nearest;
 
 use super::expression;
 
-/// Why a value cannot be read: what was expected, and the nearest word if it was a word.
+/// Why a value cannot be parsed: what was expected, and the nearest word if it was a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueError {
     pub expected: String,
@@ -20,7 +20,7 @@ pub(crate) fn expected<T>(what: impl Into<String>) -> Result<T, ValueError> {
     Err(ValueError { expected: what.into(), nearest: None })
 }
 
-/// A length given outright or as a share of the file it applies to.
+/// A length given in bytes or as a share of the file it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthOrShare {
     /// \[bytes\]
@@ -29,16 +29,16 @@ pub enum LengthOrShare {
     Percent(u64),
 }
 
-/// What a time without a unit counts.
+/// The unit of a time without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bare {
-    /// Seconds, as most times.
+    /// Seconds, like most times.
     Seconds,
-    /// Microseconds, as `thinktime`.
+    /// Microseconds, like `thinktime`.
     Microseconds,
 }
 
-/// What the suffixes mean.
+/// The meaning of the suffixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KbBase {
     /// `kb_base=1024`: `k` is 1024, `ki` 1000.
@@ -47,7 +47,7 @@ pub enum KbBase {
     Decimal,
 }
 
-/// Digits, or `0x` and hexadecimal digits, or arithmetic in parentheses; and what follows them.
+/// Parses digits, or `0x` and hexadecimal digits, or arithmetic in parentheses; returns the number and what follows it.
 fn number(text: &str, base: KbBase) -> Option<(u64, &str)> {
     if let Some((inside, rest)) = expression::parenthesised(text) {
         return Some((expression::evaluate(inside, base)?, rest.trim_start()));
@@ -61,7 +61,7 @@ fn number(text: &str, base: KbBase) -> Option<(u64, &str)> {
     Some((value, digits[end..].trim_start()))
 }
 
-/// Bytes per unit of a suffix of data.
+/// The bytes of a suffix.
 fn scale(suffix: &str, base: KbBase) -> Option<u64> {
     let suffix = suffix.to_ascii_lowercase();
     let prefix = suffix.strip_suffix('b').unwrap_or(&suffix);
@@ -76,7 +76,7 @@ fn scale(suffix: &str, base: KbBase) -> Option<u64> {
 
 const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
 
-/// `4096`, `4k`, `1m`, `0x1000`.
+/// Parses `4096`, `4k`, `1m`, `0x1000`.
 pub(crate) fn bytes(text: &str, base: KbBase) -> Result<u64, ValueError> {
     scaled(text, base).map_or_else(|| expected(BYTES), Ok)
 }
@@ -86,7 +86,7 @@ pub(super) fn scaled(text: &str, base: KbBase) -> Option<u64> {
     number(text, base).and_then(|(value, suffix)| value.checked_mul(scale(suffix, base)?))
 }
 
-/// As [`bytes`], within a range.
+/// Like [`bytes`], within a range.
 pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, ValueError> {
     match bytes(text, base) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
@@ -94,7 +94,7 @@ pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, V
     }
 }
 
-/// `20%`, or as [`bytes`].
+/// Parses `20%`, or bytes like [`bytes`].
 pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueError> {
     match text.strip_suffix('%') {
         None => bytes(text, base).map(LengthOrShare::Bytes),
@@ -105,7 +105,7 @@ pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueErr
     }
 }
 
-/// `10`, `500ms`, `2m`; the unit's case does not matter.
+/// Parses `10`, `500ms`, `2m`; the unit's case does not matter.
 pub(crate) fn time(text: &str, bare: Bare) -> Result<Span, ValueError> {
     let Some((value, unit)) = number(text, KbBase::Binary) else { return expected(time_expected(bare)) };
     let us_per_unit: u64 = match (unit.to_ascii_lowercase().as_str(), bare) {
@@ -123,7 +123,7 @@ pub(crate) fn time(text: &str, bare: Bare) -> Result<Span, ValueError> {
     }
 }
 
-/// Longer times are refused, so that adding some never reaches the end of time.
+/// Longer times are refused, so that sums of times never overflow.
 const LONGEST: Span = Span::from_secs(1000 * 86_400);
 
 fn time_expected(bare: Bare) -> String {
@@ -134,7 +134,7 @@ fn time_expected(bare: Bare) -> String {
     format!("a whole number of {unit}, or with a unit us, ms, s, m, h or d")
 }
 
-/// `5`, or `1-3` or `1:3`; a range the wrong way round is turned.
+/// Parses `5`, or `1-3` or `1:3`; the bounds of a range may be in either order.
 pub(crate) fn time_range(text: &str) -> Result<(Span, Span), ValueError> {
     let Some((from, to)) = text.split_once(['-', ':']) else {
         return time(text, Bare::Seconds).map(|span| (span, span));
@@ -143,8 +143,8 @@ pub(crate) fn time_range(text: &str) -> Result<(Span, Span), ValueError> {
     Ok((from.min(to), from.max(to)))
 }
 
-/// `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k`, for reads, writes and trims. A value without a
-/// comma behind it holds for the following directions too; an empty one leaves the direction's default.
+/// Parses `8k`, `8k,32k`, `8k,`, `,8k`, `8k,16k,4k`, for reads, writes and trims. A value without a comma after it also
+/// applies to the following directions; an empty one leaves the direction's default.
 pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<PerDdir<Option<u64>>, ValueError> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 || text.is_empty() {
@@ -161,7 +161,8 @@ pub(crate) fn per_dir(text: &str, min: u64, max: u64, base: KbBase) -> Result<Pe
     Ok(PerDdir { read: values[0], write: *values.get(1).unwrap_or(&last), trim: *values.get(2).unwrap_or(&last) })
 }
 
-/// One list per direction, `reads,writes,trims`; the last said holds for those behind it. Each part is read by `read`.
+/// One list per direction, `reads,writes,trims`; the last one given also applies to those after it. Each part is parsed
+/// by `read`.
 pub(crate) fn lists<T: Clone>(
     text: &str,
     read: impl Fn(&str) -> Result<Vec<T>, ValueError>,
@@ -171,7 +172,7 @@ pub(crate) fn lists<T: Clone>(
     Ok(PerDdir { read: nth(0), write: nth(1), trim: nth(2) })
 }
 
-/// A whole number with a sign, as `nice` takes it.
+/// A whole number with a sign, as for `nice`.
 pub(crate) fn signed(text: &str, min: i64, max: i64) -> Result<i64, ValueError> {
     match text.parse() {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
@@ -192,7 +193,7 @@ pub(crate) fn boolean(text: &str) -> Result<bool, ValueError> {
 pub(crate) fn word(text: &str, words: &'static [&'static str]) -> Result<&'static str, ValueError> {
     words.iter().find(|&&word| word == text).copied().ok_or_else(|| ValueError {
         expected: format!("one of {}", words.join(", ")),
-        // Long texts are no misspelt words, and comparing them would take long.
+        // Long texts are not misspelt words, and comparing them would take long.
         nearest: nearest(&text.to_ascii_lowercase(), words.iter().copied().filter(|_| text.len() <= 64)),
     })
 }

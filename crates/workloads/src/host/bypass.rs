@@ -11,7 +11,7 @@ use super::outbox::Wish;
 use super::page::{Pages, pages_of};
 
 impl Host {
-    /// Is anything that this direct bio touches in memory, so that [`Host::bypass`] must have it?
+    /// Whether anything that this direct bio touches is in memory, so that it has to go through [`Host::bypass`].
     #[inline]
     pub fn concerns(&self, bio: &Bio) -> bool {
         !self.cache.is_empty() && self.holds_any(&range(bio))
@@ -21,14 +21,14 @@ impl Host {
         pages.clone().any(|page| self.cache.get(page).is_some())
     }
 
-    /// Takes a direct bio; [`Wish::GoOn`] gives it back when it may go to the queue.
+    /// Takes a direct bio; [`Wish::GoOn`] returns it when it may go to the queue.
     pub fn bypass(&mut self, now: Instant, bio: Bio) {
         let pages = range(&bio);
         let id = self.ops.insert(HostOp::new(OpTask::Bypass(bio), pages.clone()));
         self.begin_sync(now, id, pages);
     }
 
-    /// Memory agrees with the disk.
+    /// Makes memory agree with the disk.
     pub(super) fn go_past(&mut self, id: OpId, bio: Bio) {
         if bio.op != Operation::Read {
             self.cache.drop_clean(&range(&bio));

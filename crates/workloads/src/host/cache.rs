@@ -18,36 +18,36 @@ use super::page::{Pages, count};
 /// A transfer between memory and disk, by its place in the host's table.
 pub(super) type TransferId = u32;
 
-/// What is going on with a page in memory.
+/// The state of a page in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageState {
-    /// It is on its way from the disk.
+    /// It is being read from the disk.
     Reading(TransferId),
-    /// As on the disk.
+    /// The same as on the disk.
     Clean,
     /// Newer than on the disk.
     Dirty,
-    /// On its way to the disk.
+    /// It is being written to the disk.
     Writing(TransferId),
-    /// That, and newer again.
+    /// The same, and dirtied again.
     Redirtied(TransferId),
 }
 
-/// Why a process that wants to read a page does not have it at once.
+/// Why a process cannot read a page at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRead {
     /// It is not in memory.
     Missing,
-    /// Readahead's marker was on it, and is taken from it: to be looked at again.
+    /// It had readahead's marker, which was removed: to be looked up again.
     Marker,
-    /// It is on its way.
+    /// It is being read.
     UnderWay(TransferId),
 }
 
-/// Pages of a node. More of them cost a job that reads at random memory, fewer cost one that reads in order look-ups.
+/// Pages of a node. Larger nodes cost random readers memory, smaller ones cost sequential readers look-ups.
 const NODE: u64 = 16;
 
-/// A page's place: its node's, times [`NODE`], plus which of the node's it is.
+/// A page's place: its node's, times [`NODE`], plus its index in the node.
 type Place = u32;
 
 /// No page: an end of the list.
@@ -61,7 +61,7 @@ enum CachedPage {
         later: Place,
         earlier: Place,
     },
-    /// Anything but clean.
+    /// Any state but clean.
     Kept(PageState),
 }
 
@@ -78,7 +78,7 @@ impl CachedPage {
 /// [`NODE`] neighbouring pages, of which at least one is in memory while the node is in use.
 #[derive(Clone, Copy, Debug)]
 struct CacheNode {
-    /// Which pages: the first one's number, divided by [`NODE`].
+    /// The number of its first page, divided by [`NODE`].
     number: u64,
     pages: [CachedPage; NODE as usize],
     /// How many of them are in memory.
@@ -124,7 +124,7 @@ impl Cache {
         self.page(place(self.node(page / NODE)?, page)).state()
     }
 
-    /// A process wants to read it. A page that it gets is used: of the clean ones it is now the newest.
+    /// A process wants to read a page. A page that it gets counts as used: among the clean ones it is now the newest.
     #[inline]
     pub fn read(&mut self, page: u64) -> Result<(), NotRead> {
         let at = place(self.node(page / NODE).ok_or(NotRead::Missing)?, page);
@@ -148,8 +148,8 @@ impl Cache {
         }
     }
 
-    /// What is going on with all of these from now on, as by [`Cache::set`], for all pages of a node at a time where
-    /// they are in one state.
+    /// Sets the state of all these pages like [`Cache::set`], for all pages of a node at once if they have the same
+    /// state.
     pub fn set_all(&mut self, pages: Pages, state: PageState) {
         let mut start = pages.start;
         while start < pages.end {
@@ -163,7 +163,7 @@ impl Cache {
         }
     }
 
-    /// What is going on with it from now on. A page that was not in memory gets a place.
+    /// Sets a page's state. A page that was not in memory gets a place.
     #[inline]
     pub fn set(&mut self, page: u64, state: PageState) {
         let known = self.node(page / NODE).map(|node| place(node, page));
@@ -188,7 +188,7 @@ impl Cache {
         }
     }
 
-    /// A process that reads this page has the next window read.
+    /// Marks a page: a process that reads it has the next window read.
     pub fn mark(&mut self, page: u64) {
         if self.get(page).is_some()
             && let Some(node) = self.node(page / NODE)
@@ -197,16 +197,16 @@ impl Cache {
         }
     }
 
-    /// It is not in memory any more.
+    /// Removes a page from memory.
     pub fn forget(&mut self, page: u64) {
         if let Some(node) = self.node(page / NODE) {
             self.forget_at(place(node, page));
         }
     }
 
-    /// The clean ones of these leave memory.
+    /// Removes those of these pages that are clean.
     pub fn drop_clean(&mut self, pages: &Pages) {
-        // Whichever is less: the pages that were named, or those that there are.
+        // Goes through the fewer: the named pages, or those in memory.
         if pages.end.saturating_sub(pages.start) as usize <= self.nodes.len() * NODE as usize {
             pages.clone().for_each(|page| self.drop_if_clean(page));
             return;
@@ -222,7 +222,7 @@ impl Cache {
         }
     }
 
-    /// The place of the node of that number, if one of its pages is in memory.
+    /// The place of the node with this number, if one of its pages is in memory.
     #[inline]
     fn node(&self, number: u64) -> Option<u32> {
         match self.last.get() {
@@ -245,7 +245,7 @@ impl Cache {
         &mut self.nodes[node_of(at)].pages[slot_of(at)]
     }
 
-    /// Puts pages of one node, none of which is in memory, there in a state that is not clean.
+    /// Adds pages of one node, none of which is in memory, in a state that is not clean.
     fn add(&mut self, pages: Pages, state: PageState) {
         let count = count(&pages) as u8;
         self.make_room(usize::from(count));
@@ -254,8 +254,8 @@ impl Cache {
         self.nodes[node as usize].pages[first..first + usize::from(count)].fill(CachedPage::Kept(state));
     }
 
-    /// This many pages are to come. For each that finds no room, the clean page used longest ago leaves: one, even if
-    /// more are in memory than may be.
+    /// Makes room for this many pages. For each that finds no room, the least recently used clean page leaves: one,
+    /// even if there are more in memory than allowed.
     fn make_room(&mut self, coming: usize) {
         for before in 0..coming {
             if self.held + before >= self.most && self.oldest != NOWHERE {
@@ -283,7 +283,7 @@ impl Cache {
         }
     }
 
-    /// The place of the node of that number, which gets so many pages more.
+    /// The place of the node with this number, which gets this many more pages.
     fn node_for(&mut self, number: u64, coming: u8) -> u32 {
         let at = self.node(number).unwrap_or_else(|| {
             let node = CacheNode { number, pages: [CachedPage::Absent; NODE as usize], held: 0, marked: 0 };
@@ -306,7 +306,7 @@ impl Cache {
         at
     }
 
-    /// This page is clean now, and the newest of those.
+    /// The page becomes clean, and the newest of the clean ones.
     #[inline]
     fn link(&mut self, at: Place) {
         let newest = core::mem::replace(&mut self.newest, at);
@@ -317,7 +317,7 @@ impl Cache {
         }
     }
 
-    /// Neighbours of a page that is not in the list any more.
+    /// Unlinks the neighbours of a page that leaves the list.
     #[inline]
     fn unlink(&mut self, later: Place, earlier: Place) {
         match later {
@@ -350,7 +350,7 @@ impl Cache {
     }
 }
 
-/// The place of a page in the node that has this place.
+/// The place of a page in the node at this place.
 fn place(node: u32, page: u64) -> Place {
     node * NODE as Place + (page % NODE) as Place
 }
@@ -416,7 +416,7 @@ mod tests {
         }
     }
 
-    /// The rule as it is said: a list of pages, the ones used longest ago first.
+    /// The rule in its simplest form: a list of pages, the least recently used first.
     #[derive(Default)]
     struct Said {
         pages: Vec<(u64, PageState)>,

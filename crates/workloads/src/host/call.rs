@@ -5,14 +5,14 @@ use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
 use super::page::{PAGE_SECTORS, Pages, pages_of};
 use super::readahead::Advice;
 
-/// A file as a process has it open. It lies on the disk in one piece.
+/// A file as a process has it open. It is contiguous on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFile {
     /// Its first sector; a multiple of 8.
     pub start: Sector,
     /// Its length \[512-byte sectors\].
     pub sectors: u64,
-    /// What the process said about its order.
+    /// What the process advised about its order.
     pub advice: Advice,
 }
 
@@ -30,7 +30,7 @@ impl OpenFile {
 /// When a write's data is stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stable {
-    /// When the flusher has come to it.
+    /// When the flusher has written it.
     Later,
     /// When the call returns (`O_SYNC`, `O_DSYNC`).
     OnReturn,
@@ -41,46 +41,46 @@ pub enum Stable {
 pub enum CallWork {
     /// `read`
     Read {
-        /// From here.
+        /// The first sector.
         start: Sector,
-        /// This much \[512-byte sectors\].
+        /// The length \[512-byte sectors\].
         sectors: u32,
     },
     /// `write`
     Write {
-        /// From here.
+        /// The first sector.
         start: Sector,
-        /// This much \[512-byte sectors\].
+        /// The length \[512-byte sectors\].
         sectors: u32,
         /// When it is stable.
         stable: Stable,
     },
-    /// `sync_file_range`: what is dirty of a range goes to the disk; its cache is not flushed.
+    /// `sync_file_range`: writes the dirty pages of a range to the disk, whose cache is not flushed.
     Range {
-        /// From here.
+        /// The first sector.
         start: Sector,
-        /// So much \[512-byte sectors\].
+        /// The length \[512-byte sectors\].
         sectors: u64,
-        /// What of it.
+        /// What to do.
         what: RangeSync,
     },
-    /// `fsync`, `fdatasync`: everything of the file that is dirty becomes stable. Metadata is not modelled, so the two
-    /// are one.
+    /// `fsync`, `fdatasync`: makes all dirty pages of the file stable. Metadata is not modelled, so the two are the
+    /// same.
     Sync,
 }
 
 /// What `sync_file_range` does, in this order: its three flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RangeSync {
-    /// Wait for what is under way to the disk already.
+    /// Wait for writes in flight first.
     pub waits_before: bool,
-    /// Begin to write what is dirty and not under way.
+    /// Begin to write what is dirty and not in flight.
     pub writes: bool,
-    /// Wait for what is under way then.
+    /// Wait for writes in flight then.
     pub waits_after: bool,
 }
 
-/// A system call. The process hears of its return as of a bio's completion.
+/// A system call. The process is told of its return as of a bio's completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCall {
     /// Handed back when it returns.
@@ -89,11 +89,11 @@ pub struct HostCall {
     pub submitter: SubmitterId,
     /// The priority of what it submits by itself.
     pub priority: Priority,
-    /// Whose share that is.
+    /// The group that it counts against.
     pub group: GroupId,
-    /// On which file.
+    /// The file.
     pub file: OpenFile,
-    /// To do what.
+    /// What it does.
     pub work: CallWork,
 }
 
@@ -107,7 +107,7 @@ impl HostCall {
         }
     }
 
-    /// Where it begins; an fsync at its file's first sector.
+    /// Its first sector; for an fsync its file's.
     pub fn start(&self) -> Sector {
         match self.work {
             CallWork::Read { start, .. } | CallWork::Write { start, .. } | CallWork::Range { start, .. } => start,
@@ -134,13 +134,13 @@ impl HostCall {
     }
 }
 
-/// What a process says about a file's place in memory; it takes no time and is not answered.
+/// What happens to a file in memory; it takes no time and has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Opened anew: its readahead begins anew, and what is in memory stays there.
+    /// The file is opened anew: its readahead begins anew, and pages in memory stay there.
     Keep,
-    /// And what is clean leaves memory (`POSIX_FADV_DONTNEED`).
+    /// Also, clean pages leave memory (`POSIX_FADV_DONTNEED`).
     Drop,
-    /// And all of it is in memory: it was read before the simulation began.
+    /// Also, all of it is in memory, read before the simulation began.
     Load,
 }

@@ -13,7 +13,7 @@ use super::flusher::CHUNK_PAGES;
 use super::page::{Pages, count};
 use super::runs::PageRuns;
 
-/// Why dirty pages are written by the flusher.
+/// Why the flusher writes dirty pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlusherReason {
     /// There was more than the background limit.
@@ -26,19 +26,19 @@ pub enum FlusherReason {
 struct DirtyFile {
     pages: Pages,
     since: Instant,
-    /// Where the flusher was in it.
+    /// The flusher's position in it.
     at: u64,
     /// Pages to be written because it expired.
     expired: u64,
 }
 
-/// In the order of their turns.
+/// Dirty files, in the order in which they are written.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DirtyFiles {
     files: VecDeque<DirtyFile>,
-    /// First page and the page behind the last, of each.
+    /// The first page and the page after the last, of each.
     known: BTreeSet<(u64, u64)>,
-    /// What is left of the first one's turn \[pages\], and why it has it.
+    /// How much the first one may still write this time \[pages\], and why it is written.
     turn: Option<(u64, FlusherReason)>,
     /// Some files may have expired.
     look: bool,
@@ -52,7 +52,7 @@ impl DirtyFiles {
         }
     }
 
-    /// Files that have been dirty for `expire` are to be written.
+    /// Marks files that have been dirty for `expire` to be written.
     pub fn expire(&mut self, now: Instant, expire: Span, dirty: &PageRuns) {
         for file in self.files.iter_mut().filter(|file| file.expired == 0 && now.since(file.since) >= expire) {
             file.expired = dirty.within(&file.pages);
@@ -60,7 +60,8 @@ impl DirtyFiles {
         }
     }
 
-    /// The file whose turn it is, where the flusher was in it, and why. `background`: more is dirty than should be.
+    /// The file to be written, the flusher's position in it, and the reason. `background`: whether more is dirty than
+    /// should be.
     pub fn turn(&mut self, dirty: &PageRuns, background: bool) -> Option<(Pages, u64, FlusherReason)> {
         if let (Some((_, why)), Some(file)) = (self.turn, self.files.front()) {
             if dirty.first_within(&file.pages).is_some() {
@@ -85,7 +86,7 @@ impl DirtyFiles {
         Some((file.pages.clone(), file.at, why))
     }
 
-    /// Of the file whose turn it is, these are being written.
+    /// These pages of the file to be written are being written.
     pub fn took(&mut self, now: Instant, pages: &Pages, dirty: &PageRuns) {
         let (Some((left, why)), Some(file)) = (self.turn, self.files.front_mut()) else { return };
         file.at = pages.end;
@@ -128,7 +129,7 @@ mod tests {
         dirty
     }
 
-    /// Takes a turn of at most `most` pages.
+    /// Takes at most `most` pages of a file.
     fn take(files: &mut DirtyFiles, dirty: &mut PageRuns, now: Instant, background: bool) -> Option<Pages> {
         let (file, at, _) = files.turn(dirty, background)?;
         let run = dirty.first_within(&(at..file.end)).or_else(|| dirty.first_within(&file))?;

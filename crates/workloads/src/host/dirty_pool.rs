@@ -9,7 +9,7 @@
 //! **Shown by** the `gitk` experiment: if writers wake one at a time, the disk's writes are never queued together; FIT
 //! 2 MiB.
 
-/// The numbers \[bytes\].
+/// The limits \[bytes\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirtyLimits {
     /// More than this is written in the background.
@@ -20,7 +20,7 @@ pub struct DirtyLimits {
     pub hysteresis: u64,
 }
 
-/// What is dirty, what is being written, and the sleepers (`W`) that wait for it.
+/// The amount of dirty memory, the amount being written, and the sleepers (`W`) that wait for it.
 ///
 /// ```
 /// use blksched_workloads::host::{DirtyLimits, DirtyPool};
@@ -45,14 +45,14 @@ pub struct DirtyPool<W> {
 }
 
 impl<W> DirtyPool<W> {
-    /// An empty pool. As in Linux, a background limit that is not below the limit is taken as half of it.
+    /// An empty pool. As in Linux, a background limit that is not below the limit is set to half of it.
     pub fn new(limits: DirtyLimits) -> DirtyPool<W> {
         let background = if limits.background >= limits.limit { limits.limit / 2 } else { limits.background };
         let limits = DirtyLimits { background, ..limits };
         DirtyPool { limits, dirty: 0, writeback: 0, most: 0, sleepers: Vec::new() }
     }
 
-    /// May another `bytes` be dirtied? An empty pool takes any amount.
+    /// Whether another `bytes` may be dirtied. An empty pool takes any amount.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.total() == 0 || self.total() + bytes <= self.limits.limit
     }
@@ -63,7 +63,7 @@ impl<W> DirtyPool<W> {
         self.most = self.most.max(self.total());
     }
 
-    /// Dirty memory is on its way to the disk.
+    /// Dirty memory is being written to the disk.
     ///
     /// # Panics
     /// If this much is not dirty.
@@ -73,21 +73,21 @@ impl<W> DirtyPool<W> {
         self.writeback += bytes;
     }
 
-    /// It has arrived.
+    /// It has been written.
     ///
     /// # Panics
-    /// If this much was not on its way.
+    /// If this much was not being written.
     pub fn written(&mut self, bytes: u64) {
         assert!(bytes <= self.writeback, "{bytes} bytes arrived of {} under way", self.writeback);
         self.writeback -= bytes;
     }
 
-    /// There was no room for this writer.
+    /// There was no room for this writer, which sleeps.
     pub fn sleep(&mut self, who: W) {
         self.sleepers.push(who);
     }
 
-    /// Those that wake now, in the order in which they fell asleep: all or none.
+    /// The sleepers that wake now, in the order in which they fell asleep: all or none.
     pub fn wake(&mut self) -> Vec<W> {
         let wakes = self.total() <= self.limits.limit.saturating_sub(self.limits.hysteresis);
         if wakes { core::mem::take(&mut self.sleepers) } else { Vec::new() }
@@ -98,17 +98,17 @@ impl<W> DirtyPool<W> {
         self.dirty > self.limits.background || (!self.sleepers.is_empty() && self.dirty > 0)
     }
 
-    /// Does anyone sleep for room?
+    /// Whether any writer sleeps for room.
     pub fn anyone_sleeps(&self) -> bool {
         !self.sleepers.is_empty()
     }
 
-    /// Not on its way to the disk yet \[bytes\].
+    /// Dirty and not being written yet \[bytes\].
     pub fn dirty(&self) -> u64 {
         self.dirty
     }
 
-    /// On its way \[bytes\].
+    /// Being written \[bytes\].
     pub fn writeback(&self) -> u64 {
         self.writeback
     }
@@ -118,7 +118,7 @@ impl<W> DirtyPool<W> {
         self.dirty + self.writeback
     }
 
-    /// The most that both have been \[bytes\].
+    /// The most that both together have been \[bytes\].
     pub fn most(&self) -> u64 {
         self.most
     }

@@ -13,7 +13,7 @@ use super::runs::PageRuns;
 /// What it takes of one file at a time \[pages\].
 pub const CHUNK_PAGES: u64 = (4 << 20) / PAGE_BYTES;
 
-/// How much it may have under way, and where it is.
+/// How many writes it may have in flight, and its position.
 ///
 /// ```
 /// use blksched_workloads::host::{Flusher, PageRuns};
@@ -35,13 +35,13 @@ pub struct Flusher {
     requests: u32,
     batch: u32,
     out: u32,
-    /// It had all under way and waits for a batch of them.
+    /// It had its maximum in flight and waits for a batch of them.
     full: bool,
     at: u64,
 }
 
 impl Flusher {
-    /// At most `requests` writes under way, woken after `batch` of them.
+    /// At most `requests` writes in flight, woken after `batch` of them.
     ///
     /// # Panics
     /// If it may have none.
@@ -50,23 +50,23 @@ impl Flusher {
         Flusher { requests, batch: batch.clamp(1, requests), out: 0, full: false, at: 0 }
     }
 
-    /// May it write?
+    /// Whether it may write.
     pub fn has_room(&self) -> bool {
         !self.full
     }
 
-    /// Writes under way.
+    /// Writes in flight.
     pub fn out(&self) -> u32 {
         self.out
     }
 
-    /// It goes on from this page, as if it had stopped there.
+    /// Continues from this page, as if it had stopped there.
     pub fn seek(&mut self, page: u64) {
         self.at = page;
     }
 
-    /// The next pages of `dirty` within `file` that it writes, at most `longest`: they are under way now, and the
-    /// caller takes them out of `dirty`. Nothing if it has no room or nothing there is dirty.
+    /// The next pages of `dirty` within `file` to write, at most `longest`: they count as in flight, and the caller
+    /// removes them from `dirty`. `None` if it has no room or nothing there is dirty.
     pub fn take(&mut self, dirty: &PageRuns, file: &Pages, longest: u64) -> Option<Pages> {
         if self.full {
             return None;
@@ -83,7 +83,7 @@ impl Flusher {
     /// One of its writes is done.
     ///
     /// # Panics
-    /// If none was under way.
+    /// If none was in flight.
     pub fn completed(&mut self) {
         assert!(self.out > 0, "a write that the flusher never began is done");
         self.out -= 1;

@@ -8,7 +8,7 @@ use super::dirty_pool::DirtyLimits;
 
 const V2_5: Kernel = Kernel::new(2, 5, 38);
 const V2_6_29: Kernel = Kernel::new(2, 6, 29);
-/// Whose parameters are shown: all that there are.
+/// The kernel whose parameters are shown: all of them.
 const NEWEST: Kernel = Kernel::new(6, 1, 0);
 
 const KIB: i64 = 1 << 10;
@@ -64,10 +64,10 @@ impl Default for HostKnobs {
 }
 
 impl HostKnobs {
-    /// Reads `memory=1g,dirty_ratio=40`.
+    /// Parses `memory=1g,dirty_ratio=40`.
     ///
     /// # Errors
-    /// A word that is no parameter, with the nearest that is; or a value that does not fit, with the range.
+    /// An unknown parameter, with the nearest known one; or an invalid value, with the range.
     pub fn parse(text: &str) -> Result<HostKnobs, KnobError> {
         let mut knobs = HostKnobs::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -92,7 +92,7 @@ impl HostKnobs {
         }
     }
 
-    /// What the processor needs for a call that copies this much.
+    /// The processor time of a call that copies this much.
     pub(super) fn cost(&self, bytes: u64) -> Span {
         self.call + Span::from_ns(self.copy_kib.as_ns() * bytes / 1024)
     }

@@ -12,20 +12,20 @@ pub(super) type OpId = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpTask {
     Call(HostCall),
-    /// Direct I/O, which waits until what it touches in memory is on the disk.
+    /// Direct I/O, which waits until the pages that it touches in memory are on the disk.
     Bypass(Bio),
 }
 
-/// What it does when nothing keeps it.
+/// What it does when nothing delays it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpStage {
-    /// Go on page by page.
+    /// Continue page by page.
     Paging,
-    /// Its pages are on their way; see whether it has to write some again.
+    /// Its pages have been submitted; see whether it has to write some again.
     Syncing,
-    /// What was under way of a range is written.
+    /// The writes in flight of a range are done.
     Ranging(RangeSync),
-    /// So is what was begun then.
+    /// So are those begun after them.
     Ranged,
     /// Ask for a flush of the disk's cache.
     Flushing,
@@ -37,16 +37,16 @@ pub(super) enum OpStage {
 pub(super) struct HostOp {
     pub task: OpTask,
     pub stage: OpStage,
-    /// The next page, and the page behind the last.
+    /// The next page, and the page after the last.
     pub at: u64,
     pub end: u64,
-    /// Pages below this are there because this call asked for them.
+    /// Pages below this are in memory because this call asked for them.
     pub asked: u64,
     /// Transfers that it waits for.
     pub transfers: u32,
-    /// Since when it waits for what.
+    /// What it waits for, and since when.
     pub waits: Option<(Instant, WaitsFor)>,
-    /// Pages that were dirtied while being written, when it came: to be written again.
+    /// Pages that were dirty again while being written, when it came: to be written again.
     pub again: PageRuns,
     pub failed: bool,
     pub issued_at: Option<Instant>,
@@ -76,7 +76,7 @@ impl HostOp {
     }
 }
 
-/// In whose name bios are submitted.
+/// The submitter, priority and group of bios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who {
     pub submitter: SubmitterId,

@@ -7,27 +7,28 @@ use std::collections::{BTreeMap, VecDeque};
 
 use blksched::{Bio, Instant, SubmitterId, Tag};
 
-/// A wish of the host's, for its driver to carry out in order.
+/// Something that the driver must do for the host, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Give this bio to the queue. Its tag is the host's; [`Host::completed`](super::Host::completed) wants it back.
+    /// Submit this bio to the queue. Its tag is the host's, to be returned to
+    /// [`Host::completed`](super::Host::completed).
     Submit(Bio),
-    /// The submitter's burst is over: plugs open.
+    /// The submitter's burst is over: its plug opens.
     Waits(SubmitterId),
-    /// A bio that was handed in by [`Host::bypass`](super::Host::bypass) may go to the queue now, as it was.
+    /// A bio that was given to [`Host::bypass`](super::Host::bypass) may go to the queue now, unchanged.
     GoOn(Bio),
-    /// A writer of this submitter sleeps because too much memory is dirty; the policy that throttles write-back wants
-    /// to know.
+    /// A writer of this submitter sleeps because too much memory is dirty, for the information of the policy that
+    /// throttles write-back.
     WaitedForMemory(SubmitterId),
     /// A call returns.
     Return {
-        /// Whose.
+        /// The submitter.
         submitter: SubmitterId,
-        /// Which.
+        /// The tag.
         tag: Tag,
-        /// The disk could not do what it needed.
+        /// Whether the disk failed to do what it needed.
         failed: bool,
-        /// When the device began with the last transfer that it waited for; `None`: it needed none.
+        /// When the device began with the last transfer that it waited for; `None` if it needed none.
         issued_at: Option<Instant>,
     },
 }
@@ -44,7 +45,7 @@ impl Wish {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     wishes: VecDeque<Wish>,
-    /// The process that sleeps, and what it would do next.
+    /// The sleeping processes, with what each would do next.
     asleep: BTreeMap<SubmitterId, Vec<Wish>>,
 }
 
@@ -77,7 +78,7 @@ impl Outbox {
         self.asleep.entry(submitter).or_default();
     }
 
-    /// What it would have done comes before what others wished meanwhile.
+    /// The submitter's postponed wishes come before those added meanwhile.
     pub fn woke(&mut self, submitter: SubmitterId) {
         for wish in self.asleep.remove(&submitter).unwrap_or_default().into_iter().rev() {
             self.wishes.push_front(wish);

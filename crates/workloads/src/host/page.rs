@@ -7,10 +7,10 @@ use core::ops::Range;
 
 use blksched::Sector;
 
-/// A page \[bytes\].
+/// The size of a page \[bytes\].
 pub const PAGE_BYTES: u64 = 4096;
 
-/// A page \[512-byte sectors\].
+/// The size of a page \[512-byte sectors\].
 pub const PAGE_SECTORS: u64 = PAGE_BYTES / 512;
 
 /// Pages by number, from the beginning of the disk or of a file.
@@ -21,12 +21,12 @@ pub fn pages_of(start: Sector, sectors: u64) -> Pages {
     start.0 / PAGE_SECTORS..(start.0 + sectors).div_ceil(PAGE_SECTORS)
 }
 
-/// How many.
+/// The number of pages.
 pub(super) fn count(pages: &Pages) -> u64 {
     pages.end.saturating_sub(pages.start)
 }
 
-/// Those in both.
+/// The pages in both.
 pub(super) fn common(a: &Pages, b: &Pages) -> Pages {
     a.start.max(b.start)..a.end.min(b.end)
 }

@@ -24,7 +24,7 @@ impl Host {
         }
     }
 
-    /// What was under way is written, if it was to be waited for.
+    /// The writes in flight are done, if they had to be waited for.
     pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) {
         self.ops[id].stage = OpStage::Ranged;
         if what.writes {
@@ -50,7 +50,7 @@ impl Host {
         }
     }
 
-    /// True if anything of the call's range is under way.
+    /// Waits for writes of the call's range in flight; true if there are any.
     fn wait_for_writes(&mut self, now: Instant, id: OpId) -> bool {
         let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages: Pages = call.pages();

@@ -41,19 +41,19 @@ impl Host {
         }
     }
 
-    /// Reads pages as far as they are in memory. Answers how far that is, and why it goes no further before the end.
+    /// Reads pages as far as they are in memory. Returns how far that is, and why it stops before the end.
     fn read_from_memory(&mut self, pages: Pages) -> (u64, Option<NotRead>) {
         let end = pages.end;
         let found = pages.into_iter().find_map(|page| self.cache.read(page).err().map(|why| (page, Some(why))));
         found.unwrap_or((end, None))
     }
 
-    /// The page is not in memory: it is read, and what readahead thinks fit.
+    /// Reads a page that is not in memory, and what readahead adds.
     fn read_missing(&mut self, id: OpId, file: &OpenFile, page: u64) {
         let (who, end, first) = (self.ops[id].who(), self.ops[id].end, file.first_page());
         let Fetch { pages, marker } = self.readahead(who.submitter, file).missing(page - first, end - page);
         let pages = pages.start + first..pages.end + first;
-        // Whatever the file's length is said to be, the page that was asked for is read.
+        // The requested page is read, whatever the file's length is said to be.
         let pages = pages.start.min(page)..pages.end.max(page + 1);
         let asked = common(&pages, &(page..end));
         let missing = asked.clone().filter(|page| self.cache.get(*page).is_none()).count() as u64;
@@ -64,7 +64,7 @@ impl Host {
         self.ops[id].asked = self.ops[id].asked.max(asked.end);
     }
 
-    /// The reader came upon the marker: the next window is read, and no process waits for it.
+    /// The reader reached the marker: the next window is read, and no process waits for it.
     fn read_ahead(&mut self, id: OpId, file: &OpenFile, page: u64) {
         let (who, end, first) = (self.ops[id].who(), self.ops[id].end, file.first_page());
         let missing = self.first_missing(page + 1..file.pages().end);
@@ -74,7 +74,7 @@ impl Host {
         self.mark(marker, first);
     }
 
-    /// The first page that is not in memory, not looking much further than a window.
+    /// The first page that is not in memory, searching little further than a window.
     fn first_missing(&self, pages: Pages) -> u64 {
         let far = pages.start + u64::from(self.knobs.read_ahead_kb);
         let near = pages.start..far.min(pages.end.max(pages.start));

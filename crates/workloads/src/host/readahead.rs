@@ -22,22 +22,22 @@ pub enum Advice {
     /// Nothing.
     #[default]
     Normal,
-    /// It goes through the file: twice the window.
+    /// It reads the file sequentially: twice the window.
     Sequential,
-    /// It jumps: no readahead.
+    /// It reads at random: no readahead.
     Random,
 }
 
-/// What is to be read now. Pages that are in memory already are to be left out.
+/// What to read now, apart from pages that are already in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
     /// Pages of the file; may be empty.
     pub pages: Pages,
-    /// The page at which the next window is to be asked for ([`Readahead::marked`]).
+    /// The page at which the next window must be asked for ([`Readahead::marked`]).
     pub marker: Option<u64>,
 }
 
-/// The state of one open file. Pages count from the file's beginning.
+/// The readahead state of one open file. Pages count from the file's beginning.
 ///
 /// ```
 /// use blksched_workloads::host::{Advice, Readahead};
@@ -56,7 +56,7 @@ pub struct Readahead {
     /// The file's length \[pages\].
     file: u64,
     window: Option<Window>,
-    /// The page read last.
+    /// The last page read.
     last: Option<u64>,
 }
 
@@ -64,19 +64,20 @@ pub struct Readahead {
 struct Window {
     start: u64,
     pages: u64,
-    /// The part of it, at its end, that was not asked for.
+    /// The part at its end that was not asked for.
     ahead: u64,
 }
 
 impl Readahead {
-    /// Of a file of `file` pages that has just been opened; `read_ahead_kb` as in `/sys/block/…/queue`.
+    /// The state for a file of `file` pages that has just been opened; `read_ahead_kb` as in `/sys/block/…/queue`.
     pub fn new(read_ahead_kb: u32, file: u64, advice: Advice) -> Readahead {
         let most = u64::from(read_ahead_kb) / 4;
         let most = if advice == Advice::Sequential { 2 * most } else { most };
         Readahead { advice, most, file, window: None, last: None }
     }
 
-    /// A reader wants `wanted` pages from `page` on, and `page` is not in memory: it waits for it. The answer has it.
+    /// A reader wants `wanted` pages from `page` on, and waits for `page`, which is not in memory. The result includes
+    /// it.
     pub fn missing(&mut self, page: u64, wanted: u64) -> Fetch {
         let wanted = wanted.max(1);
         if self.advice == Advice::Random || self.most == 0 {
@@ -91,9 +92,9 @@ impl Readahead {
         self.open(window)
     }
 
-    /// The same, but the `behind` pages directly before `page` are in memory: if nothing else says that the reader goes
-    /// on in order, they do when they are more than it wants now, and a new window begins. (MEMORY of Linux since
-    /// 2.6.31, "context readahead".)
+    /// The same, but the `behind` pages directly before `page` are in memory: if nothing else shows that the reader is
+    /// sequential, these do if there are more of them than it wants now, and a new window begins. (MEMORY of Linux
+    /// since 2.6.31, "context readahead".)
     pub fn missing_behind(&mut self, page: u64, wanted: u64, behind: u64) -> Fetch {
         let wanted = wanted.max(1);
         let goes_on = self.window.is_some_and(|window| page == window.start + window.pages);
@@ -106,8 +107,8 @@ impl Readahead {
         self.open(Window { start: page, pages, ahead: pages - wanted.min(pages) })
     }
 
-    /// A reader that wants `wanted` pages from `page` on came upon the marker at `page`. No process waits for the
-    /// answer. `first_missing` is the first page behind it that is not in memory, nor being read.
+    /// A reader that wants `wanted` pages from `page` on reached the marker at `page`. No process waits for the result.
+    /// `first_missing` is the first page after it that is neither in memory nor being read.
     pub fn marked(&mut self, page: u64, wanted: u64, first_missing: u64) -> Fetch {
         let goes_on = self.window.filter(|window| page == window.start + window.pages - window.ahead);
         let window = match goes_on {
@@ -135,7 +136,7 @@ impl Readahead {
         if pages > wanted {
             return Window { start: page, pages, ahead: pages - wanted };
         }
-        // All of it was asked for: the next window is read along with it, as far as the two fit.
+        // All of it was asked for: the next window is read together with it, if the two fit.
         let next = self.next(pages);
         match pages + next <= self.most {
             true => Window { start: page, pages: pages + next, ahead: next },
@@ -152,7 +153,7 @@ impl Readahead {
         }
     }
 
-    /// The size of the window behind one of this many pages.
+    /// The size of the window after one of this many pages.
     fn next(&self, pages: u64) -> u64 {
         match pages {
             n if n < self.most / 16 => 4 * n,
@@ -190,7 +191,7 @@ mod tests {
         Readahead::new(kb, LONG, Advice::Normal)
     }
 
-    /// What a reader of `step` pages at a time has read for it, up to `upto`.
+    /// What is read for a reader of `step` pages at a time, up to `upto`.
     fn walk(mut readahead: Readahead, step: u64, upto: u64) -> Vec<Pages> {
         let (mut there, mut marker, mut fetched) = (0, None, Vec::new());
         let mut note = |fetch: Fetch, there: &mut u64, marker: &mut Option<u64>| {

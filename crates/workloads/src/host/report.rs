@@ -19,7 +19,7 @@ impl WaitsFor {
     /// All of them.
     pub const ALL: [WaitsFor; 4] = [WaitsFor::Pages, WaitsFor::Room, WaitsFor::Writing, WaitsFor::Flush];
 
-    /// As a call would say it: it waits for…
+    /// The end of the sentence "it waits for …".
     pub fn words(self) -> &'static str {
         match self {
             WaitsFor::Pages => "pages from the disk",
@@ -35,7 +35,7 @@ impl WaitsFor {
 pub struct Calls {
     /// How many returned.
     pub returned: u64,
-    /// How often one went to sleep for room ([`WaitsFor::Room`]).
+    /// How often one slept for room ([`WaitsFor::Room`]).
     pub throttled: u64,
     /// How long they waited in all, in the order of [`WaitsFor::ALL`].
     pub waited: [Span; 4],
@@ -48,14 +48,14 @@ impl Calls {
     }
 }
 
-/// Pages that were written, by what had them written.
+/// Pages that were written, by what caused it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The flusher, above the background limit.
     pub background: u64,
     /// The flusher, because their file had expired.
     pub expired: u64,
-    /// Processes in their own name: `fsync`, `O_SYNC`, `sync_file_range`, direct I/O.
+    /// Processes themselves: `fsync`, `O_SYNC`, `sync_file_range`, direct I/O.
     pub by_caller: u64,
 }
 
@@ -68,9 +68,9 @@ pub struct HostReport {
     pub writes: Calls,
     /// `fsync`, `fdatasync`, `sync_file_range`.
     pub syncs: Calls,
-    /// Pages that a reader found in memory, be it that they were read ahead in time.
+    /// Pages that a reader found in memory, including those read ahead in time.
     pub hits: u64,
-    /// Pages that a reader found on their way from the disk already.
+    /// Pages that were already being read when a reader needed them.
     pub under_way: u64,
     /// Pages that were read because a process waited for them.
     pub asked: u64,
@@ -78,13 +78,13 @@ pub struct HostReport {
     pub read_ahead: u64,
     /// Pages that became dirty.
     pub dirtied: u64,
-    /// Writes to pages that were dirty already.
+    /// Writes to pages that were already dirty.
     pub overwritten: u64,
-    /// Pages that arrived at the disk.
+    /// Pages that reached the disk.
     pub written: Written,
-    /// How often the flusher began to write above the background limit, having had nothing to do.
+    /// How often the flusher began to write above the background limit after it had been idle.
     pub background_bursts: u64,
-    /// How often because files had expired.
+    /// How often it began because files had expired.
     pub expired_bursts: u64,
     /// The most that was dirty or being written \[bytes\].
     pub dirty_most: u64,
@@ -93,7 +93,7 @@ pub struct HostReport {
 }
 
 impl HostReport {
-    /// Did anything go through the page cache?
+    /// Whether any I/O went through the page cache.
     pub fn is_used(&self) -> bool {
         self.reads.returned + self.writes.returned + self.syncs.returned + self.hits + self.asked + self.dirtied > 0
     }
@@ -103,7 +103,7 @@ impl HostReport {
         self.hits + self.under_way + self.asked
     }
 
-    /// Of these, those that cost no disk I/O in this run.
+    /// Those that cost no disk I/O in this run.
     pub fn from_memory(&self) -> u64 {
         self.delivered().saturating_sub(self.asked + self.read_ahead)
     }

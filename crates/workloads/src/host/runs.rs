@@ -18,23 +18,23 @@ use super::page::{Pages, common, count};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRuns {
-    /// First page → the page behind the last.
+    /// First page → the page after the last.
     runs: BTreeMap<u64, u64>,
     pages: u64,
 }
 
 impl PageRuns {
-    /// How many pages there are.
+    /// The number of pages.
     pub fn len(&self) -> u64 {
         self.pages
     }
 
-    /// Are there none?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
 
-    /// Adds these. Answers how many are new.
+    /// Adds pages; returns how many are new.
     pub fn insert(&mut self, pages: Pages) -> u64 {
         if pages.is_empty() {
             return 0;
@@ -49,7 +49,7 @@ impl PageRuns {
         self.pages - before
     }
 
-    /// Takes these out. Answers how many were there.
+    /// Removes pages; returns how many were there.
     pub fn remove(&mut self, pages: Pages) -> u64 {
         let before = self.pages;
         while let Some(run) = self.touching(&pages) {
@@ -65,12 +65,12 @@ impl PageRuns {
         before - self.pages
     }
 
-    /// Is this page one of them?
+    /// Whether this page is one of them.
     pub fn contains(&self, page: u64) -> bool {
         self.runs.range(..=page).next_back().is_some_and(|(_, end)| *end > page)
     }
 
-    /// How many of `pages` there are.
+    /// How many of `pages` are in the set.
     pub fn within(&self, pages: &Pages) -> u64 {
         let before = self.touching(pages).filter(|run| run.start < pages.start);
         let first = before.map_or(0, |run| count(&common(&run, pages)));

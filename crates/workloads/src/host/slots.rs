@@ -2,7 +2,7 @@
 
 use core::ops::{Index, IndexMut};
 
-/// Things by number.
+/// Values by number.
 #[derive(Clone, Debug)]
 pub(super) struct NumberedSlots<T> {
     places: Vec<Option<T>>,

@@ -17,7 +17,7 @@ use super::report::WaitsFor;
 use super::transfer::PageWriter;
 
 impl Host {
-    /// Brings `pages` to the disk for this call.
+    /// Writes `pages` to the disk for this call.
     pub(super) fn begin_sync(&mut self, now: Instant, id: OpId, pages: Pages) {
         self.ops[id].stage = OpStage::Syncing;
         for (transfer, both) in self.writes_within(&pages) {
@@ -34,11 +34,11 @@ impl Host {
         }
     }
 
-    /// What was waited for is written: write again what was dirtied meanwhile, or go on.
+    /// The writes that it waited for are done: writes again what was dirtied meanwhile, or continues.
     pub(super) fn sync_on(&mut self, now: Instant, id: OpId) {
         let again = core::mem::take(&mut self.ops[id].again);
         for pages in again.iter() {
-            // Another process may have begun with it.
+            // Another process may have begun to write it.
             for (transfer, _) in self.writes_within(&pages) {
                 self.wait_for(now, id, transfer, WaitsFor::Writing);
             }
@@ -54,7 +54,7 @@ impl Host {
         self.start_flush(now, id);
     }
 
-    /// Writes everything dirty of `pages`, and waits for it.
+    /// Writes all dirty pages among `pages`, and waits for them.
     fn write_out(&mut self, now: Instant, id: OpId, pages: &Pages) {
         let file = match self.ops[id].task {
             OpTask::Call(call) => call.file.pages(),

@@ -11,19 +11,19 @@ use super::outbox::Wish;
 use super::page::{PAGE_BYTES, PAGE_SECTORS, Pages, common, count};
 use super::report::WaitsFor;
 
-/// What has pages written.
+/// Who has pages written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageWriter {
     Flusher(FlusherReason),
     Caller(OpId),
-    /// A caller that waits for nothing.
+    /// A caller that does not wait.
     Starter(OpId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TransferKind {
     Read,
-    /// Of pages of this file.
+    /// A write of pages of this file.
     Write(PageWriter, Pages),
     Flush,
 }
@@ -32,12 +32,12 @@ pub(super) enum TransferKind {
 pub(super) struct Transfer {
     pub kind: TransferKind,
     pub pages: Pages,
-    /// Calls that go on when it is done.
+    /// Calls that continue when it is done.
     waiters: Vec<OpId>,
 }
 
 impl Host {
-    /// Reads those of `pages` that are not in memory, in as few bios as may be. Answers how many that were.
+    /// Reads those of `pages` that are not in memory, in as few bios as possible; returns how many pages.
     pub(super) fn start_reads(&mut self, who: Who, pages: Pages) -> u64 {
         let (mut at, mut started) = (pages.start, 0);
         while at < pages.end {
@@ -75,7 +75,7 @@ impl Host {
         transfer
     }
 
-    /// Has the disk's cache flushed.
+    /// Flushes the disk's cache.
     pub(super) fn start_flush(&mut self, now: Instant, op: OpId) {
         let transfer = self.transfers.insert(Transfer { kind: TransferKind::Flush, pages: 0..0, waiters: Vec::new() });
         self.wait_for(now, op, transfer, WaitsFor::Flush);
@@ -95,7 +95,7 @@ impl Host {
                     Waiter::Sync => Bio::write(tag, who.submitter, start, sectors),
                     Waiter::Async => Bio::write_back(tag, who.submitter, start, sectors),
                 };
-                // The flusher's own is background work; what a caller waits for is not.
+                // The flusher's own writes are background work; those that a caller waits for are not.
                 let background = matches!(writer, PageWriter::Flusher(_));
                 Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
             }
@@ -104,7 +104,7 @@ impl Host {
         self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));
     }
 
-    /// The call goes on when this transfer, and every other that it waits for, is done.
+    /// Makes the call wait for this transfer; it continues when all its transfers are done.
     pub(super) fn wait_for(&mut self, now: Instant, op: OpId, transfer: TransferId, what: WaitsFor) {
         self.transfers[transfer].waiters.push(op);
         let op = &mut self.ops[op];
@@ -115,7 +115,7 @@ impl Host {
     /// A bio of the host's is complete; the device began with it at `issued_at`.
     ///
     /// # Panics
-    /// If it is none of the host's.
+    /// If it is not one of the host's.
     pub fn completed(&mut self, now: Instant, tag: Tag, failed: bool, issued_at: Instant) {
         let Transfer { kind, pages, waiters } = self.transfers.remove(tag.0 as u32);
         match kind {
@@ -143,7 +143,7 @@ impl Host {
         }
     }
 
-    /// A failed write is not repeated, as in Linux; those that wait for it hear of it.
+    /// A failed write is not repeated, as in Linux; calls that wait for it are told.
     fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &PageWriter) {
         let written = count(&pages);
         self.pool.written(written * PAGE_BYTES);
@@ -166,7 +166,7 @@ impl Host {
         }
     }
 
-    /// Writes under way that touch `pages`, each with what it has in common with them.
+    /// Writes in flight that overlap `pages`, each with the overlap.
     pub(super) fn writes_within(&self, pages: &Pages) -> Vec<(TransferId, Pages)> {
         let within = |(id, transfer): (TransferId, &Transfer)| {
             let both = common(&transfer.pages, pages);

@@ -56,7 +56,7 @@ impl Host {
         self.set_tick(now);
     }
 
-    /// No room below the dirty limit: the writer sleeps, and everything is written until it wakes.
+    /// There is no room below the dirty limit: the writer sleeps, and everything is written until it wakes.
     fn throttle(&mut self, now: Instant, id: OpId) {
         self.report.writes.throttled += 1;
         self.ops[id].waits = Some((now, WaitsFor::Room));
@@ -65,7 +65,7 @@ impl Host {
         self.write_back(now);
     }
 
-    /// Those that sleep for room, if there is enough by now.
+    /// Wakes the writers that sleep for room, if there is enough by now.
     pub(super) fn wake_writers(&mut self, now: Instant) {
         for id in self.pool.wake() {
             self.go_on(now, id);
@@ -73,7 +73,7 @@ impl Host {
     }
 }
 
-/// Is all of the page written?
+/// Whether the whole page is written.
 fn covers((start, sectors): (Sector, u32), page: u64) -> bool {
     start.0 <= page * PAGE_SECTORS && (page + 1) * PAGE_SECTORS <= start.0 + u64::from(sectors)
 }

@@ -12,7 +12,7 @@ use super::outbox::Wish;
 use super::transfer::PageWriter;
 
 impl Host {
-    /// The next look at ages is due, if anything is dirty.
+    /// Schedules the next check of ages, if anything is dirty.
     pub(super) fn set_tick(&mut self, now: Instant) {
         let interval = self.knobs.dirty_writeback_centisecs;
         if self.tick.is_none() && !interval.is_zero() {
@@ -20,7 +20,7 @@ impl Host {
         }
     }
 
-    /// Looks through the files.
+    /// Checks the ages of all files.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
         self.tick = None;
         self.dirty_files.expire(now, self.knobs.dirty_expire_centisecs, &self.dirty);
@@ -30,7 +30,7 @@ impl Host {
         self.write_back(now);
     }
 
-    /// Lets the flusher write what it should, as much as it may have under way.
+    /// Lets the flusher write what it should, as much as it may have in flight.
     pub(super) fn write_back(&mut self, now: Instant) {
         let mut any = false;
         while !self.stopped && self.flusher.has_room() && !self.out.sleeps(self.flusher_is.submitter) {

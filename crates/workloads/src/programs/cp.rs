@@ -97,7 +97,7 @@ fn file(start: u64, sectors: u64) -> OpenFile {
     OpenFile { start: Sector(start), sectors, advice: Advice::Normal }
 }
 
-/// What it calls next.
+/// Its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CpCall {
     /// Read the block of this file's inode.
@@ -117,19 +117,19 @@ enum CpState {
     Finished,
 }
 
-/// All places and lengths in sectors.
+/// The state of copying. All places and lengths are in sectors.
 struct Copying {
     submitter: SubmitterId,
     copy: OpenFile,
     original: u64,
     sizes: Vec<u64>,
     inodes: u64,
-    /// How far behind the beginning the files' data lie.
+    /// The distance from the beginning to the files' data.
     data: u64,
     block: u64,
     reads: bool,
     syncs: bool,
-    /// The file that it is at, its place behind `data`, and how much of it is written.
+    /// The current file, its place after `data`, and how much of it is written.
     nth: usize,
     place: u64,
     offset: u64,
@@ -138,7 +138,7 @@ struct Copying {
 }
 
 impl Copying {
-    /// Of the next file.
+    /// The first call for the next file.
     fn first_step(&self) -> CpCall {
         match self.reads {
             _ if self.nth == self.sizes.len() && self.syncs => CpCall::Sync,
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use crate::programs::Settings;
 
-    /// What it calls, as letters with places and lengths [blocks], from the places of original and copy on.
+    /// Its calls, as letters with places and lengths [blocks], relative to original and copy.
     fn calls(said: &[(&str, &str)]) -> Vec<(char, u64, u64)> {
         let settings = Settings::of(&PROGRAM, said.iter().copied()).unwrap_or_else(|e| panic!("{e}"));
         let mut source = PROGRAM.start(&Launch::new("cp", &settings, 1 << 24)).expect("it fits").remove(0).source;

@@ -15,7 +15,7 @@ use super::parameter::{Parameter, ParameterKind};
 use super::stepper::{Io, Step, Stepper, Steps};
 use super::{Launch, Program, ProgramProcess};
 
-/// The longest run of data without a break \[sectors\]: a bio counts in 32 bits.
+/// The longest run of data without a break \[sectors\]: a bio's length has 32 bits.
 const LARGEST_RUN: u64 = u32::MAX as u64;
 
 pub(super) const PROGRAM: Program = Program {
@@ -47,7 +47,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let sectors = |name| launch.settings.sectors(name);
     let (size, run) = (sectors("size"), launch.settings.sectors_within("run", 8..=LARGEST_RUN)?);
     let drawn = launch.settings.word("runs") == "drawn";
-    // Twice as many breaks as their mean length makes never come.
+    // Twice as many breaks as expected never occur.
     let breaks = if drawn { (size / run).saturating_mul(2).saturating_add(16) } else { size / run };
     let at = launch.room("at", size.saturating_add(breaks.saturating_mul(sectors("gap"))))?;
     let bio = launch.settings.sectors_within("bio", 8..=run)? as u32;
@@ -58,7 +58,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     Ok(vec![ProgramProcess::new(launch.name.to_owned(), Box::new(source))])
 }
 
-/// How long each stretch without a break is \[sectors\].
+/// The length of each run without a break \[sectors\].
 enum Runs {
     Even(u64),
     /// Their mean.
@@ -75,7 +75,7 @@ impl Runs {
     }
 }
 
-/// What is still to be written. All in sectors.
+/// What is still to be written, in sectors.
 struct Backlog {
     at: u64,
     left: u64,

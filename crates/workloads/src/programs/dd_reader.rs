@@ -20,7 +20,7 @@ use super::stepper::{Io, Step, Stepper, Steps};
 use super::tree::BLOCK;
 use super::{Launch, Program, ProgramProcess};
 
-/// What an inode knows by itself: 12 blocks \[512-byte sectors\].
+/// What an inode maps by itself: 12 blocks \[512-byte sectors\].
 const DIRECT: u64 = 12 * BLOCK;
 
 pub(super) const PROGRAM: Program = Program {
@@ -145,7 +145,7 @@ enum DdState {
     CopiesOut,
 }
 
-/// One process. All places and lengths in sectors.
+/// One process. All places and lengths are in sectors.
 struct DdReader {
     start: u64,
     size: u64,
@@ -155,28 +155,28 @@ struct DdReader {
     window: u64,
     ahead: u64,
     think: Span,
-    /// For a MiB.
+    /// The time to copy a MiB.
     copy: Span,
     end: Instant,
-    /// How far it has come in its file.
+    /// Its position in the file.
     offset: u64,
-    /// Up to where in the file it knows the places.
+    /// Up to where in the file it knows the mapping.
     mapped: u64,
-    /// The file system's blocks read so far; they lie before what they describe.
+    /// The indirect blocks read so far; each precedes the data that it maps.
     blocks: u64,
     most_under_way: u32,
-    /// The lengths of the reads under way, oldest first.
+    /// The lengths of the reads in flight, oldest first.
     under_way: VecDeque<u64>,
-    /// The read begun last is of the file's data, not of a block that says where these lie.
+    /// The last read is of the file's data, not of an indirect block.
     data_is_coming: bool,
-    /// The length of what has come and is to be copied out.
+    /// The length of what has arrived and is to be copied out.
     arrived: u64,
     random: Pcg64Mcg,
     state: DdState,
 }
 
 impl DdReader {
-    /// Whether it may read before what is under way has come: not beyond a block that says where the data lie.
+    /// Whether it may read before what is in flight has arrived: not beyond an indirect block.
     fn may_read_on(&self) -> bool {
         let knows_where = self.data_is_coming && self.offset < self.mapped;
         self.under_way.is_empty() || (knows_where && self.under_way.len() < self.most_under_way as usize)
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn windows_double_and_the_file_systems_blocks_lie_before_what_they_describe() {
         let log = reads(&[("processes", "1"), ("size", "200KiB"), ("run", "64KiB"), ("ahead", "64KiB")]);
-        // 48 KiB that the inode knows: 16 + 32 KiB; a block; 64 KiB of data; a block; 64 KiB; a block; the rest.
+        // 48 KiB mapped by the inode: 16 + 32 KiB; a block; 64 KiB of data; a block; 64 KiB; a block; the rest.
         let expected = [(0, 32), (32, 64), (96, 8), (104, 128), (232, 8), (240, 128), (368, 8), (376, 48)];
         assert_eq!(log, expected);
     }
@@ -277,7 +277,7 @@ mod tests {
                 source.delivered(now, crate::Delivered::Done { tag, failed: false });
             }
         }
-        // 16 and 32 KiB that the inode knows; a block at 96, alone; then 104 and 168 together; a block at 232, alone.
+        // 16 and 32 KiB mapped by the inode; a block at 96, alone; then 104 and 168 together; a block at 232, alone.
         assert_eq!(rounds[0], [0, 32], "{rounds:?}");
         assert!(
             rounds.contains(&vec![96]) && rounds.contains(&vec![104, 168]) && rounds.contains(&vec![232]),

@@ -92,10 +92,10 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DumpState {
     Chooses,
-    /// `true`: a chunk of the stretch, of which the others are told.
+    /// A read; `true`: a chunk of the region, of which the others are told.
     Awaits(bool),
     WritesOut(bool),
-    /// Others from this one on are still to be told.
+    /// The others from this one on are still to be told.
     Tells(u32),
 }
 
@@ -103,7 +103,7 @@ struct DumpReader {
     readers: u32,
     me: u32,
     first: SubmitterId,
-    /// Where the stretch begins \[sectors\].
+    /// Where the region begins \[sectors\].
     at: u64,
     /// \[sectors\]
     chunk: u32,
@@ -113,14 +113,14 @@ struct DumpReader {
     /// How many chunks each reader has written out.
     written: Vec<u64>,
     random_left: u64,
-    /// Chunks on the whole disk.
+    /// The number of chunks on the whole disk.
     places: u64,
     random: Pcg64Mcg,
     state: DumpState,
 }
 
 impl DumpReader {
-    /// Its next chunk of the stretch.
+    /// Its next chunk of the region.
     fn mine(&self) -> u64 {
         self.written[self.me as usize] * u64::from(self.readers) + u64::from(self.me)
     }
@@ -157,7 +157,7 @@ impl DumpReader {
         Step::Start(Io::read(place * u64::from(self.chunk), self.chunk))
     }
 
-    /// One after the other hears that another of its chunks is out.
+    /// Tells one after the other that another of its chunks is out.
     fn tell(&mut self, other: u32) -> Step {
         if other == self.readers {
             self.state = DumpState::Chooses;
@@ -209,7 +209,8 @@ mod tests {
         PROGRAM.start(&launch).expect("it fits").into_iter().map(|process| process.source).collect()
     }
 
-    /// The chunks that each reader has asked for when nothing more happens without a completion; all words are passed.
+    /// The chunks that each reader has asked for when nothing more happens without a completion; all messages are
+    /// delivered.
     fn asked(readers: &mut [Box<dyn Source>], chunk: u64, out: &mut Vec<(usize, u64)>) {
         while let Some(nth) = readers.iter().position(|reader| reader.next().is_some_and(|at| at <= Instant::ZERO)) {
             let mut emissions = Vec::new();
@@ -238,7 +239,8 @@ mod tests {
         let mut log = Vec::new();
         asked(&mut readers, 64, &mut log);
         assert_eq!(log, [(0, 0), (1, 1), (2, 2)]);
-        // Chunk 1 is read before chunk 0: its reader would go on with chunk 4, for which chunk 1 must be out, in order.
+        // Chunk 1 is read before chunk 0: its reader would continue with chunk 4, for which chunk 1 must be out, in
+        // order.
         done(&mut *readers[1], 0);
         asked(&mut readers, 64, &mut log);
         assert_eq!(log.len(), 3);

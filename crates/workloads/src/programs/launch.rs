@@ -10,11 +10,11 @@ use crate::Source;
 /// One start of a program.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
-    /// What it is called in reports; a program with several processes numbers them.
+    /// Its name in reports; a program with several processes numbers them.
     pub name: &'a str,
     /// Its parameters.
     pub settings: &'a Settings,
-    /// How large the disk is \[512-byte sectors\].
+    /// The size of the disk \[512-byte sectors\].
     pub disk_sectors: u64,
     /// The number of its first process; the others follow.
     pub first: SubmitterId,
@@ -26,7 +26,7 @@ pub struct Launch<'a> {
 
 /// One process of a program.
 pub struct ProgramProcess {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
     /// Its I/O priority.
     pub priority: Priority,
@@ -35,7 +35,7 @@ pub struct ProgramProcess {
 }
 
 impl ProgramProcess {
-    /// One without an I/O priority of its own.
+    /// A process without an I/O priority of its own.
     pub(super) fn new(name: String, source: Box<dyn Source>) -> ProgramProcess {
         ProgramProcess { name, priority: Priority::default(), source }
     }
@@ -52,12 +52,12 @@ impl<'a> Launch<'a> {
         SubmitterId(self.first.0 + nth)
     }
 
-    /// What the `nth` of `count` processes is called: `cat`, or `tree-readers1`, `tree-readers2`, …
+    /// The name of the `nth` of `count` processes: `cat`, or `tree-readers1`, `tree-readers2`, …
     pub fn process_name(&self, nth: u32, count: u32) -> String {
         if count == 1 { self.name.to_owned() } else { format!("{}{}", self.name, nth + 1) }
     }
 
-    /// Random numbers for one purpose of one process; equal seeds give equal numbers, other purposes other ones.
+    /// Random numbers for one purpose of one process; equal seeds give equal numbers, other purposes different ones.
     pub fn random(&self, nth: u32, purpose: u64) -> Pcg64Mcg {
         let mixed = [u64::from(self.submitter(nth).0), purpose]
             .into_iter()
@@ -65,7 +65,7 @@ impl<'a> Launch<'a> {
         Pcg64Mcg::seed_from_u64(mixed)
     }
 
-    /// The first sector of the place that parameter `name` says, if `sectors` sectors fit there.
+    /// The first sector of the place given by the parameter `name`, if `sectors` sectors fit there.
     ///
     /// # Errors
     /// If they do not.
@@ -80,7 +80,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Spread the bits of a number (the finaliser of SplitMix64).
+/// Mixes the bits of a number (the finaliser of SplitMix64).
 fn mix(z: u64) -> u64 {
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -93,14 +93,14 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     Ok(processes)
 }
 
-/// What a thread is told to read, and what it says when it has: pages from the beginning of the disk.
+/// The pages that a thread is told to read, and reports when it has; they count from the beginning of the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PageRun {
     page: u64,
     pages: u64,
 }
 
-/// What a thread is told when the file has come to its end.
+/// What a thread is told when the file has ended.
 const END: u64 = u64::MAX;
 
 impl PageRun {
@@ -113,15 +113,15 @@ impl PageRun {
     }
 }
 
-/// A thread's part that the disk sees: it reads what it is told, and says when it has.
+/// The disk's view of a thread: it reads what it is told to, and reports when it has.
 #[derive(Default)]
 struct Thread {
     machine: SubmitterId,
     told: VecDeque<u64>,
-    /// Words of reads under way, by their tags.
+    /// The messages of reads in flight, by their tags.
     reading: Vec<(Tag, u64)>,
     done: VecDeque<u64>,
-    /// Reads so far; the stepper numbers them so.
+    /// The number of reads so far, which is the stepper's tag.
     reads: u64,
 }
 
@@ -133,7 +133,7 @@ impl Steps for Thread {
         match self.told.pop_front() {
             None => Step::Listen,
             Some(END) if self.reading.is_empty() => Step::Exit,
-            // What was read ahead is still under way.
+            // What was read ahead is still in flight.
             Some(END) => {
                 self.told.push_back(END);
                 Step::Listen
@@ -167,7 +167,7 @@ mod tests {
     use crate::programs::Settings;
     use crate::{Emission, Source};
 
-    /// A server whose disk takes 1 ms for everything.
+    /// A server whose disk takes 1 ms for any I/O.
     struct Rig {
         sources: Vec<Box<dyn Source>>,
         in_flight: Vec<(Instant, usize, Tag)>,

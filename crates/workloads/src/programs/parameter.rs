@@ -8,15 +8,15 @@ use blksched_text::{did_you_mean, units};
 pub struct Parameter {
     /// Its name in an experiment's file.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: ParameterKind,
-    /// As a user would write it.
+    /// The default, as a user would write it.
     pub default: &'static str,
-    /// What it means, in a line.
+    /// What it means, in one line.
     pub doc: &'static str,
 }
 
-/// What a parameter is, and so how it is written.
+/// The kind of a parameter, which decides how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A whole number.
@@ -71,7 +71,7 @@ impl DiskPlace {
 }
 
 impl ParameterKind {
-    /// In words, with an example.
+    /// The expected form in words, with an example.
     pub fn expected(self) -> String {
         match self {
             ParameterKind::Count => "a whole number".to_owned(),
@@ -83,7 +83,7 @@ impl ParameterKind {
         }
     }
 
-    /// In a word: `size`, `time`, or the words themselves.
+    /// The kind in a word: `size`, `time`, or the words themselves.
     pub fn word(self) -> String {
         match self {
             ParameterKind::Count => "whole number".to_owned(),
@@ -116,7 +116,7 @@ impl ParameterKind {
 }
 
 impl Parameter {
-    /// A value as a user writes it.
+    /// Parses a value as a user writes it.
     ///
     /// # Errors
     /// What is wrong with it, and what was expected.

@@ -164,7 +164,7 @@ enum WritebackState {
     Reads,
     Waits,
     Dirties,
-    /// Until it is told that memory is its.
+    /// Sleeps until it is told that memory is available.
     Sleeps,
 }
 
@@ -244,18 +244,18 @@ struct Flusher {
     pool: DirtyPool<(SubmitterId, u64)>,
     endless: bool,
     region: Region,
-    /// Ascending: the mean gap \[sectors\].
+    /// When writing in ascending order: the mean gap \[sectors\].
     gap: Option<u64>,
     /// Where it writes next \[sectors from the region's beginning\].
     cursor: u64,
     depth: u64,
     in_flight: u64,
-    /// Where it writes at random at this moment, by the tags of the writes: memory on its way to the disk is not
-    /// written a second time meanwhile.
+    /// When writing at random: the places of the present writes by tag, so that memory being written is not written a
+    /// second time meanwhile.
     places: BTreeMap<Tag, u64>,
-    /// The stepper numbers its writes so.
+    /// The stepper's tag of its next write.
     writes: u64,
-    /// To be told that memory is theirs.
+    /// Readers to be told that memory is available.
     awake: VecDeque<SubmitterId>,
     readers: core::ops::Range<u32>,
     /// Readers that have not exited.
@@ -405,7 +405,7 @@ mod tests {
     fn a_reader_goes_on_at_once_while_there_is_room_and_sleeps_until_enough_is_clean() {
         let mut flusher = flusher(&SMALL);
         flusher.hear(told(0, 96 << 10));
-        // Beyond the background limit it writes, as far as that goes: 96 - 32 KiB.
+        // Beyond the background limit it writes, until it is below: 96 - 32 KiB.
         let write = |start| Step::Start(Io::write(start, 64));
         let first = steps(&mut flusher);
         let at = (1 << 24) / 2;

@@ -9,16 +9,16 @@ use blksched_text::nearest;
 use super::Program;
 use super::parameter::{DiskPlace, Parameter, ParameterValue};
 
-/// Every parameter of a program, decided.
+/// The values of all parameters of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     values: Vec<(&'static str, ParameterValue)>,
 }
 
-/// What was said that the program does not understand.
+/// A setting that the program does not understand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {
-    /// Whose value, or what is no parameter.
+    /// The parameter, or the unknown name.
     pub name: String,
     /// What is wrong, and what was expected.
     pub problem: String,
@@ -36,10 +36,11 @@ impl fmt::Display for SettingsError {
 impl core::error::Error for SettingsError {}
 
 impl Settings {
-    /// `program`'s parameters, some of them as said: names and values as a user writes them; the last word counts.
+    /// `program`'s parameters, some of them as given: names and values as a user writes them; the last one for a name
+    /// applies.
     ///
     /// # Errors
-    /// If it has no such parameter, or the value is none of its kind.
+    /// If it has no such parameter, or the value is not of its kind.
     pub fn of<'a>(
         program: &Program,
         said: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -47,7 +48,7 @@ impl Settings {
         Settings::read(&format!("the program `{}`", program.name), program.parameters, said)
     }
 
-    /// The same of anything that has parameters; `whose` they are is for messages.
+    /// The same for anything that has parameters; `whose` names it in messages.
     pub(crate) fn read<'a>(
         whose: &str,
         parameters: &[Parameter],
@@ -79,7 +80,7 @@ impl Settings {
         }
     }
 
-    /// How many processes, or of what else there must be one.
+    /// A number of processes or the like, at least one.
     ///
     /// # Errors
     /// If there are none, or more than `most`.

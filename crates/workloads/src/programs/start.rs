@@ -9,9 +9,9 @@ use super::{Launch, PROGRAMS, Program, ProgramProcess, program};
 /// A program with its parameters, and when it begins.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
-    /// Which program.
+    /// The program.
     pub program: &'static Program,
     /// Its parameters.
     pub settings: Settings,
@@ -24,7 +24,7 @@ pub struct Start {
 pub struct Common {
     /// Its name.
     pub name: &'static str,
-    /// What it is unless it is said.
+    /// The default.
     pub default: &'static str,
     /// What it means.
     pub doc: &'static str,
@@ -36,7 +36,7 @@ pub const COMMON: [Common; 2] = [
     Common { name: "start", default: "0s", doc: "when it begins" },
 ];
 
-/// `PARAMETER=VALUE,…`, read but for the parameters that are not [`COMMON`].
+/// `PARAMETER=VALUE,…`, with the [`COMMON`] parameters parsed.
 #[derive(Clone, Debug)]
 pub(crate) struct ParametersSaid<'t> {
     pub name: Option<String>,
@@ -72,10 +72,10 @@ impl<'t> ParametersSaid<'t> {
 }
 
 impl Start {
-    /// Reads `PROGRAM[:PARAMETER=VALUE,…]`. Besides the program's parameters there are [`COMMON`] ones.
+    /// Parses `PROGRAM[:PARAMETER=VALUE,…]`. Besides the program's parameters there are [`COMMON`] ones.
     ///
     /// # Errors
-    /// If there is no such program or parameter, or a value is none of its kind.
+    /// If there is no such program or parameter, or a value is not of its kind.
     pub fn parse(text: &str) -> Result<Start, String> {
         let (word, said) = text.split_once(':').unwrap_or((text, ""));
         let program = program(word).ok_or_else(|| {
@@ -91,7 +91,7 @@ impl Start {
     /// Its processes in a run with this seed, numbered from `first`.
     ///
     /// # Errors
-    /// If it does not fit on the disk, or its parameters contradict each other. That does not hang on the seed.
+    /// If it does not fit on the disk, or its parameters contradict each other. That does not depend on the seed.
     pub fn processes(&self, first: SubmitterId, disk_sectors: u64, seed: u64) -> Result<Vec<ProgramProcess>, String> {
         let Start { name, settings, at, .. } = self;
         let processes = self.program.start(&Launch { name, settings, disk_sectors, first, at: *at, seed });

@@ -10,7 +10,7 @@ use crate::{Delivered, Emission, Source};
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Where to.
+    /// The direction.
     pub dir: Dir,
     /// Its first sector.
     pub start: Sector,
@@ -33,17 +33,17 @@ impl Io {
 /// What a process does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Submit it and go on.
+    /// Submit it and continue.
     Start(Io),
     /// Wait until at most this many of its I/Os are in flight.
     Await(u32),
-    /// Do something else for so long.
+    /// Do something else for this long.
     Think(Span),
-    /// Say something to another process, and go on.
+    /// Send a message to another process, and continue.
     Tell(SubmitterId, u64),
-    /// Wait until anything is heard: a word, an I/O done, a process's exit.
+    /// Wait for any event: a message, a completion, a process's exit.
     Listen,
-    /// The same, but not beyond this moment.
+    /// The same, but no longer than until this time.
     ListenUntil(Instant),
     /// The end.
     Exit,
@@ -51,13 +51,13 @@ pub enum Step {
 
 /// A program's steps.
 pub trait Steps: Send {
-    /// The next one; called at the moment at which it begins. After [`Step::Exit`] it is not called again.
+    /// The next step; called at the time at which it begins. After [`Step::Exit`] it is not called again.
     fn step(&mut self, now: Instant) -> Step;
 
-    /// Something came back or was said; the next [`Steps::step`] may be later, or at once.
+    /// Something came back or arrived; the next [`Steps::step`] may be later, or at once.
     fn hear(&mut self, _what: Delivered) {}
 
-    /// Whether a process waits for its writes; reads are always waited for.
+    /// Whether a process waits for its writes; it always waits for reads.
     fn writes(&self) -> WriteKind {
         WriteKind::Back
     }
@@ -66,26 +66,26 @@ pub trait Steps: Send {
 /// Whether a process waits for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
-    /// Write-back: none.
+    /// Write-back: no process waits.
     Back,
-    /// Direct: its submitter.
+    /// Direct: its submitter waits.
     Direct,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StepperState {
-    /// It goes on then.
+    /// It continues at this time.
     Ready(Instant),
     /// It waits until at most this many are in flight.
     Awaits(u32),
-    /// It waits for anything; at this moment, if there is one, it goes on in any case.
+    /// It waits for any event, or until this time, if there is one.
     Listens(Option<Instant>),
     /// It sleeps for a request slot.
     Asleep,
     Finished,
 }
 
-/// A source that takes steps.
+/// A source that executes steps.
 pub struct Stepper<S> {
     submitter: SubmitterId,
     priority: Priority,
@@ -93,7 +93,7 @@ pub struct Stepper<S> {
     state: StepperState,
     in_flight: u32,
     next_tag: u64,
-    /// It has submitted something since it last waited, and so its system call is open.
+    /// It has submitted something since it last waited, so its system call is open.
     open: bool,
 }
 
@@ -145,7 +145,7 @@ impl<S: Steps> Source for Stepper<S> {
             match self.steps.step(now) {
                 Step::Start(io) => {
                     self.open = true;
-                    // One bio a call: it may find no slot, and then the process sleeps at once.
+                    // One bio per call: it may find no slot, and then the process sleeps at once.
                     return out.push(Emission::Submit(self.bio(io)));
                 }
                 Step::Await(most) => {
@@ -202,7 +202,7 @@ impl<S: Steps> Source for Stepper<S> {
 
     fn asleep(&mut self) {
         self.state = StepperState::Asleep;
-        // A process that falls asleep has opened its plug.
+        // A process that falls asleep has flushed its plug.
         self.open = false;
     }
 
@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Two reads at once, a wait for both, a thought, the end.
+    /// Two reads at once, a wait for both, a think time, the end.
     struct Scripted(std::vec::IntoIter<Step>);
 
     impl Steps for Scripted {

@@ -78,13 +78,13 @@ struct Thread {
     files: u64,
     /// The number of its own file.
     own: u64,
-    /// Of a file.
+    /// The number of blocks of a file.
     blocks: u64,
     /// \[512-byte sectors\]
     block: u32,
     writes: u64,
     reads: u64,
-    /// How many of its writes may be unwritten.
+    /// How many of its writes may be dirty.
     share: u32,
     /// It must wait before its next I/O.
     waits: bool,

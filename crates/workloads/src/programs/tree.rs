@@ -18,7 +18,7 @@ use super::stepper::{Io, Step, Steps};
 
 /// A block of the file system \[512-byte sectors\].
 pub(super) const BLOCK: u64 = 8;
-/// Files of a directory: its reads are held in memory.
+/// The most files of a directory: its reads are held in memory.
 const MOST_FILES: u32 = 1 << 20;
 
 /// How many files share a block of inodes.
@@ -42,7 +42,7 @@ pub(super) const fn largest(default: &'static str) -> Parameter {
     }
 }
 
-/// The parameters of every program that reads trees, but for those of its own.
+/// The parameters of every program that reads trees, apart from those of its own.
 macro_rules! tree_parameters {
     ($files:literal, $smallest:literal, $largest:literal, $think:literal; $($own:expr),* $(,)?) => {
         &[
@@ -70,7 +70,7 @@ macro_rules! tree_parameters {
 }
 pub(super) use tree_parameters;
 
-/// What directories look like. In sectors.
+/// The shape of directories, in sectors.
 #[derive(Clone, Debug)]
 pub(super) struct DirectoryShape {
     files: u64,
@@ -119,7 +119,7 @@ impl DirectoryShape {
         (size as u64).max(1).next_multiple_of(BLOCK)
     }
 
-    /// The reads of one directory that lies at `at`.
+    /// The reads of one directory at `at`.
     fn reads(&self, at: u64, random: &mut Pcg64Mcg) -> Vec<Io> {
         let block = |start| Io::read(start, BLOCK as u32);
         let mut reads = vec![block(at)];
@@ -152,7 +152,7 @@ pub(super) struct Walk<P> {
     shape: DirectoryShape,
     places: P,
     random: Pcg64Mcg,
-    /// Of this directory, the next last.
+    /// The reads of this directory, the next one last.
     reads: Vec<Io>,
     state: WalkState,
 }

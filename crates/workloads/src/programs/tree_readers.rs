@@ -42,7 +42,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     Ok((0..trees).map(process).collect())
 }
 
-/// Directories anywhere in a region, for ever.
+/// Directories anywhere in a region, endlessly.
 struct Scattered {
     from: u64,
     to: u64,

@@ -48,7 +48,7 @@ impl Member {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Is what comes next of the process this disk's?
+    /// Whether the process's next I/O is for this disk.
     fn is_mine(&self, process: &Replayer) -> bool {
         process.io().is_some_and(|io| self.disk.has(io))
     }
@@ -61,7 +61,7 @@ impl Source for Member {
             _ if self.finished => None,
             Some(_) if self.is_mine(&process) => process.next(),
             Some(_) => None,
-            // All members exit where the process would.
+            // All members exit when the process would.
             None => process.ended(),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
 
     const DISKS: [(u32, u32); 2] = [(8, 0), (8, 16)];
 
-    /// A read of sda, which is waited for; one of sdb right after it; one of each, together.
+    /// A read of sda, which is waited for; one of sdb directly after it; then one of each, together.
     fn recording() -> Recording {
         let on = |disk: usize, event: TraceEvent| TraceEvent { device: DISKS[disk], ..event };
         let events = vec![
@@ -147,7 +147,7 @@ mod tests {
         Recording::of(events, &BTreeMap::new()).unwrap()
     }
 
-    /// When what goes to which disk \[ns\], if these take so long.
+    /// When which I/O goes to which disk \[ns\], with these latencies.
     fn played(said: &str, latency: [u64; 2]) -> Vec<(u64, usize, u64)> {
         let whole = Replay::of("trace", said, Arc::new(recording())).unwrap();
         let mut joint = Joint::default();
@@ -186,7 +186,7 @@ mod tests {
     fn a_process_waits_on_one_disk_for_what_it_waited_for_on_the_other() {
         let closed = |latency| played("timing=closed", latency);
         assert_eq!(closed([400, 200]), [(0, 0, 0), (500, 1, 80), (700, 0, 160), (700, 1, 240)]);
-        // A disk that is ten times slower holds back the other one's I/Os, too.
+        // A disk that is ten times slower also delays the other one's I/Os.
         assert_eq!(closed([4000, 200]), [(0, 0, 0), (4100, 1, 80), (4300, 0, 160), (4300, 1, 240)]);
         assert_eq!(closed([400, 2000]), [(0, 0, 0), (500, 1, 80), (2500, 0, 160), (2500, 1, 240)]);
     }

@@ -9,15 +9,15 @@ use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
 use super::recording::ReplayIo;
 
-/// I/Os that lie in one piece of memory \[bytes\]: a vector that grows would be copied, and be half empty.
+/// The size of a piece of memory with I/Os \[bytes\]: a growing vector would be copied, and be half empty.
 const PIECE: usize = 64 << 10;
-/// The most that one takes \[bytes\], with what is written behind its last number.
+/// The most that one I/O takes \[bytes\], including what is written after its last number.
 const LONGEST: usize = 4 + 7 * 8;
 
-/// Bytes of a number, by the two bits that tell it in the head.
+/// The bytes of a number, by the two bits for it in the head.
 const WIDTHS: [usize; 4] = [0, 2, 4, 8];
 
-// Where in the head the width of each number stands.
+// The position of each number's width in the head.
 const NTH: u32 = 12;
 const AT: u32 = 14;
 const START: u32 = 16;
@@ -34,15 +34,15 @@ pub(super) struct PackedIos {
     pieces: Vec<Vec<u8>>,
     len: usize,
     last: PackedBefore,
-    /// By place; those behind its end are normal.
+    /// By index; I/Os after its end have the normal priority.
     priorities: Vec<Priority>,
-    /// How many others were under way at most.
+    /// How many others were in flight at most.
     deepest: u32,
-    /// The last place that anything begins at, and the longest length \[sectors\].
+    /// The last sector at which anything begins, and the greatest length \[sectors\].
     reach: (u64, u32),
 }
 
-/// What the next one is told by.
+/// What the next one is encoded against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PackedBefore {
     nth: u64,
@@ -52,7 +52,7 @@ struct PackedBefore {
     device: u16,
 }
 
-/// Where to read on.
+/// Where to continue reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedPlace {
     piece: usize,
@@ -67,17 +67,17 @@ impl PackedIos {
         self.len
     }
 
-    /// How many others were under way at most.
+    /// How many others were in flight at most.
     pub fn deepest(&self) -> u32 {
         self.deepest
     }
 
-    /// The last place that anything begins at, and the longest length \[sectors\].
+    /// The last sector at which anything begins, and the greatest length \[sectors\].
     pub fn reach(&self) -> (u64, u32) {
         self.reach
     }
 
-    /// One more.
+    /// Adds an I/O.
     pub fn push(&mut self, io: &ReplayIo) {
         let (nth, at) = (io.nth as u64, io.at.as_ns());
         let before = &self.last;
@@ -106,13 +106,13 @@ impl PackedIos {
 
     #[cold]
     fn begin_piece(&mut self, bytes: &[u8]) {
-        // The first one grows: most processes have few.
+        // The first piece grows: most processes have few I/Os.
         let mut piece = Vec::with_capacity(if self.pieces.is_empty() { 0 } else { PIECE });
         piece.extend_from_slice(bytes);
         self.pieces.push(piece);
     }
 
-    /// This one's priority, whether it is here yet or not.
+    /// Sets an I/O's priority, whether it was added yet or not.
     pub fn give_priority(&mut self, nth: usize, priority: Priority) {
         if nth >= self.priorities.len() {
             self.priorities.resize(nth + 1, Priority::default());
@@ -120,7 +120,7 @@ impl PackedIos {
         self.priorities[nth] = priority;
     }
 
-    /// The one that stands there; the place moves on. `None` at the end.
+    /// Reads the I/O at this place, and moves the place on. `None` at the end.
     pub fn read(&self, place: &mut PackedPlace) -> Option<ReplayIo> {
         if self.pieces.get(place.piece).is_some_and(|piece| place.byte == piece.len()) {
             (place.piece, place.byte) = (place.piece + 1, 0);
@@ -162,7 +162,7 @@ impl PackedIos {
     }
 }
 
-/// One that is being packed.
+/// Packs one I/O.
 struct Packing {
     bytes: [u8; LONGEST],
     at: usize,
@@ -172,7 +172,7 @@ struct Packing {
 impl Packing {
     #[inline]
     fn number(&mut self, place: u32, number: u64) {
-        // 0, 1 to 16, to 32, to 64 bits; all eight bytes are written, and what does not count is written over.
+        // 0, 1 to 16, to 32, to 64 bits; all eight bytes are written, and the superfluous ones overwritten.
         let width = u32::from(number > 0) + u32::from(number > 0xffff) + u32::from(number > 0xffff_ffff);
         self.bytes[self.at..self.at + 8].copy_from_slice(&number.to_le_bytes());
         self.at += WIDTHS[width as usize];
@@ -180,7 +180,7 @@ impl Packing {
     }
 }
 
-/// One that is being read.
+/// Unpacks one I/O.
 struct Unpacking<'b> {
     head: u32,
     bytes: &'b [u8],
@@ -204,7 +204,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// What of an I/O is no number, in twelve bits.
+/// The parts of an I/O that are not numbers, in twelve bits.
 fn kind(io: &ReplayIo) -> u32 {
     let Hints { meta, no_idle, req_sync, write_back, background } = io.hints;
     let Durability { preflush, fua } = io.durability;
@@ -240,7 +240,7 @@ fn of_kind(head: u32) -> ReplayIo {
     }
 }
 
-/// What is a little less than 0 is a small number, too.
+/// A number slightly below 0 is small, too.
 fn zigzag(number: u64) -> u64 {
     let number = number as i64;
     (number << 1 ^ number >> 63) as u64
@@ -254,7 +254,7 @@ fn unzigzag(number: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Numbers of every length, all kinds, and what runs backward.
+    /// Numbers of every length, all kinds, and times that run backward.
     #[test]
     fn what_is_packed_reads_back_the_same_and_in_any_number() {
         let mut state = 1_u64;
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(Some(packed.reach().0), ios.iter().map(|io| io.start).max());
     }
 
-    /// A thousand reads at random of one process: what docs/performance.md says of memory.
+    /// A thousand random reads of one process, as docs/performance.md says of memory.
     #[test]
     fn an_io_takes_some_sixteen_bytes() {
         let mut packed = PackedIos::default();

@@ -8,18 +8,18 @@ use blksched::{Class, Durability, Hints, Op, Priority, Span};
 use super::packed::{PackedIos, PackedPlace};
 use super::under_way::UnderWay;
 
-/// One event of a trace, whatever its format.
+/// One event of a trace of any format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceEvent {
-    /// When \[ns\], on a clock that starts anywhere.
+    /// The time \[ns\], on a clock with any start.
     pub time: u64,
     /// What happened.
     pub what: TraceAction,
     /// The device, major and minor.
     pub device: (u32, u32),
-    /// The process; only for what a process does.
+    /// The process; only for its own actions.
     pub pid: u32,
-    /// Of what kind of I/O; of plugs any.
+    /// The kind of I/O; arbitrary for plugs.
     pub op: Op,
     /// First sector.
     pub start: u64,
@@ -27,7 +27,7 @@ pub struct TraceEvent {
     pub sectors: u32,
     /// Whether a process waits for it.
     pub waiter: Waiter,
-    /// What the submitter knew.
+    /// The submitter's hints.
     pub hints: Hints,
     /// What must be stable.
     pub durability: Durability,
@@ -38,13 +38,13 @@ pub struct TraceEvent {
 pub enum TraceAction {
     /// A process submitted a bio.
     Queue,
-    /// The scheduler has a request of this priority.
+    /// The scheduler has a request with this priority.
     Request(Priority),
     /// A request is done.
     Complete,
-    /// A process collects what it submits …
+    /// A process begins to collect what it submits …
     Plug,
-    /// … and hands it over.
+    /// … and submits it.
     Unplug,
 }
 
@@ -52,15 +52,15 @@ pub enum TraceAction {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     pub(super) processes: Vec<RecordedProcess>,
-    /// In the order in which they first occur.
+    /// In the order of first appearance.
     devices: Vec<(u32, u32)>,
     completions: u64,
     priorities: bool,
-    /// All of it is of this class, whatever the trace tells.
+    /// All of it has this class, whatever the trace says.
     class: Option<Class>,
-    /// How often it is played again, each time from where it ended.
+    /// How often it is repeated, each time from where it ended.
     again: u64,
-    /// Of it once.
+    /// The length of one repetition.
     length: Span,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct RecordedProcess {
     ios: PackedIos,
 }
 
-/// Where a process is that is played.
+/// A process's position while it is played.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PlayedTo {
     place: PackedPlace,
@@ -87,7 +87,7 @@ pub(super) struct PlayedTo {
 pub(crate) struct ReplayIo {
     /// Its number in the recording.
     pub nth: usize,
-    /// When it was handed over, from the recording's beginning.
+    /// When it was submitted, from the recording's beginning.
     pub at: Span,
     pub op: Op,
     pub start: u64,
@@ -96,11 +96,11 @@ pub(crate) struct ReplayIo {
     pub hints: Hints,
     pub durability: Durability,
     pub priority: Priority,
-    /// How many of the process's I/Os were under way.
+    /// How many of the process's I/Os were in flight.
     pub under_way: u32,
-    /// The place of its device among the recording's.
+    /// The index of its device among the recording's.
     pub device: u16,
-    /// How long the process had let pass since it last submitted something or heard of a completion.
+    /// The time since the process last submitted something or was told of a completion.
     pub pause: Span,
     /// The next one belongs to the same burst.
     pub goes_on: bool,
@@ -111,7 +111,7 @@ pub(crate) struct ReplayIo {
 pub(crate) enum StandsFor {
     /// All devices of the recording, or its only one.
     Whole,
-    /// This one of several, by its place.
+    /// This one of several, by its index.
     Nth(u16),
 }
 
@@ -124,53 +124,54 @@ impl StandsFor {
     }
 }
 
-/// Where an I/O stands: process, and place among its I/Os.
+/// The place of an I/O: process, and index among its I/Os.
 type IoPlace = (u32, u32);
 
-/// More devices than this count as one: a simulation of this many disks is not meant.
+/// More devices than this count as one: simulating this many disks is not intended.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
-/// Those whose completion is looked for at most: a trace that completes nothing does not fill the memory.
+/// The most I/Os whose completion is awaited: a trace without completions does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// What a process is at while the trace is read.
+/// The state of a process while the trace is read.
 #[derive(Clone, Debug, Default)]
 struct ProcessState {
     under_way: u32,
-    /// When it last submitted something or heard of a completion \[ns\].
+    /// When it last submitted something or was told of a completion \[ns\].
     last: u64,
     plugged: bool,
-    /// What is not packed yet, because a plug may still say when it was handed over: what the process collects, else
-    /// its last I/O.
+    /// What is not packed yet, because a plug may still tell when it was submitted: what the process collects, else its
+    /// last I/O.
     open: Vec<ReplayIo>,
-    /// How many it had so far.
+    /// The number of its I/Os so far.
     ios: u32,
 }
 
-/// Reads a trace, event by event.
+/// Builds a recording from a trace, event by event.
 #[derive(Default)]
 pub struct Builder {
     recording: Recording,
     /// The moment of the first event.
     first: Option<u64>,
-    /// Each process's place.
+    /// The index of each process.
     places: BTreeMap<u32, usize>,
     /// The process of the last event.
     last: Option<(u32, usize)>,
     devices: BTreeMap<(u32, u32), u16>,
     last_device: Option<((u32, u32), u16)>,
     states: Vec<ProcessState>,
-    /// Whose they are, and when each was submitted \[ns\].
+    /// The place of each I/O in flight, and when it was submitted \[ns\].
     under_way: UnderWay<(IoPlace, u64)>,
-    /// How many I/Os there were so far.
+    /// The number of I/Os so far.
     queued: usize,
 }
 
 impl Recording {
-    /// From a trace's events, in the order of each CPU; `names` are those of processes, as far as the trace tells.
+    /// A recording from a trace's events, in the order of each CPU; `names` are those of processes, as far as the trace
+    /// has them.
     ///
     /// # Errors
-    /// If nobody submitted anything.
+    /// If nothing was submitted.
     pub fn of(mut events: Vec<TraceEvent>, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         events.sort_by_key(|event| event.time);
         let mut builder = Builder::default();
@@ -185,7 +186,7 @@ impl Recording {
             for io in process.ios.iter() {
                 match &mut last {
                     _ if io.op != op => last.replace(io).iter().for_each(|before| kept.push(before)),
-                    // What its burst ends with is gone.
+                    // The I/O that ended its burst is gone.
                     Some(before) if !io.goes_on => before.goes_on = false,
                     _ => {}
                 }
@@ -199,17 +200,17 @@ impl Recording {
         Recording { processes, devices: devices.clone(), completions, priorities, class, again, length }
     }
 
-    /// The same with all I/Os of this class.
+    /// The same with this class for all I/Os.
     pub(crate) fn of_class(&self, class: Class) -> Recording {
         Recording { class: Some(class), priorities: true, ..self.clone() }
     }
 
-    /// The same so often, each time from where it ended.
+    /// The same repeated, each time from where it ended.
     pub(crate) fn repeated(&self, times: u64) -> Recording {
         Recording { again: times.saturating_sub(1), ..self.clone() }
     }
 
-    /// The process's next I/O; the place moves on. `None` at the end.
+    /// The process's next I/O; the position moves on. `None` at the end.
     pub(super) fn play(&self, process: usize, to: &mut PlayedTo) -> Option<ReplayIo> {
         let ios = &self.processes.get(process)?.ios;
         let mut io = ios.read(&mut to.place);
@@ -238,7 +239,7 @@ impl Recording {
         self.processes.iter().map(|process| process.ios.len()).sum()
     }
 
-    /// All I/Os, of whichever process, in their order.
+    /// All I/Os, of all processes, in their order.
     pub(crate) fn in_order(&self) -> Vec<ReplayIo> {
         let mut all: Vec<ReplayIo> = (0..self.processes.len()).flat_map(|process| self.played(process)).collect();
         all.sort_by_key(|io| (io.at, io.nth));
@@ -254,12 +255,12 @@ impl Recording {
         self.completions > 0
     }
 
-    /// The devices it is of, in the order in which they first occur.
+    /// Its devices, in the order of first appearance.
     pub fn devices(&self) -> &[(u32, u32)] {
         &self.devices
     }
 
-    /// The last place that anything on `disk` begins at, and the longest length \[sectors\].
+    /// The last sector at which anything on `disk` begins, and the greatest length \[sectors\].
     pub(crate) fn reach(&self, disk: StandsFor) -> (u64, u32) {
         let of = |process: &RecordedProcess| match disk {
             StandsFor::Whole => process.ios.reach(),
@@ -272,7 +273,7 @@ impl Recording {
         self.processes.iter().map(of).fold((0, 0), further)
     }
 
-    /// What is in it of `disk` and what is not; `when` says when its I/Os are submitted.
+    /// What it has of `disk` and what it lacks; `when` describes when its I/Os are submitted.
     pub(crate) fn notes(&self, name: &str, when: &str, disk: StandsFor) -> Vec<String> {
         let count =
             |number: usize, one: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") };
@@ -297,13 +298,13 @@ impl Recording {
 }
 
 impl Builder {
-    /// How many I/Os there were so far.
+    /// The number of I/Os so far.
     pub fn ios(&self) -> usize {
         self.queued
     }
 
-    /// One more event; they come in the order of their moments. `completed` hears when each I/O that it completes was
-    /// submitted \[ns\], so that nobody beside has to look for it again.
+    /// Adds an event; events come in the order of their times. `completed` is called for each I/O that it completes,
+    /// with the time of its submission \[ns\], so that the caller need not match completions itself.
     #[inline]
     pub fn add(&mut self, event: &TraceEvent, completed: impl FnMut(u64)) {
         let first = *self.first.get_or_insert(event.time);
@@ -317,10 +318,10 @@ impl Builder {
         self.recording.length = Span::from_ns(since);
     }
 
-    /// All of them; `names` are those of processes, as far as the trace tells.
+    /// Completes the recording; `names` are those of processes, as far as the trace has them.
     ///
     /// # Errors
-    /// If nobody submitted anything.
+    /// If nothing was submitted.
     pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         for (process, state) in self.recording.processes.iter_mut().zip(&self.states) {
             state.open.iter().for_each(|io| process.ios.push(io));
@@ -369,7 +370,7 @@ impl Builder {
         state.ios += 1;
     }
 
-    /// The place of a device among the recording's.
+    /// The index of a device among the recording's.
     fn device(&mut self, device: (u32, u32)) -> u16 {
         if let Some((last, place)) = self.last_device
             && last == device
@@ -385,7 +386,7 @@ impl Builder {
         place
     }
 
-    /// The place of a process that is known.
+    /// The index of a known process.
     fn process(&mut self, pid: u32) -> Option<usize> {
         match self.last {
             Some((last, process)) if last == pid => Some(process),
@@ -414,7 +415,7 @@ impl Builder {
         self.under_way.inside(event, ios);
     }
 
-    /// A request's completion is that of every bio that ends inside of it.
+    /// A request's completion is that of every bio that ends inside it.
     fn complete(&mut self, event: &TraceEvent, since: u64, mut completed: impl FnMut(u64)) {
         self.recording.completions += 1;
         let states = &mut self.states;
@@ -426,7 +427,7 @@ impl Builder {
         });
     }
 
-    /// blktrace tells of a plug behind the first bio that is in it.
+    /// blktrace reports a plug after the first bio that is in it.
     fn plug(&mut self, event: &TraceEvent, since: u64) {
         let Some(process) = self.process(event.pid) else { return };
         let state = &mut self.states[process];
@@ -448,18 +449,18 @@ impl Builder {
 }
 
 impl RecordedProcess {
-    /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
+    /// Whether it is a kernel's worker that only writes, which it does for the processes that dirtied memory.
     fn writes_back(&self, name: &str) -> bool {
         let writes = |io: ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)
     }
 
-    /// How many I/Os it had under way at most.
+    /// How many I/Os it had in flight at most.
     pub(super) fn depth(&self) -> u32 {
         self.ios.deepest() + 1
     }
 
-    /// Is all of it on `disk`?
+    /// Whether all of it is on `disk`.
     pub(super) fn is_wholly_on(&self, disk: StandsFor) -> bool {
         disk == StandsFor::Whole || self.ios.iter().all(|io| disk.has(&io))
     }
@@ -469,7 +470,7 @@ impl RecordedProcess {
 pub(super) mod tests {
     use super::*;
 
-    /// Process 7 reads 4 KiB, or whatever else happens there.
+    /// Process 7 reads 4 KiB, or another action at that place.
     pub fn event(time: u64, what: TraceAction, start: u64) -> TraceEvent {
         TraceEvent {
             time,

@@ -6,7 +6,7 @@ use super::recording::{PlayedTo, ReplayIo};
 use super::{Replay, Timing};
 use crate::{Delivered, Emission, Source, Trouble};
 
-/// Its state machine.
+/// The state machine of a process.
 pub(super) struct Replayer {
     replay: Replay,
     timing: Timing,
@@ -17,9 +17,9 @@ pub(super) struct Replayer {
     at: u64,
     to: PlayedTo,
     under_way: u32,
-    /// Since when it may go, but for its pause; `None` while too many others are under way.
+    /// Since when it may go, apart from its pause; `None` while too many others are in flight.
     free_since: Option<Instant>,
-    /// Nothing before then: it has just submitted or heard something.
+    /// It does nothing before this time: it has just submitted or been told something.
     now: Instant,
     in_burst: bool,
     asleep: bool,
@@ -63,7 +63,7 @@ impl Replayer {
         Span::from_ns(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
-    /// When the next I/O goes, if that does not hang on a completion.
+    /// When the next I/O goes, unless that depends on a completion.
     fn due(&self, io: &ReplayIo) -> Option<Instant> {
         if self.in_burst {
             return Some(self.now);
@@ -75,7 +75,7 @@ impl Replayer {
         }
     }
 
-    /// Something changed: may the next I/O go?
+    /// Something changed: checks whether the next I/O may go.
     fn look(&mut self, now: Instant) {
         if self.free_since.is_none() && self.io().is_some_and(|io| self.under_way <= io.under_way) {
             self.free_since = Some(now);
@@ -165,7 +165,7 @@ mod tests {
     use super::super::recording::{Recording, TraceAction, tests::event};
     use super::*;
 
-    /// Two reads, the second 100 ns after the first was done, and a third right behind it.
+    /// Two reads, the second 100 ns after the first was done, and a third directly after it.
     fn recording() -> Arc<Recording> {
         let events = vec![
             event(1000, TraceAction::Queue, 0),
@@ -176,7 +176,7 @@ mod tests {
         Arc::new(Recording::of(events, &BTreeMap::new()).unwrap())
     }
 
-    /// When each I/O goes \[ns\], and where, if each takes so long \[ns\].
+    /// When each I/O goes \[ns\], and where, with this latency \[ns\].
     fn played(said: &str, latency: u64) -> Vec<(u64, u64)> {
         let replay = Replay::of("trace", said, recording()).unwrap_or_else(|e| panic!("{e}"));
         let parts = replay.parts(1 << 20).unwrap();

@@ -14,7 +14,7 @@ use super::recording::TraceEvent;
 /// A row longer than this becomes a tree.
 const FEW: usize = 256;
 
-/// What is under way, with whatever is kept of each.
+/// I/Os in flight, with a value for each.
 #[derive(Clone, Debug)]
 pub struct UnderWay<T> {
     /// By device and kind.
@@ -29,7 +29,7 @@ pub struct UnderWay<T> {
 
 type Key = ((u32, u32), u8);
 
-/// One device's of one kind, by their last sectors, and among equals as they came.
+/// The I/Os of one device and kind, by their last sectors, and among equals in the order of arrival.
 #[derive(Clone, Debug)]
 enum UnderWayLane<T> {
     Few(Vec<(u64, T)>),
@@ -43,17 +43,17 @@ impl<T> Default for UnderWay<T> {
 }
 
 impl<T> UnderWay<T> {
-    /// How many are under way.
+    /// How many are in flight.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Is nothing?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// This was submitted.
+    /// Adds a submitted I/O.
     pub fn add(&mut self, event: &TraceEvent, kept: T) {
         let key = key(event);
         let at = self.lane(key).unwrap_or_else(|| {
@@ -68,14 +68,14 @@ impl<T> UnderWay<T> {
         self.came += 1;
     }
 
-    /// What this request completes, in the order of their last sectors, is under way no more.
+    /// Removes the I/Os that this request completes, in the order of their last sectors.
     pub fn complete(&mut self, request: &TraceEvent, tell: impl FnMut(T)) {
         let Some(at) = self.lane(key(request)) else { return };
         self.last = at;
         self.len -= self.lanes[at].1.complete(inside(request), tell);
     }
 
-    /// What lies inside this request.
+    /// The I/Os inside this request.
     pub fn inside(&self, request: &TraceEvent, tell: impl FnMut(&T)) {
         if let Some(at) = self.lane(key(request)) {
             self.lanes[at].1.inside(inside(request), tell);
@@ -100,7 +100,7 @@ impl<T> UnderWayLane<T> {
                 row.insert(at, (sector, kept));
             }
             UnderWayLane::Few(row) => {
-                // They stand in order; the numbers that came so far are greater than these places.
+                // They are in order; the numbers given so far are greater than these indices.
                 let many = row.drain(..).zip(0..).map(|((sector, kept), place)| ((sector, place), kept));
                 let mut many: BTreeMap<_, _> = many.collect();
                 many.insert((sector, number), kept);
@@ -112,7 +112,7 @@ impl<T> UnderWayLane<T> {
         }
     }
 
-    /// How many it were.
+    /// Returns how many there were.
     fn complete(&mut self, inside: Range<u64>, mut tell: impl FnMut(T)) -> usize {
         match self {
             UnderWayLane::Few(row) => {
@@ -160,7 +160,7 @@ fn key(event: &TraceEvent) -> Key {
     (event.device, kind)
 }
 
-/// The last sectors that lie inside a request.
+/// The last sectors that are inside a request.
 fn inside(event: &TraceEvent) -> Range<u64> {
     event.start..event.start.saturating_add(u64::from(event.sectors).max(1))
 }
@@ -170,7 +170,7 @@ mod tests {
     use super::super::recording::{TraceAction, tests::event};
     use super::*;
 
-    /// What a row does and what a tree does is the same: `crowd` others are under way meanwhile.
+    /// A row and a tree do the same: meanwhile `crowd` others are in flight.
     fn completed(crowd: u64) -> (Vec<u64>, usize) {
         let mut under_way = UnderWay::default();
         (0..crowd).for_each(|nth| under_way.add(&event(0, TraceAction::Queue, 1_000_000 + 8 * nth), 100));

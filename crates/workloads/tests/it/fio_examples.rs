@@ -12,14 +12,14 @@ use blksched_workloads::fio::JobFile;
 /// Where Debian's package has its files.
 const EXAMPLES: [&str; 2] = ["/usr/share/doc/fio/examples", "/usr/share/doc/fio-examples/examples"];
 
-/// How many Debian 12 has that its fio accepts, and how many of these load.
+/// How many of Debian 12's examples its fio accepts, and how many of those load.
 const FIO_3_33: [usize; 2] = [67, 67 - REFUSED.len()];
 
-/// The examples of fio 3.33 that do not load, and the one option that each fails for. Of those with `ioengine`
-/// cpuio, exec, falloc, ftruncate, filecreate, filedelete and filestat transfer nothing; null and cpp_null pretend to;
+/// The examples of fio 3.33 that do not load, and the one option that each fails for. Of those with `ioengine` cpuio,
+/// exec, falloc, ftruncate, filecreate, filedelete and filestat transfer nothing; null and cpp_null pretend to;
 /// dev-dax, libpmem, pmemblk and mtd reach memory or flash that is no block device; gfapi, ime, libhdfs, libiscsi, nbd,
 /// net, rados and rbd reach another machine; libzbc needs zones that must be written in order, as `zonemode=zbd` does;
-/// and e4defrag moves a file's extents, of which a simulated file has none. What is left needs jobs that adapt to their
+/// and e4defrag moves a file's extents, of which a simulated file has none. The rest needs jobs that adapt to their
 /// results.
 const REFUSED: &[(&str, &str)] = &[
     ("cpp_null.fio", "ioengine"),
@@ -55,7 +55,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("zipf.fio", "ioengine"),
 ];
 
-/// The option that a refusal is about: of an engine that does no such I/O the engine, whatever else it says.
+/// The option that a refusal is about: for an engine without such I/O, the engine, whatever else it says.
 fn option_of(titles: &[String]) -> String {
     if titles.iter().any(|title| title.ends_with("is not a value for `ioengine`")) {
         return "ioengine".to_owned();
@@ -93,7 +93,7 @@ fn accepted_by_fio(path: &Path) -> bool {
     status.expect("fio ran before").success()
 }
 
-/// Whether our parser takes it, and if not, the titles of its errors.
+/// Parses an example with our parser; returns the titles of its errors if it fails.
 fn ours(path: &Path) -> Result<JobFile, Vec<String>> {
     let text = std::fs::read_to_string(path).expect("an example can be read");
     let name = path.file_name().unwrap_or_default().to_string_lossy();

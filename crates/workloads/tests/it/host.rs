@@ -13,10 +13,10 @@ use proptest::prelude::*;
 
 const FLUSHER: SubmitterId = SubmitterId(1_000);
 const MAX_SECTORS: u32 = 256;
-/// What every bio takes.
+/// The latency of every bio.
 const LATENCY: Span = Span::from_ms(1);
 
-/// A host, and a disk that does any number of bios at once.
+/// A host, and a disk that executes any number of bios at once.
 struct Rig {
     host: Host,
     now: Instant,
@@ -80,7 +80,7 @@ impl Rig {
         [self.host.next(), self.disk.front().map(|(at, _)| *at)].into_iter().flatten().min()
     }
 
-    /// The next thing that happens, if it does before `end`.
+    /// Does the next thing that happens, if it happens before `end`.
     fn step(&mut self, end: Instant) -> bool {
         let Some(next) = self.next().filter(|next| *next <= end) else { return false };
         self.now = self.now.max(next);
@@ -98,7 +98,7 @@ impl Rig {
         self.now = self.now.max(end);
     }
 
-    /// Until this call has returned; answers when.
+    /// Runs until this call has returned; returns when.
     fn until_returned(&mut self, tag: u64) -> Instant {
         while !self.returned.iter().any(|(_, other)| *other == tag) {
             assert!(self.step(Instant::NEVER), "call {tag} waits for ever");
@@ -106,7 +106,7 @@ impl Rig {
         self.now
     }
 
-    /// One call after the other.
+    /// Makes one call after the other.
     fn read_all(&mut self, file: OpenFile, pages: u64, step: u32) {
         for page in (0..pages).step_by(step as usize) {
             let tag = self.read(file, file.start.0 / 8 + page, step);
@@ -281,7 +281,7 @@ fn sync_file_range_begins_to_write_a_range_and_waits_only_if_told() {
     let begun = rig.call(1, file, range("w"));
     assert!(rig.until_returned(begun).since(Instant::ZERO) < LATENCY, "it does not wait");
     assert_eq!((rig.lengths(Op::Write), rig.submitted[0].1.waiter), (vec![6], Waiter::Async));
-    // Nothing is dirty there, and six pages are under way: to wait before is to wait for these.
+    // Nothing is dirty there, and six pages are in flight: waiting first means waiting for these.
     let before = rig.call(2, file, range("b"));
     assert_eq!(rig.until_returned(before).since(Instant::ZERO).as_ns() / LATENCY.as_ns(), 1);
     rig.write(file, 12, 2);
@@ -393,7 +393,7 @@ fn a_flusher_without_a_request_slot_writes_no_more_until_it_wakes() {
     assert_eq!(rig.pages(Op::Write), 4);
 }
 
-/// One random thing that a process does.
+/// A random action of a process.
 #[derive(Clone, Debug)]
 enum Deed {
     Read { who: u32, page: u64, sectors: u32 },

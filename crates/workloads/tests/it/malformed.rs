@@ -6,7 +6,7 @@ use crate::common;
 use blksched_workloads::fio::JobFile;
 use common::DISK_SECTORS;
 
-/// A line put into a good job file (it becomes line 4), where the error is, and words that it must say.
+/// A line put into a good job file (as line 4), the place of the error, and words that its message must contain.
 const LINES: &[(&str, &str, &[&str])] = &[
     ("runtme=1", "4:1", &["`runtme` is not an option known here", "did you mean `runtime`?"]),
     ("RW=read", "4:1", &["`RW` is not an option known here", "did you mean `rw`?"]),

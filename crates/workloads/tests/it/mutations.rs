@@ -217,7 +217,7 @@ proptest! {
     }
 }
 
-/// The examples of the Debian package `fio-examples`; none, saying so, where it is not installed.
+/// The examples of the Debian package `fio-examples`; empty, with a message, if it is not installed.
 fn examples() -> Vec<String> {
     let folders = ["/usr/share/doc/fio/examples", "/usr/share/doc/fio-examples/examples"];
     let Some(entries) = folders.iter().find_map(|folder| std::fs::read_dir(folder).ok()) else {
@@ -234,7 +234,7 @@ fn examples() -> Vec<String> {
 #[test]
 fn mangled_examples_never_panic() {
     let examples = examples();
-    // A generator of its own, for the examples are not there on every machine.
+    // A generator of its own, since not every machine has the examples.
     let mut state = 1u64;
     let mut draw = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -76,7 +76,7 @@ fn option_bs_sets_the_block_of_each_direction() {
 fn option_rw_trims_alone_or_before_each_write() {
     assert_eq!(run_job("rw=trim size=16k").letters(), "dddd");
     assert_eq!(run_job("rw=randtrim size=16k direct=0").letters(), "dddd");
-    // As tried with fio 3.33: this much is trimmed, and as much written.
+    // As tried with fio 3.33: this much is trimmed, and as much is written.
     let pairs = run_job("rw=trimwrite size=64k io_size=16k");
     assert_eq!(pairs.letters(), "dwdwdwdw");
     assert_eq!(pairs.offsets(), [0, 0, 4, 4, 8, 8, 12, 12].map(|kib| kib * KIB));
@@ -110,7 +110,7 @@ fn option_verify_reads_back_what_each_pass_has_written() {
         "twice between passes, as tried"
     );
     assert_eq!(run_job("rw=randwrite norandommap size=16k fsync=2 loops=2").letters(), "wwfwwfwwfww");
-    // As tried: whole passes alone, what has been written alone, and nothing of what time ended.
+    // As tried: only whole passes are read back, only what was written, and nothing if time ended the job.
     assert_eq!(run_job("rw=write size=8k verify=null io_size=20k").letters(), "wwrrwwrr");
     assert_eq!(run_job("rw=write size=16k verify=null number_ios=3").letters(), "wwwrrr");
     assert_eq!(run_job("rw=read size=8k verify=null").letters(), "rr");
@@ -124,7 +124,7 @@ fn option_verify_reads_back_what_each_pass_has_written() {
     assert!(distinct.len() < written.len() && again.offsets()[16..] == distinct, "{:?}", again.offsets());
     let mixed = run_job("rw=randrw size=256k verify=null");
     assert_eq!((mixed.count(Dir::Read), mixed.letters().contains('w')), (64, true), "each block is read once");
-    // As tried: what was trimmed and written, too; each block of a distribution once; `io_size` and `number_ios` count
+    // As tried: trimmed and written blocks too; each block of a distribution once; `io_size` and `number_ios` count
     // what is read back.
     let trimmed = run_job("rw=trimwrite size=16k verify=null");
     assert_eq!(trimmed.letters(), "dwdwdwdwrrrr");
@@ -133,7 +133,7 @@ fn option_verify_reads_back_what_each_pass_has_written() {
     assert_eq!(run_job("rw=write size=8k verify=null io_size=12k").letters(), "wwrr");
     assert_eq!(run_job("rw=write size=8k verify=null io_size=36k").letters(), "wwrrwwrrwwrr");
     assert_eq!(run_job("rw=write size=16k verify=null number_ios=5 loops=2").letters(), "wwwwrrrrwwrr");
-    // Reading back knows no rate and no think time.
+    // Reading back ignores rate and think time.
     assert_eq!(run_job("rw=write size=16k verify=null rate_iops=100,100").times_ms()[4..], [31, 32, 33, 34]);
     assert!(run_job("rw=write size=8k verify=null thinktime=100ms").end_ms() < 250);
 }
@@ -144,7 +144,7 @@ fn option_verify_does_not_wait_for_a_thought_that_was_due() {
         let run = run_job(&format!("rw=write size=8k verify=null thinktime=100ms loops=3 {options}"));
         assert_eq!(run.letters(), "wwrrwwrrwwrr", "{options}");
     }
-    // As tried: it thinks behind the last of its own, too, and not behind what it reads back.
+    // As tried: it also thinks after the last I/O of its own, but not after reading back.
     let times = |options| run_job(&format!("rw=write size=8k thinktime=100ms loops=2 {options}")).end_ms() / 100;
     assert_eq!([times(""), times("verify=null"), times("verify=null thinktime_blocks=2")], [4, 4, 2]);
 }
@@ -183,7 +183,7 @@ fn option_sync_file_range_comes_before_the_write_behind_every_so_many() {
     assert_eq!(letters("sync_file_range=write:4"), "wwwwfwwwwfww");
     assert_eq!(letters("sync_file_range=wait_before,write,wait_after:5"), "wwwwwfwwwww");
     assert_eq!(letters("sync_file_range=write size=12k"), "wfwfw");
-    // As tried: it counts on behind an fsync, and over loops.
+    // As tried: the count continues after an fsync, and over loops.
     assert_eq!(letters("sync_file_range=write:4 fsync=3 size=36k"), "wwwfwfwwfwwfw");
     assert_eq!(letters("sync_file_range=write:4 size=24k loops=2"), "wwwwfwwwwfwwww");
     assert_eq!(
@@ -211,7 +211,7 @@ fn option_bs_is_seq_rand_takes_sizes_by_order_not_by_direction() {
     assert_eq!(run_job("rw=write size=64k bs=4k,16k bs_is_seq_rand=1").submitted[0].length, 4 * KIB);
     assert_eq!(run_job("rw=write size=64k bs=4k,16k").submitted[0].length, 16 * KIB);
     assert_eq!(run_job("rw=randread size=64k bs=4k,16k bs_is_seq_rand=1").submitted[0].length, 16 * KIB);
-    // One jump, then two that go on behind it.
+    // One jump, then two that continue after it.
     let runs = run_job("rw=randread:3 size=1m bs=4k,16k bs_is_seq_rand=1");
     let lengths: Vec<u64> = runs.submitted.iter().take(6).map(|s| s.length / KIB).collect();
     assert_eq!(lengths, [16, 4, 4, 16, 4, 4]);
@@ -255,7 +255,7 @@ fn option_offset_increment_spreads_the_clones() {
 fn option_number_ios_stops_the_run() {
     assert_eq!(run_job("size=64k number_ios=3").submitted.len(), 3);
     assert_eq!(run_job("size=64k number_ios=3 loops=2").submitted.len(), 6);
-    // As fio: a job that only time ends has no last loop.
+    // As in fio: a job that only ends by time has no last loop.
     assert!(run_job("size=64k time_based runtime=1 number_ios=3").submitted.len() > 16);
     assert_eq!(run_job("size=64k").submitted.len(), 16);
 }
@@ -286,7 +286,7 @@ fn option_group_reporting_makes_one_row_of_a_group() {
     let one_alone = grouped.replace("[b]\n", "[b]\ngroup_reporting=0\n");
     assert_eq!(rows(&one_alone), [(0, 0), (0, 0), (0, 1), (1, 2), (1, 2), (1, 2)]);
     assert_eq!(plan(&grouped).rows(), 2);
-    // Who asks for it joins the one before, which did not (tried).
+    // A job that asks for it joins the previous one, which did not (tried).
     let behind = jobs.replace("[b]\n", "[b]\ngroup_reporting\n");
     assert_eq!(rows(&behind), [(0, 0), (0, 1), (0, 1), (1, 2), (1, 3), (1, 4)]);
 }
@@ -600,7 +600,7 @@ fn kib_of(submitter: u32, jobs: &str) -> Vec<u64> {
 fn option_rw_with_a_number_strides_or_runs() {
     assert_eq!(kib(&run_job("rw=read:4k size=32k")), [0, 8, 16, 24, 0, 8, 16, 24], "as fio (tried)");
     assert_eq!(kib(&run_job("rw=read:-8k size=32k")), [0, 24, 20, 16, 12, 8, 4, 0], "as fio (tried)");
-    // Of a file that goes on behind the region the job sees the region's end, and that is its own.
+    // In a file that continues beyond the region, the job sees the region's end, which is its own.
     let two = |first: &str| kib_of(0, &format!("[a]\n{first}\n[b]\noffset=64k\nsize=64k\n"));
     assert_eq!(two("rw=read:4k\nsize=32k"), [0, 8, 16, 24], "as fio (tried)");
     assert_eq!(two("rw=read:4k\nsize=32k\noffset=16k\nloops=2"), [16, 24, 32, 40, 16, 24, 32, 40], "as fio (tried)");
@@ -657,7 +657,7 @@ fn option_bssplit_draws_sizes_by_their_shares() {
     assert!((small * 100 / (small + large)).abs_diff(25) <= 3, "{small} {large}");
     assert_eq!(small + large, run.count(Dir::Read));
     assert_eq!(count(Dir::Write, 8), run.count(Dir::Write));
-    // With a map what is taken cuts blocks short, and each is there once.
+    // With a map, taken blocks cut others short, and each is there once.
     let mapped = run_job("rw=randread size=16m bssplit=4k/50:64k/50");
     let free = run_job("rw=randread size=16m bssplit=4k/50:64k/50 norandommap");
     assert_eq!(mapped.bytes(Dir::Read), 16 << 20);

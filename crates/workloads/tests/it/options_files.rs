@@ -11,7 +11,7 @@ fn kib(options: &str) -> Vec<u64> {
     run_job(options).offsets().iter().map(|offset| offset / KIB).collect()
 }
 
-/// Which file of `length` \[KiB\] each I/O went to, files lying one behind the other.
+/// The index of the file of `length` \[KiB\] that each I/O went to; files are consecutive.
 fn files(options: &str, length: u64) -> Vec<u64> {
     kib(options).iter().map(|offset| offset / length).collect()
 }

@@ -9,7 +9,7 @@ use common::{job, plan, run, run_job};
 
 const KIB: u64 = 1024;
 
-/// Two jobs, `a` with these options and `b`, each one read a millisecond; `b` would take 100.
+/// Two jobs, `a` with these options and `b`, each one read per millisecond; `b` would take 100.
 fn pair(a: &str, b: &str) -> common::Run {
     let lines = |options: &str| options.replace(' ', "\n");
     run(&format!("[global]\ndirect=1\n[a]\nsize=40k\n{}\n[b]\nsize=400k\n{}\n", lines(a), lines(b)), 1)
@@ -48,7 +48,7 @@ fn option_exit_what_reaches_other_groups_and_jobs_to_come() {
 #[test]
 fn option_rate_min_ends_a_job_that_is_too_slow() {
     let end = |options: &str| run_job(&format!("size=40m runtime=10s {options}")).end_ms();
-    // A read a millisecond is 4000 KiB/s. The first two seconds do not count (tried).
+    // A read per millisecond is 4000 KiB/s. The first two seconds do not count (tried).
     assert_eq!((end("rate_min=3m"), end("rate_min=5m"), end("ratemin=0")), (10_000, 3_000, 10_000));
     assert_eq!(end("rate_min=0,5m"), 10_000, "of writes");
 }
@@ -109,7 +109,7 @@ fn option_flow_keeps_jobs_in_proportion() {
     assert_eq!(shares("", ""), (300, 300));
     let (a, b) = shares("flow=1", "flow=8");
     assert!(b == 300 && a.abs_diff(300 / 8) <= 2, "{a} {b}");
-    // One that has exited holds nobody up.
+    // A job that has exited delays no other.
     let text = "[global]\ndirect=1\nsize=40k\nflow=1\n[a]\n[b]\nsize=400k\n";
     assert_eq!(run(text, 1).of(1).len(), 100);
 }
@@ -278,7 +278,7 @@ fn option_sg_write_mode_may_read_the_medium_instead() {
     assert_eq!(letters("sg_write_mode=write_same_ndob"), "ww");
 }
 
-/// Depth and end [ms] of a job that looks for its depth; every I/O takes 1 ms.
+/// The depth and the end [ms] of a job that searches for its depth; every I/O takes 1 ms.
 fn profiled(options: &str) -> (usize, u64) {
     let run = run_job(&format!("size=4m ioengine=libaio iodepth=16 runtime=200ms {options}"));
     (run.depth[&0], run.end_ms())
@@ -301,7 +301,7 @@ fn option_latency_window_is_how_long_each_depth_is_tried() {
 #[test]
 fn option_latency_percentile_lets_some_be_late() {
     assert_eq!(profiled("latency_target=900us latency_window=10ms latency_percentile=100").1, 10);
-    // All are late, and none need be on time but one in a hundred thousand.
+    // All are late, but only one in a hundred thousand needs to be on time.
     assert_eq!(profiled("latency_target=900us latency_window=10ms latency_percentile=0.001").1, 10);
     assert_eq!(profiled("latency_target=1ms latency_window=10ms latency_percentile=50").0, 16);
 }

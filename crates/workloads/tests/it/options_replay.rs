@@ -11,7 +11,7 @@ use blksched_workloads::replay::{Recording, TraceAction, TraceEvent};
 
 const KIB: u64 = 1024;
 
-/// A read of 4 KiB at 64 KiB, 10 ms later a write behind it by another process, then a flush and a trim at once.
+/// A read of 4 KiB at 64 KiB, 10 ms later a write after it by another process, then a flush and a trim at once.
 fn trace() -> Recording {
     let event = |time_ms: u64, pid, op, start, sectors| TraceEvent {
         time: 1_000_000 * time_ms,
@@ -42,7 +42,7 @@ fn file(options: &str) -> JobFile {
     file
 }
 
-/// What was submitted: when \[ms\], what, where \[KiB\] and how long \[KiB\].
+/// What was submitted: time \[ms\], operation, place \[KiB\] and length \[KiB\].
 fn replayed(options: &str) -> Vec<(u64, Op, u64, u64)> {
     let plan = file(options).plan(common::DISK_SECTORS).unwrap_or_else(|e| panic!("{e}"));
     let run = common::run_plan(&plan, 1);

@@ -153,7 +153,7 @@ fn every_built_in_runs_and_the_same_seed_gives_the_same_run() {
     assert_eq!(builtin("nothing"), None);
 }
 
-/// What it takes, and when each was accepted.
+/// Completions that it takes, and when each was accepted.
 fn taken(emissions: &[Emission]) -> Vec<(u64, Option<Instant>)> {
     let taken = |emission: &Emission| match emission {
         Emission::Taken { tag, accepted } => Some((tag.0, *accepted)),

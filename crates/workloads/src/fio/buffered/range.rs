@@ -7,10 +7,10 @@ use blksched::{Instant, Sector, Tag};
 use crate::Emission;
 use crate::host::{CallWork, RangeSync};
 
-/// No I/O of a process's has it.
+/// A tag that none of a process's I/Os has.
 pub(super) const RANGE_TAG: Tag = Tag(u64::MAX);
 
-/// As said.
+/// The job's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RangePlan {
     pub what: RangeSync,
@@ -20,7 +20,7 @@ pub(crate) struct RangePlan {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RangeState {
-    /// The next I/O goes on, or a call comes first.
+    /// The next I/O may go, or a call comes first.
     Going {
         due: bool,
     },
@@ -32,7 +32,7 @@ enum RangeState {
 pub(super) struct Ranges {
     plan: RangePlan,
     writes: u64,
-    /// Of each file by number, the first sector that was written since it was last synced, and that behind the last.
+    /// For each file by number, the first sector written since it was last synced, and the sector after the last.
     written: BTreeMap<usize, (u64, u64)>,
     state: RangeState,
     /// What the process would do next.
@@ -52,12 +52,12 @@ impl Ranges {
         self.state = RangeState::Going { due: self.writes.is_multiple_of(self.plan.every) };
     }
 
-    /// Every file was, by another call.
+    /// Every file was synced by another call.
     pub fn synced(&mut self) {
         self.written.clear();
     }
 
-    /// The call that comes before an I/O of this file.
+    /// The call that must come before an I/O of this file.
     pub fn due(&mut self, file: usize) -> Option<CallWork> {
         if self.state != (RangeState::Going { due: true }) {
             return None;
@@ -80,7 +80,7 @@ impl Ranges {
         self.state = RangeState::Returned(now);
     }
 
-    /// When the call came back, if the process has not gone on since.
+    /// When the call returned, if the process has not continued since.
     pub fn returned(&self) -> Option<Instant> {
         match self.state {
             RangeState::Returned(at) => Some(at),

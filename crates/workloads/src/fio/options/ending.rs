@@ -36,7 +36,8 @@ fn set_continue(settings: &mut Settings, word: &str) -> Result<(), &'static str>
     Ok(())
 }
 
-/// `EIO,ENOSPC:5`: for reads, writes and verification. Of these errors a simulated disk knows one, EIO, which is 5.
+/// Parses `EIO,ENOSPC:5`: for reads, writes and verification. Of these errors a simulated disk only has EIO, which is
+/// 5.
 fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let lists = text.split(',').map(errors).collect::<Result<Vec<_>, _>>()?;
     if lists.len() > 3 {
@@ -47,7 +48,7 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
-/// `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. What is said of one file later holds.
+/// Parses `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. The last value given for a file applies.
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
         let file = group_file(written, GroupFileWrite::Always)?;
@@ -59,7 +60,8 @@ fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
-/// Files that a scheduler's name can ask for; `io.max: wbps=25%, io.latency: target=150%` is of what the disk does.
+/// Files that a scheduler's name can ask for; the percentages in `io.max: wbps=25%, io.latency: target=150%` refer to
+/// the disk's performance.
 fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
         let file = group_file(written, GroupFileWrite::IfAsked)?;
@@ -90,7 +92,7 @@ fn group_file(written: &str, when: GroupFileWrite) -> Result<GroupFile, ValueErr
     Ok(GroupFile { group, file: file.to_owned(), text: text.trim().to_owned(), when })
 }
 
-/// Is EIO among them?
+/// Whether EIO is among them.
 fn errors(list: &str) -> Result<bool, ValueError> {
     let mut eio = false;
     for error in list.split(':').map(str::trim).filter(|error| !error.is_empty()) {

@@ -15,7 +15,7 @@ const fn entry(
     supported_entry(name, aliases, Category::Engine, kind, doc)
 }
 
-/// `4k/50:64k/10/1/0`: size, share, and perhaps class and level.
+/// Parses `4k/50:64k/10/1/0`: size, share, and optionally class and level.
 fn read_command_split(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let base = settings.kb_base;
     let entry = |entry: &str| {

@@ -15,12 +15,12 @@ const fn entry(
     supported_entry(name, aliases, Category::Target, kind, doc)
 }
 
-/// The files of all processes together; each costs memory.
+/// The most files of all processes together; each costs memory.
 pub(crate) const MAX_FILES: u64 = 100_000;
 
 const TURNS: &[&str] = &["roundrobin", "sequential", "random", "zipf", "pareto", "normal", "gauss"];
 
-/// `roundrobin:4`, `zipf:1.2`.
+/// Parses `roundrobin:4`, `zipf:1.2`.
 fn read_service(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let (word, number) = text.split_once(':').map_or((text, None), |(word, number)| (word, Some(number.trim())));
     let word = values::word(word.trim(), TURNS)?;
@@ -48,7 +48,7 @@ fn skewed(
     distribution(&format!("{word}{number}"), base)
 }
 
-/// `1m`, `4k-64k`.
+/// Parses `1m`, `4k-64k`.
 fn read_filesize(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let base = settings.kb_base;
     settings.files.filesize = match text.contains(['-', ':']) {
@@ -64,7 +64,7 @@ fn read_filesize(settings: &mut Settings, text: &str) -> Result<(), ValueError> 
     }
 }
 
-/// As Linux has it \[bytes\].
+/// Linux's limit \[bytes\].
 const LONGEST_FILE: u64 = i64::MAX as u64;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[

@@ -29,7 +29,7 @@ fn read_bssplit(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
-/// The second part of a list may leave out the distribution's name.
+/// The second part of a list may omit the distribution's name.
 fn read_distribution(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let name = text.split(':').next().unwrap_or("").trim();
     let read = |part: &str| -> Result<Vec<Distribution>, ValueError> {
@@ -47,7 +47,7 @@ fn set_sync(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// `wait_before,write:4`; after each write unless said.
+/// Parses `wait_before,write:4`; by default after each write.
 fn read_range_sync(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let (words, every) = text.split_once(':').map_or((text, "1"), |(words, every)| (words, every.trim()));
     let mut what = RangeSync::default();
@@ -63,7 +63,7 @@ fn read_range_sync(settings: &mut Settings, text: &str) -> Result<(), ValueError
     Ok(())
 }
 
-/// How fio sums up what it writes; it costs no time here.
+/// fio's checksums of what it writes; they cost no time here.
 const SUMS: &[&str] = &[
     "0",
     "md5",

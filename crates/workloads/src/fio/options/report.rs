@@ -15,10 +15,10 @@ const fn entry(
     supported_entry(name, aliases, Category::Report, kind, doc)
 }
 
-/// As many as fio takes.
+/// As many as fio accepts.
 const MOST_PERCENTILES: usize = 20;
 
-/// `50:99:99.9`.
+/// Parses `50:99:99.9`.
 fn read_percentiles(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let read = |part: &str| part.trim().parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0);
     let list: Option<Vec<f64>> = text.split(':').map(read).collect();
@@ -47,7 +47,7 @@ fn reduce_clock(settings: &mut Settings, on: bool) {
     }
 }
 
-/// A log's name may be left out.
+/// An option whose value, a log's name, may be omitted.
 const fn log(name: &'static str, set: fn(&mut Settings, String), doc: &'static str) -> OptionEntry {
     entry(name, &[], OptionKind::OptionalText(set), doc)
 }

@@ -19,7 +19,7 @@ const RW: &[&str] = &[
     "randtrimwrite",
 ];
 
-/// `randread`, `randread:8`, `read:-8k`.
+/// Parses `randread`, `randread:8`, `read:-8k`.
 fn read_rw(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     let (word, number) = text.split_once(':').map_or((text, None), |(word, number)| (word, Some(number)));
     (settings.order, settings.mix) = match values::word(word.trim(), RW)? {

@@ -10,7 +10,7 @@ use crate::fio::process::{EndsProcesses, FlowPlan, Script};
 use crate::fio::settings::{ExitWhat, GroupFile, GroupFileWrite};
 use crate::plan::{GroupPlan, JobPlan};
 
-/// Tells every process the others that it needs to know. `jobs[i]` and `scripts[i]` are `clones[i]`.
+/// Tells every process which others it needs to know. `jobs[i]` and `scripts[i]` belong to `clones[i]`.
 pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut [Script]) {
     let groups = gathered(jobs.iter().map(|job| (u64::from(job.group), job.submitter)));
     let behind = |script: &Script| (u64::from(script.behind), script.submitter);
@@ -33,8 +33,8 @@ pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut 
     }
 }
 
-/// Puts processes into their control groups; a parent stands ahead of its children. The last weight said of a group
-/// holds, and of each file the last text.
+/// Puts processes into their control groups; a parent comes before its children. The last weight given for a group
+/// applies, and the last text for each file.
 pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
     let mut groups: Vec<GroupPlan> = Vec::new();
     for (clone, job) in clones.iter().zip(jobs) {
@@ -59,7 +59,7 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
     groups
 }
 
-/// The number of the group at `path`, which is made with all above it.
+/// The number of the group at `path`, which is created with all its ancestors.
 fn number(groups: &mut Vec<GroupPlan>, path: &str) -> GroupId {
     if let Some(at) = groups.iter().position(|group| group.name == path) {
         return GroupId(at as u32 + 1);

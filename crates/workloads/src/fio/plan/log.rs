@@ -12,14 +12,14 @@ use crate::fio::sections::JobSection;
 use crate::fio::settings::ReplaySettings;
 use crate::replay::{Recording, StandsFor, beyond, place};
 
-/// What was read of each trace, or why it could not be.
+/// The contents of each trace, or the reason why it could not be read.
 pub(in crate::fio) type Traces = BTreeMap<String, Result<Recording, String>>;
 
-/// The trace of one clone of a job.
+/// The name of the trace of one clone of a job.
 pub(in crate::fio) fn name(replay: &ReplaySettings, number: u64) -> Option<String> {
     let names = names_in(replay.log.as_deref()?);
     let nth = number as usize % names.len().max(1);
-    // An empty name is one that nothing can be read from.
+    // An empty name cannot be read.
     Some(names.into_iter().nth(nth).unwrap_or_default())
 }
 
@@ -64,7 +64,7 @@ fn ddir(op: Op) -> Option<Ddir> {
     }
 }
 
-/// What is in the trace, and options that say what it says; told once, at the job's first process.
+/// Notes on the trace's content, and on options that repeat it; given once, at the job's first process.
 pub(super) fn notes(job: &JobSection, number: u64, traces: &Traces) -> Vec<Note> {
     let s = &job.settings;
     let Some(name) = name(&s.files.replay, number).filter(|_| number == 0) else { return Vec::new() };

@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-/// The map, and the numbers that are drawn for it.
+/// The map, and the random generator for it.
 #[derive(Clone, Debug)]
 pub(super) struct BlockMap {
     /// How many numbers there are.
     numbers: u64,
-    /// 64 numbers each; where nothing is taken there is no word.
+    /// A bit for each of 64 numbers; a word without bits is left out.
     words: BTreeMap<u64, u64>,
     random: Pcg64Mcg,
-    /// As `random` was at first: every pass has the same order.
+    /// The initial state of `random`: every pass has the same order.
     first: Pcg64Mcg,
 }
 
@@ -28,19 +28,19 @@ impl BlockMap {
         BlockMap { numbers: numbers.max(1), words: BTreeMap::new(), first: random.clone(), random }
     }
 
-    /// Nothing is taken, and the same numbers come again.
+    /// Clears the map and restarts the same random numbers.
     pub fn start_over(&mut self) {
         self.words.clear();
         self.random = self.first.clone();
     }
 
-    /// A free block of a direction that has `blocks` of them. `None`: it finds none of its own.
+    /// A free block of a direction that has `blocks` of them; `None` if there is none for it.
     pub fn find(&mut self, blocks: u64) -> Option<u64> {
         let drawn = self.random.random_range(0..blocks.max(1));
         self.free_from(drawn).or_else(|| self.free_from(0)).filter(|first| *first < blocks)
     }
 
-    /// Takes up to `want` from `first` on, until one is taken already; how many it was.
+    /// Takes up to `want` from `first` on, until one is already taken; returns how many.
     pub fn take(&mut self, first: u64, want: u64) -> u64 {
         let mut taken = 0;
         while taken < want && !self.is_taken(first + taken) {

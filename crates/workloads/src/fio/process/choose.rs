@@ -9,7 +9,7 @@ use crate::fio::ddir::Ddir;
 use crate::fio::settings::Mix;
 
 impl Process {
-    /// What the next I/O may be.
+    /// The possible directions of the next I/O.
     pub(super) fn choices(&self) -> &'static [Ddir] {
         match (self.script.mix, self.script.reads_percent) {
             _ if let Some(log) = &self.log => log.choices(),
@@ -22,7 +22,7 @@ impl Process {
         }
     }
 
-    /// Drawn by the mix; but a direction whose rate says wait lets the other go first.
+    /// Drawn by the mix; but a direction that must wait for its rate lets the other go first.
     #[inline]
     fn direction(&mut self, now: Instant) -> Ddir {
         let [first, second] = *self.choices() else { return self.choices()[0] };
@@ -31,7 +31,7 @@ impl Process {
         if self.pace[drawn].due() > now { other } else { drawn }
     }
 
-    /// Where the next I/O of this direction goes. What was trimmed is written, block by block.
+    /// The place of the next I/O of this direction. Trimmed blocks are written, block by block.
     #[inline]
     fn place(&mut self, now: Instant, ddir: Ddir) -> Option<(Sector, u32)> {
         if let Some(log) = &mut self.log {
@@ -50,7 +50,7 @@ impl Process {
         Some((start, length))
     }
 
-    /// The next I/O's direction and place; `None`: its last pass over its files is over.
+    /// The next I/O's direction and place; `None` if its last pass over its files is over.
     pub(super) fn choose(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
         let dir = self.direction(now);
         if let Some(place) = self.place(now, dir) {

@@ -5,7 +5,7 @@ use blksched::Priority;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-/// A share of the I/Os of one size, or of all.
+/// A share of the I/Os of one size, or of all sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PriorityShare {
     /// \[sectors\]
@@ -15,7 +15,7 @@ pub(crate) struct PriorityShare {
     pub priority: Priority,
 }
 
-/// The priority of an I/O of this length; `others` is that of the process. Entries of the same size add up.
+/// The priority of an I/O of this length; `others` is the process's own. Entries of the same size add up.
 pub(super) fn priority(
     commands: &PerDdir<Vec<PriorityShare>>,
     (dir, length): (Ddir, u32),

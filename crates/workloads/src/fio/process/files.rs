@@ -24,11 +24,11 @@ use crate::fio::settings::{FileTurn, Service};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileArea {
     pub area: Area,
-    /// One pass \[bytes\].
+    /// The length of one pass \[bytes\].
     pub bytes: u64,
 }
 
-/// A process's files, as said.
+/// The settings of a process's files.
 #[derive(Clone, Debug)]
 pub(crate) struct FileSet {
     /// At least one.
@@ -42,13 +42,13 @@ pub(crate) struct FileSet {
 /// What the regions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pieces {
-    /// One of each file.
+    /// One region for each file.
     Files,
     /// Zones of one file, each used until this much was transferred there, however short it is.
     Zones,
 }
 
-/// Where offsets and lengths come from.
+/// The seeds of offsets and lengths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileSeeds {
     pub offsets: u64,
@@ -64,11 +64,11 @@ pub(super) struct FilesInUse {
     seeds: FileSeeds,
     used: Vec<Option<Box<Used>>>,
     current: usize,
-    /// I/Os since the last switch.
+    /// I/Os since the last switch of files.
     served: u64,
-    /// I/Os that were asked for in all.
+    /// I/Os in all.
     asked: u64,
-    /// A file's pass ended before its bytes were submitted, in this pass over all.
+    /// In this pass over all files, one file's pass ended before its bytes were submitted.
     cut_short: bool,
     /// Such a pass is over.
     over: bool,
@@ -78,11 +78,11 @@ pub(super) struct FilesInUse {
 #[derive(Clone, Debug)]
 struct Used {
     offsets: Offsets,
-    /// In this pass \[bytes\].
+    /// Submitted in this pass \[bytes\].
     submitted: u64,
 }
 
-/// Files that are not done, by number.
+/// How to choose among files that are not done, by number.
 #[derive(Clone, Debug)]
 enum FileChoice {
     Only,
@@ -118,8 +118,8 @@ impl FilesInUse {
         }
     }
 
-    /// The next I/O of this direction: its first sector and length. `None`: a pass over all files is over before its
-    /// bytes are submitted, and the next call begins another.
+    /// The next I/O of this direction: its first sector and length. `None` if a pass over all files is over before its
+    /// bytes are submitted; the next call begins another.
     pub fn next(&mut self, ddir: Ddir) -> Option<(Sector, u32)> {
         loop {
             self.choose();
@@ -149,14 +149,14 @@ impl FilesInUse {
         }
     }
 
-    /// The length of an I/O whose place is known.
+    /// The length of an I/O at a known place.
     pub fn length(&mut self, ddir: Ddir) -> u32 {
         self.used().offsets.length(ddir)
     }
 
     #[inline]
     fn used(&mut self) -> &mut Used {
-        // Mostly it was used before.
+        // Usually it was used before.
         if self.used[self.current].is_none() {
             self.use_first();
         }
@@ -166,7 +166,7 @@ impl FilesInUse {
     #[cold]
     fn use_first(&mut self) {
         let (file, seeds) = (self.current, self.seeds);
-        // The first file's seeds are those of a job with one.
+        // The first file has the seeds of a job with a single file.
         let seed = |seed: u64| if file == 0 { seed } else { mix(seed ^ mix(file as u64)) };
         let random = |purpose| Pcg64Mcg::seed_from_u64(seed(purpose));
         let (pattern, area) = (&self.pattern, self.set.files[file].area);
@@ -201,7 +201,7 @@ impl FilesInUse {
         self.current = self.choice.pick(self.current, self.set.open);
     }
 
-    /// A done file is out of the choice; if it was the last, all are in again.
+    /// Excludes a file that is done from the choice; after the last, all are included again.
     fn close(&mut self, file: usize) {
         let all = 0..self.set.files.len();
         let start_over = match &mut self.choice {
@@ -234,7 +234,7 @@ impl FilesInUse {
 }
 
 impl FileChoice {
-    /// The file behind `last`; at most `most` may be open.
+    /// The file after `last`; at most `most` may be open.
     fn pick(&mut self, last: usize, most: usize) -> usize {
         match self {
             FileChoice::Only => 0,
@@ -263,7 +263,7 @@ impl FileChoice {
     }
 }
 
-/// Which file has which rank is drawn, unless the distribution has a centre.
+/// The ranks of the files are drawn, unless the distribution has a centre.
 fn skew(kind: &Distribution, files: usize, random: &mut Pcg64Mcg) -> Skew {
     Skew::new(kind, files as u64, 1, random)
 }

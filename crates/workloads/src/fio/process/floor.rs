@@ -10,7 +10,7 @@ use crate::fio::ddir::{Ddir, PerDdir};
 
 const SETTLES: Span = Span::from_secs(2);
 
-/// As said.
+/// The job's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RateFloor {
     pub least: PerDdir<RateLimit>,
@@ -34,7 +34,7 @@ impl Floor {
         self.began = now + SETTLES;
     }
 
-    /// An I/O is complete. Is the job too slow?
+    /// Counts a completed I/O; returns whether the job is too slow.
     pub fn completed(&mut self, now: Instant, ddir: Ddir, bytes: u64) -> bool {
         if now < self.began {
             return false;

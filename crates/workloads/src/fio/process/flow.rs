@@ -10,24 +10,24 @@ use blksched::{Instant, Span, SubmitterId};
 
 use crate::Emission;
 
-/// What members of a flow tell each other, in the word's highest byte; the rest is a number.
+/// Messages between members of a flow, by the word's highest byte; the rest is a number.
 const BEGAN: u64 = 2 << 56;
 const SUBMITTED: u64 = 3 << 56;
 const LEFT: u64 = 4 << 56;
 const NUMBER: u64 = (1 << 56) - 1;
-/// Of `LEFT`: I/Os in these bits, the weight above.
+/// In a `LEFT` message: I/Os in these bits, the weight above.
 const COUNT_BITS: u32 = 40;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 /// The largest weight.
 pub(crate) const MAX_WEIGHT: u64 = 65_535;
 
-/// As said.
+/// The job's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPlan {
     /// At least 1.
     pub weight: u64,
     pub sleep: Span,
-    /// All members, this one too.
+    /// All members, including this one.
     pub members: Arc<[SubmitterId]>,
 }
 
@@ -59,12 +59,12 @@ impl Flow {
         self.look(now);
     }
 
-    /// Its own end.
+    /// Reports its own end.
     pub fn leave(&mut self, out: &mut Vec<Emission>) {
         self.tell(LEFT | self.said.weight << COUNT_BITS | self.own.min(COUNT), out);
     }
 
-    /// True if the word was about the flow.
+    /// Handles a message; true if it was about the flow.
     pub fn told(&mut self, word: u64) -> bool {
         match word & !NUMBER {
             BEGAN => self.weights += word & NUMBER,
@@ -78,7 +78,7 @@ impl Flow {
         true
     }
 
-    /// When it may go, as far as the flow is concerned; `None`: when others have.
+    /// When the flow allows its next I/O; `None`: after others' I/O.
     pub fn may_go_at(&self) -> Option<Instant> {
         match self.sleeps {
             Some(until) => Some(until),

@@ -10,7 +10,7 @@ use blksched::{Instant, Sector, Span};
 
 use crate::fio::ddir::Ddir;
 
-/// What is replayed.
+/// The replayed trace.
 #[derive(Clone, Debug)]
 pub(crate) struct LogPlan {
     pub entries: Arc<[LogEntry]>,
@@ -19,15 +19,15 @@ pub(crate) struct LogPlan {
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogEntry {
-    /// Since the one before.
+    /// The time since the previous one.
     pub pause: Span,
-    /// In which direction; `None`: a flush.
+    /// The direction; `None` for a flush.
     pub ddir: Option<Ddir>,
     pub start: Sector,
     pub sectors: u32,
 }
 
-/// How far it is.
+/// The position in the trace.
 #[derive(Clone, Debug)]
 pub(super) struct Log {
     plan: LogPlan,
@@ -68,7 +68,7 @@ impl Log {
         }
     }
 
-    /// The next entry is submitted now: where, and how long it is.
+    /// Submits the next entry now; returns its place and length.
     pub fn submit(&mut self, now: Instant) -> (Sector, u32) {
         let entry = *self.next().expect("there is one");
         self.submitted = now;

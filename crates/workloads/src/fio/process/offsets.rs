@@ -14,7 +14,7 @@ use super::skew::Skew;
 use crate::fio::distribution::Distribution;
 use crate::fio::settings::{OffsetOrder, Sequencer};
 
-/// What a job says about the order of its blocks.
+/// A job's settings about the order of its blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub order: OffsetOrder,
@@ -22,31 +22,31 @@ pub(crate) struct Pattern {
     /// The directions that draw offsets.
     pub drawn: &'static [Ddir],
     pub sizes: PerDdir<Sizes>,
-    /// Of I/Os of a random job that go on behind the last, if they have their own.
+    /// The sizes of I/Os of a random job that continue after the last, if they have their own.
     pub sizes_onward: Option<Sizes>,
-    /// Added behind each sequential I/O \[sectors\].
+    /// Added after each sequential I/O \[sectors\].
     pub stride: i64,
     /// A random job jumps every N I/Os.
     pub every: u64,
     pub sequencer: Sequencer,
-    /// Share of jumps of a random job \[%\]; the others go on behind the last.
+    /// The share of jumps of a random job \[%\]; other I/Os continue after the last.
     pub percentage_random: PerDdir<u64>,
     pub distribution: PerDdir<Distribution>,
-    /// Boundary of random I/Os \[sectors\], if not their least size.
+    /// The alignment of random I/Os \[sectors\], if it is not their least size.
     pub align: PerDdir<Option<u64>>,
 }
 
-/// The part of the disk that offsets lie in.
+/// The part of the disk that contains the offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Area {
     pub start: Sector,
     /// \[sectors\]
     pub sectors: u64,
-    /// How far each direction's sequential blocks reach \[sectors\]: the last may hang over the region's end.
+    /// How far each direction's sequential blocks reach \[sectors\]: the last may extend beyond the region's end.
     pub reach: PerDdir<u64>,
-    /// Where in its file the region begins \[sectors\].
+    /// Where the region begins in its file \[sectors\].
     pub offset: u64,
-    /// How long that file is \[sectors\].
+    /// The length of that file \[sectors\].
     pub file: u64,
 }
 
@@ -70,14 +70,14 @@ enum Walk {
         done: u64,
         order: Permutation,
     },
-    /// Blocks of several sizes, each once as far as the map sees to it.
+    /// Blocks of several sizes, each once as far as the map ensures it.
     Mapped(BlockMap),
-    /// Any block at any time, of a grid of such steps \[sectors\].
+    /// Any block at any time, on a grid with these steps \[sectors\].
     Free {
         step: PerDdir<u64>,
         skew: Box<PerDdir<Skew>>,
         random: Pcg64Mcg,
-        /// As `random` was at first.
+        /// The initial state of `random`.
         first: Pcg64Mcg,
     },
 }
@@ -98,7 +98,7 @@ impl Offsets {
         Offsets { area, pattern: pattern.clone(), walk, lengths, last: PerDdir::default() }
     }
 
-    /// The next I/O of this direction, the `nth` of the job: its first sector and length. `None`: this pass over the
+    /// The next I/O of this direction, the `nth` of the job: its first sector and length. `None` if this pass over the
     /// file is over.
     #[inline]
     pub fn next(&mut self, dir: Ddir, nth: u64) -> Option<(Sector, u32)> {
@@ -106,7 +106,7 @@ impl Offsets {
         let (at, length) = match step {
             OffsetStep::Jump => self.jump(dir)?,
             OffsetStep::Onward => match self.onward(dir) {
-                // Behind the file's end a random job jumps; behind its own region's end the pass is over (tried).
+                // At the file's end a random job jumps; at its own region's end the pass is over (tried).
                 None if self.pattern.order == OffsetOrder::Random && self.ends_with_its_file() => self.jump(dir)?,
                 onward => onward?,
             },
@@ -128,7 +128,7 @@ impl Offsets {
     /// A length that does not reach beyond this many sectors.
     #[inline]
     fn length_at(&mut self, dir: Ddir, step: OffsetStep, left: u64) -> Option<u32> {
-        // Mostly there is but one, which needs no draw.
+        // Usually there is only one, which needs no draw.
         if let Sizes::One(sectors) = *self.sizes(dir, step) {
             return (u64::from(sectors) <= left).then_some(sectors);
         }
@@ -138,7 +138,7 @@ impl Offsets {
         length
     }
 
-    /// As at the beginning, in the same order.
+    /// Starts over in the same order.
     pub fn start_over(&mut self) {
         self.last = PerDdir::default();
         match &mut self.walk {
@@ -153,7 +153,7 @@ impl Offsets {
         self.area.offset + self.area.sectors >= self.area.file
     }
 
-    /// The length of an I/O whose place is known.
+    /// The length of an I/O at a known place.
     pub fn length(&mut self, ddir: Ddir) -> u32 {
         self.pattern.sizes[ddir].draw(&mut self.lengths)
     }
@@ -176,9 +176,9 @@ impl Offsets {
         }
     }
 
-    /// Behind the last of this direction. Behind the region's end the pass is over; but a stride goes on from the start
-    /// behind its *file's* end, as far into the region as that lies in the file, and backwards from the region's end
-    /// (all tried).
+    /// The offset after the last of this direction. At the region's end the pass is over; but with a stride it
+    /// continues from the start after its *file's* end, as far into the region as that is in the file, and when going
+    /// backwards from the region's end (all tried).
     fn onward(&mut self, dir: Ddir) -> Option<(u64, u32)> {
         let reach = self.area.reach[dir];
         let stride = if self.pattern.order == OffsetOrder::Sequential { self.pattern.stride } else { 0 };
@@ -195,7 +195,7 @@ impl Offsets {
         if stride >= 0 {
             return None;
         }
-        // Backwards the end comes before the start.
+        // Backwards, the end comes before the start.
         let longest = u64::from(self.sizes(dir, OffsetStep::Onward).max());
         let again = reach.saturating_sub(stride.unsigned_abs().max(longest));
         Some((again, self.length_at(dir, OffsetStep::Onward, reach - again)?))
@@ -232,28 +232,28 @@ impl Offsets {
 enum OffsetStep {
     Jump,
     Onward,
-    /// The same again.
+    /// The same block again.
     Again,
 }
 
-/// Of what fio keeps a map.
+/// What fio's map covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Covers {
     /// No map.
     Nothing,
-    /// Every I/O is so long \[sectors\].
+    /// Every I/O has this length \[sectors\].
     BlocksOf(u32),
     /// Lengths differ.
     Sizes,
 }
 
 impl Pattern {
-    /// The least size of all directions, those that the job has not included (tried).
+    /// The least size of all directions, even of those that the job does not use (tried).
     fn least(&self) -> u32 {
         Ddir::ALL.into_iter().map(|ddir| self.sizes[ddir].min()).min().unwrap_or(1)
     }
 
-    /// Jobs that also go on behind their last I/O keep no map (tried).
+    /// Jobs that also continue after their last I/O keep no map (tried).
     fn covers(&self) -> Covers {
         let jumps = |ddir: Ddir| self.every == 1 && self.percentage_random[ddir] == 100;
         let uniform = |ddir: Ddir| self.distribution[ddir] == Distribution::Random && self.align[ddir].is_none();

@@ -10,7 +10,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::fio::settings::RateProcess;
 
-/// What bounds a direction.
+/// What limits a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RateLimit {
     None,
@@ -65,7 +65,7 @@ impl Pace {
         }
     }
 
-    /// The schedule goes on this much later.
+    /// Shifts the schedule by this much.
     pub fn moved(&mut self, by: Span) {
         self.began += by;
         if let Some(arrivals) = &mut self.poisson {

@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { blocks, low_bits, low_mask: (1 << low_bits) - 1, high_mask: (1 << (bits - low_bits)) - 1, keys }
     }
 
-    /// How many blocks it orders.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
@@ -53,7 +53,7 @@ impl Permutation {
     }
 }
 
-/// Every bit of the result hangs on every bit of `x` (the finaliser of splitmix64).
+/// Mixes bits, so that every bit of the result depends on every bit of `x` (the finaliser of splitmix64).
 pub(in crate::fio) fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

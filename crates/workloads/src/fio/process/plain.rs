@@ -13,7 +13,7 @@ use crate::Emission;
 use crate::fio::ddir::Ddir;
 use crate::fio::settings::{Durable, Mix};
 
-/// Does it ask for nothing rare?
+/// Whether the script uses no rare option.
 pub(super) fn is_plain(script: &Script) -> bool {
     let transfers = matches!(script.mix, Mix::Read | Mix::Write | Mix::Both);
     let free = Ddir::ALL.into_iter().all(|ddir| {
@@ -26,7 +26,7 @@ pub(super) fn is_plain(script: &Script) -> bool {
 }
 
 impl Process {
-    /// Is it such a job, and in the middle of it?
+    /// Whether it is such a job, and has begun.
     #[inline]
     pub(super) fn is_underway(&self) -> bool {
         let more = self.submitted_ios < self.script.ios && self.submitted_bytes < self.script.bytes;
@@ -34,7 +34,7 @@ impl Process {
         self.plain && self.phase == Phase::Running && more && awake && self.call.is_none() && self.returned.is_empty()
     }
 
-    /// And does it go on?
+    /// Whether it also continues.
     #[inline]
     pub(super) fn goes_plainly(&self, now: Instant) -> bool {
         self.is_underway() && now < self.end
@@ -152,8 +152,8 @@ mod tests {
         scripted.script().clone()
     }
 
-    /// What a process does on a disk of its own whose I/Os end in no order, some of them after a sleep; with one that
-    /// fails.
+    /// The actions of a process on a disk of its own whose I/Os complete in random order, some of them after a sleep,
+    /// and of which one may fail.
     fn life(mut process: Process, mut random: u64, fails: Option<u64>) -> Vec<String> {
         let mut draw = |below: u64| {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

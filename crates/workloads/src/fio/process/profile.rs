@@ -8,7 +8,7 @@
 
 use blksched::{Instant, Span};
 
-/// As said.
+/// The job's settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LatencyTarget {
     pub target: Span,
@@ -41,7 +41,7 @@ pub(super) struct Profile {
     late: u64,
 }
 
-/// What comes of a completion.
+/// The result of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DepthVerdict {
     Depth(u32),
@@ -57,7 +57,7 @@ impl Profile {
         self.began = now;
     }
 
-    /// An I/O is complete; it took so long.
+    /// Handles a completed I/O with this latency.
     pub fn completed(&mut self, now: Instant, took: Span) -> DepthVerdict {
         self.done += 1;
         self.late += u64::from(took > self.said.target);
@@ -99,7 +99,7 @@ impl Profile {
 mod tests {
     use super::*;
 
-    /// The depths that windows ran at, if a window is good up to this depth.
+    /// The depths that windows ran at, if windows are good up to this depth.
     fn depths(limit: u32, most: u32) -> Vec<u32> {
         let target = Span::from_ms(1);
         let said = LatencyTarget { target, window: Span::from_ms(10), percentile: 100.0, most, then: DepthFound::Ends };

@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use blksched::Sector;
 
-/// That a job's writes are read back, and when.
+/// The settings for reading a job's writes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadBackPlan {
-    /// How much a pass writes and reads in its own right \[bytes\].
+    /// How much a pass writes and reads itself \[bytes\].
     pub pass: u64,
     /// At least this many passes.
     pub loops: u64,
-    /// And so much in all, with what is read back \[bytes\].
+    /// The total, including what is read back \[bytes\].
     pub bytes: u64,
     pub order: ReadBackOrder,
 }
@@ -27,25 +27,25 @@ pub(crate) struct ReadBackPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadBackOrder {
     AsWritten,
-    /// By place: without a random map a block may be written twice.
+    /// Sorted by place: without a random map a block may be written twice.
     ByPlace,
 }
 
 /// Start and length \[sectors\].
 type WrittenRange = (Sector, u32);
 
-/// Where a process is with it.
+/// The progress of a process.
 #[derive(Clone, Debug)]
 pub(super) struct ReadBack {
     plan: ReadBackPlan,
     passes: u64,
-    /// What was transferred in its own right when this pass began, and what was read back so far \[bytes\].
+    /// What was transferred by the job itself when this pass began, and what was read back so far \[bytes\].
     began: u64,
     read: u64,
     /// The pass has ended before its bytes were done.
     is_cut: bool,
     written: Vec<WrittenRange>,
-    /// What is left to be read; `None`: it writes.
+    /// What is left to be read; `None` while it writes.
     left: Option<VecDeque<WrittenRange>>,
 }
 
@@ -58,7 +58,7 @@ impl ReadBack {
         self.written.push(place);
     }
 
-    /// Something of this pass is to be read back.
+    /// Whether something of this pass is to be read back.
     pub fn has_written(&self) -> bool {
         !self.written.is_empty()
     }
@@ -78,7 +78,7 @@ impl ReadBack {
         Some(place)
     }
 
-    /// Nothing is left of what it does at the moment, with that many bytes transferred in their own right.
+    /// Whether the present phase is complete, with this many bytes transferred by the job itself.
     pub fn is_through(&self, bytes: u64) -> bool {
         match &self.left {
             Some(left) => left.is_empty(),
@@ -86,8 +86,8 @@ impl ReadBack {
         }
     }
 
-    /// From writing to reading back, and to the next pass; is there anything more to do? `bytes` were transferred in
-    /// its own right.
+    /// Changes from writing to reading back, or to the next pass; returns whether there is anything more to do. `bytes`
+    /// were transferred by the job itself.
     pub fn turn(&mut self, bytes: u64) -> bool {
         if self.left.take().is_some() {
             (self.passes, self.began, self.is_cut) = (self.passes + 1, bytes, false);
@@ -104,7 +104,7 @@ impl ReadBack {
     }
 }
 
-/// By place; a write takes those with it that it meets.
+/// By place; a later write replaces those that it overlaps.
 fn latest(written: &[WrittenRange]) -> VecDeque<WrittenRange> {
     let mut kept: BTreeMap<u64, u32> = BTreeMap::new();
     for (start, sectors) in written {
@@ -154,7 +154,7 @@ mod tests {
     fn passes_are_written_and_read_in_turn() {
         let plan = ReadBackPlan { pass: 8192, loops: 2, bytes: 0, order: ReadBackOrder::AsWritten };
         assert_eq!(passes(plan), 2);
-        // What is read back is part of `io_size`.
+        // What is read back counts towards `io_size`.
         let of = |loops, bytes| passes(ReadBackPlan { loops, bytes, ..plan });
         assert_eq!([of(1, 16384), of(1, 16385), of(1, 40000), of(3, 40000), of(4, 40000)], [1, 2, 3, 3, 4]);
         // A pass that wrote nothing has nothing to be read.

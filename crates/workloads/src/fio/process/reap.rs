@@ -16,11 +16,11 @@ use blksched::Tag;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Batching {
     pub depth: u32,
-    /// Submitted by one system call.
+    /// How many are submitted by one system call.
     pub submit: u32,
-    /// 0: it looks after every submission.
+    /// The least number to take; 0 to check after every submission.
     pub complete_min: u32,
-    /// At least 1.
+    /// The most to take; at least 1.
     pub complete_max: u32,
     pub low: u32,
 }
@@ -32,14 +32,14 @@ impl Batching {
     }
 }
 
-/// A complete I/O that is not yet taken.
+/// A completed I/O that is not yet taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CompleteIo {
     pub tag: Tag,
     pub failed: bool,
 }
 
-/// What a job does about its queue.
+/// What a job does with its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Filling,
@@ -55,7 +55,7 @@ pub(super) struct Reaper {
     batch: Batching,
     /// Submitted and not taken.
     out: u32,
-    /// Of these, complete, in the order in which they were.
+    /// Those among them that are complete, in the order of completion.
     ring: VecDeque<CompleteIo>,
     mode: Mode,
 }
@@ -65,12 +65,12 @@ impl Reaper {
         Reaper { batch, out: 0, ring: VecDeque::new(), mode: Mode::Filling }
     }
 
-    /// How many may be out.
+    /// The most that may be in flight.
     pub fn depth(&self) -> u32 {
         self.batch.depth
     }
 
-    /// From now on, at most this many.
+    /// Limits those in flight from now on.
     pub fn set_depth(&mut self, depth: u32) {
         let lower = |n: u32| n.min(depth).max(1);
         let Batching { submit, complete_min, complete_max, .. } = self.batch;
@@ -91,18 +91,18 @@ impl Reaper {
         self.ring.push_back(done);
     }
 
-    /// Nothing is out.
+    /// Whether nothing is in flight.
     pub fn is_empty(&self) -> bool {
         self.out == 0
     }
 
-    /// One that needs no taking has come back: the call that it was has returned.
+    /// One that needs no taking is complete: its call has returned.
     pub fn returned(&mut self) {
         self.out -= 1;
         self.settle();
     }
 
-    /// Another I/O may be submitted.
+    /// Whether another I/O may be submitted.
     pub fn has_room(&self) -> bool {
         self.mode == Mode::Filling
     }
@@ -114,7 +114,7 @@ impl Reaper {
         }
     }
 
-    /// How many it takes now; `waits`: for whatever comes.
+    /// How many it takes now; `waits`: whether it waits for any.
     pub fn takes(&self, waits: bool) -> usize {
         let (there, most) = (self.ring.len(), self.batch.complete_max as usize);
         let least = self.batch.complete_min.min(self.out) as usize;
@@ -132,7 +132,7 @@ impl Reaper {
         Some(done)
     }
 
-    /// After what was taken at once.
+    /// Updates the state after completions were taken.
     pub fn settle(&mut self) {
         let is_over = match self.mode {
             Mode::Filling => return,
@@ -147,7 +147,7 @@ impl Reaper {
 mod tests {
     use super::*;
 
-    /// Completes this many, and answers how many are taken at once, call by call.
+    /// Completes this many, and returns how many are taken at once, call by call.
     fn complete(reaper: &mut Reaper, count: u64) -> Vec<usize> {
         (0..count).for_each(|tag| reaper.completed(CompleteIo { tag: Tag(tag), failed: false }));
         let mut calls = Vec::new();

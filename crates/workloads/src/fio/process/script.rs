@@ -16,25 +16,25 @@ use crate::fio::settings::{Durable, Mix, RateProcess};
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub submitter: SubmitterId,
-    /// Submitters 0 to this, exclusively, must have exited before it begins.
+    /// Submitters with lower numbers than this must have exited before it begins.
     pub behind: u32,
-    /// And so must these.
+    /// So must these.
     pub wait_for: Range<u32>,
     pub priority: Priority,
     pub group: GroupId,
-    /// What a write is to the disk.
+    /// The operation of a write on the disk.
     pub written_as: Op,
     pub commands: PerDdir<Vec<PriorityShare>>,
     pub pattern: Arc<Pattern>,
     pub files: FileSet,
     pub mix: Mix,
-    /// Of a mix of reads and writes \[%\].
+    /// The share of reads in a mix of reads and writes \[%\].
     pub reads_percent: u32,
-    /// To transfer in all; `u64::MAX` if only time ends it.
+    /// To transfer in all; `u64::MAX` if it only ends by time.
     pub bytes: u64,
-    /// One pass over its files, if they begin anew behind it \[bytes\].
+    /// One pass over its files, if they begin again after it \[bytes\].
     pub pass: u64,
-    /// How often its files may be gone through, if passes end before their bytes are transferred.
+    /// The most passes over its files, if passes end before their bytes are transferred.
     pub passes: u64,
     pub ios: u64,
     pub runtime: Span,
@@ -45,7 +45,7 @@ pub(crate) struct Script {
     pub durable: Durable,
     /// A flush after this many writes.
     pub flush_after: Option<u64>,
-    /// And one at the end.
+    /// Whether there is also one at the end.
     pub flush_at_end: bool,
     pub read_back: Option<ReadBackPlan>,
     pub think: ThinkTime,
@@ -53,12 +53,12 @@ pub(crate) struct Script {
     pub max_latency: Option<Span>,
     pub profile: Option<LatencyTarget>,
     pub flow: Option<FlowPlan>,
-    /// A trace in place of a pattern.
+    /// A trace instead of a pattern.
     pub log: Option<LogPlan>,
     /// Results, and `number_ios`, count from then on.
     pub ramp: Span,
     pub ends: EndsProcesses,
-    /// Directions in which errors end nothing.
+    /// Directions in which errors do not end the job.
     pub tolerates: PerDdir<bool>,
     pub limits: PerDdir<RateLimit>,
     pub rate_process: RateProcess,

@@ -4,18 +4,18 @@ use blksched::SubmitterId;
 
 use super::permutation::mix;
 
-/// What a job says about its seeds.
+/// A job's settings about its seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seeds {
-    /// Instead of the simulation's.
+    /// Replaces the simulation's seed.
     pub randseed: Option<u64>,
-    /// Offsets do not hang on the simulation's seed.
+    /// Offsets do not depend on the simulation's seed.
     pub offsets_repeat: bool,
     /// Nothing does.
     pub all_repeat: bool,
 }
 
-/// What a generator is for; each has its own, so that a draw more in one changes nothing in the other.
+/// The purpose of a generator; each has its own, so that an additional draw in one changes nothing in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Offsets,

@@ -11,14 +11,14 @@ use rand_pcg::Pcg64Mcg;
 use crate::fio::blocks::{Blocks, pick};
 
 const SECTOR_BYTES: u64 = 512;
-/// What does not fit so often is as short as can be.
+/// After this many draws that do not fit, the least length is used.
 const MOST_DRAWS: u32 = 256;
 
 /// The lengths of one direction \[sectors\].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
     One(u32),
-    /// From the least to the most, in such steps but for the last.
+    /// From the least to the most, in these steps except for the last.
     Range {
         least: u32,
         most: u32,
@@ -71,7 +71,7 @@ impl Sizes {
         match self {
             Sizes::One(sectors) => *sectors,
             Sizes::Range { least, most, step } => {
-                // As few numbers as there are lengths, where all are alike.
+                // As few numbers as there are lengths, if they are evenly spaced.
                 let of = if most % step == 0 { *step } else { 1 };
                 let drawn = random.random_range(0..most / of) * of;
                 (least + drawn - drawn % step).min(*most)

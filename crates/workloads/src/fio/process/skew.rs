@@ -15,7 +15,7 @@ use crate::fio::blocks::pick;
 use crate::fio::distribution::Distribution;
 use crate::fio::values::LengthOrShare;
 
-/// What lies outside so often lies on the edge.
+/// After this many draws outside, the value is moved to the edge.
 const MOST_DRAWS: u32 = 64;
 
 /// A distribution over the blocks of one region.
@@ -52,7 +52,7 @@ pub(super) enum Placed {
 }
 
 impl Skew {
-    /// Over `blocks` places, one each `unit_bytes`.
+    /// A distribution over `blocks` places, one for each `unit_bytes`.
     pub fn new(kind: &Distribution, blocks: u64, unit_bytes: u64, random: &mut Pcg64Mcg) -> Skew {
         let place = |centre: Option<f64>, random: &mut Pcg64Mcg| match centre {
             Some(centre) => Placed::From((blocks as f64 * centre) as u64 % blocks),
@@ -75,7 +75,7 @@ impl Skew {
         }
     }
 
-    /// One block.
+    /// Draws a block.
     #[inline]
     pub fn draw(&self, random: &mut Pcg64Mcg) -> u64 {
         match self {
@@ -122,7 +122,7 @@ fn standard_normal(random: &mut Pcg64Mcg) -> f64 {
     libm::sqrt(-2.0 * libm::log(u)) * libm::cos(core::f64::consts::TAU * v)
 }
 
-/// Zones behind the region's end have their accesses at its last block.
+/// Accesses to zones beyond the region's end go to its last block.
 fn resolve(zones: &[(LengthOrShare, u64)], blocks: u64, unit_bytes: u64) -> Vec<((u64, u64), u64)> {
     let mut at = 0u64;
     let zone = |(length, share): &(LengthOrShare, u64)| {

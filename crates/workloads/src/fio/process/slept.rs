@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use blksched::{Instant, Tag};
 
-/// The submissions that took time.
+/// Submissions that took time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slept {
     /// The tags of the last call.
     call: Range<u64>,
-    /// It slept.
+    /// Whether it slept.
     slept: bool,
-    /// When those that are out and whose call slept were accepted.
+    /// When the in-flight I/Os whose call slept were accepted.
     accepted: BTreeMap<u64, Instant>,
 }
 
@@ -23,7 +23,7 @@ impl Slept {
         (self.call, self.slept) = (0..0, false);
     }
 
-    /// It submits this one too.
+    /// It also submits this one.
     pub fn submitted(&mut self, tag: u64) {
         self.call = if self.call.is_empty() { tag..tag + 1 } else { self.call.start..tag + 1 };
     }
@@ -40,7 +40,7 @@ impl Slept {
         }
     }
 
-    /// When this one was accepted, if not when it was submitted. Asked once.
+    /// When this one was accepted, unless that was when it was submitted. May be asked once.
     pub fn accepted(&mut self, tag: Tag) -> Option<Instant> {
         self.accepted.remove(&tag.0)
     }

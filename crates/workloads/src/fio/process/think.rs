@@ -10,13 +10,13 @@ use blksched::{Instant, Span};
 
 use crate::fio::settings::{AfterThinking, ThinksAfter};
 
-/// As said.
+/// The job's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThinkTime {
     pub time: Span,
     pub blocks: u64,
     pub after: ThinksAfter,
-    /// Zero: no matter.
+    /// Zero for no limit.
     pub iotime: Span,
     pub rates: AfterThinking,
 }
@@ -24,9 +24,9 @@ pub(crate) struct ThinkTime {
 #[derive(Clone, Debug)]
 pub(super) struct Thinking {
     said: ThinkTime,
-    /// I/Os so far that count, of jobs that think at once since the last pause.
+    /// I/Os that count towards the next pause, for jobs that think at once.
     since: u64,
-    /// When that was over.
+    /// The end of the last pause.
     awake: Instant,
     due: bool,
 }
@@ -47,30 +47,30 @@ impl Thinking {
         }
     }
 
-    /// It has taken a completion.
+    /// A completion was taken.
     pub fn taken(&mut self, now: Instant) {
         self.since += u64::from(self.said.after != ThinksAfter::Submission);
         self.look(now);
     }
 
-    /// Has its time come? Looked at whenever the job has submitted what it may, or taken what it can.
+    /// Checks whether it is time to think, whenever the job has submitted what it may, or taken what it can.
     pub fn look(&mut self, now: Instant) {
         let long = !self.said.iotime.is_zero() && now >= self.awake + self.said.iotime;
         let many = self.since > 0 && self.since.is_multiple_of(self.said.blocks);
         self.due |= !self.said.time.is_zero() && (many || long);
     }
 
-    /// Nothing may be submitted until it has thought.
+    /// Whether nothing may be submitted until it has thought.
     pub fn is_due(&self) -> bool {
         self.due
     }
 
-    /// It does not wait for what is in flight.
+    /// Whether it does not wait for what is in flight.
     pub fn is_due_at_once(&self) -> bool {
         self.due && self.said.after == ThinksAfter::Submission
     }
 
-    /// Thinks from `now` on: until when, and by how much a rate's schedule moves.
+    /// Begins to think at `now`; returns until when, and by how much a rate's schedule moves.
     pub fn think(&mut self, now: Instant) -> (Instant, Span) {
         self.due = false;
         if self.said.after == ThinksAfter::Submission {

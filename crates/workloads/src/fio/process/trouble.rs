@@ -9,10 +9,10 @@ use super::profile::DepthVerdict;
 use super::{Ddir, Phase, Process, Script};
 use crate::{Emission, GaveUp, Trouble};
 
-/// Told to processes that are to end.
+/// The message to processes that must end.
 pub(super) const STOP: u64 = 1 << 56;
 
-/// The processes that one ends.
+/// The processes that a process ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EndsProcesses {
     /// When it exits.
@@ -29,7 +29,7 @@ impl EndsProcesses {
     }
 }
 
-/// What is in flight: since when, what, how much \[bytes\]. Kept only by jobs that something depends on it for.
+/// What is in flight: since when, the direction, the length \[bytes\]. Kept only for jobs that need it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ages(BTreeMap<Tag, (Instant, Ddir, u64)>);
 
@@ -43,7 +43,7 @@ impl Ages {
 }
 
 impl Process {
-    /// One of its I/Os came back: does it go on?
+    /// Handles a completion; returns whether the process continues.
     pub(super) fn judge(&mut self, now: Instant, tag: Tag, failed: bool) {
         let what = self.ages.0.remove(&tag);
         self.trouble.errors += u64::from(failed);

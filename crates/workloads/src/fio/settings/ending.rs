@@ -12,16 +12,16 @@ pub(crate) enum ExitWhat {
     Group,
     /// Those between the same two stonewalls.
     Stonewall,
-    /// All of the run, those to come too.
+    /// All of the run, including those to come.
     All,
 }
 
 /// The control group of a job's processes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cgroup {
-    /// None: the root.
+    /// `None` for the root.
     pub name: Option<String>,
-    /// None: the default.
+    /// `None` for the default.
     pub weight: Option<u32>,
     pub files: Vec<GroupFile>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Cgroup {
 /// Something written to a file of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupFile {
-    /// None: the job's own.
+    /// `None` for the job's own.
     pub group: Option<String>,
     pub file: String,
     pub text: String,
@@ -39,7 +39,7 @@ pub(crate) struct GroupFile {
 /// When something is written to a group's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupFileWrite {
-    /// Whatever stands behind the groups.
+    /// Whatever controllers there are.
     Always,
     /// Under a scheduler whose name asks for that controller.
     IfAsked,
@@ -53,9 +53,9 @@ pub(crate) struct EndSettings {
     pub exitall: bool,
     pub exit_what: ExitWhat,
     pub exitall_on_error: bool,
-    /// Directions in which an error ends nothing.
+    /// Directions in which an error does not end the job.
     pub continues: PerDdir<bool>,
-    /// And these, by `ignore_error`.
+    /// The same by `ignore_error`.
     pub ignores: PerDdir<bool>,
     pub cgroup: Cgroup,
 }

@@ -3,7 +3,7 @@
 use super::replay::ReplaySettings;
 use crate::fio::distribution::Distribution;
 
-/// Which file of several is next.
+/// Which of several files is next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FileTurn {
     RoundRobin,
@@ -21,7 +21,7 @@ pub(crate) struct Service {
     pub every: u64,
 }
 
-/// Names, number, lengths, turns.
+/// Names, number, lengths, order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileSettings {
     pub filename: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct FileSettings {
     pub filesize: Option<(u64, u64)>,
     pub fill_device: bool,
     pub create_only: bool,
-    /// A trace in their place.
+    /// A trace instead of them.
     pub replay: ReplaySettings,
 }
 

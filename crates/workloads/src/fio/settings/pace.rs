@@ -10,17 +10,17 @@ pub enum RateProcess {
     /// Evenly.
     #[default]
     Linear,
-    /// At random, independently of one another.
+    /// At random, independently of each other.
     Poisson,
 }
 
 /// What `thinktime_blocks` counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ThinksAfter {
-    /// I/Os that are complete: it thinks when nothing is in flight.
+    /// Completed I/Os: it thinks when nothing is in flight.
     #[default]
     Completion,
-    /// I/Os that were submitted: it thinks while they are in flight.
+    /// Submitted I/Os: it thinks while they are in flight.
     Submission,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum AfterThinking {
     /// A rated job catches up with its rate.
     #[default]
     CatchesUp,
-    /// It goes on at its rate.
+    /// It continues at its rate.
     GoesOn,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct PaceSettings {
     /// \[%\]
     pub latency_percentile: f64,
     pub latency_run: bool,
-    /// Weight; none: not in a flow.
+    /// The weight; `None` if it is not in a flow.
     pub flow: Option<u64>,
     pub flow_id: u64,
     pub flow_sleep: Span,

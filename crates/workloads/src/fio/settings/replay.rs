@@ -2,10 +2,10 @@
 
 use blksched::Op;
 
-/// `read_iolog` and its companions.
+/// `read_iolog` and related options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplaySettings {
-    /// The trace; several, parted by colons, are for one clone each.
+    /// The trace; several, separated by colons, are for one clone each.
     pub log: Option<String>,
     pub no_stall: bool,
     /// Of the recorded rate \[%\].

@@ -14,12 +14,12 @@ pub struct Latency {
 /// `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unified {
-    /// Reads, writes and trims apart.
+    /// Reads, writes and trims separately.
     #[default]
     Apart,
     /// Only together.
     Mixed,
-    /// Apart and together.
+    /// Separately and together.
     Both,
 }
 
@@ -39,11 +39,11 @@ pub enum LogNames {
     /// With the process's number.
     #[default]
     PerProcess,
-    /// Without (`per_job_logs=0`): the last one's stays.
+    /// Without it (`per_job_logs=0`): the last log stays.
     Shared,
 }
 
-/// The log options. Prefixes are empty where the job's name is meant.
+/// The log options. An empty prefix stands for the job's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Logs {
     /// `write_bw_log`.
@@ -52,11 +52,11 @@ pub struct Logs {
     pub lat: Option<String>,
     /// `write_iops_log`.
     pub iops: Option<String>,
-    /// `log_avg_msec`; zero: an entry for each I/O.
+    /// `log_avg_msec`; zero for an entry for each I/O.
     pub window: Span,
     /// `log_max_value`.
     pub value: LogValue,
-    /// `log_offset`: a column more.
+    /// `log_offset`: an additional column.
     pub offset: bool,
     /// `log_prio`: the priority, instead of whether it is the highest.
     pub prio: bool,
@@ -65,16 +65,16 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Is any log asked for?
+    /// Whether any log is asked for.
     pub fn any(&self) -> bool {
         self.bw.is_some() || self.lat.is_some() || self.iops.is_some()
     }
 }
 
-/// All of it.
+/// All report options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reporting {
-    /// Nothing before counts (`ramp_time`).
+    /// What is before this does not count (`ramp_time`).
     pub ramp: Span,
     /// Submission latency.
     pub slat: Latency,
@@ -82,17 +82,17 @@ pub struct Reporting {
     pub clat: Latency,
     /// Both together.
     pub lat: Latency,
-    /// Are bandwidth and I/Os per second sampled (not after `disable_bw_measurement`)?
+    /// Whether bandwidth and I/Os per second are sampled (not after `disable_bw_measurement`).
     pub samples: bool,
     /// `latency_target`, `latency_window` and `latency_percentile` \[%\].
     pub latency_target: (Span, Span, f64),
-    /// `percentile_list` \[%\], ascending; empty: fio's own.
+    /// `percentile_list` \[%\], ascending; fio's own if empty.
     pub percentiles: Vec<f64>,
     /// `unified_rw_reporting`.
     pub unified: Unified,
-    /// Are errors counted instead of the end (`continue_on_error`)?
+    /// Whether errors are counted instead of ending the job (`continue_on_error`).
     pub counts_errors: bool,
-    /// Are latencies reported by priority too (jobs with `cmdprio_…`)?
+    /// Whether latencies are also reported by priority (jobs with `cmdprio_…`).
     pub by_priority: bool,
     /// False after `stats=0`: the job has no row in a report.
     pub shown: bool,

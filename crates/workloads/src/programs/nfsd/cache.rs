@@ -12,19 +12,19 @@ enum Page {
     Present,
 }
 
-/// Whose readahead's state is.
+/// What owns the readahead state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeping {
-    /// The file's, one for all threads.
+    /// The file: one state for all threads.
     Shared,
-    /// Each thread takes a copy when it begins with a read, and puts it back when it is done; the last one stays.
+    /// Each thread copies the state when it begins a read, and stores it when it is done; the last one stays.
     Copied,
 }
 
 /// The pages of one file, numbered from its beginning.
 pub(super) struct Cache {
     pages: Vec<Page>,
-    /// Pages at which the next window is to be asked for.
+    /// Pages at which the next window must be asked for.
     markers: BTreeSet<u64>,
     readahead: Readahead,
     keeping: Keeping,
@@ -32,13 +32,13 @@ pub(super) struct Cache {
     copies: Vec<Option<Readahead>>,
 }
 
-/// No search goes further back from a page that is missing.
+/// How far before a missing page a search goes at most.
 const MOST_BEHIND: usize = 1024;
 
 /// How far a read has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Looked {
-    /// All its pages are there.
+    /// All its pages are present.
     Present,
     /// This page is being read.
     Waits(u64),
@@ -51,7 +51,7 @@ impl Cache {
         Cache { pages: vec![Page::Absent; pages as usize], markers: BTreeSet::new(), readahead, keeping, copies }
     }
 
-    /// `thread` wants these pages; what it has to read for that is added to `reads`.
+    /// `thread` wants these pages; the reads that this needs are added to `reads`.
     pub fn look(&mut self, thread: u32, wanted: Range<u64>, reads: &mut Vec<Range<u64>>) -> Looked {
         let copy = self.copies[thread as usize].take();
         let mut state = copy.unwrap_or_else(|| self.readahead.clone());
@@ -82,13 +82,13 @@ impl Cache {
         Looked::Present
     }
 
-    /// How many pages before `page` are there, or being read; no more than matter.
+    /// How many pages before `page` are present or being read; no more than matter.
     fn behind(&self, page: u64) -> u64 {
         let before = self.pages[..page as usize].iter().rev();
         before.take(MOST_BEHIND).take_while(|state| **state != Page::Absent).count() as u64
     }
 
-    /// These were read.
+    /// These pages were read.
     pub fn arrived(&mut self, pages: Range<u64>) {
         for page in pages {
             self.pages[page as usize] = Page::Present;
@@ -163,7 +163,8 @@ mod tests {
         let read_at_17 = |keeping| {
             let (mut cache, mut reads) = (Cache::new(1000, 128, keeping, 2), Vec::new());
             assert_eq!(cache.look(0, 0..8, &mut reads), Looked::Waits(0));
-            // One state: the next window, its marker in front. A copy from before: a stream, seen by what lies behind.
+            // One state: the next window, with its marker first. An older copy: a stream, recognised by the pages
+            // before it.
             assert_eq!(cache.look(1, 16..17, &mut reads), Looked::Waits(16));
             assert_eq!(reads.first(), Some(&(0..48)));
             cache.arrived(0..48);

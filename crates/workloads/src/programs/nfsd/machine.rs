@@ -15,13 +15,13 @@ use crate::programs::stepper::{Step, Steps};
 /// What happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NfsdEvent {
-    /// The client's next read comes in.
+    /// The client's next read arrives.
     Asked,
     /// A thread looks for its data.
     Looks(u32),
-    /// A thread's reply is ready for the wire.
+    /// A thread's reply is ready to be sent.
     Replies(u32),
-    /// A reply has come to the client.
+    /// A reply has reached the client.
     Landed,
 }
 
@@ -38,15 +38,15 @@ pub(super) struct NfsServer {
     /// The file's first page, from the beginning of the disk.
     at: u64,
     pages: u64,
-    /// Pages of one read.
+    /// The pages of one read.
     rsize: u64,
     window: u64,
-    /// How long the wire takes for a reply.
+    /// How long a reply takes to be sent.
     wire: Span,
     latency: Span,
     cpu: Span,
     jitter: Span,
-    /// One in this many times a thread stalls.
+    /// A thread stalls once in this many times.
     stall_every: u64,
     stall: Span,
     cache: Cache,
@@ -55,7 +55,7 @@ pub(super) struct NfsServer {
     serial: u64,
     /// The page that the client asks for next.
     next_page: u64,
-    /// Replies that have not landed.
+    /// Replies that have not reached the client.
     under_way: u64,
     /// Reads that no thread has taken.
     queue: VecDeque<core::ops::Range<u64>>,
@@ -64,7 +64,7 @@ pub(super) struct NfsServer {
     /// When each CPU is free.
     cpus: Vec<Instant>,
     wire_free: Instant,
-    /// Pages that have come from the disk.
+    /// Pages that have arrived from the disk.
     arrived: Vec<PageRun>,
     to_tell: VecDeque<(SubmitterId, u64)>,
     started: bool,
@@ -118,7 +118,7 @@ impl NfsServer {
         self.events.insert((when, self.serial), event);
     }
 
-    /// The client asks on, as far as its window goes.
+    /// The client continues, as far as its window allows.
     fn ask(&mut self, now: Instant) {
         while self.under_way < self.window && self.next_page < self.pages {
             let end = (self.next_page + self.rsize).min(self.pages);
@@ -147,7 +147,7 @@ impl NfsServer {
         }
     }
 
-    /// Idle threads take what has come in, the one that has been idle longest first.
+    /// Idle threads take what has arrived, the one that has been idle longest first.
     fn take(&mut self, now: Instant) {
         while !self.idle.is_empty() && self.come_in(now) > 0 {
             let (Some(thread), Some(wanted)) = (self.idle.pop_front(), self.queue.pop_front()) else { return };
@@ -157,14 +157,14 @@ impl NfsServer {
         }
     }
 
-    /// How long a thread needs until it looks.
+    /// How long a thread needs until it looks for its data.
     fn delay(&mut self) -> Span {
         let ns = -libm::log(1.0 - self.random.random::<f64>()) * self.jitter.as_ns() as f64;
         let stalls = self.stall_every > 0 && self.random.random_range(0..self.stall_every) == 0;
         Span::from_ns(ns as u64) + if stalls { self.stall } else { Span::ZERO }
     }
 
-    /// Reads in the queue that are not still on the wire.
+    /// Reads in the queue that have arrived.
     fn come_in(&self, now: Instant) -> usize {
         let flying = self.events.range((now, u64::MAX)..).filter(|(_, event)| **event == NfsdEvent::Asked).count();
         self.queue.len().saturating_sub(flying)
@@ -188,7 +188,7 @@ impl NfsServer {
         self.to_tell.extend(reads.into_iter().map(|read| (to, piece(read).word())));
     }
 
-    /// Pages have come: those that wait for one of them look on.
+    /// Pages have arrived: the threads that wait for one of them look again.
     fn arrive(&mut self, now: Instant, piece: PageRun) {
         let pages = piece.page - self.at..piece.page - self.at + piece.pages;
         self.cache.arrived(pages.clone());
@@ -216,7 +216,7 @@ impl Steps for NfsServer {
             return Step::Tell(thread, word);
         }
         if self.ended {
-            // Each thread hears of it, then it ends too.
+            // Each thread is told, then it ends too.
             if self.jobs.pop().is_some() {
                 return Step::Tell(SubmitterId(self.first.0 + self.jobs.len() as u32), END);
             }

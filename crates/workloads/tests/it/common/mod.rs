@@ -11,7 +11,7 @@ use blksched_workloads::{Delivered, Emission, FilesPlan, JobPlan, Plan, Source};
 
 /// The disk of these tests: 1 GiB.
 pub const DISK_SECTORS: u64 = 1 << 21;
-/// What every bio takes.
+/// The latency of every bio.
 pub const LATENCY: Span = Span::from_ms(1);
 const SECTOR_BYTES: u64 = 512;
 
@@ -28,7 +28,7 @@ pub struct Submitted {
     pub priority: Priority,
     pub op: Op,
     pub durability: Durability,
-    /// It is a call to the page cache.
+    /// Whether it is a call to the page cache.
     pub buffered: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn ground(job: &JobPlan) -> &FilesPlan {
     job.files.as_ref().expect("a job of a job file has files")
 }
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
     pub submitted: Vec<Submitted>,
@@ -45,7 +45,7 @@ pub struct Run {
     pub exits: BTreeMap<u32, Instant>,
     /// The most in flight at a time, of each submitter.
     pub depth: BTreeMap<u32, usize>,
-    /// What was said about files in memory, and of files how.
+    /// What was set for files in memory.
     pub remembered: Vec<(OpenFile, Memory)>,
     /// The calls to the page cache, as made.
     pub calls: Vec<HostCall>,
@@ -58,7 +58,7 @@ impl Run {
     pub fn offsets(&self) -> Vec<u64> {
         self.submitted.iter().map(|s| s.offset).collect()
     }
-    /// `r`eads, `w`rites and `f`lushes in their order.
+    /// `r`eads, `w`rites and `f`lushes in order.
     pub fn letters(&self) -> String {
         let letter = |op: Op| match op {
             Op::Read => 'r',
@@ -83,7 +83,7 @@ impl Run {
     }
 }
 
-/// The plan of a job file that must be good.
+/// The plan of a valid job file.
 pub fn plan(text: &str) -> Plan {
     let file = JobFile::parse(text, "test.fio").unwrap_or_else(|e| panic!("{e}"));
     file.plan(DISK_SECTORS).unwrap_or_else(|e| panic!("{e}"))
