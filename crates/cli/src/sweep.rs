@@ -45,7 +45,8 @@ pub(crate) struct SweepArguments {
     /// Check the plan, say how many runs it is and how long they take, and run nothing but a few pilots
     #[arg(long)]
     dry_run: bool,
-    /// How much memory traces may take, as in 4g: one that does not fit marks its rows with an error
+    /// How much of the traces stays in memory, as in 4g; the rest lies in a temporary file ($TMPDIR or /var/tmp)
+    /// [default: 128m]
     #[arg(long, value_name = "SIZE", value_parser = size_of_memory)]
     max_memory: Option<u64>,
     /// How many runs are made at a time [default: one per core]; the rows are the same on any number
@@ -63,7 +64,7 @@ Examples:
 pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let plan = load(&arguments.plan, catalogue)?;
     if let Some(bytes) = arguments.max_memory {
-        trace::at_most(bytes / TRACES_HELD / BYTES_PER_IO);
+        trace::at_most(bytes / TRACES_HELD);
     }
     for (nth, words) in plan.loads.iter().enumerate() {
         let group = nth as u64 * plan.disks.len() as u64;
@@ -116,8 +117,6 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
 
 /// A load that is let go, and the next.
 const TRACES_HELD: u64 = 2;
-/// An I/O of a recording, and of what it is made from.
-const BYTES_PER_IO: u64 = 200;
 
 /// Reads `512m`, `4g`, `4GiB`.
 fn size_of_memory(text: &str) -> Result<u64, String> {

@@ -8,8 +8,9 @@
 //! | VMware's vscsi, versions 1 and 2 | version 2: completions |
 //! | rows of [columns](blksched_traces::columns), [known](blksched_traces::presets) or described | what they say |
 //!
-//! Files may be packed (gzip, zstd, bzip2). A recording that is replayed is held in memory, some 16 bytes an I/O;
-//! [`Info`] needs memory only for the I/Os under way.
+//! Files may be packed (gzip, zstd, bzip2). A recording that is replayed takes some 16 bytes an I/O: of
+//! [`most_memory`](Reading::most_memory) in memory, and beyond that in a temporary file. [`Info`] needs memory only for
+//! the I/Os under way.
 
 mod apart;
 mod events;
@@ -94,7 +95,8 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
     let is_each = reading.filter.device == Devices::Each;
-    let (mut builder, mut info, mut each) = (Builder::default(), Info::default(), BTreeMap::<_, Info>::new());
+    let (mut builder, mut info, mut each) =
+        (Builder::keeping(reading.most_memory), Info::default(), BTreeMap::<_, Info>::new());
     stream.each(|event| {
         info.count(event);
         let own = is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device));
@@ -105,11 +107,9 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
             info.took_so_long(event.op, took);
             own.iter_mut().for_each(|own| own.took_so_long(event.op, took));
         });
-        match reading.most_ios {
-            Some(most) if builder.ios() as u64 > most => {
-                Err(format!("{name}: more than {most} I/Os, which is all that there is memory for"))
-            }
-            _ => Ok(()),
+        match builder.trouble() {
+            Some(trouble) => Err(format!("{name}: {trouble}")),
+            None => Ok(()),
         }
     })?;
     let counts: BTreeMap<_, u64> = info.devices().into_iter().map(|(device, share)| (device, share.ios)).collect();

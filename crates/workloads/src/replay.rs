@@ -13,21 +13,26 @@
 //! **Left out** what a trace does not show: which process waited for which, reads answered from memory, and what a
 //! process would have done next on a faster disk.
 
+mod builder;
 mod joint;
 mod packed;
+mod priority_runs;
 mod recording;
 mod source;
+mod spool;
 mod under_way;
 
 use std::sync::Arc;
 
 use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
+pub use builder::Builder;
 pub use joint::Joint;
 use joint::Member;
-pub use recording::{Builder, Recording, TraceAction, TraceEvent};
+pub use recording::{Recording, TraceAction, TraceEvent};
 pub(crate) use recording::{ReplayIo, StandsFor};
 use source::Replayer;
+pub use spool::KEPT_IN_MEMORY;
 pub use under_way::UnderWay;
 
 use crate::Source;
@@ -141,7 +146,10 @@ impl Replay {
             "sync" => Some(Op::Flush),
             _ => None,
         };
-        let recording = left_out.map_or(recording.clone(), |op| Arc::new(recording.without(op)));
+        let recording = match left_out {
+            Some(op) => Arc::new(recording.without(op)?),
+            None => recording,
+        };
         let class = match settings.word("class") {
             "rt" => Some(Class::RealTime),
             "be" => Some(Class::BestEffort),

@@ -12,18 +12,18 @@ use blksched_text::{did_you_mean, path_of_name};
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
-use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
+use blksched_workloads::replay::{KEPT_IN_MEMORY, PARAMETERS, Recording, Replay};
 
 use super::{files, uri};
 use crate::failure::Failure;
 
-/// Of this process: no trace that is held in memory may have more I/Os; 0: any.
-static MOST_IOS: AtomicU64 = AtomicU64::new(0);
+/// Of this process: how much of a trace stays in memory \[bytes\]; what is beyond lies in a temporary file.
+static MOST_MEMORY: AtomicU64 = AtomicU64::new(KEPT_IN_MEMORY);
 
-/// From now on no trace that is held in memory has more I/Os.
+/// From now on no more of a trace stays in memory \[bytes\].
 #[cfg(feature = "sweep")]
-pub(crate) fn at_most(ios: u64) {
-    MOST_IOS.store(ios.max(1), Ordering::Relaxed);
+pub(crate) fn at_most(bytes: u64) {
+    MOST_MEMORY.store(bytes, Ordering::Relaxed);
 }
 
 /// What can be said of how a trace is read, besides a filter's.
@@ -247,8 +247,7 @@ fn reading(said: &str) -> Result<(Reading, String), String> {
         }
     }
     reading.format = told.format()?;
-    let most = MOST_IOS.load(Ordering::Relaxed);
-    reading.most_ios = (most > 0).then_some(most);
+    reading.most_memory = MOST_MEMORY.load(Ordering::Relaxed);
     Ok((reading, rest.join(",")))
 }
 

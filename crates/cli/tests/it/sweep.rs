@@ -152,12 +152,36 @@ fn a_trace_that_cannot_be_read_marks_its_rows_and_the_rest_goes_on() {
     let failed: Vec<_> = rows.iter().filter(|row| row.contains("81x2")).collect();
     assert_eq!((failed.len(), rows.len()), (2, 4), "{rows:#?}");
     assert!(failed.iter().all(|row| row.contains("b.csv") && row.contains(":1")), "file and line: {failed:?}");
-    // Fifty I/Os do not fit: two traces of ten each do.
-    run(&plan, &folder.join("small"), &["--max-memory", "4k"]);
-    let small = self::rows(&folder.join("small"));
-    assert!(small.iter().any(|row| row.contains("a.csv") && row.contains("more than 10 I/Os")), "{small:#?}");
-    let refused = sweep(&plan, &folder.join("small"), &["--max-memory", "much"]).output().unwrap();
+    let refused = sweep(&plan, &folder.join("out"), &["--max-memory", "much"]).output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("expected a size, as in 512m or 4g"));
+}
+
+#[test]
+fn a_trace_beyond_the_memory_that_is_left_to_it_gives_the_same_rows_from_a_file() {
+    let folder = folder("spooled");
+    // 20,000 reads, some 200 KB when packed: one every 20 µs.
+    let row =
+        |nth: u64| format!("{},host,0,Read,{},4096,1000\n", 128166372003061629 + 200 * nth, nth * 7919 % 65536 * 4096);
+    fs::write(folder.join("a.csv"), (0..20_000).map(row).collect::<String>()).unwrap();
+    let text = "loads = [\"a.csv:format=msr\"]\ndisks = [\"nvme-ssd\"]\nschedulers = [\"none\", \"kyber\"]\n\
+                seeds = 1\ntime = 1\n";
+    let plan = planned(&folder, text);
+    let rows_with = |out: &str, further: &[&str]| {
+        run(&plan, &folder.join(out), further);
+        rows(&folder.join(out))
+    };
+    let in_memory = rows_with("in-memory", &[]);
+    assert_eq!(in_memory.len(), 2, "{in_memory:#?}");
+    assert!(in_memory == rows_with("spooled", &["--max-memory", "1k"]));
+    // Nowhere to put it: the rows say so. Below the limit nothing is asked of the folder.
+    let nowhere = |out: &str, memory: &str| {
+        let mut command = sweep(&plan, &folder.join(out), &["--max-memory", memory]);
+        assert!(command.env("TMPDIR", folder.join("no-such-folder")).output().unwrap().status.success());
+        rows(&folder.join(out))
+    };
+    let failed = nowhere("nowhere", "1k");
+    assert!(failed.len() == 2 && failed.iter().all(|row| row.contains("no-such-folder")), "{failed:#?}");
+    assert!(in_memory == nowhere("not-needed", "64m"));
 }
 
 #[test]

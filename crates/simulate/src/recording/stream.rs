@@ -12,7 +12,7 @@ use blksched_traces::blktrace::ActionSet;
 use blksched_traces::columns::RowReader;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
-use blksched_workloads::replay::{TraceAction, TraceEvent};
+use blksched_workloads::replay::{KEPT_IN_MEMORY, TraceAction, TraceEvent};
 
 use super::events::{
     Begins, DeviceNumber, NAMED, Names, Plugs, asked, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
@@ -38,8 +38,8 @@ pub enum Damage {
     Skipped,
 }
 
-/// How to read a trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How a trace is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Its format; `None` to determine it from the content.
     pub format: Option<Format>,
@@ -47,8 +47,15 @@ pub struct Reading {
     pub filter: Filter,
     /// What to do with damaged lines.
     pub damage: Damage,
-    /// The most I/Os of a recording; `None` for as many as memory holds.
-    pub most_ios: Option<u64>,
+    /// How much of a recording of it stays in memory \[bytes\]; what is beyond lies in a temporary file.
+    pub most_memory: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Reading {
+        let (filter, damage) = (Filter::default(), Damage::default());
+        Reading { format: None, filter, damage, most_memory: KEPT_IN_MEMORY }
+    }
 }
 
 /// Irregularities found so far.

@@ -2,16 +2,19 @@
 //!
 //! **Rule** Each is told by what differs from the one before: a head of four bytes says what kind it is and how many
 //! bytes each number has, and the numbers follow, the least byte first. A priority is told later than the rest of its
-//! I/O, and by few formats, so priorities have a row of their own.
+//! I/O, and by few formats, so priorities stand apart, as runs. Full pieces go to the recording's [`Spool`].
 
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
+use super::priority_runs::PriorityRuns;
 use super::recording::ReplayIo;
+use super::spool::{Piece, Spool};
 
-/// The size of a piece of memory with I/Os \[bytes\]: a growing vector would be copied, and be half empty.
-const PIECE: usize = 64 << 10;
-/// The most that one I/O takes \[bytes\], including what is written after its last number.
+/// The longest piece \[bytes\]: a vector that grows would be copied, and be half empty. Of each process whose pieces lie
+/// in a file, one is in memory.
+const PIECE: usize = 16 << 10;
+/// The most that one takes \[bytes\], with what is written behind its last number.
 const LONGEST: usize = 4 + 7 * 8;
 
 /// The bytes of a number, by the two bits for it in the head.
@@ -29,14 +32,16 @@ const PAUSE: u32 = 24;
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Discard, Op::WriteZeroes, Op::Flush];
 
 /// The I/Os of one process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PackedIos {
-    pieces: Vec<Vec<u8>>,
+    /// Full pieces, wherever they lie.
+    pieces: Vec<Piece>,
+    /// The piece behind them.
+    open: Vec<u8>,
     len: usize,
     last: PackedBefore,
-    /// By index; I/Os after its end have the normal priority.
-    priorities: Vec<Priority>,
-    /// How many others were in flight at most.
+    priorities: PriorityRuns,
+    /// How many others were under way at most.
     deepest: u32,
     /// The last sector at which anything begins, and the greatest length \[sectors\].
     reach: (u64, u32),
@@ -52,15 +57,29 @@ struct PackedBefore {
     device: u16,
 }
 
-/// Where to continue reading.
-#[derive(Clone, Copy, Debug, Default)]
+/// Where to read on.
+#[derive(Clone, Debug, Default)]
 pub(super) struct PackedPlace {
     piece: usize,
     byte: usize,
     /// How many were read.
-    read: usize,
+    read: u32,
+    /// How many runs of priorities began.
+    run: usize,
     before: PackedBefore,
+    /// The bytes of the piece if it lies in a file, and whether they are here yet.
+    loaded: Vec<u8>,
+    is_loaded: bool,
 }
+
+impl PartialEq for PackedIos {
+    /// Whether the I/Os are the same, wherever they lie.
+    fn eq(&self, other: &PackedIos) -> bool {
+        self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for PackedIos {}
 
 impl PackedIos {
     pub fn len(&self) -> usize {
@@ -77,8 +96,8 @@ impl PackedIos {
         self.reach
     }
 
-    /// Adds an I/O.
-    pub fn push(&mut self, io: &ReplayIo) {
+    /// One more.
+    pub fn push(&mut self, io: &ReplayIo, spool: &mut Spool) {
         let (nth, at) = (io.nth as u64, io.at.as_ns());
         let before = &self.last;
         let mut packed = Packing { bytes: [0; LONGEST], at: 4, head: kind(io) };
@@ -95,37 +114,43 @@ impl PackedIos {
         self.deepest = self.deepest.max(io.under_way);
         self.reach = (self.reach.0.max(io.start), self.reach.1.max(io.sectors));
         if io.priority != Priority::default() {
-            self.give_priority(self.len, io.priority);
+            self.give_priority(self.len as u32, io.priority);
         }
         self.len += 1;
-        match self.pieces.last_mut() {
-            Some(piece) if piece.len() + LONGEST <= PIECE => piece.extend_from_slice(&packed.bytes[..packed.at]),
-            _ => self.begin_piece(&packed.bytes[..packed.at]),
+        if self.open.len() + LONGEST > PIECE {
+            self.begin_piece(spool);
         }
+        self.open.extend_from_slice(&packed.bytes[..packed.at]);
     }
 
     #[cold]
-    fn begin_piece(&mut self, bytes: &[u8]) {
-        // The first piece grows: most processes have few I/Os.
-        let mut piece = Vec::with_capacity(if self.pieces.is_empty() { 0 } else { PIECE });
-        piece.extend_from_slice(bytes);
-        self.pieces.push(piece);
+    fn begin_piece(&mut self, spool: &mut Spool) {
+        // The first one grew: most processes have few.
+        let full = core::mem::replace(&mut self.open, Vec::with_capacity(PIECE));
+        self.pieces.push(spool.keep(full));
     }
 
-    /// Sets an I/O's priority, whether it was added yet or not.
-    pub fn give_priority(&mut self, nth: usize, priority: Priority) {
-        if nth >= self.priorities.len() {
-            self.priorities.resize(nth + 1, Priority::default());
-        }
-        self.priorities[nth] = priority;
+    /// This one's priority, whether it is here yet or not.
+    pub fn give_priority(&mut self, nth: u32, priority: Priority) {
+        self.priorities.set(nth, priority);
     }
 
     /// Reads the I/O at this place, and moves the place on. `None` at the end.
     pub fn read(&self, place: &mut PackedPlace) -> Option<ReplayIo> {
         if self.pieces.get(place.piece).is_some_and(|piece| place.byte == piece.len()) {
-            (place.piece, place.byte) = (place.piece + 1, 0);
+            (place.piece, place.byte, place.is_loaded) = (place.piece + 1, 0, false);
         }
-        let bytes = self.pieces.get(place.piece)?.get(place.byte..)?;
+        let lies = match self.pieces.get(place.piece) {
+            None => &self.open[..],
+            Some(Piece::Held(bytes)) => bytes,
+            Some(filed) => {
+                if !core::mem::replace(&mut place.is_loaded, true) {
+                    filed.load(&mut place.loaded);
+                }
+                &place.loaded
+            }
+        };
+        let bytes = lies.get(place.byte..)?;
         let head = u32::from_le_bytes(*bytes.first_chunk()?);
         let mut packed = Unpacking { head, bytes: &bytes[4..] };
         let before = &place.before;
@@ -137,8 +162,9 @@ impl PackedIos {
         let device = packed.number(DEVICE) as u16 ^ before.device;
         let pause = Span::from_ns(packed.number(PAUSE));
         let left = packed.bytes.len();
-        let priority = self.priorities.get(place.read).copied().unwrap_or_default();
-        place.byte += bytes.len() - left;
+        let took = bytes.len() - left;
+        let priority = self.priorities.at(place.read, &mut place.run);
+        place.byte += took;
         place.read += 1;
         place.before = PackedBefore { nth, at, end: start.wrapping_add(u64::from(sectors)), sectors, device };
         let io = ReplayIo {
@@ -290,10 +316,22 @@ mod tests {
                 goes_on: flag(8, flags),
             });
         }
-        let mut packed = PackedIos::default();
-        ios.iter().for_each(|io| packed.push(io));
-        assert!(packed.pieces.len() > 2 && packed.len() == ios.len());
+        let packed_with = |spool: &mut Spool| {
+            let mut packed = PackedIos::default();
+            ios.iter().for_each(|io| packed.push(io, spool));
+            packed
+        };
+        let packed = packed_with(&mut Spool::keeping(u64::MAX));
+        assert!(packed.pieces.len() > 8 && packed.len() == ios.len());
         assert!(packed.iter().eq(ios.iter().copied()));
+        // Of the first few pieces in memory, and of none.
+        for most in [3 * PIECE as u64, 0] {
+            let (mut spool, beside) = (Spool::keeping(most), PackedIos::default());
+            let filed = packed_with(&mut spool);
+            let in_memory = filed.pieces.iter().filter(|piece| piece.held().is_some()).count() as u64;
+            assert_eq!(in_memory, most / PIECE as u64);
+            assert!(filed == packed && filed != beside);
+        }
         let most = ios.iter().map(|io| io.under_way).max();
         assert_eq!(Some(packed.deepest()), most);
         assert_eq!(Some(packed.reach().0), ios.iter().map(|io| io.start).max());
@@ -302,9 +340,9 @@ mod tests {
     /// A thousand random reads of one process, as docs/performance.md says of memory.
     #[test]
     fn an_io_takes_some_sixteen_bytes() {
-        let mut packed = PackedIos::default();
+        let (mut packed, mut spool) = (PackedIos::default(), Spool::keeping(u64::MAX));
         for nth in 0..1000_u64 {
-            packed.push(&ReplayIo {
+            let io = ReplayIo {
                 nth: nth as usize,
                 at: Span::from_us(90 * nth),
                 start: nth.wrapping_mul(0x9e37_79b9) % (1 << 31),
@@ -312,9 +350,10 @@ mod tests {
                 under_way: 31,
                 pause: Span::from_ns(4321),
                 ..of_kind(0)
-            });
+            };
+            packed.push(&io, &mut spool);
         }
-        let bytes: usize = packed.pieces.iter().map(Vec::len).sum();
+        let bytes = packed.pieces.iter().map(Piece::len).sum::<usize>() + packed.open.len();
         assert!((14..=17).contains(&(bytes / 1000)), "{bytes}");
     }
 }

@@ -1,12 +1,14 @@
 //! A recording: the events of a block trace, made into what each process asked for, when, and after what.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
+use super::builder::Builder;
 use super::packed::{PackedIos, PackedPlace};
-use super::under_way::UnderWay;
+use super::spool::{Spool, SpoolFile};
 
 /// One event of a trace of any format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,31 +51,44 @@ pub enum TraceAction {
 }
 
 /// What was done, process by process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Recording {
-    pub(super) processes: Vec<RecordedProcess>,
-    /// In the order of first appearance.
-    devices: Vec<(u32, u32)>,
-    completions: u64,
-    priorities: bool,
-    /// All of it has this class, whatever the trace says.
+    pub(super) processes: Arc<[RecordedProcess]>,
+    /// How much of them may be in memory \[bytes\], and where what is beyond it lies.
+    most: u64,
+    file: Option<Arc<SpoolFile>>,
+    /// In the order in which they first occur.
+    pub(super) devices: Vec<(u32, u32)>,
+    pub(super) completions: u64,
+    pub(super) priorities: bool,
+    /// All of it is of this class, whatever the trace tells.
     class: Option<Class>,
     /// How often it is repeated, each time from where it ended.
     again: u64,
-    /// The length of one repetition.
-    length: Span,
+    /// Of it once.
+    pub(super) length: Span,
 }
+
+impl PartialEq for Recording {
+    /// Whether the same is played, wherever it lies.
+    fn eq(&self, other: &Recording) -> bool {
+        let said = |of: &Recording| (of.completions, of.priorities, of.class, of.again, of.length);
+        said(self) == said(other) && self.devices == other.devices && self.processes == other.processes
+    }
+}
+
+impl Eq for Recording {}
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordedProcess {
     pub pid: u32,
     pub name: String,
-    ios: PackedIos,
+    pub ios: PackedIos,
 }
 
-/// A process's position while it is played.
-#[derive(Clone, Copy, Debug, Default)]
+/// Where a process is that is played.
+#[derive(Clone, Debug, Default)]
 pub(super) struct PlayedTo {
     place: PackedPlace,
     /// How many rounds are over, how long they were, and how many I/Os all processes had in them.
@@ -124,48 +139,6 @@ impl StandsFor {
     }
 }
 
-/// The place of an I/O: process, and index among its I/Os.
-type IoPlace = (u32, u32);
-
-/// More devices than this count as one: simulating this many disks is not intended.
-const MOST_DEVICES: usize = u16::MAX as usize;
-
-/// The most I/Os whose completion is awaited: a trace without completions does not fill the memory.
-const MOST_UNDER_WAY: usize = 1 << 20;
-
-/// The state of a process while the trace is read.
-#[derive(Clone, Debug, Default)]
-struct ProcessState {
-    under_way: u32,
-    /// When it last submitted something or was told of a completion \[ns\].
-    last: u64,
-    plugged: bool,
-    /// What is not packed yet, because a plug may still tell when it was submitted: what the process collects, else its
-    /// last I/O.
-    open: Vec<ReplayIo>,
-    /// The number of its I/Os so far.
-    ios: u32,
-}
-
-/// Builds a recording from a trace, event by event.
-#[derive(Default)]
-pub struct Builder {
-    recording: Recording,
-    /// The moment of the first event.
-    first: Option<u64>,
-    /// The index of each process.
-    places: BTreeMap<u32, usize>,
-    /// The process of the last event.
-    last: Option<(u32, usize)>,
-    devices: BTreeMap<(u32, u32), u16>,
-    last_device: Option<((u32, u32), u16)>,
-    states: Vec<ProcessState>,
-    /// The place of each I/O in flight, and when it was submitted \[ns\].
-    under_way: UnderWay<(IoPlace, u64)>,
-    /// The number of I/Os so far.
-    queued: usize,
-}
-
 impl Recording {
     /// A recording from a trace's events, in the order of each CPU; `names` are those of processes, as far as the trace
     /// has them.
@@ -179,25 +152,47 @@ impl Recording {
         builder.finish(names)
     }
 
+    /// Takes the processes that were read, and keeps what `spool` wrote of them.
+    pub(super) fn hold(&mut self, processes: Vec<RecordedProcess>, spool: &Spool) {
+        self.processes = processes.into();
+        (self.most, self.file) = (spool.most(), spool.file());
+    }
+
+    /// Why not all of it can be played: its temporary file cannot be read any more.
+    pub(crate) fn trouble(&self) -> Option<&'static str> {
+        let is_broken = self.file.as_ref().is_some_and(|file| file.is_broken());
+        is_broken.then_some("the temporary file that holds the trace cannot be read again")
+    }
+
     /// The same without I/Os of one kind.
-    pub(crate) fn without(&self, op: Op) -> Recording {
-        let left = |process: &RecordedProcess| {
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written or read.
+    pub(crate) fn without(&self, op: Op) -> Result<Recording, String> {
+        let mut spool = Spool::keeping(self.most);
+        let mut left = |process: &RecordedProcess| {
             let (mut kept, mut last) = (PackedIos::default(), None::<ReplayIo>);
             for io in process.ios.iter() {
                 match &mut last {
-                    _ if io.op != op => last.replace(io).iter().for_each(|before| kept.push(before)),
-                    // The I/O that ended its burst is gone.
+                    _ if io.op != op => {
+                        last.replace(io).iter().for_each(|before| kept.push(before, &mut spool));
+                    }
+                    // What its burst ends with is gone.
                     Some(before) if !io.goes_on => before.goes_on = false,
                     _ => {}
                 }
             }
-            last.iter().for_each(|io| kept.push(io));
+            last.iter().for_each(|io| kept.push(io, &mut spool));
             RecordedProcess { ios: kept, name: process.name.clone(), pid: process.pid }
         };
-        let mut processes: Vec<RecordedProcess> = self.processes.iter().map(left).collect();
+        let mut processes: Vec<RecordedProcess> = self.processes.iter().map(&mut left).collect();
         processes.retain(|process| process.ios.len() > 0);
-        let &Recording { ref devices, completions, priorities, class, again, length, .. } = self;
-        Recording { processes, devices: devices.clone(), completions, priorities, class, again, length }
+        if let Some(trouble) = self.trouble().or(spool.trouble()) {
+            return Err(trouble.to_owned());
+        }
+        let mut left = self.clone();
+        left.hold(processes, &spool);
+        Ok(left)
     }
 
     /// The same with this class for all I/Os.
@@ -297,160 +292,9 @@ impl Recording {
     }
 }
 
-impl Builder {
-    /// The number of I/Os so far.
-    pub fn ios(&self) -> usize {
-        self.queued
-    }
-
-    /// Adds an event; events come in the order of their times. `completed` is called for each I/O that it completes,
-    /// with the time of its submission \[ns\], so that the caller need not match completions itself.
-    #[inline]
-    pub fn add(&mut self, event: &TraceEvent, completed: impl FnMut(u64)) {
-        let first = *self.first.get_or_insert(event.time);
-        let since = event.time - first;
-        match event.what {
-            TraceAction::Queue => self.queue(event, since),
-            TraceAction::Request(priority) => self.tell_priority(event, priority),
-            TraceAction::Complete => self.complete(event, since, completed),
-            TraceAction::Plug | TraceAction::Unplug => self.plug(event, since),
-        }
-        self.recording.length = Span::from_ns(since);
-    }
-
-    /// Completes the recording; `names` are those of processes, as far as the trace has them.
-    ///
-    /// # Errors
-    /// If nothing was submitted.
-    pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
-        for (process, state) in self.recording.processes.iter_mut().zip(&self.states) {
-            state.open.iter().for_each(|io| process.ios.push(io));
-            let name = names.get(&process.pid).cloned().unwrap_or_else(|| "process".to_owned());
-            process.name = if process.writes_back(&name) { "write-back".to_owned() } else { name };
-        }
-        match self.recording.ios() {
-            0 => Err("the trace has no I/O that a process submitted: it needs queue events (`Q` of blktrace, \
-                      block_bio_queue of tracefs)"
-                .to_owned()),
-            _ => Ok(self.recording),
-        }
-    }
-
-    fn queue(&mut self, event: &TraceEvent, since: u64) {
-        let device = self.device(event.device);
-        let process = self.process(event.pid).unwrap_or_else(|| self.newcomer(event.pid, since));
-        let state = &mut self.states[process];
-        if !state.plugged {
-            let packed = &mut self.recording.processes[process].ios;
-            state.open.iter().for_each(|io| packed.push(io));
-            state.open.clear();
-        }
-        state.open.push(ReplayIo {
-            nth: self.queued,
-            at: Span::from_ns(since),
-            op: event.op,
-            start: event.start,
-            sectors: event.sectors,
-            waiter: event.waiter,
-            hints: event.hints,
-            durability: event.durability,
-            priority: Priority::default(),
-            under_way: state.under_way,
-            device,
-            // The first comes as long after the recording's beginning as it did.
-            pause: Span::from_ns(if state.ios == 0 { since } else { since - state.last }),
-            goes_on: state.plugged,
-        });
-        self.queued += 1;
-        state.under_way += 1;
-        state.last = since;
-        if self.under_way.len() < MOST_UNDER_WAY {
-            self.under_way.add(event, ((process as u32, state.ios), event.time));
-        }
-        state.ios += 1;
-    }
-
-    /// The index of a device among the recording's.
-    fn device(&mut self, device: (u32, u32)) -> u16 {
-        if let Some((last, place)) = self.last_device
-            && last == device
-        {
-            return place;
-        }
-        let known = &mut self.recording.devices;
-        let place = *self.devices.entry(device).or_insert_with(|| {
-            known.push(device);
-            known.len().min(MOST_DEVICES) as u16 - 1
-        });
-        self.last_device = Some((device, place));
-        place
-    }
-
-    /// The index of a known process.
-    fn process(&mut self, pid: u32) -> Option<usize> {
-        match self.last {
-            Some((last, process)) if last == pid => Some(process),
-            _ => {
-                let process = *self.places.get(&pid)?;
-                self.last = Some((pid, process));
-                Some(process)
-            }
-        }
-    }
-
-    fn newcomer(&mut self, pid: u32, since: u64) -> usize {
-        let processes = &mut self.recording.processes;
-        self.places.insert(pid, processes.len());
-        processes.push(RecordedProcess { pid, name: String::new(), ios: PackedIos::default() });
-        self.states.push(ProcessState { last: since, ..ProcessState::default() });
-        self.states.len() - 1
-    }
-
-    fn tell_priority(&mut self, event: &TraceEvent, priority: Priority) {
-        let Recording { processes, priorities, .. } = &mut self.recording;
-        *priorities = true;
-        let ios = |&((process, io), _): &(IoPlace, u64)| {
-            processes[process as usize].ios.give_priority(io as usize, priority);
-        };
-        self.under_way.inside(event, ios);
-    }
-
-    /// A request's completion is that of every bio that ends inside it.
-    fn complete(&mut self, event: &TraceEvent, since: u64, mut completed: impl FnMut(u64)) {
-        self.recording.completions += 1;
-        let states = &mut self.states;
-        self.under_way.complete(event, |((process, _), submitted)| {
-            let state = &mut states[process as usize];
-            state.under_way -= 1;
-            state.last = since;
-            completed(submitted);
-        });
-    }
-
-    /// blktrace reports a plug after the first bio that is in it.
-    fn plug(&mut self, event: &TraceEvent, since: u64) {
-        let Some(process) = self.process(event.pid) else { return };
-        let state = &mut self.states[process];
-        if event.what == TraceAction::Plug && !state.plugged {
-            state.plugged = true;
-            state.open.last_mut().expect("it has submitted something").goes_on = true;
-        }
-        if event.what == TraceAction::Unplug && core::mem::take(&mut state.plugged) {
-            let (last, before) = state.open.split_last_mut().expect("it has submitted something");
-            (last.at, last.goes_on) = (Span::from_ns(since), false);
-            let handed_over = before.len();
-            if handed_over > 0 {
-                let packed = &mut self.recording.processes[process].ios;
-                before.iter().for_each(|io| packed.push(&ReplayIo { at: Span::from_ns(since), ..*io }));
-                state.open.drain(..handed_over);
-            }
-        }
-    }
-}
-
 impl RecordedProcess {
-    /// Whether it is a kernel's worker that only writes, which it does for the processes that dirtied memory.
-    fn writes_back(&self, name: &str) -> bool {
+    /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
+    pub fn writes_back(&self, name: &str) -> bool {
         let writes = |io: ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)
     }
@@ -538,9 +382,9 @@ pub(super) mod tests {
             write,
             event(30, TraceAction::Unplug, 0),
         ]);
-        let left = recording.without(Op::Write);
+        let left = recording.without(Op::Write).unwrap();
         assert_eq!((left.ios(), left.in_order()[0].goes_on), (1, false));
-        assert_eq!(left.without(Op::Read).ios(), 0);
+        assert_eq!(left.without(Op::Read).unwrap().ios(), 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use blksched::{Bio, GroupId, Instant, Sector, Span, SubmitterId, Tag};
 
 use super::recording::{PlayedTo, ReplayIo};
 use super::{Replay, Timing};
-use crate::{Delivered, Emission, Source, Trouble};
+use crate::{Delivered, Emission, GaveUp, Source, Trouble};
 
 /// The state machine of a process.
 pub(super) struct Replayer {
@@ -152,7 +152,8 @@ impl Source for Replayer {
     }
 
     fn trouble(&self) -> Trouble {
-        Trouble { errors: self.errors, gave_up: None }
+        let gave_up = self.replay.recording.trouble().map(|_| GaveUp::Io);
+        Trouble { errors: self.errors, gave_up }
     }
 }
 

@@ -35,7 +35,8 @@ pub(super) fn log(job: &JobSection, number: u64, traces: &Traces, disk: u64) -> 
         Some(Err(why)) => return Err(problem(format!("`{name}` cannot be replayed"), why.clone())),
         None => return Err(problem(format!("`{name}` cannot be replayed"), "no trace is read here".to_owned())),
     };
-    let left = replay.skip.iter().fold(recording.clone(), |left, op| left.without(*op));
+    let unread = |why: String| problem(format!("`{name}` cannot be replayed"), why);
+    let left = replay.skip.iter().try_fold(recording.clone(), |left, op| left.without(*op)).map_err(unread)?;
     let (reach, longest) = left.reach(StandsFor::Whole);
     if let Some(scale) = beyond(place(reach, replay.scale, replay.align / 512), longest, reach, disk) {
         let title = format!("`{name}` reaches beyond the end of the disk");
@@ -52,7 +53,11 @@ pub(super) fn log(job: &JobSection, number: u64, traces: &Traces, disk: u64) -> 
             sectors: io.sectors,
         }
     };
-    Ok(Some(LogPlan { entries: left.in_order().into_iter().map(entry).collect() }))
+    let entries = left.in_order().into_iter().map(entry).collect();
+    match left.trouble() {
+        Some(why) => Err(unread(why.to_owned())),
+        None => Ok(Some(LogPlan { entries })),
+    }
 }
 
 fn ddir(op: Op) -> Option<Ddir> {
