@@ -4,6 +4,8 @@
 //! bytes each number has, and the numbers follow, the least byte first. A priority is told later than the rest of its
 //! I/O, and by few formats, so priorities stand apart, as runs. Full pieces go to the recording's [`Spool`].
 
+use core::fmt;
+
 use blksched::author::Waiter;
 use blksched::{Class, Durability, Hints, Op, Priority, Span};
 
@@ -32,7 +34,7 @@ const PAUSE: u32 = 24;
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Discard, Op::WriteZeroes, Op::Flush];
 
 /// The I/Os of one process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct PackedIos {
     /// Full pieces, wherever they lie.
     pieces: Vec<Piece>,
@@ -80,6 +82,19 @@ impl PartialEq for PackedIos {
 }
 
 impl Eq for PackedIos {}
+
+impl fmt::Debug for PackedIos {
+    /// All bytes, wherever they lie: a sweep knows its runs by a hash of this text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = Vec::new();
+        f.write_str("PackedIos { pieces: [")?;
+        for piece in &self.pieces {
+            piece.load(&mut bytes);
+            write!(f, "{bytes:?}, ")?;
+        }
+        write!(f, "{:?}], priorities: {:?} }}", self.open, self.priorities)
+    }
+}
 
 impl PackedIos {
     pub fn len(&self) -> usize {
@@ -328,9 +343,10 @@ mod tests {
         for most in [3 * PIECE as u64, 0] {
             let (mut spool, beside) = (Spool::keeping(most), PackedIos::default());
             let filed = packed_with(&mut spool);
-            let in_memory = filed.pieces.iter().filter(|piece| piece.held().is_some()).count() as u64;
+            let in_memory = filed.pieces.iter().filter(|piece| matches!(piece, Piece::Held(_))).count() as u64;
             assert_eq!(in_memory, most / PIECE as u64);
             assert!(filed == packed && filed != beside);
+            assert_eq!(format!("{filed:?}"), format!("{packed:?}"));
         }
         let most = ios.iter().map(|io| io.under_way).max();
         assert_eq!(Some(packed.deepest()), most);

@@ -1,6 +1,7 @@
 //! A recording: the events of a block trace, made into what each process asked for, when, and after what.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use blksched::author::Waiter;
@@ -51,7 +52,7 @@ pub enum TraceAction {
 }
 
 /// What was done, process by process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Recording {
     pub(super) processes: Arc<[RecordedProcess]>,
     /// How much of them may be in memory \[bytes\], and where what is beyond it lies.
@@ -78,6 +79,16 @@ impl PartialEq for Recording {
 }
 
 impl Eq for Recording {}
+
+impl fmt::Debug for Recording {
+    /// What is played, and not where it lies.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Recording { processes, devices, completions, priorities, class, again, length, most: _, file: _ } = self;
+        let mut all = f.debug_struct("Recording");
+        all.field("processes", processes).field("devices", devices).field("completions", completions);
+        all.field("priorities", priorities).field("class", class).field("again", again).field("length", length).finish()
+    }
+}
 
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -118,14 +118,6 @@ impl Piece {
         }
     }
 
-    /// Its bytes if they are in memory.
-    pub fn held(&self) -> Option<&[u8]> {
-        match self {
-            Piece::Held(bytes) => Some(bytes),
-            Piece::Filed { .. } => None,
-        }
-    }
-
     /// Copies its bytes into `to`; if they cannot be read, `to` is empty afterwards and the file is marked as broken.
     pub fn load(&self, to: &mut Vec<u8>) {
         to.clear();
@@ -163,7 +155,7 @@ mod tests {
     fn below_at_and_above_the_limit_a_piece_reads_back_the_same() {
         let mut spool = Spool::keeping(20);
         let pieces: Vec<Piece> = (0..4_u8).map(|nth| spool.keep(vec![nth; 10])).collect();
-        let held: Vec<bool> = pieces.iter().map(|piece| piece.held().is_some()).collect();
+        let held: Vec<bool> = pieces.iter().map(|piece| matches!(piece, Piece::Held(_))).collect();
         assert_eq!(held, [true, true, false, false]);
         for (nth, piece) in pieces.iter().enumerate() {
             assert_eq!((piece.len(), read_back(piece)), (10, vec![nth as u8; 10]));
