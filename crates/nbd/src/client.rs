@@ -8,44 +8,44 @@ use crate::wire::{self, Cursor, Put, answer, hello, info, option};
 /// The longest reply to an option that is read \[bytes\].
 const LONGEST_REPLY: u32 = 64 << 10;
 
-/// What a client wants.
+/// The options of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientWish {
     /// The export's name; empty for the only one.
     pub export: String,
-    /// The most that it understands; a server that offers less gets less.
+    /// The highest framing that it understands; the server may agree to a lower one.
     pub framing: Framing,
-    /// Will it ask for extents?
+    /// Whether it will ask for extents.
     pub allocation: bool,
-    /// Is anything said in plain?
+    /// Whether TLS is required.
     pub security: Security,
 }
 
-/// Is anything of an export said in plain?
+/// Whether anything about an export is sent unencrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// Yes.
+    /// It is.
     #[default]
     Plain,
-    /// No: TLS comes first.
+    /// It is not: TLS comes first.
     Tls,
 }
 
 impl ClientWish {
-    /// Open `export`, with structured replies if the server has them.
+    /// Opens `export`, with structured replies if the server supports them.
     pub fn open(export: &str) -> ClientWish {
         let export = export.to_owned();
         ClientWish { export, framing: Framing::Structured, allocation: false, security: Security::default() }
     }
 }
 
-/// What a piece of the handshake came to.
+/// The result of a piece of the handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientStep {
-    /// More bytes are needed; if some were used there may be more to read in what is there.
+    /// More bytes are needed; if some were used, the rest of the input may contain more messages.
     More,
-    /// TLS begins, as soon as everything is sent; what has come behind this answer was never said under it and must be
-    /// nothing. Then [`ClientHandshake::secured`].
+    /// TLS begins as soon as everything is sent. Nothing may have been received after this answer, since it would not
+    /// be protected by TLS. Then call [`ClientHandshake::secured`].
     Secure,
     /// The export is open.
     Enter(Opened),
@@ -54,32 +54,32 @@ pub enum ClientStep {
 /// An open export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// What the server said of it.
+    /// The export, as the server describes it.
     pub export: Export,
-    /// How requests and replies look.
+    /// The format of requests and replies.
     pub framing: Framing,
-    /// May extents be asked for?
+    /// Whether extents may be asked for.
     pub allocation: bool,
 }
 
 /// Why a handshake failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientError {
-    /// This is no NBD server of the fixed newstyle.
+    /// This is not an NBD server of the fixed newstyle.
     #[error("the other side is no NBD server with the fixed newstyle handshake")]
     NoServer,
-    /// It refused.
+    /// The server refused.
     #[error("the server refuses `{export}`: {why}")]
     Refused {
-        /// What was asked for.
+        /// The export requested.
         export: String,
-        /// Its words, or the number of its answer.
+        /// The server's message, or the number of its answer.
         why: String,
     },
-    /// It speaks no TLS.
+    /// The server does not support TLS.
     #[error("the server speaks no TLS")]
     NoTls,
-    /// It answered something that makes no sense here.
+    /// The server's answer makes no sense here.
     #[error("the server's answer makes no sense: {0}")]
     Malformed(&'static str),
 }
@@ -96,14 +96,14 @@ pub struct ClientHandshake {
 enum ClientState {
     Greeting,
     Securing,
-    /// Waiting for the answer to this framing.
+    /// Waiting for the answer to this framing's request.
     Framing(Framing),
     Contexts,
     Going,
 }
 
 impl ClientHandshake {
-    /// A handshake at its beginning; the server speaks first.
+    /// Creates a handshake at its beginning; the server sends first.
     pub fn new(wish: ClientWish) -> ClientHandshake {
         let export = Export {
             name: wish.export.clone(),
@@ -116,7 +116,7 @@ impl ClientHandshake {
         ClientHandshake { wish, state: ClientState::Greeting, opened }
     }
 
-    /// Read at most one message off the front of `input`: answers how many bytes that was, and what it came to.
+    /// Reads at most one message from the front of `input`; returns how many bytes were used, and the result.
     ///
     /// # Errors
     /// If the export cannot be opened.
@@ -150,7 +150,7 @@ impl ClientHandshake {
         Ok((18, ClientStep::More))
     }
 
-    /// TLS is there: go on within it.
+    /// Continues within TLS, which has been established.
     pub fn secured(&mut self, out: &mut Vec<u8>) {
         self.ask_framing(self.wish.framing, out);
     }
@@ -235,7 +235,7 @@ impl ClientHandshake {
                 export.block_size = BlockSize { minimum: next()?, preferred: next()?, maximum: next()? };
             }
             info::DESCRIPTION => export.description = String::from_utf8_lossy(cursor.0).into_owned(),
-            // Whatever else a server may say is its own affair.
+            // Any other information from the server is ignored.
             _ => {}
         }
         Ok(())
@@ -259,7 +259,7 @@ struct OptionReply<'a> {
     body: &'a [u8],
 }
 
-/// One whole reply to an option, if it is all there.
+/// One whole reply to an option, if it has been received completely.
 fn reply<'a>(cursor: &mut Cursor<'a>) -> Result<Option<OptionReply<'a>>, ClientError> {
     let Some(magic) = cursor.u64() else { return Ok(None) };
     if magic != wire::OPTION_REPLY {

@@ -15,16 +15,16 @@ pub enum Errno {
     Inval,
     /// The disk is full; also a write beyond the export's end.
     NoSpc,
-    /// Too large to be answered in one piece.
+    /// Too large to be answered in one reply.
     Overflow,
-    /// Not supported; of a fast zero: not fast here.
+    /// Not supported; for a fast zero: not possible fast.
     NotSup,
     /// The server is going down.
     Shutdown,
 }
 
 impl Errno {
-    /// Each, once.
+    /// All errors, once each.
     pub const ALL: [Errno; 8] = [
         Errno::Perm,
         Errno::Io,
@@ -50,12 +50,12 @@ impl Errno {
         }
     }
 
-    /// The error behind a number; of an unknown one `Inval`, as the document says.
+    /// The error for a number; `Inval` for an unknown one, as the document says.
     pub fn from_code(code: u32) -> Errno {
         Errno::ALL.into_iter().find(|errno| errno.code() == code).unwrap_or(Errno::Inval)
     }
 
-    /// What an operating system's error number becomes: those that have no place on the wire are `Io`.
+    /// The error for an operating system's error number; `Io` for those that cannot be sent.
     pub fn from_os(code: i32) -> Errno {
         const EROFS: i32 = 30;
         const EDQUOT: i32 = 122;

@@ -1,17 +1,17 @@
-//! What a server offers under one name.
+//! Exports: what a server offers under one name.
 
 /// One export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// Its name; at most 4096 bytes.
     pub name: String,
-    /// For people; may be empty.
+    /// A description for people; may be empty.
     pub description: String,
     /// Its size \[bytes\].
     pub size: u64,
-    /// What may be done with it.
+    /// The operations that it supports.
     pub features: Features,
-    /// What sizes requests should have.
+    /// The sizes that requests should have.
     pub block_size: BlockSize,
 }
 
@@ -28,33 +28,33 @@ impl Export {
     }
 }
 
-/// What may be done with an export: the transmission flags.
+/// The operations that an export supports: the transmission flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// Writes are refused.
     pub read_only: bool,
     /// FLUSH.
     pub flush: bool,
-    /// The flag FUA.
+    /// The flag FUA is allowed.
     pub fua: bool,
-    /// It seeks.
+    /// The device is rotational.
     pub rotational: bool,
     /// TRIM.
     pub trim: bool,
     /// WRITE_ZEROES.
     pub write_zeroes: bool,
-    /// The flag DF; only with structured or extended replies.
+    /// The flag DF is allowed; only with structured or extended replies.
     pub do_not_fragment: bool,
     /// A flush covers all connections.
     pub multi_conn: bool,
     /// CACHE.
     pub cache: bool,
-    /// The flag FAST_ZERO.
+    /// The flag FAST_ZERO is allowed.
     pub fast_zero: bool,
 }
 
 impl Default for Features {
-    /// Everything, on a disk that does not seek.
+    /// All features, on a non-rotational disk.
     fn default() -> Features {
         Features {
             read_only: false,
@@ -72,12 +72,12 @@ impl Default for Features {
 }
 
 impl Features {
-    /// As on the wire, the first bit ("there are flags") included.
+    /// The flags as sent, including the first bit ("there are flags").
     pub fn bits(self) -> u16 {
         self.list().into_iter().fold(1, |bits, (bit, set)| bits | (u16::from(set) << bit))
     }
 
-    /// From the wire; bits without a meaning here are read over.
+    /// The features for received flags; unknown bits are ignored.
     pub fn from_bits(bits: u16) -> Features {
         let is_set = |bit: u16| bits & (1 << bit) != 0;
         Features {
@@ -115,7 +115,7 @@ impl Features {
 pub struct BlockSize {
     /// Offsets and lengths are multiples of it; a power of two.
     pub minimum: u32,
-    /// What suits best; a power of two.
+    /// The preferred size; a power of two.
     pub preferred: u32,
     /// The longest data of one request.
     pub maximum: u32,

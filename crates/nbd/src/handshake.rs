@@ -1,11 +1,11 @@
 //! The server's side of the handshake: fixed newstyle, from the greeting to the export that a client opens.
 //!
-//! **Rule** One option at a time, each answered before the next is read, so that the socket's owner can wait until an
-//! answer is sent. An export that this client may not open is invisible to it. A message that cannot be answered (a
-//! wrong magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection. If TLS is required,
-//! nothing is answered before it. Once it begins, everything agreed on before is forgotten, and plain data that a
-//! client has sent after its request for TLS closes the connection (it could be from any client). **Bounds** An option
-//! of more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close the connection too.
+//! **Rule** Options are handled one at a time, and each is answered before the next is read, so that the socket's owner
+//! can wait until the answer is sent. An export that this client may not open is invisible to it. A message that cannot
+//! be answered (a wrong magic number, unknown client flags, a refused `EXPORT_NAME`) closes the connection. If TLS is
+//! required, nothing is answered before it. When TLS begins, everything agreed on before is discarded, and unencrypted
+//! data received after the request for TLS closes the connection (it could come from anyone). **Bounds** An option of
+//! more than [`LONGEST_OPTION`] bytes and a handshake of more than `MOST_OPTIONS` options close the connection too.
 
 use crate::export::Export;
 use crate::request::Framing;
@@ -21,41 +21,41 @@ const LONGEST_STRING: usize = 4096;
 /// Magic number, option, length.
 const HEADER: usize = 16;
 
-/// What a piece of the handshake came to.
+/// The result of a piece of the handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeStep {
-    /// More bytes are needed; if some were used there may be more to read in what is there.
+    /// More bytes are needed; if some were used, the rest of the input may contain more messages.
     More,
     /// The client has opened an export.
     Enter(Session),
-    /// Send what there is to send; then TLS begins, and the handshake goes on inside it.
+    /// Send the pending output; then TLS begins, and the handshake continues inside it.
     Secure,
-    /// Send what there is to send, and close.
+    /// Send the pending output, then close the connection.
     Close,
 }
 
 /// What client and server agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Which export, as its place among those that were offered.
+    /// The export's index among those offered.
     pub export: usize,
-    /// How requests and replies look.
+    /// The format of requests and replies.
     pub framing: Framing,
-    /// Did the client select `base:allocation`?
+    /// Whether the client selected `base:allocation`.
     pub allocation: bool,
 }
 
-/// What of TLS is there for a client.
+/// The state of TLS for a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
     /// Nothing.
     #[default]
     Absent,
-    /// It may ask for it.
+    /// The client may request it.
     Offered,
-    /// It gets nothing without it.
+    /// The client must request it first.
     Required,
-    /// It has it.
+    /// It is established.
     Present,
 }
 
@@ -66,7 +66,7 @@ pub struct Handshake {
     framing: Framing,
     /// The export for which the client has selected `base:allocation`.
     allocation: Option<usize>,
-    /// Does the client take the answer to `EXPORT_NAME` without its zeroes?
+    /// Whether the answer to `EXPORT_NAME` has its trailing zeroes.
     zeroes: Zeroes,
     options: u32,
     tls: Tls,
@@ -74,11 +74,11 @@ pub struct Handshake {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
-    /// The client's flags come next.
+    /// The client's flags are expected.
     Greeted,
-    /// An option comes next.
+    /// An option is expected.
     Haggling,
-    /// Nothing comes any more.
+    /// The handshake is over.
     Over,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Offer<'a> {
         self.exports.iter().enumerate().filter(move |(at, _)| (self.may_open)(*at))
     }
 
-    /// The empty name means the only export there is.
+    /// The index of an export by name; the empty name means the only export.
     fn find(self, name: &[u8]) -> Option<usize> {
         let named = self.each().find(|(_, export)| export.name.as_bytes() == name).map(|(at, _)| at);
         let mut all = self.each();
@@ -116,12 +116,12 @@ impl Default for Handshake {
 }
 
 impl Handshake {
-    /// A handshake at its beginning.
+    /// Creates a handshake at its beginning.
     pub fn new() -> Handshake {
         Handshake::with(Tls::Absent)
     }
 
-    /// The same, with TLS or without.
+    /// The same, with this state of TLS.
     pub fn with(tls: Tls) -> Handshake {
         Handshake {
             state: HandshakeState::Greeted,
@@ -133,15 +133,15 @@ impl Handshake {
         }
     }
 
-    /// What the server says first.
+    /// Writes the server's greeting.
     pub fn greet(&self, out: &mut Vec<u8>) {
         out.put64(wire::INIT);
         out.put64(wire::OPTION);
         out.put16(hello::FIXED_NEWSTYLE | hello::NO_ZEROES);
     }
 
-    /// Read at most one message off the front of `input`: answers how many bytes that was, and what it came to. Among
-    /// `exports` the client sees those that it `may_open`. Call again while bytes are used and the answer is `More`.
+    /// Reads at most one message from the front of `input`; returns how many bytes were used, and the result. Of
+    /// `exports` the client sees those that it `may_open`. Call again while bytes are used and the result is `More`.
     pub fn receive(
         &mut self,
         input: &[u8],
@@ -185,7 +185,7 @@ impl Handshake {
             if input.len() > used {
                 return self.close(used);
             }
-            // Flags stay, and the number of options.
+            // Flags and the number of options are kept.
             (self.framing, self.allocation, self.tls) = (Framing::Simple, None, Tls::Present);
         } else if step != HandshakeStep::More {
             self.state = HandshakeState::Over;
@@ -241,7 +241,7 @@ impl Handshake {
         HandshakeStep::Secure
     }
 
-    /// `EXPORT_NAME`: an answer without a way to refuse.
+    /// `EXPORT_NAME`: its answer cannot be a refusal.
     fn open_unanswered(&mut self, name: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) -> HandshakeStep {
         let Some(at) = offer.find(name) else { return HandshakeStep::Close };
         let session = self.session(at);
@@ -315,7 +315,7 @@ impl Handshake {
     }
 }
 
-/// DF exists only where replies have chunks.
+/// The transmission flags of an export; DF is possible only if replies have chunks.
 fn transmission_flags(export: &Export, framing: Framing) -> u16 {
     let chunks = framing != Framing::Simple;
     let features = export.features;
@@ -336,7 +336,7 @@ fn list(data: &[u8], offer: Offer<'_>, out: &mut Vec<u8>) {
     put_answer(out, option::LIST, answer::ACK, &[]);
 }
 
-/// Everything about an export: what must be said, what suits, and what was asked for.
+/// Describes an export: the required information, the block sizes, and what the client requested.
 fn describe(code: u32, export: &Export, framing: Framing, wanted: &[u16], out: &mut Vec<u8>) {
     let mut body = Vec::new();
     body.put16(info::EXPORT);
@@ -351,7 +351,7 @@ fn describe(code: u32, export: &Export, framing: Framing, wanted: &[u16], out: &
             put_answer(out, code, answer::INFO, &body);
         }
     }
-    // Unasked too: a client that sends requests of any size should hear what will be refused.
+    // Also if not requested: a client that sends requests of any size should learn which will be refused.
     body.clear();
     body.put16(info::BLOCK_SIZE);
     body.put32(export.block_size.minimum);

@@ -55,7 +55,7 @@ pub use uri::{Address, Trust, Uri, UriError};
 
 /// The longest data that a request or reply may carry \[bytes\]: 32 MiB, the document's recommendation.
 pub const LARGEST_PAYLOAD: u32 = 32 << 20;
-/// The metadata context that this crate speaks: which parts are holes, which read as zeroes.
+/// The metadata context that this crate supports: which parts are holes, and which read as zeroes.
 pub const ALLOCATION: &str = "base:allocation";
 /// The number under which a server of this crate sends [`ALLOCATION`].
 pub const ALLOCATION_ID: u32 = 1;

@@ -5,19 +5,19 @@ use crate::errno::Errno;
 use crate::request::{Command, Extents, Framing, Request};
 use crate::wire::{self, Put, chunk, state};
 
-/// The most extents in one answer: what a client needs beyond, it asks for.
+/// The greatest number of extents in one answer; a client that needs more asks again.
 pub const MOST_EXTENTS: usize = 1024;
 
-/// A stretch of an export in one state.
+/// A range of an export in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How long it is \[bytes\]; not 0.
+    /// Its length \[bytes\]; not 0.
     pub length: u64,
-    /// What it is.
+    /// Its state.
     pub state: ExtentState,
 }
 
-/// What a stretch is.
+/// The state of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtentState {
     /// Allocated, of any content.
@@ -29,7 +29,7 @@ pub enum ExtentState {
 }
 
 impl ExtentState {
-    /// As on the wire.
+    /// The state as sent.
     pub fn bits(self) -> u32 {
         match self {
             ExtentState::Data => 0,
@@ -38,7 +38,7 @@ impl ExtentState {
         }
     }
 
-    /// From the wire; a hole of unknown content counts as data.
+    /// The state for received bits; a hole of unknown content counts as data.
     pub fn from_bits(bits: u32) -> ExtentState {
         match bits & (state::HOLE | state::ZERO) {
             both if both == state::HOLE | state::ZERO => ExtentState::Hole,
@@ -48,7 +48,7 @@ impl ExtentState {
     }
 }
 
-/// The request is done, and there is nothing to say about it.
+/// Writes a reply without data: the request succeeded.
 pub fn done(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     match framing {
         Framing::Simple => simple(request, 0, out),
@@ -56,7 +56,7 @@ pub fn done(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     }
 }
 
-/// The request failed.
+/// Writes a reply with an error.
 pub fn error(framing: Framing, request: &Request, errno: Errno, out: &mut Vec<u8>) {
     if framing == Framing::Simple {
         simple(request, errno.code(), out);
@@ -69,7 +69,7 @@ pub fn error(framing: Framing, request: &Request, errno: Errno, out: &mut Vec<u8
     out.extend_from_slice(message.as_bytes());
 }
 
-/// A read is done: `request.length` bytes of data must follow.
+/// Writes the header of a read's reply: `request.length` bytes of data must follow.
 pub fn data(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     if framing == Framing::Simple {
         simple(request, 0, out);
@@ -79,23 +79,23 @@ pub fn data(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     out.put64(request.offset);
 }
 
-/// All that was asked for is zeroes: no data follow.
+/// Writes a read's reply if everything read is zeroes: no data follow.
 ///
 /// # Panics
-/// In simple replies, which know no holes.
+/// With simple replies, which have no holes.
 pub fn hole(framing: Framing, request: &Request, out: &mut Vec<u8>) {
     assert!(framing != Framing::Simple);
     header(framing, request, chunk::OFFSET_HOLE, 12, out);
     out.put64(request.offset);
-    // No caller reads more than one payload at a time.
+    // No caller reads more than one payload at a time, so the length fits.
     out.put32(request.length as u32);
 }
 
-/// The answer to a question for extents. Those beyond [`MOST_EXTENTS`], or beyond the one that was asked for, are left
-/// out.
+/// Writes the answer to a request for extents. Those beyond [`MOST_EXTENTS`], or beyond the single one requested, are
+/// left out.
 ///
 /// # Panics
-/// If there is no extent, or the framing is simple: such a question is refused.
+/// If there is no extent, or the framing is simple, in which such requests are refused.
 pub fn extents(framing: Framing, request: &Request, extents: &[Extent], out: &mut Vec<u8>) {
     assert!(!extents.is_empty() && framing != Framing::Simple);
     let one = matches!(request.command, Command::BlockStatus { extents: Extents::One });
@@ -114,7 +114,7 @@ pub fn extents(framing: Framing, request: &Request, extents: &[Extent], out: &mu
     header(framing, request, chunk::BLOCK_STATUS, 4 + 8 * count, out);
     out.put32(ALLOCATION_ID);
     for extent in extents {
-        // The request was no longer than this, and an answer may be shorter.
+        // The request was not longer than this, and an answer may be shorter.
         out.put32(u32::try_from(extent.length).unwrap_or(u32::MAX));
         out.put32(extent.state.bits());
     }

@@ -5,50 +5,50 @@ use crate::reply::{Extent, ExtentState};
 use crate::request::Framing;
 use crate::wire::{self, Cursor, chunk};
 
-/// The longest chunk that is kept whole (extents, an error's words) \[bytes\].
+/// The longest chunk that is buffered whole (extents, an error's message) \[bytes\].
 const LONGEST_CHUNK: u64 = 1 << 20;
 
 /// One piece of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
-    /// The reply is complete: `None` if nothing more is to be said, or an error.
+    /// The reply is complete, with an error if there is one.
     Done(Option<Errno>),
-    /// Data follow; `last` if nothing comes behind them.
+    /// Data follow; `last` if they end the reply.
     Data {
-        /// Where they belong \[bytes\]; `None` in a simple reply: where the request said.
+        /// Their offset \[bytes\]; `None` in a simple reply: that of the request.
         offset: Option<u64>,
         /// How many bytes follow.
         length: u64,
-        /// Is the reply complete with them?
+        /// Whether the reply is complete with them.
         last: bool,
     },
-    /// This much reads as zeroes.
+    /// A range that reads as zeroes.
     Hole {
-        /// Where \[bytes\].
+        /// Its offset \[bytes\].
         offset: u64,
-        /// How much \[bytes\].
+        /// Its length \[bytes\].
         length: u64,
-        /// Is the reply complete?
+        /// Whether the reply is complete.
         last: bool,
     },
     /// An answer about extents.
     Extents {
-        /// From the request's offset on.
+        /// The extents, from the request's offset on.
         extents: Vec<Extent>,
-        /// Is the reply complete?
+        /// Whether the reply is complete.
         last: bool,
     },
     /// Something failed, and more chunks follow.
     Error(Errno),
 }
 
-/// The server has lost its way: close the connection.
+/// The server has violated the protocol: close the connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
     /// No reply starts like this.
     #[error("a reply begins with {0:#010x}")]
     Magic(u32),
-    /// A reply to nothing.
+    /// A reply without a request.
     #[error("a reply to {0:#x}, which was not asked")]
     Unasked(u64),
     /// A chunk that contradicts itself.
@@ -56,29 +56,29 @@ pub enum ReplyError {
     Malformed {
         /// Its type.
         kind: u16,
-        /// The length that it says.
+        /// The length that it states.
         length: u64,
     },
 }
 
-/// Reads replies of one connection.
+/// Reads the replies of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyReader {
     framing: Framing,
 }
 
 impl ReplyReader {
-    /// For a connection with this framing.
+    /// Creates a reader for a connection with this framing.
     pub fn new(framing: Framing) -> ReplyReader {
         ReplyReader { framing }
     }
 
-    /// Read the chunk at the front of `input`; answers how many bytes that took (data not included), the cookie and the
-    /// chunk, or nothing while it is not all there. `asked` tells how many bytes a cookie's request reads (0 if it is
-    /// no read), or that there is no such request.
+    /// Reads the chunk at the front of `input`; returns how many bytes were used (without data), the cookie and the
+    /// chunk, or nothing while the chunk is incomplete. `asked` returns how many bytes a cookie's request reads (0 if
+    /// it is not a read), or `None` if there is no such request.
     ///
     /// # Errors
-    /// If the connection cannot go on.
+    /// If the connection cannot continue.
     pub fn read(
         &self,
         input: &[u8],
@@ -138,7 +138,7 @@ fn simple(cursor: &mut Cursor<'_>, asked: &impl Fn(u64) -> Option<u64>) -> Resul
     Ok(Some((cookie, chunk)))
 }
 
-/// A chunk whose body is all there; `None` if it contradicts itself.
+/// A chunk whose body is complete; `None` if it contradicts itself.
 fn body_of(kind: u16, body: &[u8], last: bool) -> Option<Chunk> {
     let mut cursor = Cursor(body);
     if kind & chunk::ERROR != 0 {

@@ -1,14 +1,14 @@
-//! Requests of the transmission phase: how they are written, read and checked.
+//! Requests of the transmission phase: writing, reading and checking them.
 //!
 //! **Rule** Every request that can be answered is: one that breaks a rule is [`Parsed::Refused`] with the error that
-//! the document wants, and its payload is skipped. Only an error after which the next request cannot be found (a wrong
-//! magic number, a payload longer than allowed) is a [`Violation`], after which the connection must be closed.
+//! the document requires, and its payload is skipped. Only an error after which the next request cannot be found (a
+//! wrong magic number, a payload longer than allowed) is a [`Violation`], after which the connection must be closed.
 
 use crate::errno::Errno;
 use crate::export::{BlockSize, Export, Features};
 use crate::wire::{self, Cursor, Put, command, modifier};
 
-/// How requests and replies look.
+/// The format of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Framing {
     /// Compact requests, simple replies.
@@ -22,26 +22,26 @@ pub enum Framing {
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The client's name for it, sent back with the reply.
+    /// The client's identifier, returned with the reply.
     pub cookie: u64,
-    /// What to do.
+    /// The command.
     pub command: Command,
-    /// Where \[bytes\].
+    /// Its offset \[bytes\].
     pub offset: u64,
-    /// How much \[bytes\]; also the length of a write's data, which follow the request.
+    /// Its length \[bytes\]; also that of a write's data, which follow the request.
     pub length: u64,
 }
 
-/// What a request asks for.
+/// The commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Read. (The flag DF needs no trace: replies of this crate are never in fragments.)
+    /// Read. (The flag DF is not kept, since replies of this crate are never fragmented.)
     Read,
     /// Write the data that follow.
     Write(Persist),
-    /// No more requests come; there is no reply.
+    /// No more requests follow; there is no reply.
     Disconnect,
-    /// Make stable what has been replied to.
+    /// Make everything stable that has been replied to.
     Flush,
     /// These bytes may be forgotten.
     Trim(Persist),
@@ -49,41 +49,41 @@ pub enum Command {
     Cache,
     /// Write zeroes.
     WriteZeroes {
-        /// Must they be stable before the reply?
+        /// Whether they must be stable before the reply.
         persist: Persist,
-        /// May the storage behind them be given back?
+        /// Whether their storage may be deallocated.
         holes: Holes,
-        /// Is a slow way better than none?
+        /// Whether a slow way is acceptable.
         speed: Speed,
     },
     /// Which parts are allocated?
     BlockStatus {
-        /// At most how many extents to answer.
+        /// The number of extents to return at most.
         extents: Extents,
     },
-    /// Something that the protocol does not have; only within [`Parsed::Refused`].
+    /// A command that the protocol does not have; only within [`Parsed::Refused`].
     Unknown(u16),
 }
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persist {
-    /// As soon as reads see it.
+    /// As soon as reads return it.
     Lazily,
     /// Once it is stable (FUA).
     First,
 }
 
-/// May zeroes be holes?
+/// Whether zeroes may be holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holes {
-    /// Yes.
+    /// They may.
     Allowed,
-    /// No (NO_HOLE).
+    /// They may not (NO_HOLE).
     Refused,
 }
 
-/// What to do when zeroes cannot be written faster than data.
+/// What to do if zeroes cannot be written faster than data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
     /// Write them slowly.
@@ -101,30 +101,30 @@ pub enum Extents {
     One,
 }
 
-/// What a request is held against.
+/// The limits that requests are checked against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The export's size \[bytes\].
     pub size: u64,
     /// The export's features.
     pub features: Features,
-    /// What sizes are taken.
+    /// The sizes accepted.
     pub block_size: BlockSize,
-    /// Was `base:allocation` selected?
+    /// Whether `base:allocation` was selected.
     pub allocation: bool,
 }
 
 impl Limits {
-    /// Those of `export`, for a client that selected `base:allocation` or did not.
+    /// The limits of `export`, for a client that has selected `base:allocation` or not.
     pub fn of(export: &Export, allocation: bool) -> Limits {
         Limits { size: export.size, features: export.features, block_size: export.block_size, allocation }
     }
 }
 
-/// What the front of the input is.
+/// The result of reading the front of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// Not yet a whole request header.
+    /// The request header is incomplete.
     More,
     /// A request; this many bytes of data follow it.
     Request(Request, u32),
@@ -132,28 +132,28 @@ pub enum Parsed {
     Refused(Request, u32, Errno),
 }
 
-/// The client has lost its way, or never knew it: close the connection.
+/// The client has violated the protocol: close the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// No request starts like this.
     #[error("a request begins with {found:#010x}, not with {expected:#010x}")]
     Magic {
-        /// What came.
+        /// The number received.
         found: u32,
-        /// What should have come.
+        /// The magic number expected.
         expected: u32,
     },
     /// More data than any client may send.
     #[error("a request brings {length} bytes of data, and {most} are the most")]
     TooLong {
-        /// What came.
+        /// The length received.
         length: u64,
-        /// What may come.
+        /// The maximum allowed.
         most: u32,
     },
 }
 
-/// Reads requests of one connection.
+/// Reads the requests of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestReader {
     framing: Framing,
@@ -161,22 +161,22 @@ pub struct RequestReader {
 }
 
 impl RequestReader {
-    /// For a connection with this framing and these limits.
+    /// Creates a reader for a connection with this framing and these limits.
     pub fn new(framing: Framing, limits: Limits) -> RequestReader {
         RequestReader { framing, limits }
     }
 
-    /// How requests and replies look.
+    /// The format of requests and replies.
     pub fn framing(&self) -> Framing {
         self.framing
     }
 
-    /// May extents be asked for?
+    /// Whether extents may be asked for.
     pub fn allocation(&self) -> bool {
         self.limits.allocation
     }
 
-    /// How long a header is \[bytes\].
+    /// The length of a header \[bytes\].
     pub fn header_length(&self) -> usize {
         match self.framing {
             Framing::Simple | Framing::Structured => 28,
@@ -184,15 +184,15 @@ impl RequestReader {
         }
     }
 
-    /// The export has another size from now on.
+    /// Changes the export's size.
     pub fn resize(&mut self, size: u64) {
         self.limits.size = size;
     }
 
-    /// Read the request header at the front of `input`; answers how many bytes that took (data not included).
+    /// Reads the request header at the front of `input`; returns how many bytes were used (without data).
     ///
     /// # Errors
-    /// If the connection cannot go on.
+    /// If the connection cannot continue.
     pub fn read(&self, input: &[u8]) -> Result<(usize, Parsed), Violation> {
         let expected = magic(self.framing);
         let mut cursor = Cursor(input);
@@ -229,13 +229,13 @@ impl RequestReader {
         };
         match u32::try_from(length) {
             _ if !follows => Ok(0),
-            // One that is too long is refused, and skipped.
+            // A payload that is too long is refused and skipped.
             Ok(length) => Ok(length),
             Err(_) => Err(Violation::TooLong { length, most: u32::MAX }),
         }
     }
 
-    /// Why this request cannot be served, if it cannot.
+    /// The error of a request that cannot be served.
     fn refusal(&self, bits: u16, request: &Request) -> Option<Errno> {
         let Limits { features, allocation, .. } = self.limits;
         let Request { command, offset, length, .. } = *request;
@@ -264,13 +264,13 @@ impl RequestReader {
         }
     }
 
-    /// Extended writes must say that data follow.
+    /// Whether this is an extended write without the flag that data follow.
     fn lacks_payload(&self, bits: u16, command: Command) -> bool {
         let extended = self.framing == Framing::Extended;
         extended && matches!(command, Command::Write(_)) && bits & modifier::PAYLOAD_LEN == 0
     }
 
-    /// Outside the export, of no length, or not of whole blocks?
+    /// The error of a request that is outside the export, empty, or not of whole blocks.
     fn misplaced(&self, request: &Request) -> Option<Errno> {
         let Request { command, offset, length, .. } = *request;
         let Limits { size, block_size, .. } = self.limits;
@@ -285,7 +285,7 @@ impl RequestReader {
         (length == 0 || odd || too_long).then_some(Errno::Inval)
     }
 
-    /// The flags that may stand with a command. Clients are known to set FUA anywhere, says the document.
+    /// The flags allowed with a command. According to the document, clients set FUA anywhere.
     fn known_bits(&self, command: Command) -> u16 {
         let Limits { features, .. } = self.limits;
         let fua = if features.fua { modifier::FUA } else { 0 };
@@ -302,7 +302,7 @@ impl RequestReader {
 }
 
 impl Request {
-    /// Write the request; a write's data must follow.
+    /// Writes the request; a write's data must follow.
     pub fn encode(&self, framing: Framing, out: &mut Vec<u8>) {
         let (code, bits) = self.command.code();
         let says_payload = framing == Framing::Extended && matches!(self.command, Command::Write(_));
@@ -313,7 +313,7 @@ impl Request {
         out.put64(self.offset);
         match framing {
             Framing::Extended => out.put64(self.length),
-            // A longer request has no compact form; a caller that asks for one has not looked at the framing.
+            // A longer request has no compact form, and is an error of a caller that ignores the framing.
             Framing::Simple | Framing::Structured => out.put32(u32::try_from(self.length).unwrap_or(u32::MAX)),
         }
     }

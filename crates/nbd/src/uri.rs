@@ -4,7 +4,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// The port that IANA gave to NBD.
+/// The port that IANA assigned to NBD.
 pub const PORT: u16 = 10809;
 
 /// Where a server listens.
@@ -12,14 +12,14 @@ pub const PORT: u16 = 10809;
 pub enum Address {
     /// TCP.
     Tcp {
-        /// A name or an address; of IPv6 without its brackets.
+        /// A name or an address; an IPv6 address is without brackets.
         host: String,
         /// The port.
         port: u16,
     },
     /// TCP with TLS in it.
     Tls {
-        /// A name or an address; of IPv6 without its brackets.
+        /// A name or an address; an IPv6 address is without brackets.
         host: String,
         /// The port.
         port: u16,
@@ -33,13 +33,13 @@ pub enum Address {
     },
 }
 
-/// The authority that a client with TLS trusts, and its own identity, as a URI says it.
+/// The authority that a client with TLS trusts, and its own identity, as given in a URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// A folder with `ca-cert.pem`, and `client-cert.pem` and `client-key.pem` if the client has a certificate; none:
-    /// the URI does not say.
+    /// A folder with `ca-cert.pem`, and `client-cert.pem` and `client-key.pem` if the client has a certificate; `None`
+    /// if the URI does not give one.
     pub certificates: Option<String>,
-    /// The server's name in its certificate; none: its host.
+    /// The server's name in its certificate; `None`: its host.
     pub name: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct Uri {
     pub export: String,
 }
 
-/// Why a text is no NBD URI.
+/// Why a text is not an NBD URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an NBD URI: {why} (as in nbd://localhost/disk or nbd+unix:///disk?socket=/run/nbd.sock)")]
 pub struct UriError {
@@ -96,7 +96,7 @@ impl FromStr for Uri {
     }
 }
 
-/// What a query says of certificates.
+/// The parts of a query about certificates.
 fn trust(query: &str) -> Option<Trust> {
     let mut trust = Trust::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {

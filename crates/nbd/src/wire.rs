@@ -1,4 +1,4 @@
-//! The numbers of the protocol, each once, and how numbers are read and written: in network byte order.
+//! The numbers of the protocol, each once, and the reading and writing of numbers in network byte order.
 
 /// "NBDMAGIC".
 pub const INIT: u64 = 0x4e42_444d_4147_4943;
@@ -21,7 +21,7 @@ pub const EXTENDED_REPLY: u32 = 0x6e8a_278c;
 pub mod hello {
     /// Fixed newstyle.
     pub const FIXED_NEWSTYLE: u16 = 1;
-    /// No 124 zeroes behind the answer to `EXPORT_NAME`.
+    /// No 124 zeroes after the answer to `EXPORT_NAME`.
     pub const NO_ZEROES: u16 = 2;
 }
 
@@ -54,7 +54,7 @@ pub mod answer {
     pub const EXT_HEADER_REQUIRED: u32 = ERROR | 10;
 }
 
-/// What an INFO reply is about.
+/// The kinds of INFO replies.
 pub mod info {
     pub const EXPORT: u16 = 0;
     pub const NAME: u16 = 1;
@@ -98,13 +98,13 @@ pub mod chunk {
     pub const DONE: u16 = 1;
 }
 
-/// States of a stretch in `base:allocation`.
+/// States of a range in `base:allocation`.
 pub mod state {
     pub const HOLE: u32 = 1;
     pub const ZERO: u32 = 2;
 }
 
-/// Reads numbers off the front of a message; `None` at its end.
+/// Reads numbers from the front of a message; `None` at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a>(pub &'a [u8]);
 
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         self.take().map(u64::from_be_bytes)
     }
 
-    /// A string behind its length of 32 bits.
+    /// A string preceded by its 32-bit length.
     pub fn counted(&mut self) -> Option<&'a [u8]> {
         let length = self.u32()?;
         self.bytes(length as usize)
@@ -149,7 +149,7 @@ pub trait Put {
     fn put16(&mut self, value: u16);
     fn put32(&mut self, value: u32);
     fn put64(&mut self, value: u64);
-    /// A string behind its length of 32 bits.
+    /// A string preceded by its 32-bit length.
     fn put_counted(&mut self, text: &[u8]);
 }
 

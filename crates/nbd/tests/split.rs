@@ -1,4 +1,4 @@
-//! Properties: split anywhere, the same bytes have the same meaning; whatever the bytes, nothing panics and nothing
+//! Properties: the same bytes have the same meaning wherever they are split; whatever the bytes, nothing panics or
 //! hangs.
 
 use blksched_nbd::reply::{self, Extent, ExtentState};
@@ -12,7 +12,7 @@ fn exports() -> Vec<Export> {
     vec![Export::of("a", 1 << 20), Export::of("b", 1 << 30)]
 }
 
-/// What a server answers to `input`, which arrives in pieces that end at `cuts`.
+/// A server's answers to `input`, which arrives in pieces that end at `cuts`.
 fn serve(input: &[u8], cuts: &[usize]) -> (Vec<u8>, HandshakeStep) {
     let (mut server, mut out, mut buffer) = (Handshake::new(), Vec::new(), Vec::new());
     let mut from = 0;
@@ -32,7 +32,7 @@ fn serve(input: &[u8], cuts: &[usize]) -> (Vec<u8>, HandshakeStep) {
     (out, HandshakeStep::More)
 }
 
-/// What a whole and well-behaved client sends.
+/// The complete messages of a well-behaved client.
 fn talk(framing: Framing, allocation: bool) -> Vec<u8> {
     let (mut server, mut down, mut up, mut all) = (Handshake::new(), Vec::new(), Vec::new(), Vec::new());
     let mut client = ClientHandshake::new(ClientWish { framing, allocation, ..ClientWish::open("b") });
@@ -80,7 +80,7 @@ fn a_request_cut_at_any_byte_asks_for_more() {
     }
 }
 
-/// Every kind of reply, and what a client should read.
+/// Every kind of reply, with the chunk that a client should read.
 fn replies(framing: Framing) -> Vec<(Vec<u8>, Chunk)> {
     let read = Request { cookie: 5, command: Command::Read, offset: 8192, length: 4096 };
     let status = Request { command: Command::BlockStatus { extents: Extents::Many }, ..read };
@@ -176,7 +176,7 @@ proptest! {
         let _ = ReplyReader::new(framing).read(&input, |cookie| (cookie % 2 == 0).then_some(cookie));
     }
 
-    /// A request that is taken lies within the export, whatever was asked.
+    /// An accepted request lies within the export, whatever was received.
     #[test]
     fn a_request_that_is_taken_is_within_the_export(
         framing in framing(), command in command(), offset: u64, length: u64, small: bool

@@ -1,5 +1,5 @@
 //! TOML that people write (disks, experiments, machines, sweeps), read key by key ([`Section`]), so that every
-//! complaint knows its file, line and column, and the word that was probably meant.
+//! complaint has its file, line and column, and the word that was probably meant.
 
 use core::fmt;
 use core::ops::Range;
@@ -45,23 +45,23 @@ impl Complaint {
     }
 }
 
-/// A stretch of a document \[bytes\].
+/// A range of a document \[bytes\].
 pub type TextRange = Range<usize>;
 
 /// A document and its name, for complaints.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'t> {
-    /// As it was said.
+    /// The file's name, as given.
     pub file: &'t str,
-    /// All of it.
+    /// The whole text.
     pub text: &'t str,
 }
 
 impl<'t> Source<'t> {
-    /// The document.
+    /// Parses the document.
     ///
     /// # Errors
-    /// If it is no TOML.
+    /// If it is not TOML.
     pub fn parse(&self) -> Result<Spanned<DeTable<'t>>, Complaint> {
         DeTable::parse(self.text).map_err(|error| {
             let at = error.span().unwrap_or(0..0);
@@ -69,7 +69,7 @@ impl<'t> Source<'t> {
         })
     }
 
-    /// A complaint about what stands at `at`.
+    /// A complaint about the text at `at`.
     pub fn complain(&self, at: &TextRange, problem: impl Into<String>) -> Complaint {
         let before = &self.text[..at.start.min(self.text.len())];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -82,7 +82,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// `word` is none of `known`; `problem` says so, up to the list.
+    /// A complaint that `word` is none of `known`; `problem` says so, up to the list.
     pub fn unknown<'a>(
         &self,
         at: &TextRange,
@@ -95,10 +95,10 @@ impl<'t> Source<'t> {
         self.complain(at, problem).meaning(nearest(word, known.iter().copied()))
     }
 
-    /// Only these keys may stand in this table; `place` says which it is: `in [seek]`.
+    /// Checks that the table has only these keys; `place` names the table: `in [seek]`.
     ///
     /// # Errors
-    /// If another does.
+    /// If it has another key.
     pub fn only(&self, table: &DeTable<'_>, place: &str, keys: &[&str]) -> Result<(), Complaint> {
         let Some(key) = table.keys().find(|key| !keys.contains(&key.get_ref().as_ref())) else { return Ok(()) };
         let word: &str = key.get_ref();
@@ -106,7 +106,7 @@ impl<'t> Source<'t> {
         Err(self.complain(&key.span(), problem).meaning(nearest(word, keys.iter().copied())))
     }
 
-    /// A number or a text, as a user would write it behind `=`.
+    /// A number or a text, as a user would write it after `=`.
     ///
     /// # Errors
     /// If it is something else.

@@ -2,13 +2,13 @@
 //!
 //! **Rule** A byte that is not UTF-8 becomes a character of the private use area, U+10FF00 plus the byte, and vice
 //! versa. So such a name is a text that can be parsed, split and passed on like any other, and opens the intended file.
-//! (A name that really has one of these 128 characters is not understood.)
+//! (A name that really contains one of these 128 characters is misread.)
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// What stands for the byte 0.
+/// The character that stands for the byte 0.
 const ZERO: u32 = 0x10_ff00;
 /// The first byte of each such character in UTF-8; nothing but characters from U+100000 on begin with it.
 const FIRST: u8 = 0xf4;
@@ -42,7 +42,7 @@ pub fn name_of_path(path: &OsStr) -> String {
     name
 }
 
-/// The file that a name of [`name_of_path`] is of.
+/// The path of a name from [`name_of_path`].
 pub fn path_of_name(name: &str) -> PathBuf {
     #[cfg(unix)]
     if name.contains(|c| byte(c).is_some()) {
@@ -58,7 +58,7 @@ pub fn path_of_name(name: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A text that may hold such names, for people and for JSON: what is no UTF-8 shows as `\u{fffd}`.
+/// A text that may contain such names, for people and for JSON: bytes that are not UTF-8 are shown as `\u{fffd}`.
 pub fn shown_name(text: &str) -> Cow<'_, str> {
     if !text.as_bytes().contains(&FIRST) || !text.contains(|c| byte(c).is_some()) {
         return Cow::Borrowed(text);

@@ -12,7 +12,7 @@ pub use blksched::text::nearest;
 pub use file_names::{name_of_path, path_of_name, shown_name};
 pub use utf8::{NotUtf8, utf8};
 
-/// What an error says last: "; did you mean `bfq`?", or nothing if no word of `known` is near.
+/// The end of an error message: "; did you mean `bfq`?", or nothing if no word of `known` is similar.
 ///
 /// ```
 /// assert_eq!(blksched_text::did_you_mean("bqf", ["cfq", "bfq"]), "; did you mean `bfq`?");

@@ -1,7 +1,7 @@
-//! Sizes and shares in text. The meaning of `k` depends on the writer: a data sheet says thousands, fio, dd and cgroup
-//! files say 1024; so there are three ways to read a size, and each caller names its own.
+//! Sizes and shares in text. The meaning of `k` depends on the writer: thousands in a data sheet, 1024 in fio, dd and
+//! cgroup files; so there are three ways to read a size, and each caller chooses one.
 
-/// Units that say themselves whether they count in thousands or in 1024.
+/// Units that are explicit about counting in thousands or in 1024.
 const SIZES: [(&str, u64); 9] = [
     ("B", 1),
     ("kB", 1_000),
@@ -17,7 +17,7 @@ const SIZES: [(&str, u64); 9] = [
 /// Single letters, which count in 1024.
 const LETTERS: [(&str, u64); 4] = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30), ("t", 1 << 40)];
 
-/// `512KiB`, `1.5MB` in bytes; the unit must be there.
+/// `512KiB` or `1.5MB` in bytes; the unit is required.
 ///
 /// ```
 /// use blksched_text::units::bytes;
@@ -69,7 +69,7 @@ pub fn share(text: &str) -> Option<f64> {
     (0.0..=100.0).contains(&share).then_some(share / 100.0)
 }
 
-/// A number and the unit behind it: at the first letter.
+/// A number and its unit, split at the first letter.
 ///
 /// ```
 /// use blksched_text::units::split;

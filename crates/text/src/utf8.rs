@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The first invalid byte, and where it stands.
+/// The first invalid byte, and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotUtf8 {
     /// Counted from 1.
@@ -14,13 +14,13 @@ pub struct NotUtf8 {
 }
 
 impl NotUtf8 {
-    /// What is wrong, for callers that say the place in a way of their own.
+    /// What is wrong, for callers that report the position themselves.
     pub fn problem(&self) -> String {
         format!("the byte 0x{:02x} is not UTF-8: expected a text", self.byte)
     }
 }
 
-/// `line:column: …`; a caller that knows the file puts its name and a colon before it.
+/// `line:column: …`; a caller that knows the file prepends its name and a colon.
 impl fmt::Display for NotUtf8 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.problem())
@@ -29,7 +29,7 @@ impl fmt::Display for NotUtf8 {
 
 impl core::error::Error for NotUtf8 {}
 
-/// All of a file as text.
+/// A whole file as text.
 ///
 /// # Errors
 /// The first byte that is not UTF-8.

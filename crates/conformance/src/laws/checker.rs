@@ -20,7 +20,6 @@ pub(super) trait Law {
     fn name(&self) -> &'static str;
 
     /// # Errors
-
     /// If it is broken: what happened, and what should have happened.
     fn see(&mut self, now: Instant, seen: &Seen<'_>) -> Result<(), String>;
 

@@ -105,7 +105,7 @@ fn an_extended_write_without_its_data_is_refused_and_nothing_is_skipped() {
     bytes[4..6].copy_from_slice(&[0, 0]);
     let (_, parsed) = RequestReader::new(Framing::Extended, limits()).read(&bytes).unwrap();
     assert!(matches!(parsed, Parsed::Refused(_, 0, Errno::Inval)));
-    // And data that no command wants are skipped.
+    // Data that no command expects are also skipped.
     let mut bytes = Vec::new();
     Request { cookie: 1, command: Command::Cache, offset: 0, length: 512 }.encode(Framing::Extended, &mut bytes);
     bytes[5] |= modifier::PAYLOAD_LEN as u8;

@@ -1,5 +1,5 @@
-//! One table of a document, read key by key: each reader says what it expects, and each complaint has the place of the
-//! value, or of the table that lacks it, and the word that was probably meant.
+//! One table of a document, read key by key: each reader states what it expects, and each complaint has the position of
+//! the value, or of the table that lacks it, and the word that was probably meant.
 
 use core::ops::RangeInclusive;
 
@@ -8,16 +8,16 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Complaint, Source, TextRange, describe};
 
-/// A value that has been read, and where it stands.
+/// A value that has been read, and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its position.
     pub at: TextRange,
 }
 
-/// An address (`knob.fifo_batch`) and the values that stand there, as a user would write them.
+/// An address (`knob.fifo_batch`) and the values at it, as a user would write them.
 pub type Leaf = (Located<String>, Vec<Located<String>>);
 
 /// One table of a document.
@@ -26,16 +26,16 @@ pub struct Section<'t> {
     source: Source<'t>,
     name: &'static str,
     table: &'t DeTable<'t>,
-    /// All that it may hold; `None`: anything.
+    /// The keys that it may have; `None`: any.
     keys: Option<&'static [&'static str]>,
     at: TextRange,
 }
 
 impl<'t> Section<'t> {
-    /// A table that may hold `keys` and nothing else. `name` is empty for the document itself.
+    /// Opens a table that may have only `keys`. `name` is empty for the document itself.
     ///
     /// # Errors
-    /// If it holds another key.
+    /// If it has another key.
     pub fn open(
         source: Source<'t>,
         name: &'static str,
@@ -48,7 +48,7 @@ impl<'t> Section<'t> {
         Ok(Section { keys: Some(keys), ..Section::unjudged(source, name, table, at) })
     }
 
-    /// A table that may hold any key.
+    /// Opens a table that may have any keys.
     pub fn unjudged(source: Source<'t>, name: &'static str, table: &'t DeTable<'t>, at: TextRange) -> Section<'t> {
         Section { source, name, table, keys: None, at }
     }
@@ -58,36 +58,36 @@ impl<'t> Section<'t> {
         self.source
     }
 
-    /// Where the table stands.
+    /// The table's position.
     pub fn at(&self) -> &TextRange {
         &self.at
     }
 
-    /// Where a key's value stands, or the table if the key is not there.
+    /// The position of a key's value, or of the table if the key is missing.
     pub fn at_key(&self, key: &str) -> TextRange {
         self.table.get(key).map_or_else(|| self.at.clone(), Spanned::span)
     }
 
-    /// True if the key is there.
+    /// Whether the key is present.
     pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// A complaint about what stands at `at`.
+    /// A complaint about the text at `at`.
     pub fn complain(&self, at: &TextRange, problem: impl Into<String>) -> Complaint {
         self.source.complain(at, problem)
     }
 
-    /// A key, or what else was needed, is not there.
+    /// A complaint that a key, or something else required, is missing.
     pub fn missing(&self, what: &str) -> Complaint {
         let place = if self.name.is_empty() { "the file".to_owned() } else { format!("[{}]", self.name) };
         self.complain(&self.at, format!("{place} lacks {what}"))
     }
 
-    /// The table `[name]` inside this one, if it is there.
+    /// The table `[name]` inside this one, if present.
     ///
     /// # Errors
-    /// If it is no table, or holds another key than `keys`.
+    /// If it is not a table, or has other keys than `keys`.
     pub fn section(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Option<Section<'t>>, Complaint> {
         let Some(value) = self.table.get(name) else { return Ok(None) };
         match value.get_ref() {
@@ -99,10 +99,10 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// As [`Section::section`], but it must be there.
+    /// As [`Section::section`], but the table is required.
     ///
     /// # Errors
-    /// As [`Section::section`], and if it is not there.
+    /// As [`Section::section`], and if it is missing.
     pub fn needs_section(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Section<'t>, Complaint> {
         self.section(name, keys)?.ok_or_else(|| self.missing(&format!("the table [{name}]")))
     }
@@ -110,16 +110,16 @@ impl<'t> Section<'t> {
     /// The tables `[[name]]` inside this one, in order.
     ///
     /// # Errors
-    /// If one is no table, or holds another key than `keys`.
+    /// If one is not a table, or has other keys than `keys`.
     pub fn sections(&self, name: &'static str, keys: &'static [&'static str]) -> Result<Vec<Section<'t>>, Complaint> {
         let opened = |(table, at)| Section::open(self.source, name, table, at, keys);
         self.tables(name)?.into_iter().map(opened).collect()
     }
 
-    /// As [`Section::sections`], their keys not yet judged.
+    /// As [`Section::sections`], but the keys are not checked.
     ///
     /// # Errors
-    /// If one is no table.
+    /// If one is not a table.
     pub fn tables(&self, name: &'static str) -> Result<Vec<(&'t DeTable<'t>, TextRange)>, Complaint> {
         let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
         let refuse = |found: &Spanned<DeValue<'_>>, what: &str| {
@@ -138,7 +138,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A value that `read` understands, if the key is there; `expected` describes such a value.
+    /// A value that `read` understands, if the key is present; `expected` describes such a value.
     ///
     /// # Errors
     /// If `read` does not understand it.
@@ -160,10 +160,10 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// As [`Section::read`], but the key must be there.
+    /// As [`Section::read`], but the key is required.
     ///
     /// # Errors
-    /// As [`Section::read`], and if it is not there.
+    /// As [`Section::read`], and if it is missing.
     pub fn needs<T>(
         &self,
         key: &str,
@@ -173,7 +173,7 @@ impl<'t> Section<'t> {
         self.read(key, expected, read)?.ok_or_else(|| self.missing(&format!("the key `{key}`, {expected}")))
     }
 
-    /// A text, if the key is there.
+    /// A text, if the key is present.
     ///
     /// # Errors
     /// If it is something else.
@@ -181,10 +181,10 @@ impl<'t> Section<'t> {
         self.read(key, TEXT, |value| value.as_str().map(str::to_owned))
     }
 
-    /// A text that must be there.
+    /// A required text.
     ///
     /// # Errors
-    /// If it is something else, or not there.
+    /// If it is something else, or missing.
     pub fn needs_text(&self, key: &str) -> Result<Located<String>, Complaint> {
         self.needs(key, TEXT, |value| value.as_str().map(str::to_owned))
     }
@@ -192,7 +192,7 @@ impl<'t> Section<'t> {
     /// One of a few words.
     ///
     /// # Errors
-    /// If it is another, or not there.
+    /// If it is another word, or missing.
     pub fn word<T: Copy>(&self, key: &str, words: &[(&'static str, T)]) -> Result<T, Complaint> {
         let found = self.needs_text(key)?;
         let known = words.iter().find(|(name, _)| *name == found.value);
@@ -202,7 +202,7 @@ impl<'t> Section<'t> {
         })
     }
 
-    /// One of a few words, the first if the key is not there.
+    /// One of a few words; the first if the key is missing.
     ///
     /// # Errors
     /// If it is another.
@@ -210,7 +210,7 @@ impl<'t> Section<'t> {
         if self.has(key) { self.word(key, words) } else { Ok(words[0].1) }
     }
 
-    /// A whole number, if the key is there.
+    /// A whole number, if the key is present.
     ///
     /// # Errors
     /// If it is something else.
@@ -218,17 +218,17 @@ impl<'t> Section<'t> {
         self.read(key, "a whole number", whole)
     }
 
-    /// A whole number within `range`, which must be there.
+    /// A required whole number within `range`.
     ///
     /// # Errors
-    /// If it is something else, or not there.
+    /// If it is something else, or missing.
     pub fn count_within(&self, key: &str, range: RangeInclusive<u32>) -> Result<u32, Complaint> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         let number = |value: &DeValue<'_>| whole(value)?.try_into().ok();
         Ok(self.needs(key, &expected, |value| number(value).filter(|number| range.contains(number)))?.value)
     }
 
-    /// A number, if the key is there.
+    /// A number, if the key is present.
     ///
     /// # Errors
     /// If it is something else.
@@ -240,7 +240,7 @@ impl<'t> Section<'t> {
         })
     }
 
-    /// `true` or `false`, if the key is there.
+    /// `true` or `false`, if the key is present.
     ///
     /// # Errors
     /// If it is something else.
@@ -248,7 +248,7 @@ impl<'t> Section<'t> {
         self.read(key, "true or false", |value| value.as_bool())
     }
 
-    /// One text, or a list of them; none if the key is not there.
+    /// One text, or a list of them; none if the key is missing.
     ///
     /// # Errors
     /// If one of them is something else.
@@ -279,7 +279,7 @@ impl<'t> Section<'t> {
         Ok(found)
     }
 
-    /// As [`Section::leaves`], of the table `key` without its own name.
+    /// As [`Section::leaves`] for the table `key`, without its own name in the addresses.
     ///
     /// # Errors
     /// As [`Section::leaves`], and if it is not a table.
@@ -292,7 +292,7 @@ impl<'t> Section<'t> {
         self.source.collect_all(table.iter())
     }
 
-    /// Every key of this table but these, by its address.
+    /// Every value of this table except those of these keys, by its address.
     ///
     /// # Errors
     /// As [`Section::leaves`].
