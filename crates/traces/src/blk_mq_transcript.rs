@@ -1,7 +1,7 @@
-//! `blk-mq-transcript/1`: what a real kernel's slots and throttles decided, event by event, as JSON lines.
+//! `blk-mq-transcript/1`: the decisions of a real kernel's slots and throttles, event by event, as JSON lines.
 //!
 //! The first line is a header, every further line an event, in the exact order of occurrence. Keys that are only
-//! informative are ignored. What a header and an event are depends on the header's `kind`: [`tags`], [`wbt`],
+//! informative are ignored. The contents of header and events depend on the header's `kind`: [`tags`], [`wbt`],
 //! [`iocost`]. Files may be gzipped.
 
 use std::io::BufReader;
@@ -17,10 +17,10 @@ pub mod iocost;
 pub mod tags;
 pub mod wbt;
 
-/// What the first line calls the format.
+/// The format's name in the first line.
 pub const FORMAT: &str = "blk-mq-transcript/1";
 
-/// What a case was recorded of.
+/// The subject of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseKind {
@@ -32,14 +32,14 @@ pub enum CaseKind {
     Wbt,
 }
 
-/// What every header has.
+/// The common part of every header.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Common {
     /// [`FORMAT`].
     pub format: String,
-    /// Of what.
+    /// The case's subject.
     pub kind: CaseKind,
-    /// Whose decisions, as in `6.1.192`.
+    /// The kernel whose decisions were recorded: `6.1.192`.
     pub kernel: String,
     /// The case's name.
     pub case: String,
@@ -48,24 +48,24 @@ pub struct Common {
 /// An event, and its line as recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedEvent<E> {
-    /// What happened.
+    /// The event.
     pub event: E,
     /// Its text, for messages about a difference.
     pub text: String,
 }
 
-/// A whole case; event `i` stood on line `i + 2`.
+/// A whole case; event `i` was on line `i + 2`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case<H, E> {
-    /// What every header has.
+    /// The common part of every header.
     pub common: Common,
-    /// What this kind of header has besides.
+    /// The part of the header specific to this kind.
     pub header: H,
     /// The further lines.
     pub events: Vec<RecordedEvent<E>>,
 }
 
-/// Is it such a file? (If its first bytes name the format.)
+/// Whether a file has this format, judging by its first bytes.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -73,10 +73,10 @@ pub fn is_transcript(path: &Path) -> Result<bool, ReadError> {
     crate::call_log::begins_with(path, FORMAT)
 }
 
-/// What the case was recorded of.
+/// The subject of the case in a file.
 ///
 /// # Errors
-/// If it cannot be read, or its first line is no header.
+/// If it cannot be read, or its first line is not a header.
 pub fn kind(path: &Path) -> Result<CaseKind, ReadError> {
     let mut lines = Lines::of(BufReader::new(open(path)?), path);
     let Some(first) = lines.next() else { return Err(empty(path)) };
@@ -85,7 +85,7 @@ pub fn kind(path: &Path) -> Result<CaseKind, ReadError> {
 }
 
 impl<H: DeserializeOwned, E: DeserializeOwned> Case<H, E> {
-    /// Read a file, gzipped or not.
+    /// Reads a file, gzipped or not.
     ///
     /// # Errors
     /// If it cannot be read, or a line is not what it should be.

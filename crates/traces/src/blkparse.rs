@@ -1,7 +1,7 @@
 //! blkparse's text: one line per event, as `blkparse -i x` prints it in its usual layout.
 //!
-//! Layout: read off the text that blkparse 1.3 made of a recorded trace, which is read and written back byte by byte
-//! (its summary apart).
+//! Layout: taken from the text that blkparse 1.3 printed for a recorded trace, which is read and written back
+//! identically (except its summary).
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -15,24 +15,24 @@ use crate::lines::{self, Wrong};
 pub struct Line {
     /// The device, major and minor.
     pub device: (u32, u32),
-    /// On which CPU.
+    /// The CPU.
     pub cpu: u32,
     /// Its number on its CPU.
     pub sequence: u32,
-    /// When \[ns\], from the trace's first event.
+    /// The time \[ns\], from the trace's first event.
     pub time: u64,
     /// The process.
     pub pid: u32,
     /// What happened, as a letter or two: `Q`, `D`, `C`, `UT`.
     pub action: String,
-    /// What kind of I/O: `WS`, `FWFSM`, `N` for none.
+    /// The kind of I/O: `WS`, `FWFSM`, `N` for none.
     pub rwbs: String,
-    /// What else is told: place, length and process, or a message.
+    /// The rest of the line: position, length and process, or a message.
     pub rest: String,
 }
 
 impl Line {
-    /// First sector and length \[512-byte sectors\], if it is about either.
+    /// First sector and length \[512-byte sectors\], if the event has them.
     pub fn place(&self) -> Option<(u64, u32)> {
         let mut words = self.rest.split_whitespace();
         let sector = words.next()?.parse().ok()?;
@@ -40,7 +40,7 @@ impl Line {
         Some((sector, sectors))
     }
 
-    /// The process's name; of a completion it is its error.
+    /// The process's name; for a completion, its error.
     pub fn process(&self) -> Option<&str> {
         let open = self.rest.find('[')?;
         self.rest[open + 1..].rsplit_once(']').map(|(name, _)| name)
@@ -56,7 +56,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Does `text` begin as an event does?
+/// Whether `text` begins like an event.
 pub fn is_event(text: &str) -> bool {
     let mut words = text.split_whitespace();
     words.next().and_then(device).is_some()
@@ -64,7 +64,8 @@ pub fn is_event(text: &str) -> bool {
         && words.nth(1).and_then(time).is_some()
 }
 
-/// Read a trace; `path` is for errors. Lines that begin with no device, as those of blkparse's summary, are read over.
+/// Reads a trace; `path` is for errors. Lines that do not begin with a device, such as those of blkparse's summary, are
+/// skipped.
 ///
 /// # Errors
 /// If `input` cannot be read, or an event is not as blkparse prints it.
@@ -72,12 +73,12 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
     events(input, path).collect()
 }
 
-/// The same, line by line. After a line that is wrong the next one can be asked for.
+/// The same, line by line. After an invalid line the iteration can continue.
 pub fn events<'p>(input: impl BufRead + 'p, path: &'p Path) -> impl Iterator<Item = Result<Line, ReadError>> + 'p {
     lines::each(input, path, parse)
 }
 
-/// Write lines as blkparse prints them.
+/// Writes lines as blkparse prints them.
 ///
 /// # Errors
 /// If `out` does.

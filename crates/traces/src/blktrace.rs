@@ -1,4 +1,4 @@
-//! blktrace's binary format: one file per CPU, one event behind the other, each 48 bytes and a payload.
+//! blktrace's binary format: one file per CPU, a sequence of events, each of 48 bytes and a payload.
 //!
 //! Layout and codes: MEMORY of the format that blktrace writes and blkparse reads, checked event by event against
 //! blkparse's own text of a recorded trace. Both byte orders are read; the machine's little-endian order is written.
@@ -9,10 +9,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 pub use action::{Action, ActionSet, Categories};
 
-/// Upper three bytes of the magic number; the lowest is the version.
+/// The upper three bytes of the magic number; the lowest is the version.
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
-/// Bytes of an event before its payload.
+/// The length of an event before its payload \[bytes\].
 const HEADER: usize = 48;
 
 /// One event.
@@ -20,58 +20,58 @@ const HEADER: usize = 48;
 pub struct BlktraceEvent {
     /// Its number on its CPU, from 1; 0 for notes.
     pub sequence: u32,
-    /// When \[ns\], on a clock that starts anywhere.
+    /// The time \[ns\], on a clock with an arbitrary origin.
     pub time: u64,
     /// First sector.
     pub sector: u64,
     /// Length \[bytes\].
     pub bytes: u32,
-    /// What happened.
+    /// The action.
     pub action: Action,
-    /// Of what kind of I/O.
+    /// The kind of I/O.
     pub kind: Categories,
     /// The process.
     pub pid: u32,
     /// The device, as the kernel numbers it: major << 20 | minor.
     pub device: u32,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: u32,
     /// 0, or the error of a completion.
     pub error: u16,
-    /// What else is told: a process's name, a message, a number.
+    /// Further data: a process's name, a message, a number.
     pub payload: Vec<u8>,
 }
 
 /// Why a trace could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BlktraceError {
-    /// The file itself.
+    /// The file could not be read.
     #[error("event {event}: {source}")]
     Io {
-        /// Which event, from 1.
+        /// The event's number, from 1.
         event: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// These bytes begin no event.
+    /// These bytes do not begin an event.
     #[error(
         "event {event}: {found:#010x} is not a blktrace magic number: expected {MAGIC:#010x} and version {VERSION}"
     )]
     Magic {
-        /// Which event, from 1.
+        /// The event's number, from 1.
         event: usize,
-        /// What stands there instead.
+        /// The value found instead.
         found: u32,
     },
 }
 
-/// Do these bytes begin a trace?
+/// Whether these bytes begin a trace.
 pub fn is_trace(bytes: &[u8]) -> bool {
     let magic = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     [magic, magic.swap_bytes()].into_iter().any(|magic| magic & 0xffff_ff00 == MAGIC)
 }
 
-/// Read a whole trace. One that ends inside an event (its writer was killed) is read up to there.
+/// Reads a whole trace. If it ends inside an event (its writer was killed), it is read up to there.
 ///
 /// # Errors
 /// If `input` cannot be read, or something else than an event stands where one should.
@@ -79,22 +79,22 @@ pub fn read(input: impl Read) -> Result<Vec<BlktraceEvent>, BlktraceError> {
     events(BufReader::new(input)).collect()
 }
 
-/// The events of a trace, one after the other. One that ends inside an event is read up to there.
+/// The events of a trace, one after the other. If it ends inside an event, it is read up to there.
 pub fn events<I: BufRead>(input: I) -> Events<I> {
     Events { input, read: 0, ended: false, out: Vec::new() }
 }
 
-/// Reads events; after an error there is nothing more.
+/// Reads events; after an error there are no more.
 pub struct Events<I> {
     input: I,
     read: usize,
     ended: bool,
-    /// The event that was taken out last, as it is written.
+    /// The event extracted last, as written.
     out: Vec<u8>,
 }
 
 impl<I: BufRead> Events<I> {
-    /// The next event, in place of the one before, whose memory is used again; false at the end.
+    /// Reads the next event into `event`, whose memory is reused; false at the end.
     ///
     /// # Errors
     /// If the input cannot be read, or something else than an event stands where one should.
@@ -114,11 +114,11 @@ impl<I: BufRead> Events<I> {
         Ok(true)
     }
 
-    /// Some events more; false at the end. Each whose action is `wanted` is handed over with its payload, which it does
-    /// not hold itself; the others are passed over, which costs little.
+    /// Reads some more events; false at the end. Each whose action is `wanted` is passed to `take` with its payload,
+    /// which it does not contain itself; the others are skipped at little cost.
     ///
     /// # Errors
-    /// As [`Events::next_into`], behind what was handed over.
+    /// As [`Events::next_into`], after the events passed on.
     #[inline]
     pub fn several(
         &mut self,
@@ -139,7 +139,7 @@ impl<I: BufRead> Events<I> {
         Ok(true)
     }
 
-    /// Takes the next event out of the input, wherever it lies there; false at the end.
+    /// Extracts the next event from the input, wherever its bytes are buffered; false at the end.
     fn take_out(&mut self) -> Result<bool, BlktraceError> {
         let read = !self.ended && self.take_whole().inspect_err(|_| self.ended = true)?;
         self.ended = !read;
@@ -161,21 +161,21 @@ impl<I: BufRead> Events<I> {
     }
 }
 
-/// What of a buffer was looked at.
+/// The part of a buffer that was processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passed {
     events: usize,
     bytes: usize,
 }
 
-/// Does a whole event stand at its beginning?
+/// Whether the buffer begins with a whole event.
 fn begins_with_event(buffer: &[u8]) -> bool {
     let header = buffer.first_chunk();
     let length = |header| order_of(header).map(|order| HEADER + length_of(header, order));
     header.and_then(length).is_some_and(|length| length <= buffer.len())
 }
 
-/// Looks at the events that lie in `buffer` as a whole, up to the [`AT_ONCE`]th that is wanted.
+/// Processes the events that are completely in `buffer`, up to the [`AT_ONCE`]th wanted one.
 #[inline]
 fn pass(buffer: &[u8], wanted: ActionSet, take: &mut impl FnMut(&BlktraceEvent, &[u8])) -> Passed {
     let (mut passed, mut rest, mut taken) = (Passed::default(), buffer, 0);
@@ -185,7 +185,7 @@ fn pass(buffer: &[u8], wanted: ActionSet, take: &mut impl FnMut(&BlktraceEvent, 
         rest = next;
         passed.events += 1;
         if wanted.has_bits(word(header, 28, order)) {
-            // In one place, so that it is compiled into this loop.
+            // Called in one place only, so that it is inlined into this loop.
             take(&decoded(header, order), payload);
             taken += 1;
             if taken == AT_ONCE {
@@ -214,7 +214,7 @@ fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// In which order a number's bytes stand.
+/// The order of a number's bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ByteOrder {
     Little,
@@ -230,7 +230,7 @@ fn magic_of(header: &[u8; HEADER]) -> u32 {
     u32::from_le_bytes(bytes_at(header, 0))
 }
 
-/// `None`: these bytes begin no event.
+/// The byte order of an event; `None` if these bytes do not begin one.
 #[inline]
 fn order_of(header: &[u8; HEADER]) -> Option<ByteOrder> {
     const SWAPPED: u32 = (MAGIC | VERSION).swap_bytes();
@@ -241,7 +241,7 @@ fn order_of(header: &[u8; HEADER]) -> Option<ByteOrder> {
     }
 }
 
-/// How many are handed over at once at most.
+/// The greatest number of events passed on at once.
 const AT_ONCE: usize = 64;
 
 #[inline]
@@ -262,7 +262,7 @@ fn short(header: &[u8; HEADER], at: usize, order: ByteOrder) -> u16 {
     if order == ByteOrder::Little { number } else { number.swap_bytes() }
 }
 
-/// Of its payload.
+/// The length of an event's payload.
 #[inline]
 fn length_of(header: &[u8; HEADER], order: ByteOrder) -> usize {
     usize::from(short(header, 46, order))
@@ -289,7 +289,7 @@ fn decoded(header: &[u8; HEADER], order: ByteOrder) -> BlktraceEvent {
 }
 
 impl BlktraceEvent {
-    /// Append it to a trace. The action's own category bit is added to its kind.
+    /// Appends the event to a trace. The action's own category bit is added to its kind.
     ///
     /// # Errors
     /// If `out` does.
@@ -315,7 +315,7 @@ impl BlktraceEvent {
         out.write_all(&bytes)
     }
 
-    /// The note by which a trace tells a process's name.
+    /// The note that gives a process's name in a trace.
     pub fn process(time: u64, pid: u32, name: &str) -> BlktraceEvent {
         let mut payload: Vec<u8> = name.bytes().take(15).collect();
         payload.push(0);
@@ -334,13 +334,13 @@ mod tests {
         let (major, minor) = (event.device >> 20, event.device & 0xf_ffff);
         let BlktraceEvent { cpu, sequence, pid, action, kind, sector, .. } = event;
         let place = if event.bytes > 0 { format!(" {sector} + {}", event.bytes / 512) } else { String::new() };
-        // Whatever moves no data is of no kind to blkparse.
+        // For blkparse, an event that moves no data has no kind.
         let kind = if event.bytes > 0 { kind.letters() } else { "N".to_owned() };
         let letter = action.letter();
         format!("{major},{minor} {cpu} {sequence} {seconds}.{ns:09} {pid} {letter} {kind}{place}")
     }
 
-    /// The same words of a line of blkparse's; `None` for its summary.
+    /// The same words of a line of blkparse; `None` for its summary.
     fn words(line: &str) -> Option<String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         words.first().filter(|word| word.contains(',') && words.len() > 6)?;
@@ -364,7 +364,7 @@ mod tests {
         let mut theirs = String::new();
         flate2::read::GzDecoder::new(&text[..]).read_to_string(&mut theirs).unwrap();
         let mut theirs: Vec<String> = theirs.lines().filter_map(words).collect();
-        // Equal moments on two CPUs have no order.
+        // Equal times on two CPUs have no order.
         ours.sort();
         theirs.sort();
         assert!(theirs.len() > 3000, "{} events", theirs.len());
@@ -380,7 +380,7 @@ mod tests {
         assert!(written == file);
     }
 
-    /// Whatever pieces it is read in, and in both byte orders: what is wanted, with what it brings.
+    /// Whatever pieces the input is read in, and in both byte orders: the wanted events with their payloads.
     #[test]
     fn several_at_once_are_the_same_events() {
         let file = include_bytes!("../../../testdata/traces/mq-deadline.blktrace.0");

@@ -1,9 +1,9 @@
-//! `blksched-calls/1`: every call that a driver made to a block queue, with its moment and its answer, as JSON lines.
+//! `blksched-calls/1`: every call that a driver made to a block queue, with its time and its answer, as JSON lines.
 //!
-//! The first line is a [`Header`]: the elevator and the queue. Every further line is one [`Record`], nothing left out,
-//! answers that say "nothing" included. The same calls at the same moments must give the same answers again, so the
-//! file is a test, and can be attached to a bug report. A file whose last line is truncated (a killed process) is read
-//! up to there.
+//! The first line is a [`Header`]: the elevator and the queue. Every further line is one [`Record`]; nothing is left
+//! out, not even empty answers. The same calls at the same times must give the same answers again, so the file is a
+//! test, and can be attached to a bug report. A file whose last line is truncated (a killed process) is read up to
+//! there.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -23,37 +23,37 @@ pub struct Header {
     pub format: String,
     /// The elevator, as the catalogue names it; its knobs have their defaults until a [`Call::Set`].
     pub elevator: String,
-    /// The queue's surroundings.
+    /// The queue's configuration.
     pub queue: QueueSurroundings,
 }
 
-/// A queue's surroundings.
+/// A queue's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueSurroundings {
-    /// When it began \[ns\].
+    /// The time of its creation \[ns\].
     pub born: u64,
-    /// How many requests the device gets at a time.
+    /// The number of requests that the device gets at a time.
     pub depth: u32,
     /// The largest request \[sectors\].
     pub max_sectors: u32,
-    /// The most pieces of memory in one.
+    /// The greatest number of memory segments in a request.
     pub max_segments: u16,
-    /// Does the device seek?
+    /// Whether the device is rotational.
     pub rotational: bool,
-    /// Has it a volatile write cache?
+    /// Whether it has a volatile write cache.
     pub volatile_cache: bool,
-    /// Can a single write pass that cache?
+    /// Whether it supports FUA.
     pub fua: bool,
-    /// Where requests collect.
+    /// Where requests are plugged.
     pub plugging: Plugging,
-    /// How many there may be.
+    /// The number of request slots.
     pub slots: Slots,
-    /// What the device's driver does.
+    /// The behaviour of the device's driver.
     #[serde(default)]
     pub driver: Driver,
 }
 
-/// Where requests collect before they are looked at.
+/// Where requests are plugged before they are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Plugging {
@@ -61,60 +61,60 @@ pub enum Plugging {
     Never,
     /// Behind the elevator.
     Queue {
-        /// Opens at this many requests.
+        /// The number of requests at which it opens.
         threshold: u32,
-        /// Opens after so long \[ns\].
+        /// The time after which it opens \[ns\].
         delay: u64,
     },
-    /// Behind the elevator, and opens only when a process waits.
+    /// Behind the elevator; opens only when a process waits.
     TaskQueue,
     /// Before the elevator.
     Submitter {
-        /// Handed over at this many requests.
+        /// The number of requests at which it is flushed.
         requests: u32,
     },
-    /// The same since blk-mq.
+    /// The same, since blk-mq.
     Task {
-        /// Handed over before a request beyond this many,
+        /// It is flushed before a request beyond this many,
         requests: u32,
         /// or behind one of this many sectors.
         sectors: u32,
     },
 }
 
-/// How many requests there may be.
+/// The number of requests that may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Slots {
-    /// As many as come.
+    /// Unlimited.
     Unlimited,
-    /// As many as come; elevators are told this number.
+    /// Unlimited; elevators are told a number.
     Unbounded {
-        /// What they are told.
+        /// The number that elevators are told.
         nr_requests: u32,
     },
-    /// Some for each direction.
+    /// A pool for each direction.
     PerDirection {
-        /// How many.
+        /// The number.
         nr_requests: u32,
-        /// When sleepers wake.
+        /// When sleeping submitters wake.
         wake: Wake,
     },
     /// One set of tags.
     Tags {
-        /// How many.
+        /// The number.
         nr_requests: u32,
-        /// For how many the map was made, if it has shrunk since.
+        /// The number for which the map was made, if it has shrunk since.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         made_for: Option<u32>,
-        /// Since 6.12, or before?
+        /// The version of blk-mq.
         era: MqEra,
-        /// In which order they are handed out.
+        /// The order in which they are allocated.
         order: TagOrder,
     },
 }
 
-/// Which kernel's blk-mq.
+/// The version of blk-mq.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MqEra {
     /// Before 6.12.
@@ -125,13 +125,13 @@ pub enum MqEra {
     Linux6_12,
 }
 
-/// In which order tags are handed out.
+/// The order in which tags are allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TagOrder {
-    /// The lowest near the last.
+    /// The lowest near the last one.
     Lowest,
-    /// In turn.
+    /// Round robin.
     RoundRobin,
 }
 
@@ -150,21 +150,21 @@ pub enum Driver {
     OneMoreFlushAlone,
 }
 
-/// When a submitter wakes that found no slot.
+/// When a submitter that found no slot wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wake {
     /// Once this many are free.
     AtFree(u32),
-    /// One for each that comes back while this many are free (2.4.20).
+    /// One for each request freed while this many are free (2.4.20).
     One(u32),
-    /// All for each that comes back while this many are free (2.4.18).
+    /// All for each request freed while this many are free (2.4.18).
     All(u32),
-    /// At the first, with a batch of its own.
+    /// At the first free slot, with a batch of its own.
     Batcher {
-        /// How many.
+        /// The number of requests.
         requests: u32,
-        /// For how long \[ns\].
+        /// Its duration \[ns\].
         time: u64,
     },
 }
@@ -172,14 +172,14 @@ pub enum Wake {
 /// One call and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// When \[ns\].
+    /// The time \[ns\].
     pub t: u64,
-    /// What was called.
+    /// The call.
     #[serde(flatten)]
     pub call: Call,
-    /// What it said.
+    /// The answer.
     pub said: Answer,
-    /// When the queue wants to be told the time, after the call \[ns\].
+    /// The queue's deadline after the call \[ns\].
     pub deadline: Option<u64>,
 }
 
@@ -194,87 +194,87 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 pub enum Call {
-    /// A bio comes.
+    /// A bio is submitted.
     Submit(Bio),
-    /// What should the device do?
+    /// The device asks for a command.
     Next {},
-    /// The device is done.
+    /// The device has completed a command.
     Complete {
-        /// With which request.
+        /// The request.
         rq: u32,
-        /// Did it work?
+        /// Whether it succeeded.
         ok: bool,
     },
-    /// The device hands one back untried.
+    /// The device returns a command untried.
     Requeue {
-        /// Which.
+        /// The request.
         rq: u32,
     },
-    /// A submitter waits for what it sent.
+    /// A submitter waits for its I/O.
     Waits {
         /// The submitter.
         submitter: u32,
     },
-    /// A submitter is gone.
+    /// A submitter has exited.
     Forget {
         /// The submitter.
         submitter: u32,
     },
-    /// A knob is turned.
+    /// A knob is set.
     Set {
-        /// Which.
+        /// The knob.
         knob: String,
-        /// To what: raw, as the elevator keeps it.
+        /// The new raw value.
         raw: i64,
     },
-    /// A group is made, or its weights change.
+    /// A group is created, or its weights change.
     Group {
-        /// Which.
+        /// The group.
         id: u32,
-        /// The group above it.
+        /// Its parent group.
         parent: u32,
         /// Its share among its siblings.
         weight: u32,
-        /// The share of its own submitters beside its children.
+        /// The share of its own submitters beside its child groups.
         leaf_weight: u32,
     },
     /// A file of a group is written.
     File {
-        /// Whose; 0: the root's.
+        /// The group; 0 is the root.
         id: u32,
         /// Its name.
         file: String,
-        /// What is written.
+        /// The text written.
         text: String,
     },
-    /// A group is gone.
+    /// A group is removed.
     Ungroup {
-        /// Which.
+        /// The group.
         id: u32,
     },
     /// The elevator is replaced.
     Switch {
-        /// By which.
+        /// The new elevator.
         elevator: String,
     },
     /// Time passes.
     Elapse {},
-    /// What has come back?
+    /// The driver asks for deliveries.
     Deliveries {},
 }
 
 /// A bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bio {
-    /// The submitter's name for it.
+    /// The submitter's identifier of it.
     pub tag: u64,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub start: u64,
     /// Length \[sectors\].
     pub sectors: u32,
-    /// Whether a process waits.
+    /// Whether a process waits for it.
     pub sync: bool,
     /// ionice's class, 0 to 3.
     pub class: u8,
@@ -282,7 +282,7 @@ pub struct Bio {
     pub level: u8,
     /// The submitter.
     pub submitter: u32,
-    /// Whose share.
+    /// Its group.
     pub group: u32,
     /// Metadata.
     pub meta: bool,
@@ -291,7 +291,7 @@ pub struct Bio {
     /// The flag REQ_SYNC.
     #[serde(default)]
     pub req_sync: bool,
-    /// Everything before it must be stable.
+    /// Everything completed before it must be stable.
     pub preflush: bool,
     /// Its own data must be stable.
     pub fua: bool,
@@ -313,7 +313,7 @@ pub enum Op {
     Flush,
 }
 
-/// What a call said.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -323,7 +323,7 @@ pub enum Answer {
     Inserted(u32),
     /// It joined a request.
     Merged {
-        /// Which.
+        /// The request.
         into: u32,
         /// `front` or `back`.
         end: String,
@@ -336,39 +336,39 @@ pub enum Answer {
     Held,
     /// Nothing had to be done.
     Done,
-    /// The device is to do this.
+    /// The device is to execute this request.
     Issue {
-        /// Which request.
+        /// The request.
         rq: u32,
         /// First sector.
         start: u64,
         /// Length \[sectors\].
         sectors: u32,
-        /// Must it be stable?
+        /// Whether it must be stable.
         fua: bool,
     },
-    /// The disk is left alone.
+    /// The disk is left idle.
     Idle {
-        /// Until when \[ns\].
+        /// The time until which it idles \[ns\].
         until: u64,
-        /// The process, group or purpose.
+        /// The process, group or purpose for which it idles.
         why: String,
     },
     /// Something in flight must complete first.
     Wait,
     /// Nothing is queued.
     Empty,
-    /// The device has enough.
+    /// The device has as many requests as it accepts.
     Full,
     /// The plug is closed.
     Plugged,
     /// Refused, and why.
     Refused(String),
-    /// What came back, in order.
+    /// The deliveries, in order.
     Delivered(Vec<Delivery>),
 }
 
-/// Something that came back.
+/// A delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -376,7 +376,7 @@ pub enum Delivery {
     Done(u64),
     /// This bio failed.
     Failed(u64),
-    /// This submitter's sleep is over.
+    /// This submitter is woken.
     Awake(u32),
 }
 
@@ -385,11 +385,11 @@ pub enum Delivery {
 pub struct CallLog {
     /// The first line.
     pub header: Header,
-    /// The further lines; record `i` stood on line `i + 2`.
+    /// The further lines; record `i` was on line `i + 2`.
     pub records: Vec<Record>,
 }
 
-/// Does this file begin as a log of calls does?
+/// Whether this file begins like a call log.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -397,7 +397,7 @@ pub fn is_log(path: &Path) -> Result<bool, ReadError> {
     begins_with(path, FORMAT)
 }
 
-/// Does the start of a file name this format?
+/// Whether the beginning of a file names this format.
 pub(crate) fn begins_with(path: &Path, format: &str) -> Result<bool, ReadError> {
     let mut start = [0; 64];
     let mut input = elevator_transcript::open(path)?;
@@ -406,7 +406,7 @@ pub(crate) fn begins_with(path: &Path, format: &str) -> Result<bool, ReadError> 
     Ok(String::from_utf8_lossy(&start[..read]).contains(format))
 }
 
-/// As much as there is.
+/// Reads as much as is available, up to the buffer's length.
 fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -419,7 +419,7 @@ fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 impl CallLog {
-    /// Read a file, gzipped or not.
+    /// Reads a file, gzipped or not.
     ///
     /// # Errors
     /// As [`CallLog::read`].
@@ -427,10 +427,10 @@ impl CallLog {
         CallLog::read(BufReader::new(elevator_transcript::open(path)?), path)
     }
 
-    /// Read a log; `path` is for errors. A last line without its end is left out: its writer was killed.
+    /// Reads a log; `path` is for errors. An incomplete last line is left out: its writer was killed.
     ///
     /// # Errors
-    /// If `input` cannot be read, or a line is no record.
+    /// If `input` cannot be read, or a line is not a record.
     pub fn read(input: impl BufRead, path: &Path) -> Result<CallLog, ReadError> {
         let wrong = |line: usize, column: usize, message: String| ReadError::Line {
             path: path.to_owned(),
@@ -459,7 +459,7 @@ impl CallLog {
         Ok(CallLog { header, records })
     }
 
-    /// Write as JSON lines.
+    /// Writes the log as JSON lines.
     ///
     /// # Errors
     /// If `out` does.
@@ -532,7 +532,7 @@ mod tests {
         let text = written();
         let cut = CallLog::read(&text[..text.len() - 20], Path::new("calls.jsonl")).unwrap();
         assert_eq!(cut.records, log().records[..5]);
-        // Inside a character, too.
+        // Also inside a character.
         let cut = [&text[..], &b"{\"t\":8,\"call\":\"set\",\"knob\":\"\xc3"[..]].concat();
         assert_eq!(CallLog::read(&cut[..], Path::new("calls.jsonl")).unwrap(), log());
     }

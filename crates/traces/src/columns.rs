@@ -1,4 +1,4 @@
-//! Text traces that a one-line description makes readable: columns between separators, or words in a pattern.
+//! Text traces that are read by a one-line description: columns between separators, or words in a pattern.
 //!
 //! ```text
 //! columns=time@100ns,host,disk,op,offset@B,size@B,response@100ns

@@ -1,4 +1,4 @@
-//! `elevator-transcript/1` and `/2`: what a real kernel's scheduler decided, event by event, as JSON lines.
+//! `elevator-transcript/1` and `/2`: the decisions of a real kernel's scheduler, event by event, as JSON lines.
 //!
 //! The first line is a [`Header`], every further line an [`Event`], in the exact order of occurrence. Keys that are
 //! only informative (`h`, `dbg`, `queue`…) are ignored. Files may be gzipped.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lines::Lines;
 
-/// What a case was recorded from.
+/// The scheduler and queue of a recorded case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// `elevator-transcript/1` or `/2`.
@@ -21,7 +21,7 @@ pub struct Header {
     pub scheduler: String,
     /// The kernel or variant, in the recorder's words.
     pub kernel: String,
-    /// 2.4: which text of it.
+    /// 2.4: the variant of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
     /// Ticks per second.
@@ -32,12 +32,12 @@ pub struct Header {
     /// 6.1: the clock at `t` = 0 \[ns\].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ktime0: Option<u64>,
-    /// What `t` counts, where it is said.
+    /// The unit of `t`, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// Knobs as sysfs shows them.
     pub tunables: BTreeMap<String, i64>,
-    /// Times among them as the scheduler uses them; these count.
+    /// Those of the knobs that are times, as the scheduler uses them; these take precedence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raw: BTreeMap<String, i64>,
     /// The queue.
@@ -45,33 +45,33 @@ pub struct Header {
     /// BFQ: values in force at the start.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial: BTreeMap<String, i64>,
-    /// 4.20 and later: do groups count?
+    /// 4.20 and later: whether group scheduling is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_scheduling: Option<bool>,
-    /// 4.20 and later: groups at the start, a parent ahead of its children.
+    /// 4.20 and later: groups at the start; parents precede their children.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
-    /// The outcome depends on the shape of a red-black tree (2.x, 4.20).
+    /// Whether the outcome depends on the shape of a red-black tree (2.x, 4.20).
     #[serde(default)]
     pub rbtree_shape_sensitive: bool,
 }
 
-/// The queue that a case was recorded on.
+/// The queue of a recorded case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedQueue {
     /// The scheduler's own limit.
     pub nr_requests: u32,
-    /// 2.4: is it a pool, half for reads and half for writes, that submitters wait for?
+    /// 2.4: whether it is a pool, half for reads and half for writes, for which submitters wait.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pool: bool,
     /// The largest request \[sectors\].
     pub max_sectors: u32,
-    /// The most segments.
+    /// The greatest number of segments in a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_segments: Option<u16>,
-    /// How many requests the driver holds at most.
+    /// The greatest number of requests that the driver holds.
     pub depth: u32,
-    /// Does the disk seek?
+    /// Whether the disk is rotational.
     pub rotational: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Group {
     pub parent: i64,
     /// Its share among its siblings.
     pub weight: u32,
-    /// The share of its own tasks among its children (4.20).
+    /// The share of its own tasks beside its child groups (4.20).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf_weight: Option<u32>,
 }
@@ -92,32 +92,32 @@ pub struct Group {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// When: ticks in 2.x, nanoseconds since.
+    /// The time: ticks in 2.x, nanoseconds in later recordings.
     pub t: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: What,
     /// A run of the queue that the scheduler asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kick: Option<Kick>,
-    /// A timer that it armed.
+    /// The time for which it armed a timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_until: Option<u64>,
-    /// It cancelled its timer.
+    /// Present if it cancelled its timer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_cancel: Option<serde_json::Value>,
-    /// 2.4: the request in front of the new one in the list; null: it is the first.
+    /// 2.4: the request before the new one in the list; null if the new one is first.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub after: Option<Option<u64>>,
     /// 2.4: the smallest counter of all queued requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_seq: Option<i32>,
-    /// 2.4: free requests for reads and for writes.
+    /// 2.4: the numbers of free requests for reads and for writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<(u32, u32)>,
 }
 
-/// A key that is there, be it null.
+/// Reads a key that is present, even if it is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<u64>>, D::Error> {
     Option::deserialize(value).map(Some)
 }
@@ -135,7 +135,7 @@ impl Event {
 pub enum What {
     /// A bio was submitted.
     Add(Add),
-    /// The request was absorbed by another because of the add before.
+    /// A request was absorbed by another because of the preceding add.
     Coalesce {
         /// The victim.
         id: u64,
@@ -144,25 +144,25 @@ pub enum What {
     },
     /// The driver asked for a request.
     Dispatch(Got),
-    /// A task that waited got a request, and searches again (2.4).
+    /// A waiting task got a request, and searches again (2.4).
     Retry {
-        /// What it waited with.
+        /// The bio with which it waited.
         id: u64,
-        /// What became of it.
+        /// The result.
         result: AddResult,
     },
-    /// A queue run nested in an add is over.
+    /// A queue run nested in an add has ended.
     KickEnd {},
-    /// The driver is done with a request.
+    /// The driver has completed a request.
     Complete {
-        /// Which.
+        /// The request.
         id: u64,
     },
     /// A plug is flushed: its requests are inserted by one call (ADIOS).
     Insert {
-        /// In this order.
+        /// The requests, in order.
         ids: Vec<u64>,
-        /// What was absorbed on the way, and by what.
+        /// The requests absorbed meanwhile, each with the absorbing one.
         #[serde(default)]
         merged: Vec<(u64, u64)>,
     },
@@ -170,7 +170,7 @@ pub enum What {
     Set {
         /// The knob.
         name: String,
-        /// To what.
+        /// The value written.
         value: WrittenValue,
         /// `ok`, or an errno (ADIOS).
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,19 +184,19 @@ pub enum What {
     },
     /// A process exits.
     Exit {
-        /// Which.
+        /// The process.
         pid: u32,
     },
     /// A process's priority changes.
     Ioprio {
-        /// Whose.
+        /// The process.
         pid: u32,
-        /// To what: `be/4`.
+        /// The new priority: `be/4`.
         prio: String,
     },
     /// A group's weight is written.
     Weight {
-        /// Which group.
+        /// The group.
         group: u32,
         /// Its new weight.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,21 +207,21 @@ pub enum What {
     },
     /// A group is removed; no process runs in it any more.
     Rmgroup {
-        /// Which.
+        /// The group.
         group: u32,
     },
-    /// The case is over (6.1).
+    /// The end of the case (6.1).
     End {
-        /// Look-ups whose outcome depends on a tree's shape.
+        /// The number of look-ups whose outcome depends on a tree's shape.
         #[serde(default)]
         shape_dependent: u64,
-        /// Calls at which token numbers mattered.
+        /// The number of calls at which token numbers mattered.
         #[serde(default)]
         token_sensitive: u64,
     },
 }
 
-/// What is written to a knob.
+/// A value written to a knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum WrittenValue {
@@ -231,7 +231,7 @@ pub enum WrittenValue {
     Text(String),
 }
 
-/// A submitted bio and what became of it.
+/// A submitted bio and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Add {
     /// Its name, and that of the request if it becomes one.
@@ -240,7 +240,7 @@ pub struct Add {
     pub pid: u32,
     /// `R`, `W`, `D` or `Z`.
     pub op: OpLetter,
-    /// Whether a process waits.
+    /// Whether a process waits for it.
     pub sync: bool,
     /// First sector.
     pub sector: u64,
@@ -263,7 +263,7 @@ pub struct Add {
     /// 6.1: the depth that the scheduler allowed, 0 = unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shallow: Option<u32>,
-    /// What became of it.
+    /// The result.
     pub result: AddResult,
 }
 
@@ -284,17 +284,17 @@ pub enum OpLetter {
     Z,
 }
 
-/// What became of a bio.
+/// The result of a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AddResult {
-    /// `"insert"`: a new request; `"wait"`: there was none free (2.4).
+    /// `"insert"`: a new request; `"wait"`: none was free (2.4).
     Word(String),
     /// It merged.
     Merge {
-        /// How.
+        /// The kind of merge.
         merge: MergeKind,
-        /// Into which request.
+        /// The request that it joined.
         into: u64,
     },
 }
@@ -311,7 +311,7 @@ pub enum MergeKind {
     Insert,
 }
 
-/// What the driver got.
+/// The result of a dispatch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Got {
     /// A request, or nothing.
@@ -322,10 +322,10 @@ pub struct Got {
     /// Its length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sectors: Option<u32>,
-    /// 2.5: this many requests were moved first.
+    /// 2.5: how many requests were moved first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u32>,
-    /// What a released barrier let merge: absorbed, absorbing (ADIOS).
+    /// The merges after the release of a barrier: absorbed and absorbing request (ADIOS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<(u64, u64)>,
     /// Kyber: the token it took.
@@ -333,7 +333,7 @@ pub struct Got {
     pub token: Option<u32>,
 }
 
-/// A wish to run the queue.
+/// A requested run of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kick {
@@ -346,29 +346,29 @@ pub enum Kick {
 /// Why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file itself.
+    /// The file could not be read.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line of it.
+    /// A line is invalid.
     #[error("{}:{line}:{column}: {message}", path.display())]
     Line {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Which column, from 1.
+        /// The column, from 1.
         column: usize,
-        /// What was wrong and what was expected.
+        /// What is wrong, and what was expected.
         message: String,
     },
 }
 
-/// A file, unpacked on the way if its name ends in `.gz`.
+/// Opens a file, unpacked while reading if its name ends in `.gz`.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, ReadError> {
     let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
     let gzipped = path.extension().is_some_and(|extension| extension == "gz");
@@ -380,20 +380,20 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, ReadError> {
 pub struct Transcript {
     /// The first line.
     pub header: Header,
-    /// The further lines; event `i` stood on line `i + 2`.
+    /// The further lines; event `i` was on line `i + 2`.
     pub events: Vec<Event>,
 }
 
 impl Transcript {
-    /// Read a file, gzipped or not.
+    /// Reads a file, gzipped or not.
     ///
     /// # Errors
-    /// If it cannot be read, or a line is no event.
+    /// If it cannot be read, or a line is not an event.
     pub fn open(path: &Path) -> Result<Transcript, ReadError> {
         Transcript::read(BufReader::new(open(path)?), path)
     }
 
-    /// Read from anywhere; `path` is for errors.
+    /// Reads a case from any input; `path` is for errors.
     ///
     /// # Errors
     /// As [`Transcript::open`].
@@ -422,7 +422,7 @@ impl Transcript {
         Ok(Transcript { header: header.ok_or_else(empty)?, events })
     }
 
-    /// Write as JSON lines.
+    /// Writes the case as JSON lines.
     ///
     /// # Errors
     /// If `out` does.
@@ -434,7 +434,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Does the case say of itself that its outcome depends on the shape of a tree or on token numbers?
+    /// Whether the case states that its outcome depends on the shape of a tree or on token numbers.
     pub fn is_shape_dependent(&self) -> bool {
         let at_end = |event: &Event| matches!(event.what, What::End { shape_dependent, .. } if shape_dependent > 0);
         self.header.rbtree_shape_sensitive || self.events.last().is_some_and(at_end)

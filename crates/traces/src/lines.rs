@@ -1,4 +1,4 @@
-//! A text line by line, and the position of invalid input.
+//! Reading a text line by line, with the positions of invalid input.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -10,7 +10,8 @@ use crate::elevator_transcript::ReadError;
 /// A word, and what it should have been.
 pub(crate) type Wrong<'t> = (&'t str, &'static str);
 
-/// What `parse` makes of each line; of some it makes nothing. `path` is for errors, which name line, column and word.
+/// The results of `parse` for each line, of which some have none. `path` is for errors, which name line, column and
+/// word.
 pub(crate) fn each<'p, L: 'p>(
     input: impl BufRead + 'p,
     path: &'p Path,
@@ -33,9 +34,9 @@ pub(crate) fn each<'p, L: 'p>(
 /// The lines of an input, counted.
 pub(crate) struct Lines<'p, I> {
     input: I,
-    /// For errors.
+    /// The file's path, for errors.
     path: &'p Path,
-    /// How many lines were read.
+    /// The number of lines read.
     read: usize,
 }
 
@@ -44,7 +45,7 @@ impl<'p, I: BufRead> Lines<'p, I> {
         Lines { input, path, read: 0 }
     }
 
-    /// The next line's number, from 1, and its bytes with the end of line, if it has one; `None` behind the last.
+    /// The next line's number, from 1, and its bytes with the end of line, if it has one; `None` after the last.
     pub fn bytes(&mut self) -> Result<Option<(usize, Vec<u8>)>, ReadError> {
         let mut bytes = Vec::new();
         let read = self.input.read_until(b'\n', &mut bytes);
@@ -64,7 +65,7 @@ impl<'p, I: BufRead> Lines<'p, I> {
     }
 }
 
-/// Number and text of each line, without its end.
+/// Yields the number and text of each line, without its end.
 impl<I: BufRead> Iterator for Lines<'_, I> {
     type Item = Result<(usize, String), ReadError>;
 

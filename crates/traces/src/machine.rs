@@ -1,4 +1,4 @@
-//! The machine's description by `blksched record`, as comments at the beginning of a tracefs text.
+//! The description of a machine that `blksched record` writes as comments at the beginning of a tracefs text.
 //!
 //! ```text
 //! # blksched record 1
@@ -8,8 +8,8 @@
 //! # device 8,0 name=sda scheduler=mq-deadline rotational=1 nr_requests=64 knobs=fifo_batch:16,front_merges:1
 //! ```
 //!
-//! A device's words are those of its folder in sysfs: `queue/…`, `device/queue_depth`, `device/model` (blanks as `_`),
-//! and `knobs` those of `queue/iosched`. What sysfs does not have is left out.
+//! A device's words are named after the files of its folder in sysfs: `queue/…`, `device/queue_depth`, `device/model`
+//! (blanks as `_`), and `knobs` those of `queue/iosched`. Files that sysfs does not have are left out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,28 +17,28 @@ use std::fmt;
 /// The first line.
 const FIRST: &str = "# blksched record 1";
 
-/// A machine as it was recorded.
+/// A recorded machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
     /// `uname -r`.
     pub kernel: String,
-    /// Do requests tell their priority?
+    /// Whether requests have their priority recorded.
     pub priorities: bool,
     /// Its recorded devices, by major and minor.
     pub devices: BTreeMap<(u32, u32), Device>,
 }
 
-/// A device: what its files in sysfs said.
+/// A device: the contents of its files in sysfs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {
-    /// By file.
+    /// The contents by file.
     pub words: BTreeMap<String, String>,
     /// The scheduler's knobs.
     pub knobs: BTreeMap<String, String>,
 }
 
 impl Device {
-    /// What a file of it said.
+    /// The contents of one of its files.
     pub fn word(&self, name: &str) -> Option<&str> {
         self.words.get(name).map(String::as_str)
     }
@@ -70,8 +70,8 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
-    /// From a text's beginning; `None` if it does not begin so. Lines that are not understood are passed over: a later
-    /// version may say more.
+    /// Reads the description at a text's beginning; `None` if there is none. Unknown lines are skipped, since a later
+    /// version may have more.
     pub fn read(beginning: &str) -> Option<Machine> {
         let mut lines = beginning.lines().skip_while(|line| line.is_empty());
         if lines.next()?.trim_end() != FIRST {

@@ -1,14 +1,14 @@
-//! Perfetto's trace format, as far as we write it: tracks, slices, counters, flows and arguments.
+//! The part of Perfetto's trace format that we write: tracks, slices, counters, flows and arguments.
 //!
 //! **Origin** The field numbers are those of Perfetto's published reference (TracePacket, TrackDescriptor, TrackEvent,
 //! DebugAnnotation). A trace is a sequence of packets, each a field of number 1, so a file is written packet by packet.
-//! A test decodes what is written by itself; the slow tier has Perfetto's own classes decode it.
+//! A test decodes what was written; in the slow tier Perfetto's own classes decode it.
 
 use std::io::{self, Read, Write};
 
 use prost::Message;
 
-/// A trace, whole; for reading.
+/// A whole trace, for reading.
 #[derive(Clone, PartialEq, Message)]
 pub struct Trace {
     /// Its packets, in the order of the file.
@@ -19,16 +19,16 @@ pub struct Trace {
 /// One packet.
 #[derive(Clone, PartialEq, Message)]
 pub struct Packet {
-    /// When \[ns\].
+    /// The time \[ns\].
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     /// The writer's number; never 0.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
-    /// Something that happens on a track.
+    /// An event on a track.
     #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
-    /// 1 in the first packet of a sequence: nothing before it counts.
+    /// 1 in the first packet of a sequence: earlier state does not apply.
     #[prost(uint32, optional, tag = "13")]
     pub cleared: Option<u32>,
     /// A track.
@@ -42,16 +42,16 @@ pub struct TrackDescriptor {
     /// Its own number.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// What it is called.
+    /// Its name.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    /// The process that it stands for.
+    /// The process that it represents.
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
-    /// Below which track it stands.
+    /// Its parent track.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
-    /// It counts.
+    /// Present if the track is a counter.
     #[prost(message, optional, tag = "8")]
     pub counter: Option<CounterDescriptor>,
 }
@@ -67,30 +67,30 @@ pub struct ProcessDescriptor {
     pub process_name: Option<String>,
 }
 
-/// What a counter counts.
+/// The quantity of a counter.
 #[derive(Clone, PartialEq, Message)]
 pub struct CounterDescriptor {
-    /// In which unit.
+    /// The unit.
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }
 
-/// What happens on a track.
+/// An event on a track.
 #[derive(Clone, PartialEq, Message)]
 pub struct TrackEvent {
     /// Arguments.
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    /// Which of [`EventType`].
+    /// The type, one of [`EventType`].
     #[prost(enumeration = "EventType", optional, tag = "9")]
     pub r#type: Option<i32>,
-    /// On which track.
+    /// The track.
     #[prost(uint64, optional, tag = "11")]
     pub track_uuid: Option<u64>,
-    /// What kind of thing.
+    /// The categories.
     #[prost(string, repeated, tag = "22")]
     pub categories: Vec<String>,
-    /// What it is called.
+    /// Its name.
     #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
     /// A counter's value.
@@ -108,13 +108,13 @@ pub struct TrackEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum EventType {
-    /// None of the others.
+    /// None of the other kinds.
     Unspecified = 0,
     /// A slice begins.
     SliceBegin = 1,
     /// The slice of this track that began last ends.
     SliceEnd = 2,
-    /// A moment.
+    /// An instant.
     Instant = 3,
     /// A counter changes.
     Counter = 4,
@@ -135,40 +135,40 @@ pub struct DebugAnnotation {
 }
 
 impl DebugAnnotation {
-    /// A number.
+    /// Creates an argument that is a number.
     pub fn number(name: &str, value: u64) -> DebugAnnotation {
         DebugAnnotation { name: Some(name.to_owned()), uint_value: Some(value), string_value: None }
     }
 
-    /// A text.
+    /// Creates an argument that is a text.
     pub fn text(name: &str, value: impl Into<String>) -> DebugAnnotation {
         DebugAnnotation { name: Some(name.to_owned()), uint_value: None, string_value: Some(value.into()) }
     }
 }
 
-/// Writes a trace packet by packet. What goes wrong is kept until the end; nothing more is written then.
+/// Writes a trace packet by packet. The first error is kept until the end; nothing more is written after it.
 pub struct Writer {
     out: Box<dyn Write>,
     written: u64,
     failed: Option<io::Error>,
 }
 
-/// One sequence writes everything.
+/// All packets are in one sequence.
 const SEQUENCE: u32 = 1;
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
 
 impl Writer {
-    /// One that writes there.
+    /// Creates a writer to `out`.
     pub fn new(out: Box<dyn Write>) -> Writer {
         Writer { out, written: 0, failed: None }
     }
 
-    /// A track.
+    /// Writes a track.
     pub fn track(&mut self, track: TrackDescriptor) {
         self.packet(Packet { track_descriptor: Some(track), ..Packet::default() });
     }
 
-    /// An event at `at` \[ns\].
+    /// Writes an event at `at` \[ns\].
     pub fn event(&mut self, at: u64, event: TrackEvent) {
         self.packet(Packet { timestamp: Some(at), track_event: Some(event), ..Packet::default() });
     }
@@ -184,10 +184,10 @@ impl Writer {
         self.failed = self.out.write_all(&bytes).err();
     }
 
-    /// Everything is written.
+    /// Finishes writing.
     ///
     /// # Errors
-    /// If anything was not.
+    /// If anything could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -196,10 +196,10 @@ impl Writer {
     }
 }
 
-/// Read a trace whole.
+/// Reads a whole trace.
 ///
 /// # Errors
-/// If `input` cannot be read or is none.
+/// If `input` cannot be read or is not a trace.
 pub fn read(mut input: impl Read) -> io::Result<Trace> {
     let mut bytes = Vec::new();
     input.read_to_end(&mut bytes)?;

@@ -1,4 +1,5 @@
-//! The known text formats: each is a TOML file in `presets/` that describes its lines, as a user's own file may.
+//! The known text formats: each is a TOML file in `presets/` that describes its lines; a user may write such a file
+//! too.
 //!
 //! ```toml
 //! title = "MSR Cambridge"
@@ -19,17 +20,17 @@ use crate::columns::{ColumnRole, ColumnsError, RowReader, Shape, Spec};
 /// A text format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What it is asked for by: `msr`.
+    /// The name by which it is selected: `msr`.
     pub name: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Where its columns and units are described.
+    /// The source that describes its columns and units.
     pub source: String,
-    /// How its lines are read.
+    /// The rules for reading its lines.
     pub spec: Spec,
-    /// What a reader should know, and what is assumed.
+    /// Notes for the reader, including assumptions.
     pub notes: Vec<String>,
-    /// The same as was written there.
+    /// The description as written.
     pub described: String,
     header: Option<String>,
     first: Option<String>,
@@ -65,7 +66,7 @@ fn comma() -> String {
     ",".to_owned()
 }
 
-/// Those built in, in the order in which they are tried.
+/// The built-in formats, in the order in which they are tried.
 const BUILT_IN: [(&str, &str); 13] = [
     ("blksched", include_str!("../presets/blksched.toml")),
     ("iolog2", include_str!("../presets/iolog2.toml")),
@@ -82,24 +83,24 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("blkreplay", include_str!("../presets/blkreplay.toml")),
 ];
 
-/// Every format that is built in, in the order in which they are tried.
+/// All built-in formats, in the order in which they are tried.
 pub fn presets() -> Vec<Preset> {
     let read = |(name, text): &(&str, &str)| Preset::read(name, text).expect("a built-in format is whole");
     BUILT_IN.iter().map(read).collect()
 }
 
 impl Preset {
-    /// A format that was described where the trace was named.
+    /// A format that was described along with the trace's name.
     pub fn described(described: &str, spec: Spec) -> Preset {
         let (name, described) = ("described".to_owned(), described.to_owned());
         let (title, source) = ("as described".to_owned(), "the command line".to_owned());
         Preset { name, title, source, spec, notes: Vec::new(), described, header: None, first: None, time: None }
     }
 
-    /// A format's description in TOML.
+    /// Reads a format's description in TOML.
     ///
     /// # Errors
-    /// If it is no TOML, a key is unknown, or its columns are none.
+    /// If it is not TOML, a key is unknown, or its columns are invalid.
     pub fn read(name: &str, text: &str) -> Result<Preset, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
         let spec: Result<Spec, ColumnsError> = match (&file.columns, &file.line) {
@@ -125,7 +126,7 @@ impl Preset {
         })
     }
 
-    /// Its description, for a text that begins so: without the lines that are no rows.
+    /// The rules for a text with this beginning, whose lines that are not rows are skipped.
     pub fn spec_for(&self, beginning: &str) -> Spec {
         let mut spec = self.spec.clone();
         let first = beginning.lines().next().unwrap_or_default().trim();
@@ -135,22 +136,21 @@ impl Preset {
         spec
     }
 
-    /// Is a text that begins so of this format? The beginning ends with a whole line. If not: the first line that is no
-    /// row, and why.
+    /// Checks whether a text with this beginning, which ends with a whole line, is of this format.
     ///
     /// # Errors
-    /// What speaks against it.
+    /// If it is not: the first line that is not a row, and why.
     pub fn fits(&self, beginning: &str) -> Result<(), String> {
         self.damaged(beginning, 0).map(drop)
     }
 
-    /// How many lines of a text that begins so are damaged, if it is of this format but for a few: of ten rows one at
-    /// most. `None`: it is not.
+    /// The number of damaged lines in this beginning of a text, if at most one row in ten is damaged; `None` if the
+    /// text is not of this format.
     pub fn fits_but_for(&self, beginning: &str) -> Option<u64> {
         self.damaged(beginning, beginning.lines().count() as u64 / 10).ok()
     }
 
-    /// How many lines are none of its rows, if they are no more than `most`.
+    /// The number of lines that are not rows, if at most `most`.
     fn damaged(&self, beginning: &str, most: u64) -> Result<u64, String> {
         let first = beginning.lines().next().unwrap_or_default().trim();
         match &self.first {
@@ -187,7 +187,7 @@ impl Preset {
     }
 }
 
-/// Which column is the time, where blanks separate.
+/// The column of the time, if blanks separate columns.
 fn time_column(spec: &Spec) -> Option<usize> {
     match &spec.shape {
         Shape::Columns { separator: None, columns, .. } => {

@@ -1,8 +1,8 @@
 //! The text of a tracefs instance with the `block` events: what a kernel's block layer did, line by line.
 //!
 //! Only `block_rq_insert`, `block_rq_issue`, `block_rq_complete`, `block_rq_merge`, `block_rq_requeue` and
-//! `block_bio_queue` are understood; lines of other events are read over. Moments have microseconds. Kernels since 6.7
-//! tell a request's priority, earlier ones do not.
+//! `block_bio_queue` are understood; lines of other events are skipped. Times are in microseconds. Kernels since 6.7
+//! give a request's priority, earlier ones do not.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -14,31 +14,31 @@ use crate::lines::{self, Wrong};
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracefsLine {
-    /// Whose name stands there: the process that ran, not always the one that asked.
+    /// The name of the process that was running, which is not always the one that submitted the I/O.
     pub task: String,
-    /// Its number.
+    /// Its process id.
     pub pid: u32,
-    /// On which CPU.
+    /// The CPU.
     pub cpu: u32,
-    /// In what context, as the kernel abbreviates it (`d..1.`).
+    /// The context, as the kernel abbreviates it (`d..1.`).
     pub context: String,
-    /// When \[us\].
+    /// The time \[us\].
     pub time_us: u64,
-    /// What.
+    /// The event.
     pub event: TracefsEvent,
     /// The device, major and minor.
     pub device: (u32, u32),
-    /// What kind of I/O: blkparse's letters.
+    /// The kind of I/O, in blkparse's letters.
     pub rwbs: String,
-    /// Length \[bytes\], where the event tells it.
+    /// Length \[bytes\], if the event has it.
     pub bytes: Option<u32>,
     /// First sector.
     pub sector: u64,
     /// Length \[512-byte sectors\].
     pub sectors: u32,
-    /// The request's priority, if this kernel tells it.
+    /// The request's priority, if this kernel gives it.
     pub priority: Option<Priority>,
-    /// What stands in brackets at the end: a name, or a completion's error.
+    /// The text in brackets at the end: a name, or a completion's error.
     pub last: String,
 }
 
@@ -47,15 +47,15 @@ pub struct TracefsLine {
 pub enum TracefsEvent {
     /// A bio was submitted.
     BioQueue,
-    /// The elevator has a request.
+    /// A request was inserted into the elevator.
     Insert,
     /// A request was absorbed by another.
     Merge,
-    /// The device has it.
+    /// A request was issued to the device.
     Issue,
-    /// The device handed it back.
+    /// The device returned a request.
     Requeue,
-    /// It is done.
+    /// A request completed.
     Complete,
 }
 
@@ -74,7 +74,7 @@ impl TracefsEvent {
         EVENTS.iter().find(|(event, _)| *event == self).expect("every event has a name").1
     }
 
-    /// Does its line tell the length in bytes?
+    /// Whether its line has the length in bytes.
     fn tells_bytes(self) -> bool {
         matches!(self, TracefsEvent::Insert | TracefsEvent::Merge | TracefsEvent::Issue)
     }
@@ -112,12 +112,12 @@ impl fmt::Display for TracefsLine {
     }
 }
 
-/// Is this a line of one of the known events?
+/// Whether this is a line of one of the known events.
 pub fn is_event(text: &str) -> bool {
     matches!(parse(text), Ok(Some(_)))
 }
 
-/// Read a trace; `path` is for errors.
+/// Reads a trace; `path` is for errors.
 ///
 /// # Errors
 /// If `input` cannot be read, or a line of one of the known events is not as the kernel writes it.
@@ -125,7 +125,7 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<TracefsLine>, ReadEr
     events(input, path).collect()
 }
 
-/// The same, line by line. After a line that is wrong the next one can be asked for.
+/// The same, line by line. After an invalid line the iteration can continue.
 pub fn events<'p>(
     input: impl BufRead + 'p,
     path: &'p Path,
@@ -133,7 +133,7 @@ pub fn events<'p>(
     lines::each(input, path, parse)
 }
 
-/// Write lines as tracefs does.
+/// Writes lines as tracefs does.
 ///
 /// # Errors
 /// If `out` does.
@@ -141,7 +141,7 @@ pub fn write(lines: &[TracefsLine], mut out: impl Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// One line; `None` if it is a comment or of another event.
+/// Parses a line; `None` if it is a comment or of another event.
 fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
     if text.starts_with('#') {
         return Ok(None);
@@ -154,7 +154,7 @@ fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
     };
     let (before, after) = text.split_at(name);
     let after = &after[event.name().len() + 2..];
-    // A task's name may hold anything, so its end is found from behind.
+    // A task's name may contain anything, so its end is searched from the right.
     let mut words = before.split_whitespace().rev();
     let time = words.next().unwrap_or_default();
     let context = words.next().unwrap_or_default();
@@ -181,7 +181,7 @@ fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
     Ok(Some(line))
 }
 
-/// `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event tells it.
+/// Parses `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event has it.
 fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
     let open = text.rfind('[').ok_or((text, "an event with a word in brackets at its end"))?;
     line.last = text[open + 1..].trim_end().trim_end_matches(']').to_owned();

@@ -1,25 +1,25 @@
-//! Packed files, read as if they were not: gzip, zstd and bzip2, told by their first bytes.
+//! Compressed files, read transparently: gzip, zstd and bzip2, recognised by their first bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// How much is read at a time \[bytes\].
+/// The amount read at a time \[bytes\].
 const BUFFER: usize = 256 << 10;
 
-/// How a file is packed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Not at all.
+    /// None.
     Plain,
-    /// gzip, several members too.
+    /// gzip, also with several members.
     Gzip,
     /// zstd.
     Zstd,
-    /// bzip2, several streams too.
+    /// bzip2, also with several streams.
     Bzip2,
 }
 
 impl Packing {
-    /// By a file's first bytes.
+    /// The compression, by a file's first bytes.
     pub fn of(beginning: &[u8]) -> Packing {
         match beginning {
             [0x1f, 0x8b, ..] => Packing::Gzip,
@@ -30,10 +30,10 @@ impl Packing {
     }
 }
 
-/// What is in a file, unpacked on the way; memory stays bounded, however well it was packed.
+/// The contents of a file, decompressed while reading; memory stays bounded, however high the compression.
 ///
 /// # Errors
-/// If its beginning cannot be read or begins no packed file after all.
+/// If its beginning cannot be read or is not that of a compressed file after all.
 pub fn unpacked<'r>(file: impl Read + Send + 'r) -> io::Result<Box<dyn BufRead + Send + 'r>> {
     let mut file = BufReader::with_capacity(BUFFER, file);
     let packing = Packing::of(file.fill_buf()?);

@@ -1,8 +1,8 @@
 //! VMware's vscsi traces, versions 1 and 2: records of 32 or 40 bytes, little endian.
 //!
 //! Layout: as libCacheSim's documentation describes it. Version 1: serial number, length \[bytes\], number of
-//! scatter-gather elements (u32 each), SCSI command, version (u16 each), first block of 512 bytes, moment \[us\] (u64
-//! each). Version 2: command, version (u16), serial number, length, elements (u32), first block, moment, response time
+//! scatter-gather elements (u32 each), SCSI command, version (u16 each), first block of 512 bytes, time \[us\] (u64
+//! each). Version 2: command, version (u16), serial number, length, elements (u32), first block, time, response time
 //! \[us\] (u64).
 
 use std::io::{self, Read};
@@ -10,9 +10,9 @@ use std::io::{self, Read};
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When \[us\], on a clock that starts anywhere.
+    /// The time \[us\], on a clock with an arbitrary origin.
     pub time_us: u64,
-    /// How long it took \[us\]; version 2 only.
+    /// The response time \[us\]; version 2 only.
     pub response_us: Option<u64>,
     /// The SCSI command.
     pub command: u16,
@@ -22,7 +22,7 @@ pub struct Record {
     pub bytes: u32,
 }
 
-/// Which layout a file has.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// 32 bytes.
@@ -32,7 +32,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// By a file's first bytes: three records of one version (as many as there are, if fewer).
+    /// The version, by a file's first bytes: they must be three records of one version (or as many as there are).
     pub fn of(beginning: &[u8]) -> Option<Version> {
         [Version::One, Version::Two].into_iter().find(|version| {
             let records = beginning.chunks_exact(version.length()).take(3);
@@ -47,7 +47,7 @@ impl Version {
         }
     }
 
-    /// Its number stands where it should, and the command is one that SCSI has for blocks.
+    /// Whether the version number is in its place and the command is a SCSI block command.
     fn is_record(self, bytes: &[u8]) -> bool {
         let (version, command) = match self {
             Version::One => (short(bytes, 14), short(bytes, 12)),
@@ -77,7 +77,7 @@ impl Version {
     }
 }
 
-/// What a SCSI command asks for.
+/// The kind of a SCSI command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScsiKind {
     /// READ(6), (10), (12), (16).
@@ -90,7 +90,7 @@ pub enum ScsiKind {
     Flush,
 }
 
-/// `None` for whatever is no I/O.
+/// The kind of a command; `None` if it is not I/O.
 pub fn kind(command: u16) -> Option<ScsiKind> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(ScsiKind::Read),
@@ -101,14 +101,14 @@ pub fn kind(command: u16) -> Option<ScsiKind> {
     }
 }
 
-/// Reads records, one after the other. A file that ends inside one is read up to there.
+/// Reads records one after the other. A file that ends inside a record is read up to there.
 pub struct Records<I> {
     input: I,
     version: Version,
 }
 
 impl<I: Read> Records<I> {
-    /// Records of `input`.
+    /// Creates a reader of the records of `input`.
     pub fn new(input: I, version: Version) -> Records<I> {
         Records { input, version }
     }

@@ -1,5 +1,5 @@
-//! No trace panics, whatever became of its bytes: it reads, and then reads back as it was written, or an error has a
-//! place.
+//! No trace panics, however its bytes are changed: either it is read, and reads back the same after being written, or
+//! there is an error with a position.
 
 use std::path::Path;
 

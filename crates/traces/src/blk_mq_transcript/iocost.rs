@@ -15,42 +15,42 @@ pub struct IocostHeader {
     pub hz: u32,
     /// The clock at `t` = 0 \[ns\].
     pub ktime0: u64,
-    /// Does it turn?
+    /// Whether it is rotational.
     pub rotational: bool,
-    /// How many requests it takes.
+    /// The number of requests it accepts.
     pub queue_depth: u32,
-    /// What it is taken for at first.
+    /// Its initial class.
     pub auto: DeviceClass,
     /// `io.cost.qos`, if it was written.
     pub qos: Option<Qos>,
     /// `io.cost.model`, if it was written.
     pub model: Option<CostModel>,
-    /// What follows from it, in virtual time.
+    /// The resulting coefficients, in virtual time.
     pub coef: Coefficients,
-    /// How long a period is.
+    /// The length of a period.
     pub period_us: u64,
-    /// All groups, a parent ahead of its children; 0 is the root.
+    /// All groups; parents precede their children; 0 is the root.
     pub groups: Vec<IocostGroup>,
 }
 
-/// What a device is taken for.
+/// The class that a device is assumed to be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum DeviceClass {
-    /// It turns.
+    /// A rotating disk.
     #[serde(rename = "hdd")]
     Hdd,
-    /// One command at a time.
+    /// An SSD that takes one command at a time.
     #[serde(rename = "ssd-qd1")]
     SsdDepth1,
     /// An SSD.
     #[serde(rename = "ssd")]
     Ssd,
-    /// A fast one.
+    /// A fast SSD.
     #[serde(rename = "ssd-fast")]
     SsdFast,
 }
 
-/// `io.cost.qos`: percentiles of a million, latencies in µs, rates of a million.
+/// `io.cost.qos`: percentiles and rates in millionths, latencies in µs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Qos {
@@ -91,7 +91,7 @@ pub struct Coefficients {
 pub struct IocostGroup {
     /// Its number.
     pub id: u32,
-    /// -1 of the root.
+    /// -1 for the root.
     pub parent: i64,
     /// `io.weight`.
     pub weight: u32,
@@ -100,32 +100,32 @@ pub struct IocostGroup {
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct IocostEvent {
-    /// When \[ns\].
+    /// The time \[ns\].
     pub t: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: IocostHappening,
-    /// The group that it is about, afterwards.
+    /// The state of the group concerned, afterwards.
     pub g: Option<Standing>,
-    /// The period timer was armed for this jiffy.
+    /// The jiffy for which the period timer was armed.
     pub timer_at: Option<u64>,
-    /// Groups' own timers that were armed: group and `t`.
+    /// The groups' own timers that were armed: group and `t`.
     #[serde(default)]
     pub wait_timer: Vec<(u32, u64)>,
 }
 
-/// A task and what its bio cost.
+/// A task and the cost of its bio.
 pub type Woken = (u32, u64);
 
-/// What became of a bio.
+/// What happened to a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BioFate {
-    /// It went.
+    /// It was issued.
     Go,
     /// Its task sleeps.
     Sleep,
-    /// It went on credit.
+    /// It was issued on credit.
     Debt,
 }
 
@@ -133,47 +133,47 @@ pub enum BioFate {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
 pub enum IocostHappening {
-    /// A task brings a bio that did not merge.
+    /// A task submits a bio that did not merge.
     Bio {
         /// The task.
         task: u32,
-        /// Whose.
+        /// The group.
         group: u32,
-        /// What.
+        /// The operation.
         op: OpLetter,
-        /// Where.
+        /// The first sector.
         sector: u64,
-        /// How much.
+        /// The number of sectors.
         sectors: u32,
-        /// 1: it must not wait.
+        /// 1 if it must not wait.
         meta: u8,
-        /// What became of it.
+        /// The result.
         result: BioFate,
-        /// What it cost; nothing of one that sleeps.
+        /// Its cost; none if it sleeps.
         cost: Option<u64>,
-        /// Others that were woken.
+        /// The other tasks that were woken.
         woke: Vec<Woken>,
     },
-    /// A woken task runs on.
+    /// A woken task continues.
     Run {},
     /// A request ended.
     Done {
-        /// Whose.
+        /// The group.
         group: u32,
-        /// What.
+        /// The operation.
         op: OpLetter,
-        /// How much.
+        /// The number of sectors.
         sectors: u32,
-        /// What it had cost.
+        /// Its cost.
         cost: u64,
-        /// When a slot was asked for \[ns\].
+        /// When its slot was requested \[ns\].
         asked: u64,
-        /// When it had one \[ns\].
+        /// When it got the slot \[ns\].
         started: u64,
     },
     /// A group's own timer fired.
     WaitExpired {
-        /// Whose.
+        /// The group.
         group: u32,
         /// The task that was woken.
         woke: Vec<Woken>,
@@ -182,12 +182,12 @@ pub enum IocostHappening {
     Period(Box<Period>),
     /// `io.weight` was written.
     Weight {
-        /// Of which group.
+        /// The group.
         group: u32,
-        /// What.
+        /// The new weight.
         weight: u32,
     },
-    /// The case is over.
+    /// The end of the case.
     End {},
 }
 
@@ -196,25 +196,25 @@ pub enum IocostHappening {
 pub struct Period {
     /// The task that was woken.
     pub woke: Vec<Woken>,
-    /// The lasting rate.
+    /// The base rate.
     pub base_vrate: u64,
-    /// That of the next period.
+    /// The rate of the next period.
     pub vrate: u64,
     /// Busy level.
     pub busy: i32,
-    /// Virtual time given out too much or too little.
+    /// The excess or deficit of virtual time given out.
     pub err: i64,
-    /// Does another period run?
+    /// Whether another period runs.
     pub running: bool,
-    /// What the device is taken for.
+    /// The class that the device is assumed to be of.
     pub auto: DeviceClass,
-    /// How long the next period is.
+    /// The length of the next period.
     pub period_us: u64,
     /// Every active group, in the order of their numbers.
     pub groups: Vec<Standing>,
 }
 
-/// How a group stands.
+/// The state of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)]
 pub struct Standing {

@@ -8,32 +8,32 @@ pub type TagsCase = super::Case<TagsHeader, TagsEvent>;
 /// The set of tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct TagsHeader {
-    /// How many.
+    /// The number of tags.
     pub depth: u32,
-    /// Are they handed out in turn?
+    /// Whether they are allocated round robin.
     pub round_robin: bool,
-    /// Hardware queues, or disks, that use them.
+    /// The number of hardware queues, or disks, that use them.
     pub queues: usize,
-    /// Do several disks share them?
+    /// Whether several disks share them.
     pub shared: bool,
-    /// Is there an elevator? Then a share is not looked at here.
+    /// Whether there is an elevator; shares are then not checked here.
     pub scheduler: bool,
     /// The smallest depth that was announced before the start.
     pub min_shallow: Option<u32>,
-    /// What must follow: bits of a word,
+    /// The resulting number of bits per word,
     pub bits_per_word: u32,
-    /// words,
+    /// of words,
     pub words: usize,
-    /// and how many returned tags make a wake-up.
+    /// and of returned tags per wake-up.
     pub wake_batch: u32,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct TagsEvent {
-    /// When \[ns\].
+    /// The time \[ns\].
     pub t: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: TagsHappening,
     /// The state after it.
@@ -47,36 +47,36 @@ pub struct TagSetState {
     pub hint: u32,
     /// Tags returned while a task waited.
     pub done: u64,
-    /// Of those, as many as wake-ups were made for.
+    /// The number of those for which wake-ups were made.
     pub credited: u64,
     /// The wait queue that is woken next.
     pub wi: usize,
-    /// The tasks that wait, or were woken and have not run.
+    /// The number of tasks that wait, or were woken and have not run.
     pub act: u32,
-    /// Tags in use below the present depth.
+    /// The number of tags in use below the present depth.
     pub busy: u32,
 }
 
-/// What became of a wish.
+/// The result of a request for a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TagFate {
-    /// A tag.
+    /// The task gets a tag.
     Tag,
-    /// It sleeps.
+    /// The task sleeps.
     Sleep,
-    /// It would not.
+    /// The task refused to sleep.
     Fail,
 }
 
-/// What an ask or a run came to.
+/// The result of an `ask` or a `run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Result {
-    /// Which of the three.
+    /// The kind of result.
     pub result: TagFate,
-    /// Which tag.
+    /// The tag.
     pub tag: Option<u32>,
-    /// In which wait queue.
+    /// The wait queue.
     pub ws: Option<usize>,
 }
 
@@ -84,18 +84,18 @@ pub struct Result {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
 pub enum TagsHappening {
-    /// A task wants one tag.
+    /// A task requests one tag.
     Ask {
         /// The task.
         task: u32,
-        /// Of which hardware queue.
+        /// The hardware queue.
         queue: usize,
-        /// How deep; 0: no limit.
+        /// The depth limit; 0: none.
         shallow: u32,
-        /// `nowait`: it would not sleep.
+        /// `nowait` if the task refuses to sleep.
         #[serde(rename = "flags")]
         manner: Option<String>,
-        /// What became of it.
+        /// The result.
         #[serde(flatten)]
         result: Result,
     },
@@ -103,7 +103,7 @@ pub enum TagsHappening {
     Run {
         /// The task.
         task: u32,
-        /// What became of it.
+        /// The result.
         #[serde(flatten)]
         result: Result,
     },
@@ -121,29 +121,29 @@ pub enum TagsHappening {
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
-    /// Several tags are wanted at once.
+    /// Several tags are requested at once.
     GetMany {
-        /// Of which hardware queue.
+        /// The hardware queue.
         queue: usize,
-        /// How many.
+        /// The number requested.
         want: u32,
         /// Those obtained.
         tags: Vec<u32>,
     },
-    /// Another number of tags.
+    /// The number of tags is changed.
     Resize {
-        /// How many.
+        /// The new number.
         depth: u32,
-        /// Words afterwards.
+        /// The number of words afterwards.
         words: usize,
-        /// This many returned tags make a wake-up afterwards.
+        /// The number of returned tags per wake-up, afterwards.
         wake_batch: u32,
     },
-    /// Another smallest depth was announced.
+    /// A new smallest depth is announced.
     MinShallow {
-        /// Which.
+        /// The new value.
         value: u32,
-        /// This many returned tags make a wake-up afterwards.
+        /// The number of returned tags per wake-up, afterwards.
         wake_batch: u32,
     },
     /// One task of each wait queue is woken.
@@ -153,20 +153,20 @@ pub enum TagsHappening {
     },
     /// A disk becomes active.
     Busy {
-        /// Which.
+        /// The disk.
         queue: usize,
-        /// Active disks afterwards.
+        /// The number of active disks afterwards.
         users: u32,
-        /// This many returned tags make a wake-up afterwards.
+        /// The number of returned tags per wake-up, afterwards.
         wake_batch: u32,
     },
-    /// A disk has been idle for long.
+    /// A disk becomes inactive after a long idle time.
     Idle {
-        /// Which.
+        /// The disk.
         queue: usize,
-        /// Active disks afterwards.
+        /// The number of active disks afterwards.
         users: u32,
-        /// This many returned tags make a wake-up afterwards.
+        /// The number of returned tags per wake-up, afterwards.
         wake_batch: u32,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,

@@ -14,66 +14,66 @@ pub struct WbtHeader {
     pub hz: u32,
     /// The clock at `t` = 0 \[ns\].
     pub ktime0: u64,
-    /// How many requests it takes.
+    /// The number of requests it accepts.
     pub queue_depth: u32,
-    /// Does it acknowledge writes early?
+    /// Whether it acknowledges writes early.
     pub write_cache: bool,
-    /// A read may take so long \[ns\].
+    /// The latency target of reads \[ns\].
     pub min_lat: u64,
     /// Limits in force at the start.
     pub limits: WbtLimits,
-    /// A writer waited for dirty memory so long \[ms\] before the start.
+    /// How long before the start a writer waited for dirty memory \[ms\].
     pub dirty_wait_before_ms: u64,
 }
 
 /// Limits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct WbtLimits {
-    /// The step they stand at.
+    /// The present step.
     pub step: i32,
-    /// Of tasks that sync.
+    /// The limit of tasks that sync.
     pub max: u32,
-    /// Of write-back.
+    /// The limit of write-back.
     pub normal: u32,
-    /// In the background.
+    /// The limit of background write-back.
     pub background: u32,
-    /// Can they grow no further?
+    /// Whether they cannot grow further.
     pub at_max: bool,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct WbtEvent {
-    /// When \[ns\].
+    /// The time \[ns\].
     pub t: u64,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: WbtHappening,
-    /// The timer was armed for this jiffy.
+    /// The jiffy for which the timer was armed.
     pub timer_at: Option<u64>,
-    /// Counted bios afterwards.
+    /// The counted bios afterwards.
     pub inflight: Option<[u32; 3]>,
     /// `t` of the read that is watched, or -1.
     pub sync_issue: Option<i64>,
 }
 
-/// May it go on?
+/// Whether a task may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WbtFate {
-    /// It may.
+    /// It may continue.
     Go,
     /// It sleeps.
     Sleep,
 }
 
-/// What a window came to.
+/// The result of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Reads were fast enough.
     Ok,
-    /// It told nothing.
+    /// There were too few samples.
     Unknown,
     /// There were only writes.
     OnlyWrites,
@@ -89,11 +89,11 @@ pub enum BioWord {
     Sync,
     /// More may come soon.
     Idle,
-    /// Of the periodic flusher.
+    /// From the periodic flusher.
     Background,
     /// Metadata.
     Meta,
-    /// Of a preference.
+    /// Marked with priority (REQ_PRIO).
     Prio,
     /// Swap.
     Swap,
@@ -105,80 +105,80 @@ pub enum BioWord {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ev", rename_all = "snake_case")]
 pub enum WbtHappening {
-    /// A task brings a bio.
+    /// A task submits a bio.
     Throttle {
         /// The task.
         task: u32,
-        /// What.
+        /// The operation.
         op: OpLetter,
         /// Its words.
         #[serde(rename = "flags")]
         words: Vec<BioWord>,
-        /// May it go on?
+        /// Whether it may continue.
         result: WbtFate,
     },
-    /// A woken task runs on.
+    /// A woken task continues.
     Resume {
         /// The task.
         task: u32,
     },
-    /// A bio became a request, of the kind that the task brought last.
+    /// A bio became a request, of the kind of the task's last bio.
     Track {
-        /// Which.
+        /// The request.
         rq: u32,
-        /// Whose.
+        /// The task.
         task: u32,
     },
-    /// The driver has it.
+    /// A request was issued to the driver.
     Issue {
-        /// Which.
+        /// The request.
         rq: u32,
     },
-    /// It ended.
+    /// A request ended.
     Done {
-        /// Which.
+        /// The request.
         rq: u32,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// The window ended.
     Timer {
-        /// What it came to.
+        /// Its result.
         status: Status,
-        /// Limits afterwards.
+        /// The limits afterwards.
         limits: WbtLimits,
         /// The length of the window \[ns\].
         window: u64,
-        /// How many in a row told nothing.
+        /// The number of consecutive windows with too few samples.
         unknown: u32,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
     /// A writer waited for dirty memory.
     DirtyWait {},
-    /// Another target \[ns\].
+    /// The latency target is changed.
     SetLatency {
-        /// Which.
+        /// The new target \[ns\].
         ns: u64,
-        /// Limits afterwards.
+        /// The limits afterwards.
         limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
-    /// Another queue depth.
+    /// The queue depth is changed.
     SetDepth {
-        /// Which.
+        /// The new depth.
         depth: u32,
-        /// Limits afterwards.
+        /// The limits afterwards.
         limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,
     },
-    /// An elevator that schedules writes came (off) or left (on).
+    /// An elevator that schedules writes was attached (off) or removed (on).
     Default {
-        /// Which.
+        /// Whether throttling is on.
         on: bool,
-        /// Limits afterwards.
+        /// The limits afterwards.
         limits: WbtLimits,
         /// The tasks that were woken, in order.
         woke: Vec<u32>,

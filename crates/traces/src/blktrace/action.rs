@@ -1,24 +1,24 @@
-//! What happened, to what kind of I/O: the codes of blktrace's events.
+//! The codes of blktrace's events: the action, and the kind of I/O.
 
-/// What happened.
+/// The action of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// A bio was submitted (`Q`).
     #[default]
     Queue,
-    /// It joined a request behind (`M`) …
+    /// A bio joined a request at its back (`M`) …
     BackMerge,
-    /// … or before it (`F`).
+    /// … or at its front (`F`).
     FrontMerge,
-    /// It has a request (`G`).
+    /// A bio got a request (`G`).
     GetRequest,
-    /// It sleeps for one (`S`).
+    /// A bio's task sleeps for a request (`S`).
     SleepRequest,
-    /// The device handed it back (`R`).
+    /// The device returned a request (`R`).
     Requeue,
-    /// The device has it (`D`).
+    /// A request was issued to the device (`D`).
     Issue,
-    /// It is done (`C`).
+    /// A request completed (`C`).
     Complete,
     /// The queue was plugged (`P`) …
     Plug,
@@ -26,11 +26,11 @@ pub enum Action {
     Unplug,
     /// … by its timer (`UT`).
     UnplugTimer,
-    /// The elevator has it (`I`).
+    /// A request was inserted into the elevator (`I`).
     Insert,
-    /// It was split (`X`).
+    /// A bio was split (`X`).
     Split,
-    /// It was mapped to another device (`A`).
+    /// A bio was mapped to another device (`A`).
     Remap,
     /// Not about an I/O: a process's name, the time, a message (`m`).
     Note(u16),
@@ -38,7 +38,7 @@ pub enum Action {
     Other(u16),
 }
 
-/// Codes, and the category bit that belongs to each.
+/// The actions, each with its code, category bit and letter.
 const ACTIONS: [(Action, u16, u16, &str); 14] = [
     (Action::Queue, 1, Categories::QUEUE, "Q"),
     (Action::BackMerge, 2, Categories::QUEUE, "M"),
@@ -56,7 +56,7 @@ const ACTIONS: [(Action, u16, u16, &str); 14] = [
     (Action::Remap, 15, Categories::QUEUE, "A"),
 ];
 
-/// The plain actions, each at its code: readers ask for every event.
+/// The plain actions, indexed by code, as readers look up every event.
 const BY_CODE: [Option<Action>; 16] = {
     let (mut by_code, mut row) = ([None; 16], 0);
     while row < ACTIONS.len() {
@@ -66,15 +66,15 @@ const BY_CODE: [Option<Action>; 16] = {
     by_code
 };
 
-/// Some of the plain actions and of the notes, for a reader to ask for.
+/// A set of plain actions and notes that a reader can ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActionSet {
-    /// By code, and sixteen further on those of notes.
+    /// The codes; those of notes are shifted by sixteen.
     bits: u32,
 }
 
 impl ActionSet {
-    /// These; of notes those with a code below 16. No others can be asked for.
+    /// The set of these actions. Only notes with a code below 16 are possible.
     pub fn of(actions: &[Action]) -> ActionSet {
         let known = actions.iter().filter(|action| !matches!(action, Action::Other(_)));
         let bit = |(code, category): (u16, u16)| match code {
@@ -84,10 +84,10 @@ impl ActionSet {
         ActionSet { bits: known.fold(0, |bits, action| bits | bit(action.code())) }
     }
 
-    /// Is this one of them, as it is written?
+    /// Whether this action, as written, is in the set.
     #[inline]
     pub(super) fn has_bits(self, action: u32) -> bool {
-        // Shifts as far as the code and, of a note, sixteen further.
+        // Shifts by the code, and by sixteen more for a note.
         let note = (action >> 16 & Categories::NOTIFY as u32) >> 6;
         action as u16 <= 15 && self.bits >> (action & 15 | note) & 1 != 0
     }
@@ -114,7 +114,7 @@ impl Action {
         BY_CODE.get(usize::from(code)).copied().flatten().unwrap_or(Action::Other(code))
     }
 
-    /// Its code and the category bits it brings.
+    /// Its code and its category bits.
     pub(super) fn code(self) -> (u16, u16) {
         match self {
             Action::Note(code) => (code, Categories::NOTIFY),
@@ -124,7 +124,7 @@ impl Action {
     }
 }
 
-/// Category bits: what kind of I/O an event is about, and what kind of event it is.
+/// Category bits: the kind of I/O of an event, and the kind of event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Categories(pub u16);
 
@@ -133,7 +133,7 @@ impl Categories {
     pub const READ: u16 = 1 << 0;
     /// Memory to disk.
     pub const WRITE: u16 = 1 << 1;
-    /// A flush, or a write behind one.
+    /// A flush, or a write preceded by one.
     pub const FLUSH: u16 = 1 << 2;
     /// Synchronous: a process waits.
     pub const SYNC: u16 = 1 << 3;
@@ -142,7 +142,7 @@ impl Categories {
     pub(super) const ISSUE: u16 = 1 << 6;
     const COMPLETE: u16 = 1 << 7;
     const NOTIFY: u16 = 1 << 10;
-    /// Read ahead of need.
+    /// Read-ahead.
     pub const AHEAD: u16 = 1 << 11;
     /// Metadata.
     pub const META: u16 = 1 << 12;

@@ -4,73 +4,73 @@ use std::fmt;
 
 use super::spec::ColumnsError;
 
-/// What a column tells.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnRole {
-    /// When it was submitted.
+    /// The time of submission.
     Time,
-    /// How long it took.
+    /// The response time.
     Response,
-    /// Read, write, discard or flush.
+    /// The operation: read, write, discard or flush.
     Op,
-    /// Where it begins.
+    /// The offset.
     Offset,
-    /// How long it is.
+    /// The length.
     Size,
     /// A part of the device's name.
     Device,
     /// A part of the process's name.
     Process,
-    /// Nothing that matters here.
+    /// A column that is ignored.
     Skip,
 }
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// As it was written: `time@ms`.
+    /// The description as written: `time@ms`.
     pub written: String,
-    /// What it tells.
+    /// Its meaning.
     pub role: ColumnRole,
-    /// In which unit.
+    /// Its unit.
     pub(super) unit: Unit,
 }
 
-/// What a number or word of a column is worth.
+/// The unit of a column's numbers or words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Nanoseconds are `times / per` of it.
+    /// One unit is `times / per` nanoseconds.
     Time { times: u64, per: u64 },
     /// Bytes.
     Bytes(u64),
     /// A kind of I/O.
     Kind(Kinds),
-    /// A word that is kept.
+    /// A word that is kept as it is.
     Word,
 }
 
-/// How a kind of I/O is written.
+/// The notation of a kind of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kinds {
     Words,
     ReadIsZero,
     WriteIsZero,
-    /// Bit 0 says that it is a read.
+    /// Bit 0 is set for a read.
     Flags,
 }
 
-/// A kind of I/O, as a trace tells it.
+/// A kind of I/O, as given in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToldOp {
     /// Disk to memory.
     Read,
     /// Memory to disk; a process may wait for it.
     Write,
-    /// What is no longer needed.
+    /// A discard.
     Discard,
-    /// What was written must be stable.
+    /// A flush.
     Flush,
-    /// Opening, closing and the like: no I/O.
+    /// Opening, closing and the like, which are not I/O.
     Other,
 }
 
@@ -100,7 +100,7 @@ const TIMES: [(&str, u64, u64); 7] = [
 ];
 
 impl Column {
-    /// Reads `time@ms`.
+    /// Parses `time@ms`.
     ///
     /// # Errors
     /// If there is no such column or unit.
@@ -128,7 +128,7 @@ impl Column {
         Ok(Column { written: written.to_owned(), role, unit: unit.map_err(wrong)? })
     }
 
-    /// What stands in messages for a word that is wrong: "a time in ms".
+    /// What messages expect instead of an invalid word: "a time in ms".
     pub(super) fn expected(&self) -> &'static str {
         match (self.role, self.unit) {
             (ColumnRole::Time, _) => "a time, as in 12.5",
@@ -160,7 +160,7 @@ fn time(unit: &str) -> Option<Unit> {
     TIMES.iter().find(|row| row.0 == unit).map(|&(_, times, per)| Unit::Time { times, per })
 }
 
-/// `B`, `512B`, `KiB`, `4KiB`, `MiB`; `sectors` are 512 bytes.
+/// Parses `B`, `512B`, `KiB`, `4KiB`, `MiB`; `sectors` are 512 bytes.
 fn bytes(unit: &str) -> Option<Unit> {
     if unit == "sectors" {
         return Some(Unit::Bytes(512));
@@ -188,7 +188,7 @@ fn kinds(unit: Option<&str>) -> Option<Unit> {
 }
 
 impl Unit {
-    /// A word as nanoseconds or bytes; fractions below one are cut off.
+    /// A word as nanoseconds or bytes; fractions of one are truncated.
     pub(super) fn number(self, word: &str) -> Option<u64> {
         let (times, per) = match self {
             Unit::Time { times, per } => (times, per),
@@ -200,7 +200,7 @@ impl Unit {
             return None;
         }
         let units = if seconds.is_empty() { 0 } else { whole(seconds)? };
-        // More than 18 places are beyond any unit.
+        // More than 18 decimal places are beyond any unit.
         let places = &fraction[..fraction.len().min(18)];
         if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -226,7 +226,7 @@ impl Unit {
     }
 }
 
-/// Kinds as traces and blkparse write them; a blank says nothing.
+/// The kind as traces and blkparse write it; none for a blank.
 fn in_words(word: &str) -> Option<ToldOp> {
     let word = word.to_ascii_lowercase();
     Some(match word.as_str() {
@@ -239,7 +239,7 @@ fn in_words(word: &str) -> Option<ToldOp> {
     })
 }
 
-/// Digits alone.
+/// A number of digits only.
 fn whole(word: &str) -> Option<u64> {
     let digits = !word.is_empty() && word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
     if digits { word.parse().ok() } else { None }

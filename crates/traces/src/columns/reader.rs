@@ -7,34 +7,34 @@ use std::io::{self, BufRead};
 use super::field::{Column, ColumnRole, ToldOp, Unit};
 use super::spec::{Shape, Spec};
 
-/// The longest line that is read \[bytes\]; a longer one is damage.
+/// The longest line that is read \[bytes\]; a longer one counts as damaged.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// When it was submitted \[ns\], on the trace's own clock; 0 if the trace does not tell.
+    /// The time of submission \[ns\], on the trace's own clock; 0 if the trace has none.
     pub time: u64,
-    /// How long it took \[ns\], if the trace tells.
+    /// The response time \[ns\], if the trace has it.
     pub response: Option<u64>,
-    /// What it is.
+    /// The operation.
     pub op: ToldOp,
-    /// Where it begins \[bytes\].
+    /// The offset \[bytes\].
     pub offset: u64,
-    /// How long it is \[bytes\].
+    /// The length \[bytes\].
     pub bytes: u64,
-    /// Its device, as a number into [`RowReader::devices`].
+    /// Its device, as an index of [`RowReader::devices`].
     pub device: u32,
-    /// Its process, as a number into [`RowReader::processes`].
+    /// Its process, as an index of [`RowReader::processes`].
     pub process: u32,
 }
 
-/// A line that is no row.
+/// A line that is not a row.
 #[derive(Debug)]
 pub struct TextError {
     /// Its number, from 1.
     pub line: usize,
-    /// Where on it, from 1 \[bytes\].
+    /// The position in it, from 1 \[bytes\].
     pub column: usize,
     /// What is wrong.
     pub message: String,
@@ -46,7 +46,7 @@ impl fmt::Display for TextError {
     }
 }
 
-/// Names, numbered in the order in which they come.
+/// Names, numbered in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 struct NumberedNames {
     list: Vec<String>,
@@ -65,7 +65,7 @@ impl NumberedNames {
     }
 }
 
-/// What a row is made of, word by word, before it is whole.
+/// The parts of a row, collected word by word.
 #[derive(Default)]
 struct Parts {
     time: u64,
@@ -77,7 +77,7 @@ struct Parts {
     process: String,
 }
 
-/// Reads rows.
+/// A reader of rows.
 pub struct RowReader<I> {
     input: I,
     spec: Spec,
@@ -85,12 +85,12 @@ pub struct RowReader<I> {
     buffer: Vec<u8>,
     devices: NumberedNames,
     processes: NumberedNames,
-    /// Rows whose kind the trace leaves blank.
+    /// The number of rows whose kind is blank in the trace.
     pub without_kind: u64,
 }
 
 impl<I: BufRead> RowReader<I> {
-    /// Rows of `input` as `spec` describes them.
+    /// Creates a reader of the rows of `input`, as `spec` describes them.
     pub fn new(input: I, spec: Spec) -> RowReader<I> {
         let (devices, processes) = (NumberedNames::default(), NumberedNames::default());
         RowReader { input, spec, line: 0, buffer: Vec::new(), devices, processes, without_kind: 0 }
@@ -106,10 +106,10 @@ impl<I: BufRead> RowReader<I> {
         &self.processes.list
     }
 
-    /// The next row; `None` at the end. After a [`TextError`] the next line can be asked for.
+    /// The next row; `None` at the end. After a [`TextError`], reading can continue with the next line.
     ///
     /// # Errors
-    /// If the input cannot be read, or, inside, if a line is none that was described.
+    /// If the input cannot be read; the inner error: if a line does not match the description.
     pub fn row(&mut self) -> io::Result<Option<Result<TraceRow, TextError>>> {
         loop {
             self.buffer.clear();
@@ -172,7 +172,7 @@ impl<I: BufRead> RowReader<I> {
     }
 }
 
-/// A line, its end included; one that is too long is passed over, and kept as far as is needed to know it.
+/// Reads a line, including its end; one that is too long is skipped, and kept only as far as is needed to recognise it.
 fn read_line(input: &mut impl BufRead, into: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -193,7 +193,7 @@ fn read_line(input: &mut impl BufRead, into: &mut Vec<u8>) -> io::Result<usize> 
     }
 }
 
-/// A first line without any digit is a header.
+/// Whether this is a header: a first line without any digit.
 fn is_header(line: usize, text: &str) -> bool {
     line == 1 && !text.bytes().any(|byte| byte.is_ascii_digit())
 }
@@ -216,7 +216,7 @@ fn separated(
     for (at, column) in columns.iter().enumerate() {
         match words.next() {
             Some(word) => parts.put(column, word.trim()).map_err(|message| (column_of(word), message))?,
-            // A file's opening and closing have no place.
+            // The opening and closing of a file, and a flush, have no position.
             None if parts.op == Some(ToldOp::Other) || parts.op == Some(ToldOp::Flush) => return Ok(()),
             None => {
                 let message = format!("{at} columns: expected {}, and `{column}` is missing", columns.len());
@@ -260,7 +260,7 @@ impl Parts {
             ColumnRole::Response => self.response = Some(number(column.unit)?),
             ColumnRole::Offset => self.offset = number(column.unit)?,
             ColumnRole::Size => self.bytes = number(column.unit)?,
-            // A blank: the trace knows that something was asked for, and not what.
+            // A blank: the trace has an I/O of unknown kind.
             ColumnRole::Op if word.is_empty() => {}
             ColumnRole::Op => {
                 let kind = column.unit.kind(word);

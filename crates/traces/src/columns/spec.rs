@@ -1,38 +1,38 @@
-//! A description of a text trace's lines.
+//! The description of a text trace's lines.
 
 use super::field::{Column, ColumnRole};
 
-/// How lines are to be read.
+/// The rules for reading lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Columns or a pattern.
     pub shape: Shape,
-    /// How many lines at the beginning are not rows.
+    /// The number of lines at the beginning that are not rows.
     pub skip: usize,
 }
 
-/// Where a line's words stand.
+/// The layout of a line's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Between separators.
     Columns {
         /// The character between two columns; `None`: blanks, any number of them.
         separator: Option<char>,
-        /// In their order.
+        /// The columns, in order.
         columns: Vec<Column>,
-        /// Further columns may follow.
+        /// Whether further columns may follow.
         open: bool,
     },
-    /// Between texts: each column with the text behind it, after a text before all.
+    /// Between texts: an initial text, then each column with the text after it.
     Pattern {
-        /// What a line begins with.
+        /// The text with which a line begins.
         before: String,
         /// Columns, each with the text that ends it; the last one's may be empty.
         columns: Vec<(Column, String)>,
     },
 }
 
-/// What is wrong with a description.
+/// An error in a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ColumnsError {
@@ -49,11 +49,11 @@ impl ColumnsError {
 }
 
 impl Spec {
-    /// Columns, as in `time@100ns,host,disk,op,offset@B,size@B,response@100ns`; `separator` is a character, `tab` or
-    /// `blanks`.
+    /// Parses columns, as in `time@100ns,host,disk,op,offset@B,size@B,response@100ns`; `separator` is a character,
+    /// `tab` or `blanks`.
     ///
     /// # Errors
-    /// If a column or its unit is unknown, or one that is needed is missing or there twice.
+    /// If a column or its unit is unknown, or a required one is missing or given twice.
     pub fn columns(text: &str, separator: &str, skip: usize) -> Result<Spec, ColumnsError> {
         let separator = match separator {
             "blanks" | "blank" | "space" => None,
@@ -77,10 +77,10 @@ impl Spec {
         Ok(Spec { shape: Shape::Columns { separator, columns, open }, skip })
     }
 
-    /// A pattern, as in `[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}`.
+    /// Parses a pattern, as in `[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}`.
     ///
     /// # Errors
-    /// If a column or its unit is unknown, one that is needed is missing or there twice, or two stand side by side.
+    /// If a column or its unit is unknown, a required one is missing or given twice, or two are adjacent.
     pub fn pattern(text: &str, skip: usize) -> Result<Spec, ColumnsError> {
         let mut pieces = text.split('{');
         let before = pieces.next().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ impl Spec {
         Ok(Spec { shape: Shape::Pattern { before, columns }, skip })
     }
 
-    /// Its columns, in their order.
+    /// The meanings of its columns, in order.
     pub fn roles(&self) -> Vec<ColumnRole> {
         match &self.shape {
             Shape::Columns { columns, .. } => columns.iter().map(|column| column.role).collect(),
@@ -113,13 +113,13 @@ impl Spec {
         }
     }
 
-    /// Does it tell this?
+    /// Whether it has this column.
     pub fn tells(&self, role: ColumnRole) -> bool {
         self.roles().contains(&role)
     }
 }
 
-/// What every trace needs is there, and nothing that is one number is there twice.
+/// Checks that required columns are present, and that none that must be unique is given twice.
 fn complete<'c>(columns: impl Iterator<Item = &'c Column> + Clone, text: &str) -> Result<(), ColumnsError> {
     let count = |role| columns.clone().filter(|column| column.role == role).count();
     let needed = [(ColumnRole::Op, "op"), (ColumnRole::Offset, "offset"), (ColumnRole::Size, "size")];
