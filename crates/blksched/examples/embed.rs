@@ -10,7 +10,7 @@ fn main() {
     let mut now = Instant::ZERO;
     let mut device = std::collections::VecDeque::new();
 
-    // Two clients submit a burst each; the tag is your own name for the I/O.
+    // Two clients submit a burst each; the tag is your own identifier of the I/O.
     for (client, first_sector) in [(1, 9_000_000), (2, 1_000)] {
         let read = |nth| {
             let start = Sector(first_sector + nth * 64);
@@ -27,7 +27,7 @@ fn main() {
                 pause => break pause,
             }
         };
-        // Sleep until the device is done, or until the queue wants to be told the time.
+        // Sleep until the device has completed something, or until the queue must be called.
         let done_at = device.front().map(|(at, _)| *at);
         let Some(then) = done_at.into_iter().chain(queue.deadline()).min() else { break };
         println!("{now}: {pause:?}, {} in flight", queue.in_flight());

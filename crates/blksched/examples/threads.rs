@@ -16,7 +16,7 @@ use blksched::{
 
 const GOLD: GroupId = GroupId(1);
 const SILVER: GroupId = GroupId(2);
-/// Each client reads this many times.
+/// The number of reads of each client.
 const READS: u64 = 60;
 
 /// A message to the scheduler's thread.
@@ -58,7 +58,7 @@ impl Scheduler {
                     _ = client.send(outcome);
                 }
             }
-            // Sleep until something happens, or until the queue wants to be told the time.
+            // Sleep until a message arrives, or until the queue must be called.
             let until = self.queue.deadline().unwrap_or(Instant::NEVER).since(self.now());
             match messages.recv_timeout(Duration::from(until).min(Duration::from_secs(3600))) {
                 Ok(message) => self.hear(message),
@@ -121,7 +121,7 @@ fn main() {
     let waiting = BTreeMap::new();
     thread::spawn(move || Scheduler { queue, waiting, device: commands, started: Clock::now() }.run(&messages));
 
-    // Errors reach the client whose I/O it was.
+    // Errors reach the client that submitted the I/O.
     let (answer, failed) = mpsc::channel();
     let broken = Bio::read(1, SubmitterId(9), Sector(4096), 8);
     scheduler.send(Message::Submit(broken, answer)).expect("the scheduler runs");

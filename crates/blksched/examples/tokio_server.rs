@@ -1,4 +1,4 @@
-//! A scheduler in a tokio server: one task owns the queue, connections and the device are tasks that send it messages.
+//! A scheduler in a tokio server: one task owns the queue; connections and the device are tasks that send it messages.
 //!
 //! A client sends lines, `read SECTOR`, and receives `ok` or `failed` for each when its I/O is done. Try `cargo run
 //! --example tokio_server`: it serves two clients of its own and ends with them.

@@ -13,7 +13,7 @@ const SLOTS: u32 = 6;
 /// The positions from which keys are drawn: 8 TiB of blocks, so that random ones are hardly ever adjacent.
 const BLOCKS: u64 = 1 << 31;
 
-/// Where the next bio goes.
+/// The position of the next bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// Anywhere; 7 of 10 are reads.

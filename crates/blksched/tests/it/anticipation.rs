@@ -126,7 +126,7 @@ fn processes_that_leave_after_one_read_are_not_waited_for_in_the_end() {
     assert_eq!(waited, 6, "of 40");
 }
 
-/// A front merge that gives a request the first sector of another forces the older out, which ends a wait.
+/// A front merge that gives a request the first sector of another one forces out the older, which ends a wait.
 #[test]
 fn a_wait_that_ends_in_the_middle_of_a_merge_wishes_a_run_all_the_same() {
     let mut rig = waiting();

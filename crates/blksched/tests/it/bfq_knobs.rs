@@ -5,7 +5,7 @@ use blksched::{
     Bio, Catalogue, Class, Group, GroupId, Instant, Priority, QueueConfig, Reason, Sector, Slots, Span, SubmitterId,
 };
 
-/// A load under which a knob matters.
+/// A load under which a knob has an effect.
 struct Scenario {
     knob: &'static str,
     /// Two raw values that lead to different decisions.
@@ -104,7 +104,7 @@ const SCENARIOS: &[Scenario] = &[
         knob: "low_latency",
         values: [0, 1],
         decide: |rig| {
-            // Only the usual weight is raised.
+            // Only queues with the default weight are raised.
             let priority = Priority { class: Class::BestEffort, level: 3 };
             for n in 0..4 {
                 rig.submit(Bio { priority, ..Bio::read(0, ME, Sector(n * 100), 8) });

@@ -69,7 +69,7 @@ fn who_starts_is_interactive_until_it_has_had_enough_or_long_enough() {
     pause(&mut rig, 3000);
     fetch(&mut rig, ME, 0);
     assert_eq!(count(&rig.heard(), is_raised_as(Raised::Interactive)), 1);
-    // Without a pause, for as long as an application's start takes on this disk.
+    // Without a pause, for as long as the start of an application takes on this disk.
     let begun = rig.now;
     while rig.now < begun + Span::from_secs(12) {
         rig.read(rig.now.as_ns() / 1_000_000 * 16, 8);

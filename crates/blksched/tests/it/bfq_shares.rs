@@ -86,7 +86,7 @@ fn groups_of_a_group_share_its_part() {
 
 #[test]
 fn a_process_of_the_root_weighs_as_much_as_its_level_beside_groups() {
-    // Level 4 weighs 40, the group 120.
+    // Level 4 has weight 40, the group 120.
     near(&parts(&[(1, 0, 120)], &[USUAL, Reader { group: 1, ..USUAL }]), &[250, 750]);
 }
 

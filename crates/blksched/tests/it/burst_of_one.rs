@@ -5,7 +5,7 @@ use blksched::{
     Span, SubmitterId,
 };
 
-/// How a burst of one is sent.
+/// How a burst of one is submitted.
 type Send = fn(&mut BlockQueue<Vec<(Instant, Reason)>>, Instant, Bio);
 
 struct Life {

@@ -4,7 +4,7 @@ use crate::queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
 use blksched::author::RequestId;
 use blksched::{Bio, Catalogue, Class, Group, GroupId, Next, Priority, QueueConfig, Sector, Span};
 
-/// A load under which a knob matters.
+/// A load under which a knob has an effect.
 struct Scenario {
     knob: &'static str,
     eras: &'static [&'static str],
@@ -139,7 +139,7 @@ const SCENARIOS: &[Scenario] = &[
         eras: &["cfq@2.6.31"],
         values: [0, 1],
         decide: |rig| {
-            // A process that seeks; the disk counts as one that queues until it has shown that it does not.
+            // A process that seeks; the disk counts as having NCQ until it has shown that it does not.
             for start in [100_000, 120_000, 140_000, 160_000] {
                 rig.now += Span::from_ms(3);
                 rig.new_read(start, 8);

@@ -116,7 +116,7 @@ struct Stepping {
     c: Common,
     /// `[reads, writes]`, oldest first.
     fifo: [Vec<usize>; 2],
-    /// By sector; equals in order of insertion.
+    /// By sector; equal sectors in the order of insertion.
     sorted: [Vec<usize>; 2],
     next: [Option<usize>; 2],
     batching: i64,
@@ -301,7 +301,7 @@ fn in_between(bio: u64, r: u64, s: u64) -> bool {
 }
 
 impl Moving {
-    /// The list that a request is on, and its place there.
+    /// The list that contains a request, and its place in it.
     fn list_of(&mut self, rq: usize) -> (&mut Vec<usize>, usize) {
         let dir = usize::from(self.c.all[rq].write);
         let list = if self.c.chosen.contains(&rq) { &mut self.c.chosen } else { &mut self.list[dir] };
@@ -564,11 +564,11 @@ struct Met {
     merges: u32,
 }
 
-/// One sequence of operations, played to both.
+/// One sequence of operations, applied to both.
 fn play(spec: &str, seed: u64, load: Load, met: &mut Met) {
     let mut dice = Dice(seed);
     let mut knobs = Knobs::draw(&mut dice);
-    // Which of several equal starts 4.20's look-up finds depends on the shape of its tree: not a rule to model.
+    // Which of several equal starts 4.20's look-up finds depends on the shape of its tree, which is not modelled.
     knobs.front_merges &= spec != "deadline@4.20";
     let max_sectors = [16, 64, 1024][dice.below(3) as usize];
     let mut model = match spec {

@@ -4,7 +4,7 @@ use crate::queue_kit::{Rig, YOU, at_ms};
 use blksched::tunables::Knob;
 use blksched::{Catalogue, QueueConfig};
 
-/// A load under which a knob matters.
+/// A load under which a knob has an effect.
 struct Scenario {
     knob: &'static str,
     eras: &'static [&'static str],

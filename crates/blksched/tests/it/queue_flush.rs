@@ -270,8 +270,8 @@ fn a_flush_is_no_change_of_its_own_for_the_elevators_deadline() {
     assert_eq!((rig.queue.queued(), rig.queue.in_flight()), (0, 0));
 }
 
-/// blk-mq leaves a flush to a worker: traced on 6.18, a log's write reached the disk 20 us before the flush of another
-/// log that had asked for it earlier.
+/// blk-mq leaves a flush to a worker: in a trace of 6.18, a log's write reached the disk 20 us before the flush that
+/// another log had requested earlier.
 #[test]
 fn what_is_submitted_before_the_worker_runs_goes_ahead_of_a_flush() {
     let mq = |wakes| QueueConfig { slots: Slots::LINUX_6_12, wakes, ..cached(false) };

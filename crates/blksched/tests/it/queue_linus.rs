@@ -72,7 +72,7 @@ fn somebody_who_finds_a_request_takes_it_even_while_another_waits() {
     assert_eq!(queue.free(blksched::Dir::Write), Some(0));
 }
 
-/// 2.5.38's counters are spent by sectors: a write that grows by more than the read's patience, 1024, makes a wall.
+/// 2.5.38's counters are reduced by sectors: a write that grows by more than the read's counter, 1024, makes a wall.
 #[test]
 fn a_request_that_grows_costs_those_behind_it_by_whichever_way_its_partner_was_found() {
     let order = |name: &str| {

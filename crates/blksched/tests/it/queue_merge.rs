@@ -147,7 +147,7 @@ fn e6_the_request_that_grew_is_the_one_merged_last() {
     assert_eq!(rig.read(8, 8), back(grows));
 }
 
-// ---- E3: who may join whom
+// ---- E3: which bios may join which requests
 
 #[test]
 fn e3_a_write_does_not_join_a_read() {

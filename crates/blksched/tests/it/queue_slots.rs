@@ -20,7 +20,7 @@ fn shared(nr_requests: u32) -> QueueConfig {
     with(Slots::LINUX_6_1.with_nr_requests(nr_requests))
 }
 
-/// noop, so that only slots matter.
+/// noop, so that only slots have an effect.
 fn rig(config: QueueConfig) -> Rig {
     Rig::new("noop", config)
 }
@@ -38,7 +38,7 @@ fn fill(rig: &mut Rig, reads: u64) -> Vec<blksched::author::RequestId> {
     in_flight
 }
 
-/// How many completions it takes until the only sleeper wakes.
+/// The number of completions until the only sleeper wakes.
 fn completions_until_awake(config: QueueConfig, requests: u64) -> usize {
     let mut rig = rig(config);
     let in_flight = fill(&mut rig, requests);

@@ -266,7 +266,7 @@ pub enum Told {
     MayMerge(RequestId),
 }
 
-/// First in, first out; neighbours and front look-up by sector; everything else as told.
+/// First in, first out; neighbours and front look-up by sector; everything else as configured.
 #[derive(Clone)]
 pub struct Plain {
     pub merging: Merging,
