@@ -109,7 +109,7 @@ fn figures_of(cell: &str) -> Vec<(u32, usize)> {
 #[test]
 fn the_docs_say_of_every_preset_how_far_its_bare_figures_are_from_its_sources() {
     let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/disks.md")).unwrap();
-    let (_, docs) = docs.split_once("### How true each model is").expect("its heading");
+    let (_, docs) = docs.split_once("### How accurate each model is").expect("its heading");
     let rows = || docs.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     for preset in presets() {
         let name = format!("`{}`", preset.name);
