@@ -138,28 +138,31 @@ fn table(page: &mut String, name: &str, cells: &[Cell]) {
 const INTRODUCTION: &str = "\
 # How far predictions have been right
 
-Recorded on real kernels, predicted by this program: the same job files, disk, number of tags. `testdata/reality` says
-how it was recorded; `crates/simulate/tests/reality.rs` predicts every cell again at each run of the tests, fails if one
-leaves its tolerance that `testdata/reality/known-misses.tsv` does not list, or comes back into it, and writes this
-page. The misses listed have a reason; where it is only inferred, it says so.
+Real kernels were recorded, and this program predicts the same job files on the same disk with the same number of tags.
+`testdata/reality` says how the recordings were made. `crates/simulate/tests/reality.rs` predicts every cell again at
+each run of the tests and writes this page. It fails if a cell is outside its tolerance and not listed in
+`testdata/reality/known-misses.tsv`, or listed and within its tolerance. Every listed miss has a reason; an inferred
+reason is marked as such.
 
 `cargo xtask reality` does the same on your machine, as root: it mounts disk models that take as long as they say, by
 the wall clock, puts loop devices over them, runs the job files of `testdata/reality/jobs` with the real fio under each
-of the running kernel's schedulers, and prints both sides. It first holds the way to the disk to the model alone, and is
-skipped by name where a machine is too slow. `--guest` does it with Debian's 6.1 in an emulated machine, `--recorded`
-only predicts. `blksched validate` ([validate.md](validate.md)) does it with your job on your disk.
+of the running kernel's schedulers, and prints both sides. It first compares the path to the disk with the model alone;
+where a machine is too slow, it is skipped by name. `--guest` does it with Debian's 6.1 in an emulated machine,
+`--recorded` only predicts. `blksched validate` ([validate.md](validate.md)) does it with your job on your disk.
 
-The way from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
-alone. Each set also says who runs first on its host after a completion ([host.md](host.md)): the owner of the completed
-request before a sleeper that it woke (traced: `live` 107 of 496, `guest` 397 of 402; else 60 of 100 is assumed), and
-the kernel's worker before any process (see below; `guest`, traced, 9 of 126). Predictions are means over nine seeds,
-measurements over up to three repeats.
-*Verdict right*: the scheduler that is predicted to have the highest geometric mean of its
-processes' bandwidths is at most 5 % worse, as measured, than the best. *Pairs*: schedulers that really differ by more
-than 10 % for a process, predicted in the right direction. Rows of a disk whose model has changed since it was recorded
-are not predicted again, and stand here as they last were.
+The path from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
+alone. Each set also says which process runs first on its host after a completion ([host.md](host.md)): the owner of the
+completed request before a sleeper that it woke (traced: `live` 107 of 496, `guest` 397 of 402; otherwise 60 of 100 is
+assumed), and the kernel's worker before any process (see below; `guest`, traced, 9 of 126). Predictions are means over
+nine seeds, measurements over up to three repeats.
 
-**BFQ differs from run to run**, here as there. Nine more runs of `live` jobs on each side, not part of the table:
+*Verdict right*: the scheduler predicted to have the highest geometric mean of its processes' bandwidths is, as
+measured, at most 5 % worse than the best. *Pairs*: schedulers that in reality differ by more than 10 % for a process,
+predicted in the right direction. Rows of a disk whose model has changed since the recording are not predicted again,
+and are shown here as they last were.
+
+**BFQ differs from run to run**, in predictions as on real kernels. Nine more runs of `live` jobs on each side, not part
+of the table:
 
 | job, disk | ratio of | real, nine runs | predicted, nine seeds |
 |---|---|---|---|
@@ -168,10 +171,10 @@ are not predicted again, and stand here as they last were.
 | 09, sata-2009 | 300 : 100 | 1.35 to 1.60 (8), 2.91 (1) | 1.52 to 1.58 (4), 2.85 to 2.88 (5) |
 | 09, fixed | 300 : 100 | 0.94 to 0.96 (7), 1.46 to 1.49 (2) | 0.95 (4), 3.57 (5) |
 
-**A race decides what a stream has beside another.** In 02 under BFQ reader and writer share a queue, and a read comes
-to its turn only if no write is queued between the one that is dispatched and the next; mq-deadline's batch of writes
-goes on as long as there is a next one. So it hangs on who comes first after a completion, the kernel's worker who
-asks the scheduler or the writer who submits again:
+**A race decides what a stream gets beside another.** In 02 under BFQ, reader and writer share a queue, and a read is
+dispatched only if no write is queued between the dispatched one and the next; mq-deadline's batch of writes continues
+as long as there is a next one. So it depends on which runs first after a completion: the kernel's worker, which asks
+the scheduler, or the writer, which submits again:
 
 | 02 on the fixed disk, fio's priority | worker first | reader under bfq, KiB/s | predicted |
 |---|---|--:|--:|
@@ -179,17 +182,17 @@ asks the scheduler or the writer who submits again:
 | real-time | traced: 45 of 2178 | 81 to 106 (five runs) | 117 |
 | `live`, real-time, not traced when it was recorded | 25 of 100, FIT on mq-deadline's reader | 537 to 667 | 559 |
 
-`fixed-10ms-4tags`, fio at ordinary priority, has 90 of 100, FIT on one cell, too (02 under BFQ).
+`fixed-10ms-4tags`, with fio at ordinary priority, has 90 of 100, which is also FIT on one cell (02 under BFQ).
 
-**A guest's disk may be an export of ours** (`--guest --served`). By NBD, QEMU 7.2 tells the guest nothing until every
-command that it has out is done: traced, four replies of ours 20 ms apart are one interrupt after 80 ms, and slots then
-pass from process to process as they do on no disk (04 under none: the reader had 1 to 101 I/Os in 8 s, in 14 runs). So
-it is done by vhost-user, each command's end its own interrupt, and the export is as good as the model's file: of
-its 76 cells, one run each, 65 were predicted within 20 %, and 8 of 8 verdicts were right.
+**A guest's disk may be an export of our server** (`--guest --served`). With NBD, QEMU 7.2 reports nothing to the guest
+until all of its outstanding commands are done: in a trace, four of our replies, 20 ms apart, became one interrupt after
+80 ms. Slots then pass from process to process as on no other disk (04 under none: the reader had 1 to 101 I/Os in 8 s,
+in 14 runs). So vhost-user is used, where each completion has its own interrupt, and the export is as good as the
+model's file: of its 76 cells, one run each, 65 were predicted within 20 %, and 8 of 8 verdicts were right.
 
-**What 6.1's limits on tags count** are the words of a map of tags, and a map that `nr_requests` cuts keeps its words.
-So 13 under BFQ in the guest hangs on how many tags virtio had before they were cut: 256, and so one word of 64
-(`driver_tags` in its settings). Made for 64 there would be four words, and the stream would have half of what it has.
+**6.1's limits on tags** apply to each word of the tag map, and a map that `nr_requests` shrinks keeps its word size. So
+13 under BFQ in the guest depends on how many tags virtio had before they were reduced: 256, and so one word of 64
+(`driver_tags` in its settings). A map made for 64 tags would have four words, and the stream would get half as much.
 
 | setting | added to each command | within 20 % | above 20 KiB/s | median / p90 error | verdict right | pairs |
 |---|--:|--:|--:|--:|--:|--:|

@@ -110,10 +110,9 @@ pub fn text(controls: &[Controls]) -> String {
     let percent = 100 * near / all.max(1);
     format!(
         "# The mails, number by number\n\n\
-         What was published, what comes out here, whether it is claimed and which change breaks it. Generated from\n\
-         `experiments/`; a test keeps it true. A ratio in bold is more than 25 % off (a largest value: a factor of \
-         2).\n\
-         Rows that repeat a number, or are made of others, are not here.\n\n\
+         Every published number beside ours, whether it is claimed, and which change breaks it. Generated from\n\
+         `experiments/`; a test keeps it current. A ratio in bold is off by more than 25 % (a largest value: by a \
+         factor\nof 2). Rows that repeat a number, or are computed from others, are omitted.\n\n\
          **{near} of {all} published numbers ({percent} %) are within 25 %**, and {largest_near} of {largest} \
          largest ones within a\nfactor of 2; {fitted} values are fitted, {claimed} rows are claimed.\n\n\
          {shares}\n{body}"
