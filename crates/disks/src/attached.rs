@@ -8,15 +8,16 @@ use blksched::surroundings::{DispatchAhead, Driver, FlushCommand};
 /// What a disk is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
-    /// AHCI with command queueing: 32 tags in turn, as many in the drive as it takes; a flush drains it.
+    /// AHCI with command queueing: 32 tags, used in turn; the drive holds as many commands as it accepts; a flush
+    /// drains it.
     Sata,
     /// A host that offers one command at a time (IDE).
     Ide,
-    /// SCSI or SAS, and what presents itself as such (RAID controllers): the host's tags, at least 128.
+    /// SCSI or SAS, and what presents itself so (RAID controllers): the host's tags, at least 128.
     Scsi,
     /// NVMe: as many tags as a queue has entries, a queue per processor.
     Nvme,
-    /// virtio-blk: the ring's.
+    /// virtio-blk: the ring's tags.
     Virtio,
     /// The loop driver, and null_blk.
     Loop,
@@ -38,12 +39,13 @@ impl Attached {
         Attached::WORDS.iter().find(|(_, kind)| *kind == self).expect("every kind has one").0
     }
 
-    /// Has such a disk a `device/queue_depth` in sysfs? Only what is driven as SCSI has; libata drives ATA disks so.
+    /// Whether such a disk has a `device/queue_depth` in sysfs: only disks driven as SCSI do, including ATA disks
+    /// through libata.
     pub fn has_queue_depth(self) -> bool {
         matches!(self, Attached::Sata | Attached::Ide | Attached::Scsi)
     }
 
-    /// Tags of one hardware queue, for a disk that takes `depth` commands: what `nr_requests` shows without a
+    /// Tags of one hardware queue, for a disk that accepts `depth` commands: what `nr_requests` shows without a
     /// scheduler.
     pub fn tags(self, depth: u32) -> u32 {
         match self {
@@ -54,12 +56,12 @@ impl Attached {
         }
     }
 
-    /// Hardware queues on a host of this many processors.
+    /// The number of hardware queues on a host with this many processors.
     pub fn hardware_queues(self, cpus: u32) -> u32 {
         if self == Attached::Nvme { cpus } else { 1 }
     }
 
-    /// In which order the tags are handed out.
+    /// The order in which tags are allocated.
     pub fn tag_order(self) -> TagOrder {
         match self {
             Attached::Sata | Attached::Ide => TagOrder::RoundRobin,
@@ -67,7 +69,7 @@ impl Attached {
         }
     }
 
-    /// What its driver does.
+    /// How its driver behaves.
     pub fn driver(self) -> Driver {
         let (ahead, flush) = match self {
             Attached::Sata | Attached::Ide => (DispatchAhead::Budget, FlushCommand::Alone),

@@ -11,7 +11,7 @@ use crate::{Activity, CommandTrace, Ledger, Stint};
 ///
 /// Between two calls time may only go forward, and a driver calls [`Disk::finish`] at [`Disk::next`] at the latest.
 pub trait Disk: Send {
-    /// What it tells its host about itself; never changes.
+    /// What it reports to its host; never changes.
     fn facts(&self) -> Facts;
 
     /// Hands over a command at `now`.
@@ -25,46 +25,46 @@ pub trait Disk: Send {
     /// look-ahead). `None` if nothing will happen until the next `start`.
     fn next(&self) -> Option<Instant>;
 
-    /// Lets its own steps up to `now` happen and hands back one completion, the earliest. Call until `None`.
+    /// Executes its own steps up to `now` and returns one completion, the earliest. To be called until `None`.
     fn finish(&mut self, now: Instant) -> Option<Finished>;
 
-    /// Commands started and not yet handed back.
+    /// Commands started and not yet returned.
     fn in_flight(&self) -> u32;
 
     /// Where the mechanism's time went so far.
     ///
-    /// A disk of several answers the sum over its members, worked out at this call.
+    /// A disk with several members returns the sum over them, computed by this call.
     fn ledger(&self) -> Cow<'_, Ledger>;
 
-    /// How many parts of it can work at the same time: heads that move apart, dies, channels.
+    /// How many parts of it can work at the same time: independent heads, dies, channels.
     fn parts(&self) -> u32;
 
-    /// From now on it remembers what its parts do, for [`Disk::stints`].
+    /// From now on, records what its parts do, for [`Disk::stints`].
     fn watch(&mut self);
 
-    /// Moves what has become known of its parts' work since the last call to `to`; nothing unless it is watched.
+    /// Moves newly known work of its parts to `to`; nothing unless it is watched.
     fn stints(&mut self, to: &mut Vec<Stint>);
 
-    /// What has passed, if a tracer is in the way.
+    /// The recorded commands, if there is a tracer.
     fn trace(&self) -> Option<&CommandTrace> {
         None
     }
 }
 
-/// What a disk tells its host.
+/// What a disk reports to its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Capacity \[512-byte sectors\].
     pub sectors: u64,
-    /// Does it turn?
+    /// Whether it spins.
     pub rotational: bool,
-    /// Commands it accepts at a time; at least 1.
+    /// The most commands at a time; at least 1.
     pub depth: u32,
     /// Its largest command \[512-byte sectors\].
     pub max_sectors: u32,
-    /// May a completed write be lost when the power fails?
+    /// Whether a completed write may be lost when the power fails.
     pub volatile_cache: bool,
-    /// Can a single write be asked to pass the cache?
+    /// Whether a single write can bypass the cache.
     pub fua: bool,
 }
 
@@ -73,21 +73,21 @@ pub struct Facts {
 pub struct Finished {
     /// The command's request.
     pub rq: RequestId,
-    /// When it completed; may lie before the `now` of a late call.
+    /// When it completed; may be before the `now` of a late call.
     pub at: Instant,
-    /// Whether it worked.
+    /// Whether it succeeded.
     pub outcome: CommandOutcome,
-    /// This command's own part of the disk's work; without the time it waited behind others, and for a cached write
-    /// without the later drain.
+    /// This command's own part of the disk's work; without the time that it waited behind others, and for a cached
+    /// write without the later drain.
     pub service: Activity,
 }
 
-/// Whether a command worked.
+/// Whether a command succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandOutcome {
-    /// It did.
+    /// It succeeded.
     Ok,
-    /// It did not; nothing was read or written.
+    /// It failed; nothing was read or written.
     Failed(IoError),
 }
 
@@ -95,9 +95,9 @@ pub enum CommandOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IoError {
-    /// It reaches behind the disk's last sector.
+    /// It reaches beyond the disk's last sector.
     OutOfRange,
-    /// The medium gave nothing back, or took nothing.
+    /// The medium could not be read or written.
     Medium,
 }
 

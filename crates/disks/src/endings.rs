@@ -5,7 +5,7 @@ use blksched::Instant;
 use crate::Finished;
 use crate::timeline::Timeline;
 
-/// Known ends in order of time, and what the model wants back with each.
+/// Known completion times in order, and what the model wants back with each.
 #[derive(Clone, Debug)]
 pub(crate) struct Endings<T> {
     ends: Timeline<(Finished, T)>,
@@ -26,7 +26,7 @@ impl<T: Copy> Endings<T> {
         Some(self.ends.next()).filter(|&next| next != Instant::NEVER)
     }
 
-    /// The earliest, if it has come.
+    /// The earliest, if its time has come.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<(Finished, T)> {
         if self.next()? > now {

@@ -9,7 +9,7 @@ use blksched::{Span, SubmitterId};
 /// For one command at a time on an otherwise idle disk the parts add up to its latency exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// Decoding the command, as far as nothing else hid it.
+    /// Decoding the command, unless hidden by something else.
     pub overhead: Span,
     /// Moving the arm to another cylinder, or switching heads.
     pub seek: Span,
@@ -17,7 +17,7 @@ pub struct Activity {
     pub settle: Span,
     /// Waiting for the sector to come round.
     pub rotation: Span,
-    /// The head over the data, track switches inside a transfer included; on a disk that does not turn, the service.
+    /// The head over the data, including track switches inside a transfer; on a disk that does not spin, the service.
     pub transfer: Span,
     /// Moving data between disk and host where the medium was not the slower part.
     pub interface: Span,
@@ -26,12 +26,12 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Everything.
+    /// The total.
     pub fn sum(&self) -> Span {
         self.overhead + self.mechanism() + self.interface
     }
 
-    /// The time the arm and the medium were at work.
+    /// The time that the arm and the medium were at work.
     pub fn mechanism(&self) -> Span {
         self.seek + self.settle + self.rotation + self.transfer + self.look_ahead
     }
@@ -62,14 +62,14 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// For all: the sum of the accounts.
+    /// The sum of all accounts.
     pub fn total(&self) -> Activity {
         let mut total = Activity::default();
         self.accounts.iter().for_each(|(_, account)| total += account);
         total
     }
 
-    /// For one submitter; zero if it never had anything done.
+    /// The account of one submitter; zero if nothing was done for it.
     pub fn of(&self, submitter: SubmitterId) -> Activity {
         self.find(submitter).map_or_else(|_| Activity::default(), |at| self.accounts[at].1)
     }
@@ -79,7 +79,7 @@ impl Ledger {
         self.accounts.iter().map(|(submitter, activity)| (*submitter, activity))
     }
 
-    /// Everything that stands in either.
+    /// Adds all accounts of another ledger.
     pub(crate) fn add(&mut self, other: &Ledger) {
         for (submitter, activity) in other.by_submitter() {
             self.charge(submitter, activity);
@@ -91,14 +91,14 @@ impl Ledger {
         *self.account(submitter) += activity;
     }
 
-    /// The same for time that was spent reading ahead, and for nothing else.
+    /// The same for time that was only spent on reading ahead.
     pub(crate) fn charge_look_ahead(&mut self, submitter: SubmitterId, look_ahead: Span) {
         self.account(submitter).look_ahead += look_ahead;
     }
 
     #[inline]
     fn account(&mut self, submitter: SubmitterId) -> &mut Activity {
-        // Neighbouring charges are mostly for the same submitter.
+        // Successive charges are usually for the same submitter.
         if self.accounts.get(self.last).is_none_or(|account| account.0 != submitter) {
             self.last = self.find(submitter).unwrap_or_else(|at| {
                 self.accounts.insert(at, (submitter, Activity::default()));

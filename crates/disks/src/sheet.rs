@@ -14,16 +14,16 @@ pub use truth::{Truth, truth};
 /// One line of the sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SheetLine {
-    /// What was measured.
+    /// The figure.
     pub figure: Figure,
-    /// What the model does, in the figure's unit.
+    /// The model's value, in the figure's unit.
     pub model: f64,
-    /// What the source says, if it says anything.
+    /// The source's value, if it has one.
     pub published: Option<Published>,
 }
 
 impl SheetLine {
-    /// Model over source.
+    /// The model's value over the source's.
     pub fn ratio(&self) -> Option<f64> {
         Some(self.model / self.published.as_ref()?.value as f64)
     }
@@ -32,15 +32,15 @@ impl SheetLine {
 /// A figure as it was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published {
-    /// Of what.
+    /// Which figure.
     pub figure: Figure,
-    /// In the figure's unit.
+    /// The value, in the figure's unit.
     pub value: u64,
     /// Its source.
     pub source: String,
 }
 
-/// Measure every figure that means something for this kind of disk. A second or less of CPU time.
+/// Measures every figure that is meaningful for this kind of disk. This takes a second of CPU time or less.
 pub fn data_sheet(spec: &DiskSpec) -> Vec<SheetLine> {
     let facts = spec.build(SEED).facts();
     let is_published = |figure: Figure| spec.published.iter().any(|published| published.figure == figure);
@@ -67,5 +67,5 @@ pub fn six_figures(spec: &DiskSpec) -> SixFigures {
     SixFigures::from_array(core::array::from_fn(|_| values.next().expect("six figures")))
 }
 
-/// Of the disk's angle at time zero and of the random places; nothing published depends on it.
+/// The seed of the disk's angle at time zero and of the random places; nothing published depends on it.
 const SEED: u64 = 1;

@@ -17,33 +17,33 @@ use blksched::{Instant, SubmitterId};
 pub enum StintWork {
     /// A command that has not ended.
     Command(RequestId),
-    /// Writes that this submitter was told are done: on their way from the buffer to the medium.
+    /// Acknowledged writes of this submitter: on their way from the buffer to the medium.
     Cached(SubmitterId),
-    /// No command: the disk's own upkeep, such as a rebuild.
+    /// No command: the disk's own maintenance, such as a rebuild.
     Upkeep,
 }
 
-/// A part of a disk works for a command, from when until when.
+/// A period in which a part of a disk works for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stint {
-    /// Which part, below [`Disk::parts`](crate::Disk::parts).
+    /// The part, below [`Disk::parts`](crate::Disk::parts).
     pub part: u32,
     /// What it works for.
     pub work: StintWork,
-    /// When it begins; not before the call that made it known, but perhaps later.
+    /// When it begins; not before the call that made it known, but possibly later.
     pub from: Instant,
     /// When it ends.
     pub until: Instant,
 }
 
-/// The stints of a disk that is watched; nothing otherwise.
+/// The stints of a disk that is watched; none otherwise.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stints {
     kept: Option<Vec<Stint>>,
 }
 
 impl Stints {
-    /// From now on they are kept.
+    /// Keeps them from now on.
     pub(crate) fn watch(&mut self) {
         self.kept.get_or_insert_default();
     }
@@ -57,7 +57,7 @@ impl Stints {
         }
     }
 
-    /// Moves what is kept to `to`.
+    /// Moves the kept stints to `to`.
     pub(crate) fn take(&mut self, to: &mut Vec<Stint>) {
         self.kept.iter_mut().for_each(|kept| to.append(kept));
     }

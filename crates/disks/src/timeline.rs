@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use blksched::Instant;
 
-/// Most places are so near the end.
+/// Most insertions are this close to the end.
 const NEAR: usize = 8;
 
 /// Events in order of time. Most are added last, so a sorted ring beats a heap.
@@ -32,7 +32,7 @@ impl<T: Copy> Timeline<T> {
         }
     }
 
-    /// The earliest's moment, or never.
+    /// The earliest time, or never.
     pub(crate) fn next(&self) -> Instant {
         self.ring.front().map_or(Instant::NEVER, |event| event.0)
     }

@@ -11,11 +11,11 @@ use crate::{Disk, DiskSpec};
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredRequest {
-    /// What was asked.
+    /// The command.
     pub command: Command,
-    /// What the drive took.
+    /// The drive's response time.
     pub response: Span,
-    /// From its end to the next request.
+    /// The time from its completion to the next request.
     pub think: Span,
 }
 
@@ -32,7 +32,7 @@ pub struct Demerit {
     pub requests: usize,
 }
 
-/// `R|W Hit|Miss LBN SECTORS RESPONSE_us THINK_us`, line by line; the second word is an annotation and not used.
+/// Parses lines of `R|W Hit|Miss LBN SECTORS RESPONSE_us THINK_us`; the second word is an annotation and ignored.
 ///
 /// # Errors
 /// What is wrong, with its line.
@@ -58,10 +58,10 @@ pub fn parse(text: &str) -> Result<Vec<MeasuredRequest>, String> {
     text.lines().enumerate().map(numbered).collect()
 }
 
-/// What the model takes for each request, one at a time, each as long after the one before as it was on the drive.
+/// The model's time for each request, one at a time, with the drive's time between requests.
 ///
 /// # Errors
-/// If a request reaches behind the disk.
+/// If a request reaches beyond the disk.
 pub fn replay(spec: &DiskSpec, trace: &[MeasuredRequest], seed: u64) -> Result<Vec<Span>, String> {
     let mut disk = spec.build(seed);
     let (sectors, mut now) = (disk.facts().sectors, Instant::ZERO);
@@ -78,7 +78,7 @@ pub fn replay(spec: &DiskSpec, trace: &[MeasuredRequest], seed: u64) -> Result<V
     Ok(responses)
 }
 
-/// When a lone command ends.
+/// When a single command completes.
 fn serve(disk: &mut dyn Disk, now: Instant, command: Command) -> Instant {
     while let Some(step) = disk.next().filter(|&step| step <= now) {
         disk.finish(step);
@@ -92,7 +92,7 @@ fn serve(disk: &mut dyn Disk, now: Instant, command: Command) -> Instant {
     }
 }
 
-/// The distance between what a model took and what a drive took.
+/// The distance between the model's and the drive's times.
 pub fn demerit(responses: &[Span], trace: &[MeasuredRequest]) -> Demerit {
     let sorted = |mut times: Vec<Span>| {
         times.sort_unstable();

@@ -15,11 +15,11 @@ use crate::{
 use super::layout;
 use super::seek;
 
-/// The files, read.
+/// The parsed files.
 pub(super) struct DriveFiles<'t> {
     pub(super) model: File<'t>,
     pub(super) specs: File<'t>,
-    /// A file of seek times by the name that the model gives.
+    /// The file of seek times by its name in the model.
     pub(super) seek: &'t dyn Fn(&str) -> Result<seek::Points, DiskError>,
 }
 
@@ -30,22 +30,22 @@ pub(super) struct Drive {
     pub(super) sectors: u64,
     pub(super) layout: LayoutSpec,
     pub(super) curve: Vec<(u32, Span)>,
-    /// How the files say it.
+    /// How the files describe it.
     pub(super) seek: &'static str,
     pub(super) head_switch: Span,
     pub(super) write_settle: Span,
     pub(super) overheads: CaseOverheads,
-    /// A sector over the bus; zero if the files do not say.
+    /// A sector's time on the bus; zero if the files do not tell.
     pub(super) bus: Span,
     pub(super) read_watermark: Watermark,
     pub(super) write_watermark: Watermark,
     pub(super) segment_sectors: u64,
-    /// None: no caching.
+    /// `None` for no caching.
     pub(super) read_segments: u64,
     pub(super) rules: LookAheadRules,
-    /// None: writes go to the medium.
+    /// `None` if writes go to the medium.
     pub(super) write_segments: u64,
-    /// What the files do not say, or say in vain.
+    /// What the files lack, or what has no effect.
     pub(super) notes: Vec<String>,
 }
 
@@ -107,10 +107,10 @@ impl Drive {
     }
 }
 
-/// What a time's being an angle is called.
+/// The name of the option that makes a time an angle.
 const TURNING: &str = "trackSwitchPlusRotation";
 
-/// The drive of a model's file.
+/// The only drive in a model's file.
 fn the_only<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {
     let mut blocks = syntax::parse(file, "dm_disk")?;
     match &blocks[1..] {
@@ -122,7 +122,7 @@ fn the_only<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {
     }
 }
 
-/// Along the spiral a disk of ours takes a skew for what the way to the next track needs, whatever is longer.
+/// Our disk's skew along the spiral is the time of the way to the next track, even if the file's is shorter.
 fn note_short_skews(layout: &LayoutSpec, rpm: u32, (switch, step): (Span, Span), notes: &mut Vec<String>) {
     let ms = |turn: Turn| f64::from(turn.millionths()) * 0.06 / f64::from(rpm);
     let mut shortest = |key: &str, skew: fn(&ZoneSpec) -> Turn, needed: Span, what: &str| {
@@ -140,7 +140,7 @@ fn note_short_skews(layout: &LayoutSpec, rpm: u32, (switch, step): (Span, Span),
     }
 }
 
-/// What the drive's own queue says that is not done.
+/// Notes settings of the drive's own queue that are not supported.
 fn queue(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<(), DiskError> {
     let depth = specs.count_or_0("Max queue length", 1_000_000)?;
     if depth > 1 {
@@ -152,7 +152,7 @@ fn queue(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<(), DiskErro
     Ok(())
 }
 
-/// The drive's own block: of several the one whose model is this file.
+/// The drive's own block: among several, the one whose model is this file.
 fn specs_of<'t>(files: &DriveFiles<'t>, notes: &mut Vec<String>) -> Result<Block<'t>, DiskError> {
     let mut blocks = syntax::parse(&files.specs, "disksim_disk")?;
     let file = Path::new(files.model.name).file_name().unwrap_or_default().to_string_lossy();
@@ -181,7 +181,7 @@ fn specs_of<'t>(files: &DriveFiles<'t>, notes: &mut Vec<String>) -> Result<Block
     }
 }
 
-/// A sector over the bus; zero if it is not said.
+/// A sector's time on the bus; zero if unknown.
 fn bus(specs: &Fields<'_, '_>) -> Result<Span, DiskError> {
     let key = "Bulk sector transfer time";
     match specs.ms(key)?.as_ns() {
@@ -226,7 +226,7 @@ fn overheads(specs: &Fields<'_, '_>) -> Result<CaseOverheads, DiskError> {
     })
 }
 
-/// Of reads and writes: of what a command asks for, or of a segment.
+/// Watermarks of reads and writes: of what a command asks for, or of a segment.
 fn watermarks(specs: &Fields<'_, '_>, segment_sectors: u64) -> Result<[Watermark; 2], DiskError> {
     let by_command = specs.is_on("Set watermark by reqsize")?;
     let mark = |key: &str| {
@@ -239,7 +239,7 @@ fn watermarks(specs: &Fields<'_, '_>, segment_sectors: u64) -> Result<[Watermark
     Ok([mark("High (read) water mark")?, mark("Low (write) water mark")?])
 }
 
-/// More than a disk of ours remembers make no difference to one that is asked one command at a time.
+/// More segments than this make no difference to a disk that gets one command at a time.
 const MOST_SEGMENTS: u64 = 64;
 
 /// Segments for reads and for writes.
@@ -283,13 +283,13 @@ fn rules(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<LookAheadRul
     })
 }
 
-/// A list's numbers.
+/// The numbers of a list.
 pub(super) fn numbers(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<u64>, DiskError> {
     let number = |(value, at): &(Value<'_>, usize)| match value {
         Value::Text(text) if text.parse::<u64>().is_ok() => Ok(text.parse().unwrap_or(0)),
         _ => Err(fields.file.invalid(*at, format!("`{key}` lists what is no whole number"), None)),
     };
-    // Lists that are not there are empty.
+    // Missing lists are empty.
     if fields.block.entry(key).is_none() {
         return Ok(Vec::new());
     }

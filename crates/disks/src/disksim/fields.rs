@@ -7,7 +7,7 @@ use super::keys::{Form, Key, Use};
 use super::syntax::{Assignment, Block, File, Value};
 use crate::DiskError;
 
-/// A block whose parameters are all known.
+/// A block all of whose parameters are known.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a, 't> {
     pub(super) file: &'a File<'t>,
@@ -15,7 +15,7 @@ pub(super) struct Fields<'a, 't> {
 }
 
 impl<'a, 't> Fields<'a, 't> {
-    /// Judges every parameter; what a disk cannot have and is not off goes to `notes`.
+    /// Checks every parameter; what a disk cannot have and is not off goes to `notes`.
     pub(super) fn of(
         file: &'a File<'t>,
         block: &'a Block<'t>,
@@ -53,7 +53,7 @@ impl<'a, 't> Fields<'a, 't> {
         Ok(fields)
     }
 
-    /// Whether a value looks as its parameter's must, whatever becomes of it.
+    /// Checks that a value has its parameter's form, whether it is used or not.
     fn check(&self, entry: &Assignment<'t>, form: Form) -> Result<(), DiskError> {
         let number = match entry.value {
             Value::Text(text) => text.parse::<f64>().ok().filter(|number| number.is_finite()),
@@ -83,7 +83,7 @@ impl<'a, 't> Fields<'a, 't> {
         Err(self.wrong(entry.key, &expected))
     }
 
-    /// Notes which numbers the disk would have and the file does not say: they are 0.
+    /// Notes the disk's numbers that are missing in the file: they are 0.
     pub(super) fn note_absent(&self, known: &[Key], notes: &mut Vec<String>) {
         for (key, form, becomes) in known {
             let is_number = !matches!(form, Form::Word | Form::List | Form::Block | Form::Source);
@@ -102,7 +102,7 @@ impl<'a, 't> Fields<'a, 't> {
         self.wrong_but_near(key, expected, &[])
     }
 
-    /// The same where some words would do.
+    /// The same with words that would be valid.
     pub(super) fn wrong_but_near(&self, key: &str, expected: &str, words: &[&str]) -> DiskError {
         let near = match self.block.entry(key).map(|entry| &entry.value) {
             Some(Value::Text(text)) => nearest(text, words.iter().copied()),
@@ -131,12 +131,12 @@ impl<'a, 't> Fields<'a, 't> {
         number.ok_or_else(|| self.wrong(key, "a number, 0 or more"))
     }
 
-    /// As [`Fields::number`], 0 if it is not there.
+    /// Like [`Fields::number`], 0 if it is missing.
     pub(super) fn number_or_0(&self, key: &str) -> Result<f64, DiskError> {
         if self.block.entry(key).is_some() { self.number(key) } else { Ok(0.0) }
     }
 
-    /// As [`Fields::number`] with any sign, 0 if it is not there.
+    /// Like [`Fields::number`] with any sign, 0 if it is missing.
     pub(super) fn signed_or_0(&self, key: &str) -> Result<f64, DiskError> {
         if self.block.entry(key).is_none() {
             return Ok(0.0);
@@ -145,7 +145,7 @@ impl<'a, 't> Fields<'a, 't> {
         number.ok_or_else(|| self.wrong(key, "a number"))
     }
 
-    /// As [`Fields::count`], 0 if it is not there.
+    /// Like [`Fields::count`], 0 if it is missing.
     pub(super) fn count_or_0(&self, key: &str, most: u64) -> Result<u64, DiskError> {
         if self.block.entry(key).is_some() { self.count(key, most) } else { Ok(0) }
     }

@@ -1,7 +1,7 @@
 //! DiskSim's parameters by name: the form of their values, which of them our disks have, which have no meaning for a
 //! single disk, and which are supported only when off.
 
-/// What a parameter's value looks like.
+/// The form of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A number, which may have a sign.
@@ -10,7 +10,7 @@ pub(super) enum Form {
     Whole(u64),
     /// A number from 0 to 1.
     Part,
-    /// Up to so many milliseconds.
+    /// Up to this many milliseconds.
     Ms(u32),
     Word,
     List,
@@ -20,20 +20,20 @@ pub(super) enum Form {
     Source,
 }
 
-/// What becomes of a parameter.
+/// How a parameter is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// The disk has it.
     Taken,
-    /// It means nothing to a single disk that is asked one command at a time, or to any result.
+    /// It does not matter to a single disk that gets one command at a time, or to any result.
     NoMatter,
     /// The disk has nothing like it: noted unless it is 0.
     OffOnly,
-    /// It says what happens while several commands are under way: noted unless it is 0.
+    /// It matters only with several commands in flight: noted unless it is 0.
     Several,
 }
 
-/// A parameter: its name, what its values look like, and what becomes of them.
+/// A parameter: its name, the form of its values, and how it is used.
 pub(super) type Key = (&'static str, Form, Use);
 
 use Form::{Block, List, Ms, Number, Part, Source, Whole, Word};
@@ -41,11 +41,11 @@ use Use::{NoMatter, OffOnly, Several, Taken};
 
 /// On or off.
 const SWITCH: Form = Whole(1);
-/// What electronics take.
+/// A time of the electronics.
 const OVERHEAD: Form = Ms(100);
-/// What an arm takes.
+/// A time of the arm.
 const MOVE: Form = Ms(500);
-/// Whatever can be counted.
+/// Any count.
 const COUNT: Form = Whole(2_000_000_000_000);
 
 pub(super) const MODEL: &[Key] = &[
@@ -164,7 +164,7 @@ pub(super) const SPECS: &[Key] = &[
     ("Minimum seek delay", MOVE, Taken),
 ];
 
-/// Of the drive's own queue, which holds one command at a time here.
+/// Parameters of the drive's own queue, which holds one command at a time here.
 pub(super) const SCHEDULER: &[Key] = &[
     ("Scheduling policy", COUNT, NoMatter),
     ("Cylinder mapping strategy", COUNT, NoMatter),

@@ -9,11 +9,11 @@ use super::sparing::{Sparing, last_cylinder};
 use super::syntax::Value;
 use crate::{DiskError, HeadOrder, LayoutSpec, Turn, ZoneSpec};
 
-/// A disk of ours has 1 MB at least.
+/// Our disks have at least 1 MB.
 const LEAST_SECTORS: u64 = 1_954;
 const MOST_CYLINDERS: u64 = 10_000_000;
 
-/// The layout, and how many sectors the drive has for its host.
+/// The layout, and the number of sectors that the drive has for its host.
 pub(super) fn read(
     model: &Fields<'_, '_>,
     heads: u32,
@@ -63,7 +63,7 @@ pub(super) fn read(
     Ok((layout, sectors))
 }
 
-/// The layout under which the drive's blocks end where its arm's way does, if one can hold them.
+/// The layout under which the drive's blocks end where its arm's range does, if there is one.
 fn otherwise(
     fields: &Fields<'_, '_>,
     (heads, order): (u32, HeadOrder),
@@ -84,12 +84,12 @@ fn otherwise(
     Some(layout)
 }
 
-/// How many the drive says it has.
+/// The number of cylinders given in the file.
 pub(super) fn cylinders(model: &Fields<'_, '_>) -> Result<u32, DiskError> {
     Ok(model.count("Number of cylinders", MOST_CYLINDERS)? as u32)
 }
 
-/// Cylinders that a drive may keep for itself within the stroke that was measured.
+/// Cylinders that a drive may keep for itself within the measured stroke.
 const TOLERANCE: u64 = 32;
 
 fn zones(
@@ -120,14 +120,14 @@ fn zones(
     Ok(zones)
 }
 
-/// What skews are counted in.
+/// The unit of skews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SkewUnits {
     Sectors,
     Revolutions,
 }
 
-/// What a layout or a zone says, if it does; a zone's word goes first.
+/// The skew unit of a layout or a zone, if it has one; a zone's own takes precedence.
 fn skew_units(fields: &Fields<'_, '_>) -> Result<Option<SkewUnits>, DiskError> {
     match fields.block.entry("Skew units").map(|_| fields.text("Skew units")).transpose()? {
         None => Ok(None),

@@ -25,14 +25,14 @@ mod write;
 /// A drive's three files as the text of a TOML file.
 ///
 /// # Errors
-/// If a file is missing or says what is not understood: file, line, column and what was expected.
+/// If a file is missing or invalid: file, line, column and what was expected.
 pub fn import(model: &Path) -> Result<String, DiskError> {
     let specs = model.with_extension("diskspecs");
     let paths = [model, &specs];
     let names = paths.map(|path| path.display().to_string());
     let texts = paths.into_iter().map(text_of).collect::<Result<Vec<String>, DiskError>>()?;
     let file = |nth: usize| syntax::File { name: &names[nth], text: &texts[nth] };
-    // Beside the model, by the name that it gives, or by the model's own.
+    // Beside the model, by the name that it gives, or by the model's own name.
     let seek = |given: &str| {
         let named = model.with_file_name(Path::new(given.trim_matches('"')).file_name().unwrap_or_default());
         let path = if named.is_file() { named } else { model.with_extension("seek") };
@@ -47,7 +47,7 @@ pub fn import(model: &Path) -> Result<String, DiskError> {
 
 fn text_of(path: &Path) -> Result<String, DiskError> {
     let unreadable = |reason: String| DiskError::Unreadable { file: path.display().to_string(), reason };
-    // A comment may be of an older encoding than ours.
+    // A comment may have an older encoding than ours.
     let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -18,7 +18,7 @@ const TYPES: [&str; 6] = ["extracted", "linear", "curve", "constant", "hpl", "hp
 /// Points of a curve: cylinders and times.
 pub(super) type Points = Vec<(u32, Span)>;
 
-/// What the mechanical model says; `extracted` is the file that it names, if it could be read.
+/// The seek curve of the mechanical model; `extracted` is the file that it names, if it could be read.
 pub(super) fn read(
     mechanics: &Fields<'_, '_>,
     cylinders: u32,
@@ -63,12 +63,12 @@ pub(super) fn read(
     Ok((distances(most as u32).map(point).collect(), kind))
 }
 
-/// Every distance up to 20, and then a twentieth further each.
+/// Every distance up to 20, and then each a twentieth further.
 fn distances(most: u32) -> impl Iterator<Item = u32> {
     core::iter::successors(Some(1u32), move |&last| (last < most).then(|| (last + (last / 20).max(1)).min(most)))
 }
 
-/// One cylinder, the mean, all of the stroke \[ms\].
+/// The times of one cylinder, the mean, and the full stroke \[ms\].
 #[derive(Clone, Copy, Debug)]
 struct Three {
     least: f64,
@@ -94,7 +94,7 @@ impl Three {
         }
     }
 
-    /// Lee and Katz's, as DiskSim's manual writes it: by the number of cylinders, not by the longest way.
+    /// Lee and Katz's curve, as written in DiskSim's manual: by the number of cylinders, not by the longest distance.
     fn curve(&self, distance: f64, cylinders: f64) -> f64 {
         let Three { least, average, full } = *self;
         let root = (-10.0 * least + 15.0 * average - 5.0 * full) / (3.0 * cylinders.sqrt());
@@ -103,7 +103,7 @@ impl Three {
     }
 }
 
-/// A list of this many numbers; below 0 is none.
+/// A list of this many numbers; values below 0 mean none.
 fn listed<const N: usize>(mechanics: &Fields<'_, '_>, key: &str) -> Result<[f64; N], DiskError> {
     let number = |(value, at): &(Value<'_>, usize)| match value {
         Value::Text(text) => text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or(*at),
@@ -115,7 +115,7 @@ fn listed<const N: usize>(mechanics: &Fields<'_, '_>, key: &str) -> Result<[f64;
     numbers.try_into().map_err(|_| mechanics.wrong(key, &format!("a list of {N} numbers, not {count}")))
 }
 
-/// `distance, ms` line by line, after a line that says how many; `#` begins a comment.
+/// Reads lines of `distance, ms`, after a line with their number; `#` begins a comment.
 pub(super) fn points(file: &File<'_>) -> Result<Points, DiskError> {
     let mut points: Points = Vec::new();
     let mut promised: Option<(usize, usize)> = None;

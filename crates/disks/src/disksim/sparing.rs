@@ -6,7 +6,7 @@
 
 use crate::{LayoutSpec, ZoneSpec};
 
-/// Where spares lie.
+/// Where spares are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sparing {
     /// Nowhere.
@@ -24,7 +24,7 @@ pub(super) enum Sparing {
 }
 
 impl Sparing {
-    /// What a number says; `range` is of cylinders.
+    /// The scheme with this number; `range` is in cylinders.
     pub(super) fn of(scheme: u64, range: u64) -> Sparing {
         match scheme {
             0 => Sparing::None,
@@ -37,7 +37,7 @@ impl Sparing {
         }
     }
 
-    /// What else it may be.
+    /// Other possible schemes.
     pub(super) fn others(range: u64) -> [Sparing; 6] {
         let ranges = Sparing::Cylinders(range);
         [Sparing::Cylinders(1), Sparing::Track, Sparing::Zone, ranges, Sparing::TracksOfZone, Sparing::None]
@@ -55,7 +55,7 @@ impl Sparing {
         }
     }
 
-    /// Lays a zone's spares out.
+    /// Lays out a zone's spares.
     pub(super) fn apply(self, zone: &mut ZoneSpec, heads: u32) {
         let per_track = u64::from(zone.per_track);
         let cylinder = per_track * u64::from(heads);
@@ -63,7 +63,7 @@ impl Sparing {
         match self {
             Sparing::None => zone.spare_sectors = 0,
             Sparing::TracksOfZone => zone.spare_sectors = spares * per_track,
-            // The same as a front that is reserved and the next cylinder's spares behind each cylinder.
+            // The same as a reserved front and the next cylinder's spares after each cylinder.
             Sparing::CylinderFront => zone.reserved_sectors += spares,
             Sparing::Zone | Sparing::Cylinders(_) | Sparing::Track => {}
         }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::DiskError;
 
-/// A file and its name, for complaints.
+/// A file and its name, for error messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File<'t> {
     pub(super) name: &'t str,
@@ -25,7 +25,7 @@ impl File<'_> {
     }
 }
 
-/// What stands behind an equals sign.
+/// A value after an equals sign.
 #[derive(Clone, Debug)]
 pub(super) enum Value<'t> {
     /// A number or a word, or `source FILE`.
@@ -34,7 +34,7 @@ pub(super) enum Value<'t> {
     Block(Block<'t>),
 }
 
-/// `kind NAME { … }`; in a list without a name.
+/// `kind NAME { … }`; without a name in a list.
 #[derive(Clone, Debug)]
 pub(super) struct Block<'t> {
     pub(super) kind: &'t str,
@@ -87,7 +87,7 @@ pub(super) fn parse<'t>(file: &File<'t>, kind: &str) -> Result<Vec<Block<'t>>, D
     }
 }
 
-/// What may stand beside blocks, and builds a system of several parts.
+/// Statements that may be beside blocks, and build a system of several parts.
 const STATEMENTS: [&str; 3] = ["source", "instantiate", "topology"];
 
 /// Blocks within blocks; no file nests deeper than four.
@@ -99,7 +99,7 @@ struct ParameterParser<'t> {
 }
 
 impl<'t> ParameterParser<'t> {
-    /// Behind white space, a byte order mark, and comments.
+    /// Skips white space, a byte order mark, and comments.
     fn skip(&mut self) {
         loop {
             let rest = &self.file.text[self.at..];
@@ -133,7 +133,7 @@ impl<'t> ParameterParser<'t> {
         Err(self.file.invalid(self.at, format!("{found}: expected {expected}"), None))
     }
 
-    /// What stands before a file's next block: its kind and its name.
+    /// What is before a file's next block: its kind and its name.
     fn head(&mut self) -> Result<Range<usize>, DiskError> {
         self.skip();
         let begin = self.at;
@@ -158,7 +158,7 @@ impl<'t> ParameterParser<'t> {
         &self.file.text[range]
     }
 
-    /// At the opening brace of a block with this head.
+    /// Parses a block with this head, from its opening brace.
     fn block(&mut self, head: Range<usize>, depth: usize) -> Result<Block<'t>, DiskError> {
         let at = head.start;
         if depth > DEEPEST {

@@ -11,7 +11,7 @@ use crate::{
     WrittenData, ZoneSpec,
 };
 
-/// If the files say nothing of the bus: asynchronous transfers on a narrow SCSI bus.
+/// The default if the files do not describe the bus: asynchronous transfers on a narrow SCSI bus.
 const ASYNCHRONOUS: u64 = 3_500_000;
 
 pub(super) fn toml(file: &str, drive: &Drive) -> String {

@@ -11,11 +11,11 @@ use crate::{Activity, StintWork as Of};
 enum MediumWork {
     /// A queued command.
     Command(usize),
-    /// A piece of what is dirty.
+    /// A piece of the dirty sectors.
     Destage,
-    /// Everything that a flush on its own waited for is done.
+    /// Everything that an exclusive flush waited for is done.
     EndFlush,
-    /// None, or none before `until`: the head reads ahead.
+    /// Nothing, or nothing before `until`: the head reads ahead.
     Nothing { until: Instant },
 }
 
@@ -24,7 +24,7 @@ impl MediumWork {
 }
 
 impl Hdd {
-    /// The medium has ended what it did.
+    /// The medium has finished its work.
     pub(super) fn step(&mut self, at: Instant) {
         match core::mem::replace(&mut self.medium, Medium::Idle) {
             Medium::Idle | Medium::Writing => {}
@@ -89,13 +89,13 @@ impl Hdd {
         if until > at { MediumWork::Nothing { until } } else { MediumWork::Destage }
     }
 
-    /// Until when the head waits for the next read of a stream, although a command that arrived at `oldest` is queued.
+    /// How long the head waits for the next read of a stream, although a command that arrived at `oldest` is queued.
     fn stream_until(&self, oldest: Instant) -> Option<Instant> {
         let last = self.last_sequential?;
         Some((last + self.sequential_wait).min(oldest + self.queue.sequential_limit()))
     }
 
-    /// Would a command that arrives at `now` wait for a stream, though nothing else is in its way?
+    /// Whether a command that arrives at `now` would wait for a stream, although nothing else delays it.
     pub(super) fn waits_for_stream(&self, now: Instant) -> bool {
         self.stream_until(self.queue.oldest().unwrap_or(now)).is_some_and(|until| until > now)
     }
@@ -109,12 +109,12 @@ impl Hdd {
         !self.waiting.is_empty() || self.cache.as_mut().is_some_and(|cache| cache.is_overdue(at, limit))
     }
 
-    /// Whether it is destaging's turn, whatever waits.
+    /// Whether destaging goes first, whatever else waits.
     pub(super) fn destaging_goes_first(&mut self, at: Instant) -> bool {
         self.has_dirty() && self.is_urgent(at) && self.destage.goes_first(at, !self.queue.is_empty())
     }
 
-    /// Writes the next piece of what is dirty.
+    /// Writes the next piece of the dirty sectors.
     pub(super) fn begin_destaging(&mut self, at: Instant) {
         self.stop_reading_ahead(at);
         let Some(cache) = &mut self.cache else { return };
@@ -129,7 +129,7 @@ impl Hdd {
         self.wake = accessed.until;
     }
 
-    /// A write without room or a flush among others waits for what is dirty.
+    /// A write without room, or a flush among other commands, waits for dirty sectors to be written.
     pub(super) fn wait_for_room(&mut self, now: Instant, waiting: WaitingCommand) {
         self.waiting.push_back(waiting);
         if matches!(self.medium, Medium::Idle) {
@@ -137,7 +137,7 @@ impl Hdd {
         }
     }
 
-    /// Room has been made: lets in what waits for it, in order.
+    /// There is room again: admits what waits for it, in order.
     pub(super) fn admit_waiting(&mut self, at: Instant) {
         while let Some(&WaitingCommand { command, ready }) = self.waiting.front() {
             let Some(cache) = &self.cache else { return };
@@ -165,8 +165,7 @@ impl Hdd {
         }
     }
 
-    /// A flush that lets nothing else happen: what came before it ends, then what is dirty is destaged, and what comes
-    /// later waits at the door.
+    /// An exclusive flush: what came before it ends, then dirty sectors are destaged, and what comes later is held.
     pub(super) fn flush_alone(&mut self, now: Instant, flush: WaitingCommand) {
         self.exclusive = Some(flush);
         if matches!(self.medium, Medium::Idle) {
@@ -174,7 +173,7 @@ impl Hdd {
         }
     }
 
-    /// Commands begun that have not ended, the flush that waits for them left out.
+    /// Commands begun that have not ended, without the flush that waits for them.
     pub(super) fn unfinished(&self) -> usize {
         self.in_flight as usize - self.held.len() - usize::from(self.exclusive.is_some())
     }

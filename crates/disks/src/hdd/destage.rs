@@ -18,14 +18,14 @@ use blksched::{Instant, Span};
 
 use crate::DestageSpec;
 
-/// Whose turn it is while both want the medium, and until when.
+/// Which has the medium while both want it, and until when.
 #[derive(Clone, Copy, Debug)]
 enum MediumTurn {
     Destaging { until: Instant },
     Commands { until: Instant },
 }
 
-/// Which goes first, cached writes or queued commands.
+/// Which goes first: cached writes or queued commands.
 #[derive(Clone, Debug)]
 pub(super) struct Destage {
     spec: DestageSpec,
@@ -42,12 +42,12 @@ impl Destage {
         Destage { spec: *spec, turn, kept_waiting: false, last_read: None }
     }
 
-    /// What has been dirty for so long makes it urgent.
+    /// Sectors that have been dirty for this long are urgent.
     pub(super) fn dirty_limit(&self) -> Span {
         self.spec.dirty_limit
     }
 
-    /// It is urgent: does it go before the commands, of which there are some or none?
+    /// Destaging is urgent: whether it goes before the commands; `commands`: whether there are any.
     pub(super) fn goes_first(&mut self, at: Instant, commands: bool) -> bool {
         if let MediumTurn::Destaging { until } = self.turn
             && at >= until
@@ -63,8 +63,8 @@ impl Destage {
         matches!(self.turn, MediumTurn::Destaging { .. })
     }
 
-    /// No command is queued: when a piece may be written, with the look-ahead held until `hold`. If it is urgent, the
-    /// rest of the commands' turn is all that a reader is waited for.
+    /// No command is queued: when a piece may be written, with the look-ahead held until `hold`. If it is urgent, a
+    /// reader is waited for only for the rest of the commands' time.
     pub(super) fn may_begin(&self, hold: Option<Instant>, urgent: bool) -> Instant {
         let last_read = self.last_read.filter(|_| self.spec.idle > Span::ZERO);
         let idle = last_read.map_or(Instant::ZERO, |last| last + self.spec.idle);

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     by: u64,
-    /// `(2^64 - 1) / by`; the quotient estimated with it is right or one too small.
+    /// `(2^64 - 1) / by`; the quotient estimated with it is correct or one too small.
     reciprocal: u64,
 }
 
@@ -24,7 +24,7 @@ impl Divisor {
         (estimate + short, rest - short * self.by)
     }
 
-    /// What it divides by.
+    /// The divisor.
     pub(super) fn get(self) -> u64 {
         self.by
     }

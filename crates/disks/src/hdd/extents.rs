@@ -9,19 +9,19 @@ use blksched::{Instant, SubmitterId};
 use super::geometry::Place;
 use super::lane::TrackLane;
 
-/// Dirty sectors in a row, written by one submitter.
+/// Consecutive dirty sectors written by one submitter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub(super) start: u64,
     pub(super) sectors: u64,
     /// Where it begins.
     pub(super) place: Place,
-    /// That track in hand.
+    /// Its first track, cached.
     pub(super) lane: TrackLane,
     pub(super) submitter: SubmitterId,
     /// Order of arrival.
     pub(super) serial: u64,
-    /// Since when it has been dirty; what has been written from its front on the way counts anew.
+    /// Since when it has been dirty; after a part at its front was written in passing, the rest counts anew.
     pub(super) since: Instant,
 }
 
@@ -58,7 +58,7 @@ impl Extents {
         self.starts.is_empty()
     }
 
-    /// The first that begins at `sector` or behind it.
+    /// The first that begins at or after `sector`.
     pub(super) fn first_from(&self, sector: u64) -> usize {
         self.starts.partition_point(|&start| start < sector)
     }
@@ -76,7 +76,7 @@ impl Extents {
         &self.slab[self.slots[index] as usize]
     }
 
-    /// To change anything but its start.
+    /// For changing anything but its start.
     pub(super) fn get_mut(&mut self, index: usize) -> &mut Extent {
         &mut self.slab[self.slots[index] as usize]
     }
@@ -99,7 +99,7 @@ impl Extents {
         self.slab[slot as usize]
     }
 
-    /// Takes `sectors` sectors off its front at `at`; the rest begins there.
+    /// Removes `sectors` sectors from its front at `at`; the rest begins at this place.
     pub(super) fn shorten(&mut self, index: usize, sectors: u64, (place, lane): (Place, TrackLane), at: Instant) {
         self.starts[index] += sectors;
         let extent = self.get_mut(index);

@@ -10,17 +10,17 @@ use crate::ZoneSpec;
 
 use super::divisor::Divisor;
 
-/// Where they are.
+/// Where a zone's sectors without host data are.
 #[derive(Clone, Debug)]
 pub(super) struct Gaps {
     reserved: u64,
     /// All sectors of a group.
     group: Divisor,
-    /// Those that are no spares.
+    /// The sectors of a group that are not spares.
     usable: Divisor,
-    /// Ascending, counted from the first that is not reserved, spares left out.
+    /// Ascending, counted from the first that is not reserved, without spares.
     slips: Vec<u64>,
-    /// For each slip, how many sectors for the host lie before it.
+    /// How many host sectors are before each slip.
     before: Vec<u64>,
 }
 
@@ -37,7 +37,7 @@ impl Gaps {
         })
     }
 
-    /// Which of the zone's sectors its `nth` sector for the host is.
+    /// Which of the zone's sectors its `nth` host sector is.
     pub(super) fn place(&self, nth: u64) -> u64 {
         // A slip at or before a sector moves it on, perhaps onto the next slip.
         let slipped = self.before.partition_point(|&before| before <= nth) as u64;
@@ -45,7 +45,7 @@ impl Gaps {
         self.reserved + group * self.group.get() + within
     }
 
-    /// The first sector for the host that does not lie before the zone's sector `place`.
+    /// The first host sector that is not before the zone's sector `place`.
     pub(super) fn nth_from(&self, place: u64) -> u64 {
         let (group, within) = self.group.div_rem(place.saturating_sub(self.reserved));
         let counted = group * self.usable.get() + within.min(self.usable.get());
@@ -53,7 +53,7 @@ impl Gaps {
     }
 }
 
-/// How many sectors that are no slips lie before each slip.
+/// For each slip, how many sectors before it are not slips.
 fn before(slips: &[u64]) -> Vec<u64> {
     (0..).zip(slips).map(|(nth, slip)| slip - nth).collect()
 }

@@ -23,18 +23,18 @@ const GUESSES: usize = 256;
 pub(super) struct Track {
     /// Counted from the outermost.
     pub(super) cylinder: i32,
-    /// Which surface.
+    /// The surface.
     pub(super) head: i32,
 }
 
 /// Where a sector begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// On which track.
+    /// Its track.
     pub(super) track: Track,
-    /// At which angle \[ns of a revolution\].
+    /// Its angle \[ns of a revolution\].
     pub(super) angle: i32,
-    /// Where on the spiral \[ns\].
+    /// Its position on the spiral \[ns\].
     pub(super) unrolled: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Place {
 pub(super) struct Behind {
     /// The track of the next sector: the head follows the spiral by itself.
     pub(super) next_track: Track,
-    /// The point of the spiral just behind the sector, before any skew \[ns\].
+    /// The point of the spiral directly after the sector, before any skew \[ns\].
     pub(super) unrolled: u64,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Behind {
 #[derive(Clone, Debug)]
 pub(super) struct Spiral {
     zones: Vec<Zone>,
-    /// For each bucket of sectors the zone of its first one.
+    /// For each bucket of sectors, the zone of its first one.
     guesses: Vec<u8>,
     guess_shift: u32,
     heads: Divisor,
@@ -60,7 +60,7 @@ pub(super) struct Spiral {
     sectors: u64,
 }
 
-/// A sector taken apart.
+/// A sector's coordinates.
 struct Spot {
     zone: usize,
     /// Within the zone.
@@ -96,7 +96,7 @@ impl Spiral {
         Place { track: self.track(&spot), angle, unrolled }
     }
 
-    /// Where `sector` begins, and its track in hand.
+    /// Where `sector` begins, and its track for reuse.
     #[inline]
     pub(super) fn locate(&self, sector: u64) -> (Place, TrackLane) {
         let spot = self.spot(sector);
@@ -111,18 +111,18 @@ impl Spiral {
         (Place { track, angle, unrolled }, lane)
     }
 
-    /// The same of a sector that lies perhaps on a track in hand.
+    /// The same for a sector that may be on a cached track.
     pub(super) fn locate_near(&self, sector: u64, lane: &TrackLane) -> (Place, TrackLane) {
         let Some((unrolled, track)) = lane.begin_of(sector) else { return self.locate(sector) };
         (Place { track, angle: self.revolution.div_rem(unrolled).1 as i32, unrolled }, *lane)
     }
 
-    /// No zone's sectors pass faster \[ns / 2^32\].
+    /// The least time of a sector in any zone \[ns / 2^32\].
     pub(super) fn least_sector_time(&self) -> u64 {
         self.zones.iter().map(|zone| zone.sector_time).min().unwrap_or(0)
     }
 
-    /// What lies behind `sector`.
+    /// What follows `sector`.
     pub(super) fn behind(&self, sector: u64) -> Behind {
         let spot = self.spot(sector);
         let unrolled = spot.track_at + self.along(&spot, spot.sector + 1);
@@ -141,7 +141,7 @@ impl Spiral {
         Behind { next_track, unrolled }
     }
 
-    /// The first sector that has not wholly passed when the head has come as far as `unrolled` \[ns\].
+    /// The first sector that has not completely passed when the head has reached `unrolled` \[ns\].
     pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
         self.passing(unrolled).0
     }
@@ -152,7 +152,7 @@ impl Spiral {
         (sector, track.unwrap_or_else(|| self.track(&self.spot(sector))))
     }
 
-    /// The same; its track, if that is known without looking it up.
+    /// The same, with its track if that is known without a look-up.
     #[inline]
     fn passing(&self, unrolled: u64) -> (u64, Option<Track>) {
         let index = self.zones.partition_point(|zone| zone.begin <= unrolled).max(1) - 1;
@@ -172,7 +172,7 @@ impl Spiral {
         }
     }
 
-    /// The first sector behind `sector` whose track is not the `same`.
+    /// The first sector after `sector` whose track is not the `same`.
     pub(super) fn end_of(&self, sector: u64, same: fn(Track, Track) -> bool) -> u64 {
         let here = self.track(&self.spot(sector));
         let within = |other: u64| same(self.track(&self.spot(other)), here);

@@ -3,7 +3,7 @@
 use super::geometry::{Behind, Track};
 use super::zones::Zone;
 
-/// One track of the spiral. Of a zone with gaps there is none.
+/// One track of the spiral, cached. A zone with gaps has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrackLane {
     first: u64,
@@ -12,16 +12,16 @@ pub(super) struct TrackLane {
     sector_time: u64,
     /// Where it begins on the spiral \[ns\].
     begin: u64,
-    /// How far along it the head can be asked for \[ns\].
+    /// How far along it the head's position can be asked for \[ns\].
     reach: u64,
     track: Track,
 }
 
-/// The first of `per_track` sectors that has not wholly passed when the head has come `along` \[ns\] a track; all of
-/// them if it has come to the end.
+/// The first of `per_track` sectors that has not completely passed when the head has travelled `along` \[ns\] on the
+/// track; `per_track` at its end.
 #[inline]
 pub(super) fn passed(along: u64, sector_time: u64, per_track: u64) -> u64 {
-    // The quotient of the rounded sector time may be one off either way; settle it with the forward rule.
+    // The quotient of the rounded sector time may be off by one in either direction; the forward rule corrects it.
     let mut sector = ((along << 32) / sector_time).min(per_track).saturating_sub(1);
     while sector < per_track && ((sector + 1) * sector_time) >> 32 <= along {
         sector += 1;
@@ -30,7 +30,7 @@ pub(super) fn passed(along: u64, sector_time: u64, per_track: u64) -> u64 {
 }
 
 impl TrackLane {
-    /// No track: it knows nothing.
+    /// No track.
     pub(super) const NONE: TrackLane =
         TrackLane { first: 0, sectors: 0, sector_time: 0, begin: 0, reach: 0, track: Track { cylinder: 0, head: 0 } };
 
@@ -47,7 +47,7 @@ impl TrackLane {
         (nth < self.sectors).then(|| (self.begin + ((nth * self.sector_time) >> 32), self.track))
     }
 
-    /// What lies behind `sector`, if that is on this track and not its last.
+    /// What follows `sector`, if it is on this track and not its last.
     #[inline]
     pub(super) fn behind(&self, sector: u64) -> Option<Behind> {
         let nth = sector.wrapping_sub(self.first).wrapping_add(1);
@@ -56,8 +56,8 @@ impl TrackLane {
             .then_some(Behind { next_track: self.track, unrolled })
     }
 
-    /// The first sector that has not wholly passed when the head has come as far as `unrolled` \[ns\], and its track,
-    /// if that is this one.
+    /// The first sector that has not completely passed when the head has reached `unrolled` \[ns\], and its track, if
+    /// that is this one.
     #[inline]
     pub(super) fn passing(&self, unrolled: u64) -> Option<(u64, Track)> {
         let along = unrolled.wrapping_sub(self.begin);

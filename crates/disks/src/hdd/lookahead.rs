@@ -26,7 +26,7 @@ use crate::{
 /// No disk has this many sectors.
 const NOWHERE: u64 = u64::MAX;
 
-/// The head is following the spiral, or has stopped at the limit and waits there.
+/// The head follows the spiral, or has stopped at the limit and waits there.
 #[derive(Clone, Copy, Debug)]
 struct HeadRun {
     segment: usize,
@@ -39,16 +39,16 @@ struct HeadRun {
     sector: u64,
     /// The sector at which it stops.
     limit: u64,
-    /// What was spent until `since` to come back to the spiral.
+    /// The time spent until `since` on returning to the spiral.
     returning: Span,
 }
 
-/// What a read finds.
+/// What a read finds in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFound {
     /// All of it is in the buffer.
     Whole,
-    /// The head is on its way over the rest of it, and behind its last sector at this moment.
+    /// The head is passing over the rest of it, and beyond its last sector at this time.
     Passing(Instant),
 }
 
@@ -85,7 +85,7 @@ impl LookAhead {
         }
     }
 
-    /// Of the segments that `start..end` begins in or goes on behind, one that holds all of it, or else the one that
+    /// Among the segments that `start..end` begins in or continues, one that holds all of it, or else the one that
     /// reaches furthest.
     #[inline]
     pub(super) fn segment_of(&self, start: u64, end: u64) -> Option<usize> {
@@ -97,12 +97,12 @@ impl LookAhead {
         self.run.map(|run| run.segment)
     }
 
-    /// Does a read at `start` begin in this segment or go on directly behind it?
+    /// Whether a read at `start` begins in this segment or directly after it.
     pub(super) fn continues_at(&self, segment: usize, start: u64) -> bool {
         self.segments.get(segment).continues_at(start)
     }
 
-    /// Is all of a read up to `end` that begins in `segment` in the buffer?
+    /// Whether all of a read up to `end` that begins in `segment` is in the buffer.
     pub(super) fn holds(&self, segment: Option<usize>, end: u64) -> bool {
         segment.is_some_and(|index| end <= self.segments.get(index).end)
     }
@@ -113,14 +113,13 @@ impl LookAhead {
         Some((segment.first, segment.end))
     }
 
-    /// Where the medium must be read from, once the head no longer reads ahead, for a read at `start` that begins in
+    /// From where the medium must be read, once the head no longer reads ahead, for a read at `start` that begins in
     /// `segment`.
     pub(super) fn from(&self, start: u64, segment: Option<usize>) -> u64 {
         segment.map_or(start, |index| self.segments.get(index).end.max(start))
     }
 
-    /// What a read of `start..end` that can begin at `at` finds in the look-ahead that is going on; `None` if it has
-    /// nothing to do with that.
+    /// What a read of `start..end` that can begin at `at` finds in the current look-ahead; `None` if it is unrelated.
     pub(super) fn find(&self, at: Instant, start: &Start, end: u64, mechanism: &Mechanism) -> Option<ReadFound> {
         let run = self.run?;
         let reached = run.from + at.since(run.since).as_ns();
@@ -139,7 +138,7 @@ impl LookAhead {
         (!stopped).then(|| ReadFound::Passing(run.since + Span::from_ns(behind - run.from)))
     }
 
-    /// Has the ring not yet been overwritten at `start`?
+    /// Whether the ring has not yet been overwritten at `start`.
     fn still_holds(&self, start: u64, reached: u64, mechanism: &Mechanism) -> bool {
         start + self.segment_sectors >= mechanism.sector_at(reached)
     }
@@ -171,8 +170,8 @@ impl LookAhead {
         self.run = Some(HeadRun { segment: index, owner, since, from, sector, limit, returning });
     }
 
-    /// The host has taken `start..end` out of the buffer at `at`; reads on further, and starts again if that is worth
-    /// it and the head is free.
+    /// The host has taken `start..end` out of the buffer at `at`; reads on further, and restarts if that is worthwhile
+    /// and the head is free.
     pub(super) fn taken(&mut self, at: Instant, (start, end): (u64, u64), may_restart: bool, mechanism: &Mechanism) {
         let limit = self.limit(start, end, mechanism);
         self.last_end = end;
@@ -201,12 +200,12 @@ impl LookAhead {
         }
     }
 
-    /// Does a read that it finds in the look-ahead that is going on cost what a hit does?
+    /// Whether a read that it finds in the current look-ahead costs as much as a hit.
     pub(super) fn is_hit(&self, found: ReadFound) -> bool {
         found == ReadFound::Whole || self.rules.passing == Passing::Hit
     }
 
-    /// When a command that is ready at `at` and wants the head elsewhere may have it: not before `least` has been read
+    /// When a command that is ready at `at` and needs the head elsewhere may have it: not before `least` has been read
     /// ahead.
     #[inline]
     pub(super) fn may_leave(&self, at: Instant, mechanism: &Mechanism) -> Instant {
@@ -221,7 +220,7 @@ impl LookAhead {
         at.max(self.passed(least, mechanism))
     }
 
-    /// When what lies before `end` has passed under the head that is reading ahead, if it goes so far.
+    /// When everything before `end` has passed under the head that is reading ahead, if it goes that far.
     pub(super) fn passed(&self, end: u64, mechanism: &Mechanism) -> Instant {
         self.run.map_or(Instant::ZERO, |run| {
             run.since + Span::from_ns(mechanism.behind(end - 1).unrolled.saturating_sub(run.from))
@@ -235,7 +234,8 @@ impl LookAhead {
         Some(run.since + Span::from_ns(mechanism.behind(hold - 1).unrolled.saturating_sub(run.from)))
     }
 
-    /// The head is wanted elsewhere at `at`: what has been read stays. Answers which submitter to charge for how much.
+    /// The head is needed elsewhere at `at`: what has been read stays. Returns the submitter to charge, and for how
+    /// much.
     pub(super) fn stop(&mut self, at: Instant, mechanism: &mut Mechanism) -> Option<(SubmitterId, Span)> {
         let run = self.run.take()?;
         if at <= run.since && run.returning.is_zero() {
@@ -250,11 +250,11 @@ impl LookAhead {
         Some((run.owner, spent.saturating_sub(run.since.since(at))))
     }
 
-    /// The sector and the point of the spiral that a run has come to in `on` \[ns\]; the head is there.
+    /// The sector and the point of the spiral that a run reaches after `on` \[ns\]; moves the head there.
     #[inline]
     fn came_to(&self, run: &HeadRun, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
         let reached = run.from + on;
-        // Where it stops is looked up only if it can have come so far.
+        // Where it stops is looked up only if it can have gone that far.
         if on >= mechanism.least_ns(run.limit.saturating_sub(run.sector)) {
             let stop = mechanism.behind(run.limit - 1);
             if reached >= stop.unrolled {
@@ -265,12 +265,12 @@ impl LookAhead {
         (mechanism.follow(reached), reached)
     }
 
-    /// Is the head reading ahead into the segment that `start..end` lies in?
+    /// Whether the head is reading ahead into the segment that contains `start..end`.
     pub(super) fn runs_over(&self, start: u64, end: u64) -> bool {
         self.run.is_some_and(|run| start < run.limit && self.segments.get(run.segment).first < end)
     }
 
-    /// `start..end` is being written: what the buffer has of it is stale. The head must not be running over it.
+    /// `start..end` is being written: its part of the buffer is stale. The head must not be passing over it.
     pub(super) fn trim(&mut self, start: u64, end: u64) {
         if !self.segments.may_touch(start, end) {
             return;
@@ -297,12 +297,12 @@ impl LookAhead {
         self.last_end = NOWHERE;
     }
 
-    /// Does a read at `start` go on where the last one ended? The next is compared with this one's end.
+    /// Whether a read at `start` continues where the last one ended. The next is compared with this one's end.
     fn follows(&self, start: u64) -> bool {
         self.last_end == start
     }
 
-    /// The host has got what lies before `end` in a segment.
+    /// The host has received everything before `end` in a segment.
     fn delivered(&mut self, index: usize, end: u64) {
         self.last_end = end;
         if self.rules.delivered == Delivered::Dropped {

@@ -13,7 +13,7 @@ use super::seek::SeekCurve;
 use super::targets::{Fields, Targets, padded};
 use crate::{Activity, HddSpec};
 
-/// What the head does when it gets there.
+/// What the head does at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -41,13 +41,13 @@ pub(super) struct Mechanism {
     /// The track on which the last access began.
     lane: TrackLane,
     least_sector_time: u64,
-    /// The sector behind the last access.
+    /// The sector after the last access.
     next_sector: u64,
     /// When that ended.
     resting_since: Instant,
 }
 
-/// No data takes longer to come \[ns\].
+/// The greatest delay of data \[ns\].
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 
 impl Mechanism {
@@ -70,45 +70,46 @@ impl Mechanism {
         self.spiral.place(sector)
     }
 
-    /// The same, and its track in hand.
+    /// The same, with its track for reuse.
     #[inline]
     pub(super) fn locate(&self, sector: u64) -> (Place, TrackLane) {
         self.spiral.locate(sector)
     }
 
-    /// The same of a sector that lies perhaps on a track in hand.
+    /// The same for a sector that may be on a cached track.
     pub(super) fn locate_near(&self, sector: u64, lane: &TrackLane) -> (Place, TrackLane) {
         self.spiral.locate_near(sector, lane)
     }
 
-    /// That many sectors take no less than this to pass \[ns\], wherever they lie.
+    /// The least time that this many sectors take to pass \[ns\], wherever they are.
     #[inline]
     pub(super) fn least_ns(&self, sectors: u64) -> u64 {
-        // Half of what they take, so that no rounding matters; more sectors than can be counted so take longer.
+        // Half of what they take, so that rounding does not matter; more sectors than can be counted this way take
+        // longer.
         sectors.saturating_mul(self.least_sector_time) >> 33
     }
 
-    /// What lies behind `sector`.
+    /// What follows `sector`.
     pub(super) fn behind(&self, sector: u64) -> Behind {
         self.spiral.behind(sector)
     }
 
-    /// The first sector that has not wholly passed when the head is at `unrolled`.
+    /// The first sector that has not completely passed when the head is at `unrolled`.
     pub(super) fn sector_at(&self, unrolled: u64) -> u64 {
         self.spiral.sector_at(unrolled)
     }
 
-    /// The first sector that does not lie on `sector`'s track.
+    /// The first sector that is not on `sector`'s track.
     pub(super) fn track_end(&self, sector: u64) -> u64 {
         self.spiral.end_of(sector, |one, other| one == other)
     }
 
-    /// The first sector that does not lie in `sector`'s cylinder.
+    /// The first sector that is not in `sector`'s cylinder.
     pub(super) fn cylinder_end(&self, sector: u64) -> u64 {
         self.spiral.end_of(sector, |one, other| one.cylinder == other.cylinder)
     }
 
-    /// The sector behind the last access.
+    /// The sector after the last access.
     pub(super) fn next_sector(&self) -> u64 {
         self.next_sector
     }
@@ -123,16 +124,16 @@ impl Mechanism {
         self.platters.angle(at)
     }
 
-    /// What getting to `place` costs when the platters are at `angle` and the command is ready in `delay_ns` \[ns\].
+    /// The cost of reaching `place` when the platters are at `angle` and the command is ready in `delay_ns` \[ns\].
     #[inline]
     pub(super) fn cost(&self, angle: i32, delay_ns: i32, place: &Place, access: Access) -> i32 {
         let (seek, settle) = self.move_to(place.track, access);
         self.platters.until(angle, place.angle, delay_ns + seek + settle)
     }
 
-    /// What getting to each of `targets` costs at `at` \[ns\], into `costs`, whose length is [`padded`] with infinity.
+    /// The cost of reaching each of `targets` at `at` \[ns\], into `costs`, which is [`padded`] with infinity.
     ///
-    /// As [`Mechanism::cost`], but right to some nanoseconds only (exact for no move at all), and several at a time.
+    /// Like [`Mechanism::cost`], but accurate only to some nanoseconds (exact without a move), and several at a time.
     pub(super) fn costs(&self, at: Instant, targets: &Targets, costs: &mut Vec<f32>) {
         let (count, angle) = (targets.len(), self.angle(at));
         costs.resize(padded(count), f32::INFINITY);
@@ -148,7 +149,7 @@ impl Mechanism {
         costs[count..].iter_mut().for_each(|cost| *cost = f32::INFINITY);
     }
 
-    /// The same of all fields, whether they count or not; the platters are at `angle`.
+    /// The same for all fields, used or not; the platters are at `angle`.
     #[inline(never)]
     fn estimates(
         &self,
@@ -160,7 +161,7 @@ impl Mechanism {
     ) {
         let (seek, turn, here) = (self.seek.estimate(), self.platters.estimate(), self.head);
         let (cylinder, settle_ns) = (here.cylinder as f32, self.seek.write_settle_ns() as f32);
-        // All are as long; iterators that go in step need no check for each.
+        // All have the same length; parallel iterators need no bounds checks.
         let tracks = cylinders.iter().zip(heads);
         for (cost, ((track, angle_there), settle)) in costs.iter_mut().zip(tracks.zip(angles).zip(settles)) {
             let moves = seek.move_ns((*track.0 - cylinder).abs(), *track.1 == here.head);
@@ -169,8 +170,8 @@ impl Mechanism {
         }
     }
 
-    /// Goes to where `place` is at `at` and reads or writes up to `end`; a write's data is not there before `data` has
-    /// passed. The track of `place` is in hand, or none.
+    /// Moves to `place`, beginning at `at`, and reads or writes up to `end`; a write's data arrives `data` later.
+    /// `place`'s track is the cached one, or none.
     #[inline]
     pub(super) fn access_on(
         &mut self,
@@ -201,7 +202,7 @@ impl Mechanism {
         Accessed { until: self.resting_since, unrolled: behind.unrolled, activity }
     }
 
-    /// What a read waits that needs no move and does not just go on \[ns\].
+    /// The wait of a read that needs no move and does not just continue \[ns\].
     fn acquire_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
         let acquire = self.seek.acquire_ns();
         let goes_on = || at == self.resting_since && self.spiral.place(self.next_sector) == *place;
@@ -213,14 +214,14 @@ impl Mechanism {
         }
     }
 
-    /// The head has followed the spiral as far as `unrolled`; answers the first sector that has not wholly passed.
+    /// The head has followed the spiral as far as `unrolled`; returns the first sector that has not completely passed.
     pub(super) fn follow(&mut self, unrolled: u64) -> u64 {
         let here = self.lane.passing(unrolled).unwrap_or_else(|| self.spiral.passing_at(unrolled));
         (self.next_sector, self.head) = here;
         self.next_sector
     }
 
-    /// The head is where `behind` says; `end` is the next sector.
+    /// Puts the head where `behind` says; `end` is the next sector.
     pub(super) fn rest_behind(&mut self, behind: &Behind, end: u64) {
         self.head = behind.next_track;
         self.next_sector = end;
@@ -265,7 +266,7 @@ mod tests {
             for ((place, access), estimate) in places.iter().zip(costs) {
                 let exact = mechanism.cost(mechanism.angle(at), 0, place, *access) as f32;
                 all += 1;
-                // A place that is reached within nanoseconds of its passing may be taken for the next turn's.
+                // A place reached within nanoseconds of its passing may count for the next revolution.
                 off += u32::from((exact - estimate).abs() > 16.0);
             }
             let sector = round * 4_000_000;

@@ -48,13 +48,13 @@ use serve::overhead;
 use wire::{Wire, WireCase};
 use write_cache::WriteCache;
 
-/// The part of the disk that works: one medium, one head at a time.
+/// The only part of the disk that works: one medium, one head at a time.
 const HEAD: u32 = 0;
 
 /// What the medium is doing.
 #[derive(Clone, Copy, Debug)]
 enum Medium {
-    /// Nothing for any command; perhaps reading ahead.
+    /// Nothing for any command; it may be reading ahead.
     Idle,
     /// Reading for a command; afterwards the head reads on.
     Reading { range: (u64, u64), segment: Option<usize>, unrolled: u64, owner: SubmitterId },
@@ -64,7 +64,7 @@ enum Medium {
     Draining { sectors: u64 },
 }
 
-/// What a cached write leaves behind when it ends.
+/// What a cached write leaves when it ends.
 #[derive(Clone, Copy, Debug)]
 struct Dirty {
     start: u64,
@@ -76,7 +76,7 @@ struct Dirty {
 #[derive(Clone, Copy, Debug)]
 struct WaitingCommand {
     command: Command,
-    /// Decoded.
+    /// When it was decoded.
     ready: Instant,
 }
 
@@ -90,15 +90,15 @@ pub(crate) struct Hdd {
     destage: Destage,
     /// Writes without room and queued flushes, oldest first.
     waiting: VecDeque<WaitingCommand>,
-    /// A flush that lets nothing else happen.
+    /// A flush that excludes everything else.
     exclusive: Option<WaitingCommand>,
     /// What came after it, oldest first.
     held: VecDeque<Command>,
-    /// When the last read ended that went on where another had ended.
+    /// When the last read ended that continued another.
     last_sequential: Option<Instant>,
     sequential_wait: Span,
     medium: Medium,
-    /// When the medium ends what it does, or the look-ahead's hold on drains ends.
+    /// When the medium finishes its work, or the look-ahead's hold on drains ends.
     wake: Instant,
     endings: Endings<Option<Dirty>>,
     in_flight: u32,
@@ -139,7 +139,7 @@ impl Hdd {
         }
     }
 
-    /// Takes a command in; nothing keeps it at the door.
+    /// Accepts a command that nothing holds.
     fn begin(&mut self, now: Instant, command: Command) {
         let outcome = admit(&self.facts, 0, &command);
         let case = if self.wire.tells_cases_apart() { self.case_of(now, &command) } else { WireCase::Other };
@@ -150,10 +150,10 @@ impl Hdd {
         }
         match command.op {
             Op::Read => self.read(now, ready, command),
-            // The wire carries nothing for zeroes, but the surface is what takes time.
+            // The wire carries nothing for zeroes, but the surface takes the time.
             Op::Write | Op::WriteZeroes => self.write(now, ready, command),
             Op::Flush => self.flush(now, ready, command),
-            // A disk that turns gains nothing from knowing it; the drives modelled here accept and ignore it.
+            // A spinning disk gains nothing from discards; the drives modelled here accept and ignore them.
             Op::Discard => self.end_at(ready, &command, overhead(now, ready), None),
         }
     }

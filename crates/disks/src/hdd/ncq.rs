@@ -24,10 +24,10 @@ pub(super) struct Queued {
     pub(super) command: Command,
     /// Where it begins.
     pub(super) place: Place,
-    /// That track in hand.
+    /// Its track, cached.
     pub(super) lane: TrackLane,
     pub(super) arrived: Instant,
-    /// Decoded.
+    /// When it was decoded.
     pub(super) ready: Instant,
 }
 
@@ -43,14 +43,15 @@ pub(super) struct Queue {
     order: QueueOrder,
     age_limit: Span,
     sequential_limit: Span,
-    /// What each is, by a number that it keeps; the numbers of those that are gone are used again.
+    /// The commands, by a number that each keeps; the numbers of removed commands are reused.
     slots: Vec<Queued>,
     free: Vec<u32>,
-    /// The number before and behind each by age; the first is the list's two ends, the next are those of slot 0.
+    /// The number before and after each by age; the first entry is the list's two ends, the next ones belong to slot 0,
+    /// 1, ….
     ages: Vec<(u32, u32)>,
-    /// What a choice looks at, close together and in no order: of each its slot, and how many came before it.
+    /// What a choice looks at, compactly and in no order: for each the slot, and how many came before it.
     places: Vec<(u32, u64)>,
-    /// Coarsely where it begins, if it is a read; as long as [`padded`].
+    /// The coarse position where it begins, if it is a read; as long as [`padded`].
     reads: Vec<i32>,
     shift: u32,
     /// What its cost depends on.
@@ -62,13 +63,13 @@ pub(super) struct Queue {
     all_ready: Instant,
 }
 
-/// Coarse positions lie below this.
+/// Coarse positions are below this.
 const COARSE_BITS: u32 = 30;
-/// Stands for "not a read" in [`Queue::reads`]: far before all that is read, and a difference still has a sign.
+/// Stands for "not a read" in [`Queue::reads`]: far below all reads, and differences still have a sign.
 const NO_READ: i32 = -(1 << COARSE_BITS);
 
 impl Queue {
-    /// Of a disk of that many sectors.
+    /// The queue of a disk with this many sectors.
     pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64) -> Queue {
         let (order, age_limit, depth) =
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
@@ -147,7 +148,7 @@ impl Queue {
         self.sequential_limit
     }
 
-    /// Does a queued read go on where the last one ended? `window` is what has just been read.
+    /// Whether a queued read continues where the last one ended. `window` is what has just been read.
     pub(super) fn continues(&self, window: Option<(u64, u64)>) -> bool {
         self.any_in(window) && (0..self.places.len()).any(|place| self.continues_in(window, place))
     }
@@ -179,17 +180,17 @@ impl Queue {
         Some(self.oldest_of_the_cheapest())
     }
 
-    /// Can any read begin in the window? All are looked at, coarsely and several at a time.
+    /// Whether any read may begin in the window. All are checked, coarsely and several at a time.
     fn any_in(&self, window: Option<(u64, u64)>) -> bool {
         let Some((first, end)) = window else { return false };
         let (first, end) = ((first >> self.shift) as i32, (end >> self.shift) as i32);
-        // Negative where it begins outside.
+        // Negative if it begins outside.
         let outside = |&start: &i32| start.wrapping_sub(first) | end.wrapping_sub(start);
         let reads = &self.reads[..padded(self.places.len())];
         reads.iter().map(outside).fold(-1, |all, one| all & one) >= 0
     }
 
-    /// Is it a read that begins in the window?
+    /// Whether it is a read that begins in the window.
     fn continues_in(&self, window: Option<(u64, u64)>, place: usize) -> bool {
         let queued = &self.slots[self.places[place].0 as usize];
         queued.access() == Access::Read && lies_in(window, queued.command.start.0)
@@ -209,7 +210,7 @@ impl Queue {
         as_cheap.min_by_key(|&place| self.places[place].1).unwrap_or(cheapest.index)
     }
 
-    /// What getting to each would cost \[ns\].
+    /// Computes the cost of reaching each \[ns\].
     fn work_out_costs(&mut self, at: Instant, mechanism: &Mechanism) {
         if self.all_ready <= at {
             return mechanism.costs(at, &self.targets, &mut self.costs);
@@ -229,7 +230,7 @@ fn lies_in(window: Option<(u64, u64)>, start: u64) -> bool {
     window.is_some_and(|(first, end)| start.wrapping_sub(first) <= end - first)
 }
 
-/// Longer delays are all the same to a choice.
+/// Longer delays make no difference to a choice.
 const LONGEST_DELAY_NS: u64 = 1_000_000_000;
 
 #[cfg(test)]
@@ -241,7 +242,7 @@ mod tests {
     use crate::hdd::mechanism::Accessed;
     use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
-    /// The plain way: in the order of their age, each cost by itself.
+    /// The simplest implementation: in order of age, each cost by itself.
     struct Plain {
         queued: Vec<Queued>,
         spec: NcqSpec,
@@ -291,7 +292,7 @@ mod tests {
             let (mut choices, mut streams) = (0, 0);
             for nth in 0..30_000_u32 {
                 if plain.queued.len() < 32 && random.below(2) == 0 {
-                    // Many in one place, so that costs are equal, and many that go on.
+                    // Many in one place, so that costs are equal, and many that continue others.
                     let near = mechanism.next_sector() + random.below(64);
                     let sector = [random.below(8) * 1_000_000, near, random.below(spec.capacity_sectors - 100)];
                     let start = sector[random.below(3) as usize].min(spec.capacity_sectors - 100);

@@ -10,7 +10,7 @@ use blksched::{Instant, Span};
 
 use super::divisor::Divisor;
 
-/// The turning platters.
+/// The rotating platters.
 #[derive(Clone, Debug)]
 pub(super) struct Platters {
     revolution: Divisor,
@@ -37,10 +37,9 @@ impl Platters {
         self.revolution.div_rem(at.as_ns() + self.phase_ns).1 as i32
     }
 
-    /// How long from `angle` until `target` comes round, but not before `busy_ns` have passed \[ns, `busy_ns`
-    /// included\].
+    /// The time from `angle` until `target` arrives, but not before `busy_ns` have passed \[ns, including `busy_ns`\].
     ///
-    /// The rounding of the estimated number of turns does not matter: the two corrections make it exact.
+    /// The rounding of the estimated number of revolutions does not matter: the two corrections make it exact.
     #[inline]
     pub(super) fn until(&self, angle: i32, target: i32, busy_ns: i32) -> i32 {
         let ahead = target - angle;
@@ -66,7 +65,7 @@ impl Platters {
     }
 }
 
-/// Waiting for an angle, in single precision.
+/// The wait for an angle, in single precision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnEstimate {
     revolution: i32,
@@ -74,11 +73,11 @@ pub(super) struct TurnEstimate {
     revolutions_per_ns: f32,
 }
 
-/// Added and taken away again, it rounds a small float to a whole number, without the checks of a conversion.
+/// Added and subtracted again, it rounds a small float to a whole number, without the checks of a conversion.
 const ROUNDER: f32 = 12_582_912.0; // 1.5 * 2^23
 
 impl TurnEstimate {
-    /// As [`Platters::until`], to a few nanoseconds; exact if `busy_ns` is 0.
+    /// Like [`Platters::until`], to a few nanoseconds; exact if `busy_ns` is 0.
     #[inline(always)]
     pub(super) fn until(&self, angle: i32, target: i32, busy_ns: f32) -> f32 {
         let ahead = target - angle;
@@ -87,7 +86,7 @@ impl TurnEstimate {
         let turns = if turns > 0.0 { turns } else { 0.0 };
         let there = ahead + turns * self.revolution_ns;
         let there = there + if there < busy_ns { self.revolution_ns } else { 0.0 };
-        // One turn too many only if there was one: `ahead` alone is less than a revolution.
+        // One revolution too many only if there was one: `ahead` alone is less than a revolution.
         let before = there - self.revolution_ns;
         if before >= busy_ns { before } else { there }
     }

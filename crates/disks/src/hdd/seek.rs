@@ -20,12 +20,12 @@ pub(super) struct SeekCurve {
     knee: f64,
     /// \[ns per root of a cylinder\] up to the knee.
     root_ns: f64,
-    /// \[ns per cylinder\] beyond it.
+    /// \[ns per cylinder\] beyond the knee.
     slope_ns: f64,
     head_switch_ns: i32,
     write_settle_ns: i32,
     acquire_ns: i32,
-    /// Measured, by distance \[ns\]; empty: none of it is.
+    /// The measured times by distance \[ns\]; empty if the curve is not measured.
     measured: Vec<i32>,
 }
 
@@ -61,12 +61,12 @@ impl SeekCurve {
         if distance > 0 { arm } else { switch }
     }
 
-    /// Is [`SeekCurve::estimate`] no estimate, because the curve is measured?
+    /// Whether [`SeekCurve::estimate`] is not usable, because the curve is measured.
     pub(super) fn is_measured(&self) -> bool {
         !self.measured.is_empty()
     }
 
-    /// What a read waits that needs no move \[ns\].
+    /// The wait of a read that needs no move \[ns\].
     pub(super) fn acquire_ns(&self) -> i32 {
         self.acquire_ns
     }
@@ -82,7 +82,7 @@ impl SeekCurve {
         }
     }
 
-    /// What a write waits after a move \[ns\].
+    /// The wait of a write after a move \[ns\].
     #[inline]
     pub(super) fn write_settle_ns(&self) -> i32 {
         self.write_settle_ns
@@ -100,7 +100,7 @@ pub(super) struct SeekEstimate {
 }
 
 impl SeekEstimate {
-    /// As [`SeekCurve::move_ns`], to a few nanoseconds; `cylinders` is a whole number.
+    /// Like [`SeekCurve::move_ns`], to a few nanoseconds; `cylinders` is a whole number.
     #[inline(always)]
     pub(super) fn move_ns(&self, cylinders: f32, same_head: bool) -> f32 {
         let short = if cylinders < self.knee { cylinders } else { self.knee };
@@ -110,7 +110,7 @@ impl SeekEstimate {
     }
 }
 
-/// Straight lines between measured points, for every distance; beyond the last as there.
+/// Interpolates linearly between measured points, for every distance; constant beyond the last.
 fn between(points: &[(u32, Span)], cylinders: u32) -> Vec<i32> {
     let ns = |span: Span| span.as_ns() as i64;
     let at = |distance: u32| {

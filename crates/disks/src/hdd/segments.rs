@@ -3,7 +3,7 @@
 //! Usually none holds it. So a coarse test of all segments, several at a time, precedes the exact test of each; and the
 //! order of use is a list through the segments.
 
-/// Sectors in the buffer.
+/// Consecutive sectors in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) first: u64,
@@ -15,7 +15,7 @@ impl Segment {
     /// No disk has this many sectors.
     pub(super) const EMPTY: Segment = Segment { first: u64::MAX / 2, end: u64::MAX / 2 };
 
-    /// Does a read at `start` begin in it or go on directly behind it?
+    /// Whether a read at `start` begins in it or directly after it.
     #[inline]
     pub(super) fn continues_at(&self, start: u64) -> bool {
         start.wrapping_sub(self.first) <= self.end - self.first
@@ -28,27 +28,27 @@ impl Segment {
     }
 }
 
-/// Coarse positions lie below this.
+/// Coarse positions are below this.
 const COARSE_BITS: u32 = 30;
-/// The coarse position of what is nowhere.
+/// The coarse position of an empty segment.
 const NOWHERE: i32 = i32::MAX;
 
-/// All of them.
+/// All segments.
 #[derive(Clone, Debug)]
 pub(super) struct Segments {
     all: Vec<Segment>,
-    /// Of each its first sector and its end, coarsely; beside them as many that are nowhere as fill up the last eight.
+    /// The coarse beginning and end of each; padded with empty ones to a multiple of eight.
     firsts: Vec<i32>,
     ends: Vec<i32>,
     shift: u32,
-    /// Before and behind each in the order of use; the last is the list's two ends.
+    /// The segments before and after each in the order of use; the last entry is the list's two ends.
     links: Vec<(u32, u32)>,
     /// Which have been used.
     used: Vec<bool>,
 }
 
 impl Segments {
-    /// `count` empty ones of a disk of that many sectors.
+    /// `count` empty segments of a disk with this many sectors.
     pub(super) fn new(count: u32, disk_sectors: u64) -> Segments {
         let all = vec![Segment::EMPTY; count as usize];
         let coarse = vec![NOWHERE; all.len().next_multiple_of(8)];
@@ -68,7 +68,7 @@ impl Segments {
         self.all[index]
     }
 
-    /// It holds this from now on.
+    /// Sets what it holds.
     #[inline]
     pub(super) fn set(&mut self, index: usize, segment: Segment) {
         self.all[index] = segment;
@@ -76,12 +76,12 @@ impl Segments {
         self.ends[index] = self.coarse(segment.end);
     }
 
-    /// It was never used, and holds nothing.
+    /// Empties it, as if it had never been used.
     pub(super) fn forget(&mut self, index: usize) {
         (self.all[index], self.used[index]) = (Segment::EMPTY, false);
         (self.firsts[index], self.ends[index]) = (NOWHERE, NOWHERE);
         self.unlink(index as u32);
-        // Of those that were never used the first is the oldest.
+        // Among those that were never used, the first is the oldest.
         let mut behind = self.links[self.all.len()].1;
         while (behind as usize) < index && !self.used[behind as usize] {
             behind = self.links[behind as usize].1;
@@ -89,7 +89,7 @@ impl Segments {
         self.link_before(behind, index as u32);
     }
 
-    /// It is used now.
+    /// Marks it as used now.
     #[inline]
     pub(super) fn touch(&mut self, index: usize) {
         self.used[index] = true;
@@ -97,7 +97,7 @@ impl Segments {
         self.link_before(self.all.len() as u32, index as u32);
     }
 
-    /// The one that has not been used for longest.
+    /// The least recently used one.
     #[inline]
     pub(super) fn oldest(&self) -> usize {
         self.links[self.all.len()].1 as usize
@@ -107,7 +107,7 @@ impl Segments {
         self.all.len()
     }
 
-    /// Of those that `start..end` begins in or goes on behind, one that holds all of it, or else the one that reaches
+    /// Among those that `start..end` begins in or continues, one that holds all of it, or else the one that reaches
     /// furthest.
     #[inline]
     pub(super) fn of(&self, start: u64, end: u64) -> Option<usize> {
@@ -118,7 +118,7 @@ impl Segments {
     #[inline]
     pub(super) fn may_touch(&self, start: u64, end: u64) -> bool {
         let (from, to) = ((start >> self.shift) as i32, (end >> self.shift) as i32);
-        // Negative where they lie outside.
+        // Negative if they are outside.
         let outside = |(&first, &end): (&i32, &i32)| to.wrapping_sub(first) | end.wrapping_sub(from);
         self.firsts.iter().zip(&self.ends).map(outside).fold(-1, |all, one| all & one) >= 0
     }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::hdd::tests_support::TestRandom;
 
-    /// The plain way: all looked at, and the number of its last use with each.
+    /// The simplest implementation: all are checked, with the number of its last use for each.
     struct Plain {
         all: Vec<(Segment, u64)>,
         uses: u64,

@@ -11,7 +11,7 @@ use super::{Dirty, HEAD, Hdd, Medium, WaitingCommand};
 use crate::{Activity, CommandOutcome, Finished, FlushMode, StintWork};
 
 impl Hdd {
-    /// What a command that arrives at `now` will turn out to be.
+    /// The kind of command that one arriving at `now` will turn out to be.
     pub(super) fn case_of(&self, now: Instant, command: &Command) -> WireCase {
         let (start, end) = range(command);
         match command.op {
@@ -45,8 +45,8 @@ impl Hdd {
             self.stop_reading_ahead(now);
             self.begin_destaging(now);
         }
-        // With the medium idle, its turn has come and the buffer is looked at then; with the head waiting for a stream,
-        // it may not have.
+        // With the medium idle, it is served at once and the buffer is checked then; with the head waiting for a
+        // stream, it may not be.
         let in_buffer = |ahead: &LookAhead| ahead.holds(ahead.segment_of(start, end), end);
         let is_engaged = !matches!(self.medium, Medium::Idle) || self.waits_for_stream(now);
         if is_engaged && self.look_ahead.as_ref().is_some_and(in_buffer) {
@@ -100,7 +100,7 @@ impl Hdd {
         self.decide(now);
     }
 
-    /// Does a command whose turn came at `turn`; it may need the medium or not.
+    /// Serves a command at `turn`, with or without the medium.
     pub(super) fn serve(&mut self, turn: Instant, queued: Queued) {
         self.destage.command_served();
         match queued.command.op {
@@ -135,7 +135,7 @@ impl Hdd {
                 Some(ReadFound::Passing(until)) => return self.pass(at, until, overhead, &command),
                 None => {
                     let free = self.head_free(at);
-                    // While it waits, the head may come over it.
+                    // While it waits, the head may pass over it.
                     if free > at
                         && let Some(found) = ahead.find(free, &begin, end, &self.mechanism)
                     {
@@ -171,8 +171,8 @@ impl Hdd {
         self.look_ahead.as_ref().map_or(at, |ahead| ahead.may_leave(at, &self.mechanism))
     }
 
-    /// The head leaves the spiral to read `start..end`, which began in the segment `was`; the segment that it begins
-    /// in now that the look-ahead has ended, which changes one segment.
+    /// The head leaves the spiral to read `start..end`, which began in the segment `was`; returns the segment that it
+    /// begins in after the look-ahead has ended, which changes one segment.
     fn look_elsewhere(&mut self, at: Instant, (start, end): (u64, u64), was: Option<usize>) -> Option<usize> {
         let grown = self.look_ahead.as_ref().and_then(LookAhead::running);
         self.stop_reading_ahead(at);
@@ -181,12 +181,12 @@ impl Hdd {
         if concerned { ahead.segment_of(start, end) } else { was }
     }
 
-    /// The head is just reading what the command wants: it goes on until that has passed.
+    /// The head is just reading what the command wants: it continues until that has passed.
     fn pass(&mut self, at: Instant, until: Instant, visible: Span, command: &Command) {
         let (start, end) = range(command);
         let behind = self.mechanism.behind(end - 1);
         self.stop_reading_ahead(at);
-        // What lies between the head and the command passes under the head too, and may be wanted next.
+        // What is between the head and the command passes under the head too, and may be wanted next.
         let start = start.min(self.mechanism.next_sector());
         self.mechanism.rest_behind(&behind, end);
         let until = until.max(at);
@@ -198,7 +198,7 @@ impl Hdd {
         self.end_access(at, Accessed { until, unrolled: behind.unrolled, activity }, visible, command);
     }
 
-    /// Books an access that serves a command; it ends when the medium is through and the interface could keep up.
+    /// Records an access for a command; it ends when the medium is done and the interface has caught up.
     fn end_access(&mut self, at: Instant, accessed: Accessed, overhead: Span, command: &Command) {
         self.wake = accessed.until;
         // Nothing else can have the head while the command is decoded.
@@ -220,7 +220,7 @@ impl Hdd {
         let interface = self.wire.time_of(command.sectors);
         self.end_at(end, command, Activity { interface, ..overhead(now, ready) }, None);
         self.destage.read_served(end);
-        // What the buffer has of another place keeps the head nowhere.
+        // Buffered data of another place does not hold the head.
         let (start, behind) = range(command);
         if self.look_ahead.as_ref().is_some_and(|ahead| ahead.runs_over(start, behind)) {
             self.last_sequential = Some(end);

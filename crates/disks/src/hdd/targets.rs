@@ -3,10 +3,10 @@
 use super::geometry::{Place, Track};
 use super::mechanism::Access;
 
-/// So many are worked out without asking whether there are as many: each field's length is a multiple of this.
+/// How many are computed at once without bounds checks: each field's length is a multiple of this.
 const LANES: usize = 8;
 
-/// What the cost of getting to each of some places depends on. What lies behind the last place counts for nothing.
+/// What the cost of reaching each of some places depends on. Entries after the last place are padding.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Targets {
     len: usize,
@@ -19,7 +19,7 @@ pub(super) struct Targets {
     settles: Vec<f32>,
 }
 
-/// The fields of all places, and of some more that do not count: as many as make the number a multiple of [`LANES`].
+/// The fields of all places, padded to a multiple of [`LANES`].
 pub(super) struct Fields<'t> {
     pub(super) cylinders: &'t [f32],
     pub(super) heads: &'t [i32],
@@ -77,7 +77,7 @@ impl Targets {
         }
     }
 
-    /// This one is gone, and the last has its place.
+    /// Removes one, and puts the last in its place.
     #[inline]
     pub(super) fn swap_remove(&mut self, index: usize) {
         self.len -= 1;
@@ -93,7 +93,7 @@ impl Targets {
     }
 }
 
-/// The next multiple of [`LANES`]; that it is one is seen by the compiler, which therefore makes no loop for a rest.
+/// The next multiple of [`LANES`], in a form that lets the compiler omit the remainder loop.
 #[inline(always)]
 pub(super) fn padded(count: usize) -> usize {
     (count + (LANES - 1)) & !(LANES - 1)
@@ -102,14 +102,14 @@ pub(super) fn padded(count: usize) -> usize {
 /// The cheapest of some costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cheapest {
-    /// The first of them.
+    /// The index of the first of them.
     pub(super) index: usize,
     pub(super) cost: f32,
-    /// No other is as cheap.
+    /// Whether no other is as cheap.
     pub(super) is_only: bool,
 }
 
-/// Of these costs; what lies between their number and a multiple of [`LANES`] is infinite and does not count.
+/// The cheapest of these costs, which are padded with infinity to a multiple of [`LANES`].
 pub(super) fn cheapest(costs: &[f32]) -> Cheapest {
     let mut least = [f32::INFINITY; LANES];
     for some in costs.chunks_exact(LANES) {
@@ -118,7 +118,7 @@ pub(super) fn cheapest(costs: &[f32]) -> Cheapest {
         }
     }
     let cost = least.into_iter().fold(f32::INFINITY, |least, cost| if cost < least { cost } else { least });
-    // Counting is what becomes a comparison of several and one test.
+    // A count compiles to a vector comparison and one test.
     let among = |some: &[f32]| some.iter().filter(|one| **one == cost).count();
     let mut chunks = costs.chunks_exact(LANES).enumerate().filter(|(_, some)| among(some) > 0);
     let Some((nth, first)) = chunks.next() else { return Cheapest { index: 0, cost, is_only: true } };

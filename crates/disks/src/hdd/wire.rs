@@ -20,11 +20,11 @@ pub(super) struct Wire {
     /// \[ns / 2^32\].
     sector_time: u64,
     watermarks: Watermarks,
-    /// The command before was a write.
+    /// Whether the previous command was a write.
     after_write: bool,
 }
 
-/// What a command turns out to be.
+/// The kind that a command turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireCase {
     /// A read of what is in the buffer, or just passing under the head.
@@ -49,7 +49,7 @@ impl Wire {
         }
     }
 
-    /// Decodes a command that arrives at `now`; it can be worked on from the answer on.
+    /// Decodes a command that arrives at `now`; returns when work on it can begin.
     pub(super) fn decode(&mut self, now: Instant, case: WireCase, others_in_flight: bool) -> Instant {
         let cost = if others_in_flight { self.overhead.queued } else { self.cost_of(case) };
         self.after_write = matches!(case, WireCase::WriteHit | WireCase::WriteMiss);
@@ -57,12 +57,12 @@ impl Wire {
         self.decoder_free
     }
 
-    /// Does a command cost what its case does?
+    /// Whether the cost of a command depends on its case.
     pub(super) fn tells_cases_apart(&self) -> bool {
         self.overhead.cases.is_some()
     }
 
-    /// What a command costs that finds the drive idle.
+    /// The cost of a command that finds the drive idle.
     fn cost_of(&self, case: WireCase) -> Span {
         let Some(cases) = &self.overhead.cases else { return self.overhead.command };
         let costs = if self.after_write { &cases.after_write } else { &cases.after_read };
@@ -75,14 +75,14 @@ impl Wire {
         }
     }
 
-    /// What a command costs once its data is through.
+    /// The cost of a command once its data is through.
     pub(super) fn end_cost(&self, op: Op) -> Span {
         self.overhead.cases.map_or(Span::ZERO, |cases| if op == Op::Read { cases.read_end } else { cases.write_end })
     }
 
-    /// When a read that misses has ended: its data is under the head from `from` to `until`.
+    /// When a read that misses ends: its data is under the head from `from` to `until`.
     ///
-    /// The bus is behind the head by a sector at least; a file that does not tell cases apart has that in `command`.
+    /// The bus is at least one sector behind the head; a file without costs by case includes that in `command`.
     pub(super) fn read_through(&self, from: Instant, until: Instant, sectors: u32) -> Instant {
         let Some(cases) = &self.overhead.cases else { return until.max(from + self.time_of(sectors)) };
         let under_head = until.since(from);
@@ -92,18 +92,18 @@ impl Wire {
         (begin + self.time_of(sectors)).max(until + self.time_of(1))
     }
 
-    /// How much later than a write its data is there, as far as the medium waits for it.
+    /// How much later than the write itself its data arrives, as far as the medium waits for it.
     pub(super) fn data_ahead_of_medium(&self, sectors: u32) -> Span {
         self.time_of(self.watermarks.write.of(sectors))
     }
 
-    /// Carries `sectors` of buffered data, from `ready` on at the earliest; says when that ends.
+    /// Transfers `sectors` of buffered data, from `ready` at the earliest; returns when that ends.
     pub(super) fn carry(&mut self, ready: Instant, sectors: u32) -> Instant {
         self.interface_free = ready.max(self.interface_free) + self.time_of(sectors);
         self.interface_free
     }
 
-    /// How long `sectors` take to cross.
+    /// The transfer time of `sectors`.
     pub(super) fn time_of(&self, sectors: u32) -> Span {
         Span::from_ns(((u128::from(sectors) * u128::from(self.sector_time)) >> 32) as u64)
     }

@@ -24,14 +24,14 @@ use crate::{CacheOrder, FlushMode, WriteCacheSpec};
 pub(super) struct WriteCache {
     spec: WriteCacheSpec,
     extents: Extents,
-    /// Dirty, being drained, or promised to a write whose data is on its way.
+    /// Dirty, being drained, or reserved for a write whose data is on its way.
     used_sectors: u64,
     /// Writes whose data is on its way.
     promised: usize,
     serial: u64,
-    /// Nothing has been dirty since before that.
+    /// Nothing has been dirty since before this.
     clean_before: Instant,
-    /// Something has been dirty since just then.
+    /// Whether something has been dirty since exactly then.
     oldest_is_known: bool,
     /// Scratch.
     targets: Targets,
@@ -41,7 +41,7 @@ pub(super) struct WriteCache {
 
 impl WriteCache {
     pub(super) fn new(spec: &WriteCacheSpec) -> WriteCache {
-        // More than allowed: each write on its way may yet cut an extent in two.
+        // More than allowed: each write on its way may still split an extent.
         let extents = Extents::with_capacity(2 * spec.extents as usize);
         let reach = spec.reach as usize;
         let (targets, costs) = (Targets::with_capacity(reach), Vec::with_capacity(reach));
@@ -58,18 +58,18 @@ impl WriteCache {
         }
     }
 
-    /// Could it ever take this much?
+    /// Whether it could ever hold this much.
     pub(super) fn fits(&self, sectors: u32) -> bool {
         u64::from(sectors) <= self.spec.size_sectors
     }
 
-    /// Is there room now?
+    /// Whether there is room now.
     pub(super) fn has_room(&self, sectors: u32) -> bool {
         self.used_sectors + u64::from(sectors) <= self.spec.size_sectors
             && self.extents.len() + self.promised < self.spec.extents as usize
     }
 
-    /// Nothing dirty, nothing on its way in or out.
+    /// Whether nothing is dirty or on its way in or out.
     pub(super) fn is_clean(&self) -> bool {
         self.used_sectors == 0
     }
@@ -79,7 +79,7 @@ impl WriteCache {
         self.spec.flush
     }
 
-    /// Nothing to drain.
+    /// Whether there is nothing to drain.
     pub(super) fn is_empty(&self) -> bool {
         self.extents.is_empty()
     }
@@ -90,7 +90,7 @@ impl WriteCache {
         self.promised += 1;
     }
 
-    /// A promised write of `submitter` to `start..start + sectors` has arrived at `at`.
+    /// The data of an announced write of `submitter` to `start..start + sectors` has arrived at `at`.
     pub(super) fn insert(
         &mut self,
         at: Instant,
@@ -114,13 +114,13 @@ impl WriteCache {
         }
     }
 
-    /// Is all of `start..end` dirty, in one piece?
+    /// Whether all of `start..end` is dirty, in one piece.
     pub(super) fn holds(&self, start: u64, end: u64) -> bool {
         let index = self.extents.first_beyond(start);
         index < self.extents.len() && self.extents.get(index).start <= start && end <= self.extents.get(index).end()
     }
 
-    /// `start..end` is overwritten: it need not be drained any more.
+    /// `start..end` is overwritten and need not be drained any more.
     pub(super) fn cut(&mut self, start: u64, end: u64, mechanism: &Mechanism) {
         let mut index = self.extents.first_beyond(start);
         while index < self.extents.len() && self.extents.get(index).start < end {
@@ -138,8 +138,8 @@ impl WriteCache {
         }
     }
 
-    /// Has something been dirty for `limit`? Looks through all extents only when that can be and the oldest is not
-    /// known: a drive asks before every command, and may be overdue for long.
+    /// Whether something has been dirty for `limit`. Searches all extents only if that is possible and the oldest is
+    /// not known: a drive asks before every command, and may be overdue for long.
     pub(super) fn is_overdue(&mut self, at: Instant, limit: Span) -> bool {
         if at.since(self.clean_before) < limit {
             return false;
@@ -152,7 +152,7 @@ impl WriteCache {
         at.since(self.clean_before) >= limit
     }
 
-    /// An extent, or a part of one, is not dirty any more.
+    /// An extent, or a part of one, is no longer dirty.
     fn is_gone(&mut self, old: &Extent) {
         self.oldest_is_known &= old.since > self.clean_before;
     }
@@ -166,7 +166,7 @@ impl WriteCache {
                 let ahead = here..self.extents.len().min(here + self.spec.reach as usize);
                 let around = 0..self.extents.len().min(self.spec.reach as usize);
                 let candidates = if ahead.is_empty() { around } else { ahead };
-                // What is written in order is one extent, which needs no choice.
+                // Sequential writes form one extent, which needs no choice.
                 match candidates.len() {
                     0 => None,
                     1 => Some(candidates.start),
@@ -185,7 +185,7 @@ impl WriteCache {
         first + cheapest(&self.costs).index
     }
 
-    /// Takes the next piece of an extent out, to be written.
+    /// Removes the next piece of an extent, to be written.
     pub(super) fn take(&mut self, at: Instant, index: usize, mechanism: &Mechanism) -> Extent {
         let extent = *self.extents.get(index);
         self.is_gone(&extent);

@@ -26,11 +26,11 @@ pub(super) struct Zone {
     pub(super) first: u64,
     /// Its first cylinder, counted from the outermost.
     pub(super) first_cylinder: i32,
-    /// How many cylinders.
+    /// The number of cylinders.
     pub(super) cylinders: i32,
     /// Sectors on each of its tracks.
     pub(super) per_track: Divisor,
-    /// The time the head is over one sector \[ns / 2^32\].
+    /// The time that the head is over one sector \[ns / 2^32\].
     pub(super) sector_time: u64,
     /// Where it begins on the spiral \[ns\].
     pub(super) begin: u64,
@@ -40,7 +40,7 @@ pub(super) struct Zone {
     pub(super) extra_ns: u64,
     /// All tracks of a cylinder \[ns\].
     pub(super) cylinder_ns: Divisor,
-    /// Sectors that hold nothing for the host, if there are any.
+    /// Sectors without host data, if there are any.
     pub(super) gaps: Option<Gaps>,
     /// Which of its cylinders go from the last head to the first.
     pub(super) backwards: Backwards,
@@ -65,7 +65,7 @@ impl Backwards {
         }
     }
 
-    /// Is this one of them, counted from the zone's first?
+    /// Whether this cylinder, counted from the zone's first, is one of them.
     pub(super) fn has(self, cylinder: u64) -> bool {
         match self {
             Backwards::None => false,
@@ -83,7 +83,7 @@ pub(super) fn lay_out(spec: &HddSpec) -> Vec<Zone> {
     }
 }
 
-/// Rates that fall in a line.
+/// Zones with linearly decreasing rates.
 fn in_a_line(spec: &HddSpec) -> Vec<Zone> {
     let revolution_ns = spec.revolution().as_ns();
     let track_skew = spec.geometry.track_skew.of(spec.revolution()).as_ns();
@@ -117,7 +117,7 @@ fn in_a_line(spec: &HddSpec) -> Vec<Zone> {
     zones
 }
 
-/// As they were measured.
+/// Zones as they were measured.
 fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
     let (revolution_ns, heads) = (revolution.as_ns(), u64::from(layout.heads));
     let (mut first, mut end) = (0, 0);
@@ -129,7 +129,7 @@ fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
         let (track_ns, extra_ns) = (revolution_ns + track_skew, cylinder_skew.wrapping_sub(track_skew));
         let cylinder_ns = (heads * track_ns).wrapping_add(extra_ns);
         let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder + 1);
-        // The spiral goes on where the zone's first sector comes round next.
+        // The spiral continues where the zone's first sector comes round next.
         let begin = end + (offset + revolution_ns - end % revolution_ns) % revolution_ns;
         zones.push(Zone {
             first,
@@ -146,7 +146,7 @@ fn measured(layout: &LayoutSpec, revolution: Span) -> Vec<Zone> {
         });
         let (held, gaps) = (zone.sectors(layout.heads), zones.last().and_then(|zone: &Zone| zone.gaps.as_ref()));
         first += held;
-        // The head leaves the zone behind its last sector for the host, not behind its spares.
+        // The head leaves the zone after its last host sector, not after its spares.
         let last_track = gaps.map_or(held - 1, |gaps| gaps.place(held - 1)) / sectors;
         end = (begin + (last_track + 1) * track_ns).wrapping_add((last_track / heads + 1).wrapping_mul(extra_ns));
     }

@@ -14,13 +14,13 @@ use blksched::{Command, Instant, Op};
 
 use crate::{CapSpec, CapsSpec, CommandTrace, Disk, Facts, Finished};
 
-/// A disk whose commands are let through by rate.
+/// A disk whose commands are admitted by rate.
 pub(crate) struct Caps {
     inner: Box<dyn Disk>,
     unit_sectors: u64,
     operations: Bucket,
     bytes: Bucket,
-    /// In order of arrival, and when each may go.
+    /// In order of arrival, with the time when each may go.
     waiting: VecDeque<(Instant, Command)>,
 }
 
@@ -30,7 +30,7 @@ impl Caps {
         Caps { inner, unit_sectors: spec.unit_sectors, operations, bytes, waiting: VecDeque::new() }
     }
 
-    /// Those whose time has come go to the disk inside.
+    /// Passes those whose time has come to the disk inside.
     fn let_through(&mut self, now: Instant) {
         while let Some(&(at, command)) = self.waiting.front().filter(|(at, _)| *at <= now) {
             self.waiting.pop_front();
@@ -39,14 +39,14 @@ impl Caps {
     }
 }
 
-/// Tokens that come at one rate and go at another.
+/// Tokens that arrive at one rate and are spent at another.
 #[derive(Clone, Debug)]
 struct Bucket {
     spec: CapSpec,
     /// Tokens times 10^9, as of `at`; negative while a command waits for them.
     tokens: i128,
     at: Instant,
-    /// When the burst rate lets the next through.
+    /// When the burst rate admits the next command.
     free: Instant,
 }
 
@@ -59,13 +59,13 @@ impl Bucket {
         Bucket { spec: *spec, tokens, at: Instant::ZERO, free: Instant::ZERO }
     }
 
-    /// Takes `count` tokens from `now` on at the earliest; when the last of them is there.
+    /// Takes `count` tokens, at `now` at the earliest; returns when the last of them is available.
     fn take(&mut self, now: Instant, count: u64) -> Instant {
         let full = i128::from(self.spec.credits) * SCALE;
         let come = i128::from(now.since(self.at).as_ns()) * i128::from(self.spec.rate);
         self.tokens = (self.tokens + come).min(full) - i128::from(count) * SCALE;
         self.at = self.at.max(now);
-        // Debt is paid off at the rate; and the burst rate holds in any case.
+        // Debt is paid off at the rate; and the burst rate applies in any case.
         let debt = (-self.tokens).max(0);
         let paid = self.at.as_ns() + (debt / i128::from(self.spec.rate)) as u64;
         let pace = i128::from(count) * SCALE / i128::from(self.spec.burst);
@@ -103,7 +103,7 @@ impl Disk for Caps {
 
     fn finish(&mut self, now: Instant) -> Option<Finished> {
         loop {
-            // One at a time, so that the disk inside hears of each at its moment.
+            // One at a time, so that the disk inside gets each at its time.
             let next = self.waiting.front().map(|(at, _)| *at).filter(|at| *at <= now);
             let Some(next) = next else { return self.inner.finish(now) };
             if let Some(finished) = self.inner.finish(next) {

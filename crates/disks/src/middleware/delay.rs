@@ -8,7 +8,7 @@ use blksched::{Command, Instant, Span};
 use crate::endings::Endings;
 use crate::{CommandTrace, DelaySpec, Disk, Facts, Finished};
 
-/// A disk whose commands end later.
+/// A disk whose commands complete later.
 pub(crate) struct Delay {
     inner: Box<dyn Disk>,
     spec: DelaySpec,

@@ -19,7 +19,7 @@ struct Fault {
 }
 
 impl Fault {
-    /// Counts a command; does the fault act on it?
+    /// Counts a command; returns whether the fault affects it.
     fn meets(&mut self, command: &Command) -> bool {
         let FaultSpec { op, nth, times, sectors, .. } = self.spec;
         let end = command.start.0.saturating_add(u64::from(command.sectors));
@@ -38,7 +38,7 @@ impl Fault {
 pub(crate) struct Faults {
     inner: Box<dyn Disk>,
     faults: Vec<Fault>,
-    /// By request, how long its end is held back; most requests are not in it.
+    /// By request, how long its completion is held back; most requests are not in it.
     slow: Vec<(blksched::author::RequestId, Span)>,
     held: Endings<()>,
     held_count: u32,

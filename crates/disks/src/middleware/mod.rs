@@ -4,7 +4,7 @@
 //! time to all of them, [`tracer`] records what passes. The time that a wrapper adds is not the disk's work: neither
 //! the ledger nor `service` shows it.
 
-/// What a disk says of the disk inside, which does the work.
+/// Delegates everything else to the disk inside.
 macro_rules! as_inside {
     () => {
         fn ledger(&self) -> std::borrow::Cow<'_, crate::Ledger> {

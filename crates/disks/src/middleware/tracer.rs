@@ -9,16 +9,16 @@ use blksched::{Command, Instant};
 
 use crate::{Activity, CommandOutcome, Disk, Facts, Finished};
 
-/// One command and what became of it.
+/// One command and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandRecord {
-    /// What was asked.
+    /// The command.
     pub command: Command,
-    /// When it was asked.
+    /// When it was started.
     pub started: Instant,
-    /// When it was done.
+    /// When it completed.
     pub ended: Instant,
-    /// Whether it worked.
+    /// Whether it succeeded.
     pub outcome: CommandOutcome,
     /// The disk's own work for it.
     pub service: Activity,
@@ -52,7 +52,7 @@ impl CommandTrace {
     }
 }
 
-/// A disk that remembers what it was asked; read it with [`Disk::trace`].
+/// A disk that records its commands; read them with [`Disk::trace`].
 pub struct Tracer {
     inner: Box<dyn Disk>,
     /// By request index.

@@ -16,39 +16,39 @@ use super::text::NOT_SEEN;
 use super::value::demerit;
 use crate::spec::{DiskSpec, parse_changed};
 
-/// A load whose outcome is compared with the model's; the same places for all that run it.
+/// A load whose outcome is compared with the model's; the places are the same for every target.
 pub(super) trait Mixture: Copy + PartialEq + 'static {
     fn run(self, session: &mut Session<'_>) -> Result<Took, ProbeError>;
 }
 
-/// What a load took: latencies of its parts \[ns\].
+/// The latencies of a load's parts \[ns\].
 pub(super) type Took = Vec<Vec<f64>>;
 
-/// A parameter, what it may be, and where it shows.
+/// A parameter, its possible values, and where it shows.
 pub(super) struct Parameter<M: 'static> {
     pub(super) key: &'static str,
     pub(super) values: &'static [&'static str],
     pub(super) shows_in: &'static [M],
-    /// Do values between those make sense too? Then they are tried near the best, each time halving the distance.
+    /// Whether intermediate values make sense too. Then values near the best are tried, each time at half the distance.
     pub(super) between: bool,
-    /// A parameter that makes up for this one: in the last pass it is fitted anew for each value.
+    /// A parameter that compensates for this one: in the last pass it is fitted again for each value.
     pub(super) with: Option<&'static str>,
-    /// Where another value of the file bounds this one: that bound, which is tried too.
+    /// The bound set by another value of the file, which is tried too.
     pub(super) highest: Option<fn(&DiskSpec) -> Option<Span>>,
 }
 
-/// What a parameter came to.
+/// The result for a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fitted {
     pub(super) key: &'static str,
     pub(super) value: String,
-    /// How far the model was from what was measured, at its best and at its worst \[parts of the mean\].
+    /// How far the model was from the measurements, at its best and at its worst \[parts of the mean\].
     pub(super) best: f64,
     pub(super) worst: f64,
 }
 
 impl Fitted {
-    /// As it stands in a file, with how it is known; what was not fitted keeps its usual value.
+    /// Its entry in a file, with how it is known; an unfitted parameter keeps its usual value.
     pub(super) fn said(all: &[Fitted], key: &str, usual: &str) -> String {
         let Some(fitted) = all.iter().find(|fitted| fitted.key == key) else {
             return format!("{usual}   # {NOT_SEEN}");
@@ -64,16 +64,16 @@ impl Fitted {
         }
     }
 
-    /// Does the value matter for what was measured?
+    /// Whether the value matters for what was measured.
     pub(super) fn matters(&self) -> bool {
         self.worst > self.best + 0.01
     }
 }
 
-/// How often each parameter is looked at: once roughly, then finely, in the end together with what makes up for it.
+/// How often each parameter is fitted: once roughly, then finely, in the end together with what compensates for it.
 const PASSES: u32 = 3;
 
-/// A model so far, and what it is held against.
+/// A model so far, and the measurements that it is compared with.
 struct Fit<'a, M: 'static> {
     toml: &'a str,
     parameters: &'a [Parameter<M>],
@@ -81,7 +81,7 @@ struct Fit<'a, M: 'static> {
     access: ProbeAccess,
 }
 
-/// The parameters of the model in `toml` that come nearest to `measured`, but those that are `known` by themselves.
+/// The parameters of the model in `toml` that come nearest to `measured`, except those that are already `known`.
 pub(super) fn fit<M: Mixture>(
     toml: &str,
     parameters: &[Parameter<M>],
@@ -102,7 +102,7 @@ pub(super) fn fit<M: Mixture>(
     chosen
 }
 
-/// How far the model in `toml` is from what was measured, in all; `None` if it is no model.
+/// The total distance of the model in `toml` from the measurements; `None` if it is not a valid model.
 pub(super) fn misses<M: Mixture>(toml: &str, measured: &[(M, Took)], access: ProbeAccess) -> Option<f64> {
     measured.iter().map(|(mixture, took)| distance(toml, &[], *mixture, took, access)).sum()
 }
@@ -121,7 +121,7 @@ impl<M: Mixture> Fit<'_, M> {
         }
     }
 
-    /// For each value of one parameter the best of the other.
+    /// For each value of one parameter the best value of the other.
     fn choose_both(&self, chosen: &mut Vec<Fitted>, parameter: &Parameter<M>, other: &str) {
         let Some(other) = self.parameters.iter().find(|known| known.key == other) else { return };
         let mut best: Option<(Fitted, Fitted)> = None;
@@ -148,7 +148,7 @@ impl<M: Mixture> Fit<'_, M> {
         let others: Vec<(String, String)> =
             others.map(|fitted| (fitted.key.to_owned(), fitted.value.clone())).collect();
         let shows = |(mixture, _): &&(M, Took)| parameter.shows_in.contains(mixture);
-        // What was not measured chooses nothing.
+        // A parameter is only chosen if its load was measured.
         self.measured.iter().find(shows)?;
         let off = |value: &str| {
             let mut changes = others.clone();
@@ -157,7 +157,7 @@ impl<M: Mixture> Fit<'_, M> {
             each.map(|(mixture, took)| distance(self.toml, &changes, *mixture, took, self.access)).sum::<Option<f64>>()
         };
         let mut tried = Vec::new();
-        // What the file's reader refuses (beyond another limit, say) is left out.
+        // Values that the file's reader refuses (beyond another limit, say) are left out.
         let highest =
             parameter.highest.and_then(|highest| highest(&parse_changed("measured", self.toml, &others).ok()?));
         let highest = highest.map(|highest| format!("{}ms", highest.as_ns() as f64 / 1e6));
@@ -169,7 +169,7 @@ impl<M: Mixture> Fit<'_, M> {
             for _ in 0..3 {
                 let (low, high) = between(&tried);
                 for value in [low, high].into_iter().flatten() {
-                    // A value that the file's reader refuses (a part of a sector) is none.
+                    // A value that the file's reader refuses (a fraction of a sector) is left out.
                     if let Some(off) = off(&value) {
                         tried.push((value, off));
                     }
@@ -200,7 +200,7 @@ fn number(value: &str) -> Option<(f64, &str)> {
     Some((number.parse().ok()?, unit))
 }
 
-/// How far the changed model is from what was measured; `None` if there is no such parameter.
+/// How far the changed model is from the measurements; `None` if there is no such parameter.
 fn distance<M: Mixture>(
     toml: &str,
     changes: &[(String, String)],

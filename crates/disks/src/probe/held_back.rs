@@ -13,11 +13,11 @@ use crate::DiskSpec;
 /// One load, measured and predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldBack {
-    /// What it was.
+    /// Its name.
     pub name: &'static str,
-    /// The mean latency \[ns\].
+    /// The measured mean latency \[ns\].
     pub measured_mean: f64,
-    /// The model's \[ns\].
+    /// The model's mean latency \[ns\].
     pub predicted_mean: f64,
     /// The rms distance of both distributions \[ns\].
     pub demerit: f64,
@@ -30,45 +30,45 @@ impl HeldBack {
     }
 }
 
-/// A load's name, how deep it goes, and its steps.
+/// A load's name, its depth, and its steps.
 struct HeldBackLoad {
     name: &'static str,
     depth: u32,
     steps: Vec<ProbeStep>,
-    /// What a step takes, in random reads.
+    /// The cost of a step, in random reads.
     each: f64,
 }
 
-/// What each load took.
+/// The latencies of each load.
 pub(super) type Measurements = Vec<(&'static str, Vec<f64>)>;
 
-/// The seed of the held-back places: no other measurement has it.
+/// The seed of the held-back places, which no other measurement uses.
 const SEED: u64 = 0x6865_6c64;
 
-/// A stream begins within so much, at the same rate \[4 KiB\].
+/// A stream begins within this distance, at the same rate \[4 KiB\].
 const NEARBY: u64 = 65_536;
 
-/// At most this part of all the time is kept for the loads.
+/// The part of all the time that is at most kept for the loads.
 const SHARE: f64 = 0.3;
-/// How long the loads take one command at a time, in the time of one random read (near each other half of it, in a
+/// How long the loads take one command at a time, in units of one random read (a nearby one is half of it, one in a
 /// stream a tenth), and how long several at a time; writes take half of it, as far as a cache sorts them.
 const ALONE: f64 = 800.0 + 1000.0 / 2.0 + 2400.0 / 8.0 + 2400.0 / 10.0;
 const AT_ONCE: f64 = 3200.0;
 const WRITES: f64 = 3000.0 / 2.0;
-/// A drive that chooses among several takes this part of the time for each.
+/// A drive that chooses among several commands takes this part of the time for each.
 const CHOSEN: f64 = 0.6;
-/// A random write may take so long where reads are quick \[s\].
+/// A random write may take this long where reads are quick \[s\].
 const WRITE_S: f64 = 0.008;
-/// A load may take its part of so much of the time that is left.
+/// A load may take its share of this part of the remaining time.
 const LEFT: f64 = 0.95;
-/// Fewer would be no loads.
+/// Shorter loads are not worth running.
 const LEAST: f64 = 0.02;
-/// A rest before them, and behind writes, which a drive's cache still drains \[s\].
+/// A rest before them, and after writes, which a drive's cache is still draining \[s\].
 const REST_S: f64 = 3.0;
 const REST_BEHIND_WRITES_S: f64 = 6.0;
 
-/// Keeps the time that the loads will take, if a random read takes `usual` \[ns\]; where that is more than the share
-/// that they may have, they are shorter.
+/// Keeps the time that the loads will take, if a random read takes `usual` \[ns\]; where that exceeds their share, they
+/// are shortened.
 pub(super) fn plan(session: &mut Session<'_>, usual: f64) {
     let (facts, limit) = (session.facts(), session.limit().as_secs_f64());
     let (read, each) = (usual / 1e9, if facts.depth > 1 { CHOSEN } else { 1.0 });
@@ -86,8 +86,8 @@ fn rest_s(session: &Session<'_>) -> f64 {
     rest.min(session.limit().as_secs_f64() * SHARE / 6.0)
 }
 
-/// The places of a `draw`; sizes, which reads are far ones, and which part of the disk is fast or slow, are the same in
-/// every draw, or these alone would tell two draws apart.
+/// The loads with the places of a `draw`; sizes, which reads are far, and which part of the disk is fast or slow, are
+/// the same in every draw, or these alone would distinguish two draws.
 fn loads(session: &Session<'_>, draw: u64) -> Vec<HeldBackLoad> {
     let facts = session.facts();
     let many = |count: u64| 0..session.held(count);
@@ -99,7 +99,7 @@ fn loads(session: &Session<'_>, draw: u64) -> Vec<HeldBackLoad> {
     let mut loads = Vec::new();
     let steps = many(800).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(HeldBackLoad { name: "random reads of 4 KiB", depth: 1, steps, each: 1.0 });
-    // Waits behind others differ most, so most of them are needed.
+    // Waits behind others vary most, so most steps are needed here.
     let steps = many(3200).map(|_| read(anywhere(&mut random, 8), 8)).collect();
     loads.push(HeldBackLoad { name: "random reads of 4 KiB, 8 at a time", depth: 8, steps, each: CHOSEN });
     let area = anywhere(&mut pattern, sectors / 90);
@@ -127,8 +127,8 @@ fn loads(session: &Session<'_>, draw: u64) -> Vec<HeldBackLoad> {
     loads
 }
 
-/// What the loads take in one draw of places, as far as the time goes, each its part of it; those that ended before
-/// something stopped it.
+/// The latencies of the loads with one draw of places, as far as the time allows, each with its share of it; of those
+/// that ended before something stopped it.
 pub(super) fn measure(session: &mut Session<'_>, draw: u64) -> (Measurements, Option<ProbeError>) {
     let mut measured = Vec::new();
     let stopped = into(session, draw, &mut measured).err();
@@ -146,7 +146,7 @@ fn into(session: &mut Session<'_>, draw: u64, measured: &mut Measurements) -> Re
         let (begun, until) = (session.elapsed(), session.part_of_left(part));
         let mut took = run(session, until, load.depth, &load.steps)?;
         let lasted = session.elapsed() - begun;
-        // Twice, if there is time for it: the run counts in which the host was less late.
+        // Twice, if there is time: the run in which the host was less late counts.
         if clock == ProbeClock::Wall && session.elapsed() + lasted * 5 < session.limit() {
             let again = run(session, Instant::NEVER, load.depth, &load.steps[..took.len()])?;
             if squares(&again) < squares(&took) {
@@ -158,7 +158,7 @@ fn into(session: &mut Session<'_>, draw: u64, measured: &mut Measurements) -> Re
     Ok(())
 }
 
-/// As much as was measured, on a model.
+/// Repeats as much as was measured on a model.
 fn repeat(session: &mut Session<'_>, draw: u64, measured: &Measurements) -> Result<Vec<Vec<f64>>, ProbeError> {
     session.rest(Span::from_secs(3));
     let loads = loads(session, draw);
@@ -175,11 +175,11 @@ fn squares(times: &[f64]) -> f64 {
     times.iter().map(|time| time * time).sum()
 }
 
-/// The draw that is measured; the model's are others.
+/// The draw that is measured; the model uses others.
 pub(super) const MEASURED: u64 = 0;
 
-/// The same on the model, in several other draws of places: where a model's sectors lie is not where the disk's do, so
-/// the same draw says no more than another, and one alone is chance.
+/// The same on the model, in several other draws of places: a model's sectors are not where the disk's are, so the same
+/// draw is no better than another, and a single one is subject to chance.
 pub(super) fn predict(spec: &DiskSpec, measured: Measurements, session: &Session<'_>) -> Vec<HeldBack> {
     const DRAWS: u64 = 6;
     let access = session.facts().access;

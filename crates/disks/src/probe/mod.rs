@@ -31,13 +31,13 @@ use crate::DiskSpec;
 /// Why there is no model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeError {
-    /// The onlooker wants no more.
+    /// The caller interrupted it.
     Interrupted,
-    /// It has taken as long as it may.
+    /// The time is up.
     TimeIsUp,
     /// A command failed, in the system's words.
     Failed(String),
-    /// What was seen makes no sense.
+    /// What was observed makes no sense.
     Unclear(String),
 }
 
@@ -54,15 +54,15 @@ impl fmt::Display for ProbeError {
 
 impl core::error::Error for ProbeError {}
 
-/// What came out.
+/// The result of a measurement.
 #[derive(Clone, Debug)]
 pub struct ProbeOutcome {
     /// The disk's file.
     pub toml: String,
-    /// What it says.
+    /// The parsed file.
     pub spec: DiskSpec,
-    /// The parts kept back, measured and as the new model predicts them, as far as it came; empty if it was interrupted
-    /// before.
+    /// The parts kept back, measured and as predicted by the new model, as far as it came; empty if it was interrupted
+    /// earlier.
     pub held_back: Vec<HeldBack>,
     /// Why it ended early, if it did.
     pub stopped: Option<ProbeError>,
@@ -78,11 +78,10 @@ impl ProbeOutcome {
     }
 }
 
-/// Measures `target` within `limit`, telling `progress` how far it is; that may end it, and what is known by then is
-/// written.
+/// Measures `target` within `limit`, reporting to `progress`, which may end it; then what is known is written.
 ///
 /// # Errors
-/// If so little is known that there is no model.
+/// If too little is known for a model.
 pub fn measure(
     target: &mut dyn Target,
     limit: Span,
@@ -91,8 +90,8 @@ pub fn measure(
 ) -> Result<ProbeOutcome, ProbeError> {
     let mut session = Session::new(target, seed, limit, progress);
     let (mut found, mut stopped) = probe(&mut session)?;
-    // Time was kept for it; a user who interrupts wants no more. Before the model is made: that takes a processor's
-    // time.
+    // Time was kept for it, but a user who interrupts wants no more. Done before the model is made, which takes
+    // processor time.
     let why = stopped.clone();
     let mut parts = Vec::new();
     if matches!(stopped, None | Some(ProbeError::TimeIsUp)) {
@@ -111,12 +110,12 @@ pub fn measure(
 enum ProbeFound {
     Nothing,
     Turning(Box<turning::TurningFindings>),
-    /// With what stands before it in the file.
+    /// With the beginning of its file.
     Flash(String, Box<flash::FlashFindings>),
 }
 
 impl ProbeFound {
-    /// The file of what it is made of.
+    /// The file for the kind of disk.
     fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         match self {
             ProbeFound::Nothing => text::null(session.facts()),
@@ -126,8 +125,8 @@ impl ProbeFound {
     }
 }
 
-/// What it is made of, and why that is not all, if so. What is as slow as a disk that turns, but shows no revolution (a
-/// busy virtual disk, a card), is measured as flash, and the file says so.
+/// The kind of disk, and why not everything is known, if so. A disk that is as slow as a spinning one but shows no
+/// revolution (a busy virtual disk, a card) is measured as flash, and the file says so.
 fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;
@@ -158,7 +157,7 @@ fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), 
     Ok((ProbeFound::Flash(note, Box::new(found)), stopped))
 }
 
-/// What a random read takes in the median \[ns\].
+/// The median time of a random read \[ns\].
 fn random_read(session: &mut Session<'_>) -> Result<f64, ProbeError> {
     session.stage("what it is")?;
     let mut times = Vec::new();
@@ -174,9 +173,9 @@ fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
         .map_err(|error| ProbeError::Unclear(format!("what was measured is no disk: {error}\n{toml}")))
 }
 
-/// No disk takes less for a random read: what does takes no time at all \[ns\].
+/// No disk has faster random reads: anything faster takes no time at all \[ns\].
 const NOTHING_NS: f64 = 100.0;
-/// A random read of a disk that turns takes longer in the median \[ns\].
+/// The median random read of a spinning disk takes longer \[ns\].
 const TURNS_NS: f64 = 1_500_000.0;
 /// No model of flash is slower \[ns\].
 const FLASH_NS: f64 = 10_000_000.0;

@@ -7,7 +7,7 @@ use blksched::{Instant, Op, Span};
 use super::ProbeError;
 use super::target::{ProbeAccess, ProbeClock, Target, TargetFacts};
 
-/// A target, a source of random places, and the onlooker that is told how far it is.
+/// A target, a source of random places, and a callback for progress.
 pub struct Session<'t> {
     target: &'t mut dyn Target,
     facts: TargetFacts,
@@ -16,16 +16,16 @@ pub struct Session<'t> {
     began: Instant,
     stage: &'static str,
     written: u64,
-    /// How many of everything, as part of what five minutes allow.
+    /// The number of repetitions, relative to those in five minutes.
     scale: f64,
-    /// The same for what is held back.
+    /// The same for the held-back loads.
     held_scale: f64,
-    /// Of the limit the part that is kept for what is held back.
+    /// The part of the limit kept for the held-back loads.
     kept: Span,
     progress: &'t mut dyn FnMut(ProbeProgress) -> ControlFlow<()>,
 }
 
-/// How far it is.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeProgress {
     /// What is being measured.
@@ -36,7 +36,7 @@ pub struct ProbeProgress {
     pub limit: Span,
 }
 
-/// One command: when it was handed over, and when it ended.
+/// One command: when it was submitted, and when it completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timed {
     pub(super) begun: Instant,
@@ -58,7 +58,7 @@ pub(super) struct ProbeStep {
     pub(super) sectors: u32,
 }
 
-/// How long a rest may keep an onlooker waiting who has had enough.
+/// How long a rest may delay the answer to an interrupt.
 const HEARD: Span = Span::from_ms(50);
 
 impl<'t> Session<'t> {
@@ -82,54 +82,54 @@ impl<'t> Session<'t> {
         self.limit
     }
 
-    /// How many of something, if `count` of them are right for five minutes in all.
+    /// How many repetitions to make, if `count` are right for five minutes in all.
     pub(super) fn scaled(&self, count: u64) -> u64 {
         (count as f64 * self.scale) as u64
     }
 
-    /// As many of everything as `other` has.
+    /// Uses `other`'s number of repetitions.
     pub(super) fn scaled_as(mut self, other: &Session<'_>) -> Session<'t> {
         (self.scale, self.held_scale) = (other.scale, other.held_scale);
         self
     }
 
-    /// The same for what is held back.
+    /// The same for the held-back loads.
     pub(super) fn held(&self, count: u64) -> u64 {
         (count as f64 * self.held_scale) as u64
     }
 
-    /// From now on the time is up `span` before the limit, and `scale` is for what is held back then.
+    /// From now on the time is up `span` before the limit; `scale` is for the held-back loads then.
     pub(super) fn keep(&mut self, span: Span, scale: f64) {
         (self.kept, self.held_scale) = (span, scale);
     }
 
-    /// What was kept may be used.
+    /// Makes the kept time available.
     pub(super) fn release(&mut self) {
         self.kept = Span::ZERO;
     }
 
-    /// The moment at which a part of the time that is left will be over.
+    /// The time at which this part of the remaining time will be over.
     pub(super) fn part_of_left(&self, part: f64) -> Instant {
         self.target.now() + Span::from_ns((self.left().as_secs_f64() * part * 1e9) as u64)
     }
 
-    /// How much time what is measured now has left.
+    /// How much time the present measurement has left.
     pub(super) fn left(&self) -> Span {
         self.limit.saturating_sub(self.kept).saturating_sub(self.elapsed())
     }
 
-    /// What is measured from now on.
+    /// Sets what is measured from now on.
     pub(super) fn stage(&mut self, stage: &'static str) -> Result<(), ProbeError> {
         self.stage = stage;
         self.tick()
     }
 
-    /// Written since the beginning \[sectors\].
+    /// How much was written so far \[sectors\].
     pub(super) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Since the beginning.
+    /// The time since the beginning.
     pub(super) fn elapsed(&self) -> Span {
         self.target.now().since(self.began)
     }
@@ -155,7 +155,7 @@ impl<'t> Session<'t> {
         self.random.unit()
     }
 
-    /// `sector` on a block's boundary, so that `sectors` fit behind it.
+    /// `sector` aligned to a block, so that `sectors` fit after it.
     pub(super) fn aligned(&self, sector: u64, sectors: u32) -> u64 {
         let block = u64::from(self.facts.block_sectors);
         let last = self.facts.sectors.saturating_sub(sectors.into());
@@ -173,7 +173,7 @@ impl<'t> Session<'t> {
         self.facts.block_sectors
     }
 
-    /// Nothing for so long, or until the time is up or the onlooker has had enough, which the next command then says.
+    /// Rests for this long, or until the time is up or the user interrupts, which the next command then reports.
     pub(super) fn rest(&mut self, span: Span) {
         let until = self.target.now() + span.min(self.left() + Span::from_us(1));
         if self.facts.clock == ProbeClock::Virtual {
@@ -209,7 +209,7 @@ impl<'t> Session<'t> {
         Ok(begun)
     }
 
-    /// `depth` commands under way until `steps` are used up; in the order of the steps.
+    /// Keeps `depth` commands in flight until `steps` are used up; the results are in the order of the steps.
     pub(super) fn closed_loop(
         &mut self,
         depth: u32,
@@ -218,7 +218,7 @@ impl<'t> Session<'t> {
         self.closed_loop_until(Instant::NEVER, depth, steps)
     }
 
-    /// The same; at a moment no more begin.
+    /// The same; no command begins after this time.
     pub(super) fn closed_loop_until(
         &mut self,
         until: Instant,
@@ -256,8 +256,8 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// As a closed loop, two kinds at once: `first` keeps `first_depth` under way, `second` the rest of `depth`, until
-    /// `first` is used up.
+    /// Like a closed loop, with two kinds at once: `first` keeps `first_depth` in flight, `second` the rest of `depth`,
+    /// until `first` is used up.
     pub(super) fn two_loops(
         &mut self,
         first: (u32, &mut dyn Iterator<Item = ProbeStep>),

@@ -6,15 +6,15 @@ use blksched::{Command, Instant, Op, Sector, SubmitterId};
 
 use crate::{Disk, DiskSpec};
 
-/// Something to be measured.
+/// A disk to be measured.
 pub trait Target {
-    /// What its host knows of it.
+    /// What its host knows about it.
     fn facts(&self) -> TargetFacts;
 
-    /// What time it is.
+    /// The present time.
     fn now(&self) -> Instant;
 
-    /// Hands over a command now; `slot` is below [`TargetFacts::depth`] and free.
+    /// Submits a command now; `slot` is below [`TargetFacts::depth`] and free.
     ///
     /// # Errors
     /// If the host refuses.
@@ -26,35 +26,35 @@ pub trait Target {
     /// If it failed.
     fn wait(&mut self) -> Result<CommandEnded, String>;
 
-    /// Lets time pass with nothing under way.
+    /// Lets time pass with nothing in flight.
     fn rest(&mut self, until: Instant);
 }
 
 /// What is known before anything is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetFacts {
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// Capacity \[512-byte sectors\].
     pub sectors: u64,
     /// The smallest command and every alignment \[512-byte sectors\].
     pub block_sectors: u32,
-    /// Commands at a time.
+    /// The most commands at a time.
     pub depth: u32,
-    /// The largest command that is worth a try \[512-byte sectors\].
+    /// The largest command worth trying \[512-byte sectors\].
     pub max_sectors: u32,
-    /// May it be written, all of it, and its data lost?
+    /// Whether it may be written, so that all its data is lost.
     pub access: ProbeAccess,
-    /// When its ends are heard of.
+    /// How soon completions are noticed.
     pub clock: ProbeClock,
 }
 
-/// When an end is heard of.
+/// How soon completions are noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeClock {
-    /// When it is.
+    /// At once.
     Virtual,
-    /// Later, as the host has time.
+    /// Later, when the host has time.
     Wall,
 }
 
@@ -70,9 +70,9 @@ pub enum ProbeAccess {
 /// A command has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandEnded {
-    /// Which.
+    /// The slot.
     pub slot: u32,
-    /// When.
+    /// The time.
     pub at: Instant,
 }
 

@@ -7,7 +7,7 @@ use super::held_back::HeldBack;
 use super::target::TargetFacts;
 use super::value::Measured;
 
-/// What a class of such disks does where this one was not seen to.
+/// A class's usual behaviour, where this disk's was not observed.
 pub(super) const NOT_SEEN: &str = "FIT: not measured, a class's usual value";
 
 /// `"8.5ms"   # MEASURED ±0.1ms`.
@@ -23,16 +23,16 @@ pub(super) fn rate(measured: Measured) -> String {
     format!("\"{value}B/s\"   # MEASURED ±{:.2}MB/s", measured.spread / 1e6)
 }
 
-/// Reads and writes differ if it is by more than that part, and by more than both spread.
+/// Reads and writes differ if it is by more than this part, and by more than the spread of both.
 const APART: f64 = 0.02;
 
-/// Do they?
+/// Whether they differ.
 fn apart([read, write]: [Measured; 2]) -> bool {
     let off = (read.value - write.value).abs();
     off > APART * read.value.max(write.value) && off > read.spread + write.spread
 }
 
-/// What a read and a write take: one time where they do not differ, as [`time`] says it, else
+/// The times of a read and a write: one time if they do not differ, in the form of [`time`], otherwise
 /// `{ read = "3ms", write = "4ms" }`.
 pub(super) fn times(each: [Measured; 2]) -> String {
     if !apart(each) {
@@ -43,7 +43,7 @@ pub(super) fn times(each: [Measured; 2]) -> String {
     format!("{{ read = \"{read}ns\", write = \"{write}ns\" }}   # MEASURED ±{of_read:.1}us, ±{of_write:.1}us")
 }
 
-/// The same of rates.
+/// The same for rates.
 pub(super) fn rates(each: [Measured; 2]) -> String {
     if !apart(each) {
         return rate(each[0]);
@@ -53,8 +53,8 @@ pub(super) fn rates(each: [Measured; 2]) -> String {
     format!("{{ read = \"{read}B/s\", write = \"{write}B/s\" }}   # MEASURED ±{of_read:.2}MB/s, ±{of_write:.2}MB/s")
 }
 
-/// How every measured file begins: what kind of disk it is, what people see of it (`figures`), why that is not all, and
-/// what its host says.
+/// The beginning of every measured file: the kind of disk, its visible performance (`figures`), why that is not all,
+/// and what its host reports.
 pub(super) fn head(kind: &str, figures: &str, facts: &TargetFacts, stopped: Option<&ProbeError>) -> String {
     let name = facts.name.replace(['"', '\\', '\n'], "_");
     let mut out = format!("kind = \"{kind}\"\ndescription = \"{name}, measured: {figures}\"\n");
@@ -66,18 +66,18 @@ pub(super) fn head(kind: &str, figures: &str, facts: &TargetFacts, stopped: Opti
     out
 }
 
-/// How many commands it takes at a time.
+/// The number of commands at a time.
 pub(super) fn depth(facts: &TargetFacts) -> String {
     format!("depth = {}   # READ: what the host sends at most\n", facts.depth)
 }
 
-/// The file of what takes no time at all.
+/// The file of a disk that takes no time.
 pub(super) fn null(facts: &TargetFacts) -> String {
     let note = "# MEASURED: a random read takes no time\n";
     head("null", "no time at all", facts, None) + &depth(facts) + note
 }
 
-/// The file with its error in front.
+/// The file with its error at the beginning.
 pub(super) fn with_error(toml: &str, held_back: &[HeldBack]) -> String {
     let mut out = String::from(
         "# Measured from outside. MEASURED: how far it spreads. READ: what the host says. FIT: why it stands there.\n",
@@ -96,7 +96,7 @@ pub(super) fn with_error(toml: &str, held_back: &[HeldBack]) -> String {
     out + toml
 }
 
-/// What the model was held against, as tables for the file's end.
+/// What the model was compared with, as tables for the file's end.
 pub(super) fn validated(held_back: &[HeldBack]) -> String {
     let mut out = String::new();
     for part in held_back {

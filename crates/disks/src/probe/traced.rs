@@ -28,9 +28,9 @@ pub struct Traced {
     pub start: u64,
     /// Length \[sectors\].
     pub sectors: u32,
-    /// When the device was given it.
+    /// When the device got it.
     pub issued: Instant,
-    /// When it was done.
+    /// When it completed.
     pub completed: Instant,
 }
 
@@ -44,48 +44,48 @@ impl Traced {
     }
 }
 
-/// What came out of a trace.
+/// The result for a trace.
 #[derive(Clone, Debug)]
 pub struct TraceFit {
     /// The disk's file.
     pub toml: String,
-    /// What it says.
+    /// The parsed file.
     pub spec: DiskSpec,
-    /// The last third of the trace, which the model was not made from.
+    /// The last third of the trace, which was not used for the model.
     pub held_back: Option<HeldBack>,
     /// What this trace cannot tell, in sentences.
     pub unknown: Vec<String>,
 }
 
-/// Fewer commands make no model.
+/// Fewer commands are not enough for a model.
 const LEAST: usize = 200;
 
-/// What is drawn from a trace.
+/// What is known from a trace.
 struct TraceSeen {
-    /// Beyond the last sector that was touched.
+    /// The end of the last sector that was touched.
     sectors: u64,
     deepest: u32,
     largest: u32,
-    /// Small reads alone, far from the one before, and writes \[ns\].
+    /// Small single reads far from the previous command, and writes \[ns\].
     reads: Vec<f64>,
     writes: Vec<f64>,
-    /// Of those reads the ones within a fiftieth of the disk \[ns\].
+    /// Those reads that are within a fiftieth of the disk \[ns\].
     near: Vec<f64>,
-    /// Reads that go on where the last ended, alone \[ns\].
+    /// Single reads that continue where the last ended \[ns\].
     next: Vec<f64>,
-    /// The fastest of streams over eight commands and more \[bytes/s\], by place.
+    /// The rates of the fastest streams over eight commands or more \[bytes/s\], by place.
     streams: Vec<(u64, f64)>,
-    /// The most small reads per second over a hundred of them.
+    /// The greatest rate of small reads over a hundred of them.
     most: f64,
 }
 
-/// Makes a model of a trace's commands, in any order.
+/// Makes a model from a trace's commands, in any order.
 ///
 /// # Errors
-/// If they are too few.
+/// If there are too few.
 pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<TraceFit, ProbeError> {
     commands.retain(|command| matches!(command.op, Op::Read | Op::Write) && command.sectors > 0);
-    // Of those dispatched at one moment the first to end was the first.
+    // Among those dispatched at the same time, the first to complete was the first.
     commands.sort_by_key(|command| (command.issued, command.completed, command.start));
     if commands.len() < LEAST {
         let count = commands.len();
@@ -141,7 +141,7 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<TraceFit, Prob
     Ok(TraceFit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
 }
 
-/// How many were with the device at once.
+/// The most commands at the device at once.
 fn deepest(commands: &[Traced]) -> u32 {
     let mut edges: Vec<(Instant, i32)> =
         commands.iter().flat_map(|command| [(command.issued, 1), (command.completed, -1)]).collect();
@@ -201,13 +201,13 @@ fn look(commands: &[Traced]) -> TraceSeen {
 }
 
 impl TraceSeen {
-    /// How many small commands were alone with the device.
+    /// How many small commands were alone at the device.
     fn alone(&self) -> usize {
         self.reads.len() + self.next.len() + self.writes.len()
     }
 
-    /// Where commands were hardly ever alone: what a read took from the end before it, if it was asked for by then. An
-    /// arm shows in it, for near is sooner than far.
+    /// Where commands were hardly ever alone: a read's time from the previous completion, if it was submitted by then.
+    /// It reveals an arm, since nearby reads are faster than distant ones.
     fn one_by_one(&mut self, commands: &[Traced]) {
         let reach = commands.iter().map(Traced::end).max().unwrap_or(0) / 50;
         let mut ended: Vec<&Traced> = commands.iter().collect();
@@ -252,7 +252,7 @@ impl TraceSeen {
     }
 }
 
-/// A share of sorted times, with what its neighbours differ by.
+/// A quantile of sorted times, with the difference to its neighbours.
 fn quantile(times: &mut [f64], share: f64) -> Measured {
     times.sort_by(f64::total_cmp);
     let last = times.len().saturating_sub(1);
@@ -260,11 +260,11 @@ fn quantile(times: &mut [f64], share: f64) -> Measured {
     Measured::new(at(share), (at(share + 0.02) - at(share - 0.02)) / 2.0)
 }
 
-/// Speeds that disks turn at \[rpm\].
+/// Common speeds of spinning disks \[rpm\].
 const SPEEDS: [f64; 5] = [5_400.0, 5_900.0, 7_200.0, 10_000.0, 15_000.0];
 
 fn turning(name: &str, seen: &mut TraceSeen, unknown: &mut Vec<String>) -> String {
-    // Near each other, reads take hardly more than between nothing and a revolution.
+    // Nearby reads take between hardly anything and a revolution.
     let spread = quantile(&mut seen.near, 0.95).value - quantile(&mut seen.near, 0.05).value;
     let off = |speed: &&f64| (60e9 / **speed * 0.9 - spread).abs();
     let fits = SPEEDS.iter().min_by(|a, b| off(a).total_cmp(&off(b))).filter(|_| seen.near.len() >= 50);

@@ -1,11 +1,11 @@
 //! A measured number and its spread.
 
-/// A number, and half the width of the range that it lies in.
+/// A number, and half the width of its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The number.
     pub value: f64,
-    /// It is right to this much, as far as repetition tells.
+    /// Its accuracy, as far as repetition shows.
     pub spread: f64,
 }
 
@@ -14,7 +14,7 @@ impl Measured {
         Measured { value, spread: spread.abs() }
     }
 
-    /// The median, and half of the distance between the quartiles over the root of the count.
+    /// The median, and half the interquartile range over the square root of the count.
     pub(super) fn median_of(values: &mut [f64]) -> Option<Measured> {
         let count = values.len();
         values.sort_by(f64::total_cmp);
@@ -27,23 +27,23 @@ impl Measured {
         Measured::new(self.value * factor, self.spread * factor)
     }
 
-    /// Less something known.
+    /// The value minus something known.
     pub(super) fn less(self, other: f64) -> Measured {
         Measured::new((self.value - other).max(0.0), self.spread)
     }
 }
 
-/// The median of some numbers; 0 of none.
+/// The median of some numbers; 0 if there are none.
 pub(super) fn median(values: &mut [f64]) -> f64 {
     Measured::median_of(values).map_or(0.0, |measured| measured.value)
 }
 
-/// The part behind the point.
+/// The fractional part.
 pub(super) fn fraction(x: f64) -> f64 {
     x - x.floor()
 }
 
-/// The rms distance between two distributions, quantile by quantile (Ruemmler and Wilkes' demerit figure).
+/// The rms distance between two distributions, quantile by quantile (Ruemmler and Wilkes's demerit figure).
 pub fn demerit(real: &[f64], model: &[f64]) -> f64 {
     const QUANTILES: usize = 1000;
     let sorted = |values: &[f64]| {

@@ -10,15 +10,15 @@ use super::stripes::Full;
 use super::{DueEntry, Raid, RaidJob, end};
 use crate::{Activity, CommandOutcome, Finished};
 
-/// The number that a rebuild's commands belong to: none.
+/// The submitter of a rebuild's commands: none.
 const REBUILD: SubmitterId = SubmitterId(u32::MAX);
 
-/// Neighbouring pages that are read, or written, together.
+/// Neighbouring pages that are read or written together.
 #[derive(Clone, Debug)]
 pub(super) struct PageBatch {
     pages: Vec<DueEntry>,
     writes: bool,
-    /// They were read before.
+    /// Whether they were read before.
     has_read: bool,
     model: Command,
     /// Commands that have not ended.
@@ -29,8 +29,8 @@ pub(super) struct PageBatch {
 }
 
 impl Raid {
-    /// Writes that have arrived join the pages of the stripe cache that they want, as far as there is room, and what is
-    /// ready then goes. `touched` are pages of which more is wanted already.
+    /// Arrived writes join the pages of the stripe cache that they need, as far as there is room, and what is then
+    /// ready is sent. `touched` are pages of which more is already wanted.
     pub(super) fn gather(&mut self, now: Instant, mut touched: Vec<u32>) {
         if now > self.given {
             self.stripes.moves_on();
@@ -45,7 +45,7 @@ impl Raid {
         self.go(now, write, read);
     }
 
-    /// As much of a write joins as can; true if that is all.
+    /// As much of a write as possible joins; true if that is all.
     fn arrive(&mut self, job: u32, cache_is_full: &mut bool, touched: &mut Vec<u32>) -> bool {
         let RaidJob { command, at, .. } = *self.job(job);
         for part in self.layout.parts(at, end(&command)) {
@@ -76,7 +76,7 @@ impl Raid {
         true
     }
 
-    /// What is held waits no longer.
+    /// Releases what is held.
     pub(super) fn release(&mut self, now: Instant) {
         let (mut write, mut read) = (Vec::new(), Vec::new());
         self.stripes.release(&self.layout, &mut write, &mut read);
@@ -119,7 +119,7 @@ impl Raid {
         }
         self.batches[place] = Some(batch);
         if nothing {
-            // Every member that it concerns has failed.
+            // Every member concerned has failed.
             self.batch_is_over(place, now, Activity::default());
         }
     }
@@ -161,7 +161,7 @@ impl Raid {
         self.gather(at, touched);
     }
 
-    /// The next window of the rebuild is read.
+    /// Reads the next window of the rebuild.
     pub(super) fn begin_window(&mut self, at: Instant) {
         let rebuild = self.rebuild.as_mut().expect("it is due");
         let (member, (place, window)) = (rebuild.member, rebuild.begin(at));

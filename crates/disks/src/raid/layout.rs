@@ -12,23 +12,23 @@ pub(super) struct Layout {
     pub(super) level: Level,
     pub(super) members: u32,
     pub(super) chunk: u64,
-    /// What each member gives \[512-byte sectors\].
+    /// The used part of each member \[512-byte sectors\].
     member_sectors: u64,
-    /// How many members have failed.
+    /// The number of failed members.
     pub(super) failed: u32,
-    /// The member that is being rebuilt, and how far: its sectors from here on hold nothing yet.
+    /// The member that is being rebuilt, and its progress: its sectors from here on hold nothing yet.
     pub(super) rebuilding: Option<(u32, u64)>,
 }
 
-/// What the stripe cache holds of a member at a time, and what a parity is worked out over \[512-byte sectors\].
+/// The unit of a member in the stripe cache, over which parity is computed \[512-byte sectors\].
 pub(super) const PAGE: u64 = 8;
 
-/// A part of a command that lies in one chunk: on which of the stripe's data chunks, and where on the member.
+/// A part of a command inside one chunk: the stripe's data chunk, and the place on the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChunkPart {
     pub(super) stripe: u64,
     pub(super) column: u32,
-    /// First sector and the sector behind the last, within the chunk.
+    /// First sector and the sector after the last, within the chunk.
     pub(super) low: u64,
     pub(super) high: u64,
 }
@@ -41,7 +41,7 @@ impl Layout {
         Layout { level, members, chunk, member_sectors, failed: 0, rebuilding: None }
     }
 
-    /// The same with one more member lost, and replaced by one that holds this part of what it should.
+    /// The same with one more member lost, and replaced by one that holds this part of its data.
     pub(super) fn rebuilding(self, percent: u32) -> Layout {
         let member = match self.level {
             Level::Raid10 => self.members - 1 - 2 * self.failed,
@@ -56,7 +56,8 @@ impl Layout {
         Layout { failed, ..self }
     }
 
-    /// Has this member failed? The last ones have; of pairs of mirrors the second of each, from the last pair on.
+    /// Whether this member has failed. The last ones have; of pairs of mirrors the second of each, from the last pair
+    /// on.
     pub(super) fn has_failed(&self, member: u32) -> bool {
         match self.level {
             Level::Raid10 => member % 2 == 1 && member / 2 >= self.members / 2 - self.failed,
@@ -64,12 +65,12 @@ impl Layout {
         }
     }
 
-    /// Can a member's sectors up to `end` not be read? It has failed, or is not rebuilt so far.
+    /// Whether a member's sectors up to `end` cannot be read, because it has failed or is not rebuilt that far.
     pub(super) fn lacks(&self, member: u32, end: u64) -> bool {
         self.has_failed(member) || self.rebuilding.is_some_and(|(new, done)| new == member && done < end)
     }
 
-    /// What each member gives \[512-byte sectors\].
+    /// The used part of each member \[512-byte sectors\].
     pub(super) fn member_sectors(&self) -> u64 {
         self.member_sectors
     }
@@ -94,7 +95,7 @@ impl Layout {
         }
     }
 
-    /// The members with the same data.
+    /// The number of members with the same data.
     pub(super) fn mirrors(&self) -> u32 {
         match self.level {
             Level::Raid1 => self.members,
@@ -103,7 +104,7 @@ impl Layout {
         }
     }
 
-    /// All that fits.
+    /// The capacity.
     pub(super) fn sectors(&self) -> u64 {
         self.member_sectors * u64::from(self.columns())
     }
@@ -123,7 +124,7 @@ impl Layout {
         })
     }
 
-    /// The member that holds a data chunk; the first of several mirrors, which are neighbours.
+    /// The member with a data chunk; the first of several mirrors, which are neighbours.
     pub(super) fn data(&self, stripe: u64, column: u32) -> u32 {
         match self.level {
             Level::Raid0 | Level::Raid1 => column,
@@ -132,7 +133,7 @@ impl Layout {
         }
     }
 
-    /// The member that holds a parity chunk.
+    /// The member with a parity chunk.
     pub(super) fn parity(&self, stripe: u64, which: u32) -> u32 {
         let first = self.members - 1 - (stripe % u64::from(self.members)) as u32;
         (first + which) % self.members

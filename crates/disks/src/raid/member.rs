@@ -25,18 +25,18 @@ struct MemberCommand {
     command: Command,
 }
 
-/// One disk. What it does not take at a time waits here, first come, first served.
+/// One disk. Commands that it does not accept wait here in order of arrival.
 pub(super) struct Member {
     pub(super) disk: Box<dyn Disk>,
-    /// By the request index that the disk sees: what it is for, and the array's request whose time it is.
+    /// By the disk's request index: what it is for, and the array's request whose time it is.
     sent: Vec<Option<(Owner, RequestId)>>,
     free: Vec<u32>,
     waiting: VecDeque<MemberCommand>,
-    /// Behind the last read or write.
+    /// The sector after the last read or write.
     next_sector: u64,
-    /// What it works, in the array's words; none unless the array is watched.
+    /// Its work, with the array's requests; `None` unless the array is watched.
     stints: Option<Vec<Stint>>,
-    /// Has the array been told that there are some?
+    /// Whether the array has been told that there are some.
     is_told: bool,
 }
 
@@ -53,7 +53,7 @@ impl Member {
         self.waiting.len() + self.disk.in_flight() as usize
     }
 
-    /// How far `sector` is from where the last command ended.
+    /// The distance of `sector` from the end of the last command.
     pub(super) fn distance(&self, sector: u64) -> u64 {
         self.next_sector.abs_diff(sector)
     }
@@ -77,26 +77,26 @@ impl Member {
         self.translate();
     }
 
-    /// From now on what it works is remembered.
+    /// Records its work from now on.
     pub(super) fn watch(&mut self) {
         self.disk.watch();
         self.stints.get_or_insert_default();
     }
 
-    /// Has it worked anything, and is that told for the first time since the last [`stints`](Member::stints)?
+    /// Whether it has new work, reported for the first time since the last [`stints`](Member::stints).
     pub(super) fn has_news(&mut self) -> bool {
         let has_some = self.stints.as_ref().is_some_and(|stints| !stints.is_empty());
         has_some && !core::mem::replace(&mut self.is_told, true)
     }
 
-    /// Moves what it has worked to `to`; its parts are counted from `first`.
+    /// Moves its work to `to`; its parts are counted from `first`.
     pub(super) fn stints(&mut self, first: u32, to: &mut Vec<Stint>) {
         self.is_told = false;
         let Some(stints) = &mut self.stints else { return };
         to.extend(stints.drain(..).map(|stint| Stint { part: first + stint.part, ..stint }));
     }
 
-    /// The disk knows its commands by slots, which others will have later.
+    /// The disk knows its commands by slots, which are reused later.
     fn translate(&mut self) {
         let Some(stints) = &mut self.stints else { return };
         let known = stints.len();
@@ -111,7 +111,7 @@ impl Member {
         }
     }
 
-    /// A completion by `now`, and whose it is.
+    /// A completion by `now`, and what it belongs to.
     pub(super) fn finish(&mut self, now: Instant) -> Option<(Owner, Finished)> {
         let finished = self.disk.finish(now);
         self.translate();

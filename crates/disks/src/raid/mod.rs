@@ -37,11 +37,11 @@ use parity::MemberPiece;
 use rebuild::Rebuild;
 use stripes::{DueEntry, Stripes};
 
-/// A command on its way.
+/// A command in progress.
 #[derive(Clone, Copy, Debug)]
 struct RaidJob {
     command: Command,
-    /// Of a write with parity: its first sector that no page of the stripe cache has got yet.
+    /// For a write with parity: its first sector that has not joined a page of the stripe cache yet.
     at: u64,
     /// Pieces, or pages of the stripe cache, that have not ended.
     left: u32,
@@ -56,17 +56,17 @@ pub(crate) struct Raid {
     layout: Layout,
     reads: MirrorReads,
     members: Vec<Member>,
-    /// When each member goes on by itself.
+    /// The next event of each member.
     upcoming: Tournament<Instant>,
-    /// Members that have worked since somebody asked who did, each once.
+    /// Members that have worked since this was last asked, each once.
     worked: Vec<u32>,
-    /// How many parts stand before those of each member.
+    /// How many parts precede those of each member.
     parts_before: Vec<u32>,
     max_sectors: u64,
     jobs: Vec<Option<RaidJob>>,
     free: Vec<u32>,
     stripes: Stripes,
-    /// Writes with parity of which not every page has found its place in the stripe cache, oldest first.
+    /// Writes with parity some of whose pages have found no place in the stripe cache yet, oldest first.
     arriving: VecDeque<u32>,
     /// When the stripe cache was last given something.
     given: Instant,
@@ -74,7 +74,7 @@ pub(crate) struct Raid {
     rebuild: Option<Rebuild>,
     endings: Endings<()>,
     in_flight: u32,
-    /// Room for a command's pieces.
+    /// Scratch for a command's pieces.
     pieces: Vec<MemberPiece>,
 }
 
@@ -202,10 +202,11 @@ impl Raid {
         }
     }
 
-    /// Sends the pieces, neighbours as one command like `model`, none longer than the members take; how many.
+    /// Sends the pieces, adjacent ones as one command like `model`, none longer than the members accept; returns their
+    /// number.
     fn send(&mut self, now: Instant, owner: Owner, model: Command) -> u32 {
         let mut pieces = core::mem::take(&mut self.pieces);
-        // Stable: of a member's pieces, those that follow each other come in order.
+        // A stable sort: consecutive pieces of a member stay in order.
         pieces.sort_by_key(|piece| (piece.member, piece.start));
         let mut sent = 0;
         for run in pieces.chunk_by(|one, next| one.member == next.member && one.end == next.start) {
@@ -226,7 +227,7 @@ impl Raid {
         sent
     }
 
-    /// A member has been given something, or has gone on.
+    /// A member was given something, or has made progress.
     fn look_at(&mut self, index: u32) {
         let member = &mut self.members[index as usize];
         self.upcoming.set(index as usize, member.disk.next());
@@ -244,7 +245,7 @@ impl Raid {
         }
     }
 
-    /// A piece of a command has ended, or what it wanted of the stripe cache.
+    /// A piece of a command, or of its part of the stripe cache, has ended.
     fn part_ended(&mut self, job: u32, at: Instant, outcome: CommandOutcome, service: Activity) {
         let it = self.job(job);
         it.left -= 1;
@@ -252,7 +253,7 @@ impl Raid {
         if outcome != CommandOutcome::Ok {
             it.outcome = outcome;
         }
-        // Of a write that is still arriving more pages will come.
+        // A write that is still arriving has more pages to come.
         if it.left == 0 && it.at >= end(&it.command) {
             self.end(at, job);
         }
@@ -265,7 +266,7 @@ impl Raid {
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
     }
 
-    /// When the next thing happens inside, and what.
+    /// The next event inside, and its time.
     fn upcoming(&self) -> Option<(Instant, RaidEvent)> {
         let member = self.upcoming.first().map(|(at, index)| (at, RaidEvent::Member(index as u32)));
         let busy = self.in_flight > 0;
@@ -273,12 +274,12 @@ impl Raid {
         member.into_iter().chain(rebuild).min()
     }
 
-    /// When what is held in the stripe cache goes on, unless something ends before.
+    /// When what is held in the stripe cache is released, unless something ends earlier.
     fn release_at(&self) -> Option<Instant> {
         self.stripes.waits_for_the_moment().then_some(self.given)
     }
 
-    /// Lets the members go on until `now`, in order of time.
+    /// Lets the members progress until `now`, in order of time.
     fn advance(&mut self, now: Instant) {
         loop {
             let event = self.upcoming().filter(|(at, _)| *at <= now);
@@ -299,7 +300,7 @@ impl Raid {
     }
 }
 
-/// What happens inside by itself; of several at a time members come first.
+/// Internal events; at the same time, those of members come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RaidEvent {
     Member(u32),
@@ -336,7 +337,7 @@ impl Disk for Raid {
 
     fn finish(&mut self, now: Instant) -> Option<Finished> {
         self.advance(now);
-        // What ends now may be answered with writes that complete the stripes that are held.
+        // What ends now may be answered with writes that complete held stripes.
         if self.endings.next().is_none_or(|next| next > now) && self.release_at().is_some_and(|at| at <= now) {
             self.release(now);
             self.advance(now);

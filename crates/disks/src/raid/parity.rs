@@ -19,7 +19,7 @@ pub(super) struct MemberPiece {
     pub(super) end: u64,
 }
 
-/// Members of an array, a bit each: there are 64 at most.
+/// A set of an array's members, as bits: there are 64 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Members(u64);
 
@@ -58,7 +58,7 @@ impl Members {
     }
 }
 
-/// What is to be written to one page of a stripe: to which members' pages wholly, and to which in part.
+/// The new data for one page of a stripe: the members whose pages are written completely, and those written in part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fresh {
     pub(super) whole: Members,
@@ -71,14 +71,14 @@ impl Fresh {
     }
 }
 
-/// One page of every member, and which member has what part in it.
+/// One page of every member, and each member's role in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ParityRow {
     data: Members,
     parity: Members,
-    /// Members that take nothing.
+    /// Members that cannot be written.
     gone: Members,
-    /// Members that give nothing.
+    /// Members that cannot be read.
     missing: Members,
 }
 
@@ -95,7 +95,7 @@ impl ParityRow {
         }
     }
 
-    /// Whose pages must be read before `fresh` can be written, if the cache has those of `cached`.
+    /// The members whose pages must be read before `fresh` can be written, if the cache has those of `cached`.
     pub(super) fn reads(&self, fresh: Fresh, cached: Members) -> Members {
         if self.parity.without(self.missing).is_empty() {
             return fresh.part.without(cached).without(self.missing);
@@ -111,12 +111,12 @@ impl ParityRow {
         }
     }
 
-    /// Whose pages are written.
+    /// The members whose pages are written.
     pub(super) fn writes(&self, fresh: Fresh) -> Members {
         fresh.any().or(self.parity).without(self.gone)
     }
 
-    /// Whose pages tell what a missing one holds: as many as there are data pages.
+    /// The members from whose pages a missing one is computed: as many as there are data pages.
     pub(super) fn survivors(&self) -> impl Iterator<Item = u32> {
         let order = self.data.iter().chain(self.parity.iter());
         let missing = self.missing;
@@ -126,14 +126,14 @@ impl ParityRow {
     }
 }
 
-/// The data of a missing member, from what is left of its stripe.
+/// The reads that reconstruct a missing member's data from the rest of its stripe.
 pub(super) fn rebuild(layout: &Layout, part: &ChunkPart, out: &mut Vec<MemberPiece>) {
     let start = part.stripe * layout.chunk;
     let row = ParityRow::new(layout, (start + part.high - 1) / PAGE);
     out.extend(row.survivors().map(|member| MemberPiece { member, start: start + part.low, end: start + part.high }));
 }
 
-/// What several parts of a command need is read once.
+/// Reads only once what several parts of a command need.
 pub(super) fn read_once(pieces: &mut Vec<MemberPiece>) {
     pieces.sort_by_key(|piece| (piece.member, piece.start));
     pieces.dedup_by(|next, piece| {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::Level;
 
-    /// How many pages a write of this many data pages of stripe 0, from the first column on, reads and writes.
+    /// How many pages are read and written for a write of this many data pages of stripe 0, from the first column on.
     fn counts(level: Level, members: u32, columns: u32) -> (u32, u32) {
         let layout = Layout::new(level, members, 8, 800);
         let row = ParityRow::new(&layout, 0);

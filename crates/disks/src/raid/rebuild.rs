@@ -12,12 +12,12 @@
 
 use blksched::{Instant, Span};
 
-/// How much of each member at a time \[512-byte sectors\].
+/// The size of a window of each member \[512-byte sectors\].
 const WINDOW: u64 = 256;
-/// How long after the last command of the load the array counts as busy.
+/// How long after the last command of the load the array still counts as busy.
 const QUIET: Span = Span::from_ms(500);
 
-/// What is under way with a window.
+/// A window in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RebuildWindow {
     pub(super) start: u64,
@@ -31,10 +31,10 @@ pub(super) struct RebuildWindow {
 #[derive(Clone, Debug)]
 pub(super) struct Rebuild {
     pub(super) member: u32,
-    /// The first sector that no window has had.
+    /// The first sector that has not been in a window.
     next: u64,
     end: u64,
-    /// A window at either goal.
+    /// The time of a window at either goal.
     slow: Span,
     fast: Span,
     begun: Option<Instant>,
@@ -46,7 +46,7 @@ pub(super) struct Rebuild {
 }
 
 impl Rebuild {
-    /// Speeds in KiB/s.
+    /// Speeds are in KiB/s.
     pub(super) fn new(member: u32, from: u64, end: u64, (min, max): (u32, u32)) -> Rebuild {
         let window = |speed: u32| Span::from_ns(WINDOW * 512 * 1_000_000_000 / (u64::from(speed) * 1_024));
         let (slow, fast) = (window(min), window(max.max(min)));
@@ -71,7 +71,7 @@ impl Rebuild {
         Some(goal.max(self.free))
     }
 
-    /// The next window begins: its place, and what lies in it.
+    /// Begins the next window: its place, and its content.
     pub(super) fn begin(&mut self, at: Instant) -> (usize, RebuildWindow) {
         let place = self.windows.iter().position(Option::is_none).expect("asked for when there is one");
         let start = self.next;
@@ -82,7 +82,7 @@ impl Rebuild {
         (place, window)
     }
 
-    /// A window is whole.
+    /// A window is complete.
     pub(super) fn ended(&mut self, at: Instant, place: usize) {
         self.windows[place] = None;
         self.free = at;

@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use super::layout::Layout;
 use super::parity::{Fresh, Members, ParityRow};
 
-/// What an entry does.
+/// The state of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StripeStage {
-    /// Nothing; it holds what it knows.
+    /// Nothing is in progress; it keeps its pages.
     Idle,
-    /// Needs to read, and waits for the rest of its data.
+    /// It needs to read, and waits for the rest of its data.
     Held,
     Reading,
     Writing,
@@ -38,16 +38,16 @@ struct WantedPages {
 struct StripeEntry {
     row: u64,
     stage: StripeStage,
-    /// When it got to this stage, among all.
+    /// The stamp at which it reached this stage, among all.
     stamp: u64,
-    /// Whose pages it holds.
+    /// The members whose pages it holds.
     cached: Members,
     now: WantedPages,
     /// What comes after that.
     then: WantedPages,
 }
 
-/// What is to be done with an entry: its row, and to which members.
+/// An entry to be handled: its row, and the members concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DueEntry {
     pub(super) entry: u32,
@@ -77,9 +77,9 @@ pub(super) struct Stripes {
     stamp: u64,
     /// The last stamp before the present moment.
     before: u64,
-    /// Entries under way that needed no reading.
+    /// Entries in progress that needed no reading.
     at_once: u32,
-    /// How many of those have gone past the held ones since the last of these went.
+    /// How many of those have passed the held ones since the last of these was released.
     bypassed: u32,
 }
 
@@ -99,18 +99,18 @@ impl Stripes {
         }
     }
 
-    /// Is anything held that only waits for the moment to be over?
+    /// Whether anything is held only until the present moment is over.
     pub(super) fn waits_for_the_moment(&self) -> bool {
         self.at_once == 0 && !self.held.is_empty()
     }
 
-    /// Another moment.
+    /// The time advances.
     pub(super) fn moves_on(&mut self) {
         self.before = self.stamp;
     }
 
-    /// `job` writes this to the members' page `row`; the entry, if it can. An entry that was idle or held is yet to be
-    /// judged. `may_take`: an entry of another row may be taken for it.
+    /// `job` writes this to the members' page `row`; returns the entry, if it can. An entry that was idle or held must
+    /// then be judged. `may_take`: an entry of another row may be reused for it.
     pub(super) fn join(&mut self, row: u64, fresh: Fresh, job: u32, may_take: bool) -> Result<u32, Full> {
         let entry = match self.index.get(&row) {
             Some(&entry) => entry,
@@ -173,8 +173,8 @@ impl Stripes {
         self.idle.insert(stamp, entry);
     }
 
-    /// Of these entries, those that can be written at once, into `write`; and into `read` those that were held and that
-    /// too many of them have now gone past.
+    /// Puts those entries that can be written at once into `write`, and those held ones that too many others have
+    /// passed into `read`.
     pub(super) fn judge(
         &mut self,
         layout: &Layout,
@@ -206,7 +206,7 @@ impl Stripes {
         }
     }
 
-    /// What is held need not wait longer.
+    /// Releases everything that is held.
     pub(super) fn release(&mut self, layout: &Layout, write: &mut Vec<DueEntry>, read: &mut Vec<DueEntry>) {
         while let Some((_, entry)) = self.held.pop_first() {
             self.admit(layout, entry, write, read);
@@ -214,7 +214,7 @@ impl Stripes {
         self.bypassed = 0;
     }
 
-    /// An entry that was held goes on: it is read, or, joined by more of its data meanwhile, written.
+    /// Releases a held entry: it is read, or, if more of its data has joined meanwhile, written.
     fn admit(&mut self, layout: &Layout, entry: u32, write: &mut Vec<DueEntry>, read: &mut Vec<DueEntry>) {
         let it = &self.entries[entry as usize];
         let members = ParityRow::new(layout, it.row).reads(it.now.fresh, it.cached);
@@ -233,15 +233,15 @@ impl Stripes {
         DueEntry { entry, row: it.row, members: ParityRow::new(layout, it.row).writes(it.now.fresh) }
     }
 
-    /// What was to be read has been: now it is written.
+    /// Its reads are done: now it is written.
     pub(super) fn has_read(&mut self, layout: &Layout, due: DueEntry) -> DueEntry {
         let it = &mut self.entries[due.entry as usize];
         it.cached = it.cached.or(due.members);
         self.written(layout, due.entry)
     }
 
-    /// What was to be written has been, or failed: whose it was, into `jobs`. True if more is wanted of the entry,
-    /// which is yet to be judged.
+    /// Its writes are done or have failed: puts its jobs into `jobs`. True if more is wanted of the entry, which must
+    /// then be judged.
     pub(super) fn has_written(&mut self, due: DueEntry, needed_reading: bool, jobs: &mut Vec<u32>) -> bool {
         if !needed_reading {
             self.at_once -= 1;
@@ -266,7 +266,7 @@ impl Stripes {
         self.has_written(nothing, true, jobs)
     }
 
-    /// The jobs that an entry works for.
+    /// The jobs of an entry.
     pub(super) fn jobs(&self, entry: u32) -> &[u32] {
         &self.entries[entry as usize].now.jobs
     }

@@ -8,13 +8,13 @@ use crate::{Disk, DiskSpec, Finished};
 
 /// 4 KiB in sectors.
 const PAGE: u32 = 8;
-/// What a sequential measurement moves per command: 128 KiB, as benchmarks of disks do.
+/// The command size of a sequential measurement: 128 KiB, as in disk benchmarks.
 const STREAM: u32 = 256;
-/// How much a sequential measurement moves in all: 128 MiB.
+/// The amount of a sequential measurement: 128 MiB.
 const STREAM_COMMANDS: u32 = 1024;
 /// Enough random commands for a mean within 2 %.
 const RANDOM_COMMANDS: u32 = 2000;
-/// Random writes before the measured ones: fills the write cache of a disk that turns.
+/// Random writes before the measured ones, to fill the write cache of a spinning disk.
 const WARM_UP: u32 = 20_000;
 
 /// One figure of `spec`, in the figure's unit.
@@ -54,8 +54,8 @@ pub(super) fn measure(spec: &DiskSpec, figure: Figure) -> f64 {
     }
 }
 
-/// Bytes per second of a stream from `start` on. Writes count once as much again for each
-/// medium has filled the write caches.
+/// The rate of a stream from `start` on \[bytes/s\]. Writes count only after as much again for each medium has filled
+/// the write caches.
 fn stream(disk: &mut dyn Disk, op: Op, start: u64) -> f64 {
     let sectors = STREAM.min(disk.facts().max_sectors);
     // Each member of an array has a cache of its own.
@@ -78,7 +78,7 @@ fn deep_stream(disk: &mut dyn Disk, op: Op) -> f64 {
     f64::from(COUNT - WARM_UP as u32) * f64::from(sectors) * 512.0 / run.seconds
 }
 
-/// 4 KiB commands per second at `places`, 256 in flight; half of them fill what buffers there are first.
+/// The rate of 4 KiB commands at `places`, 256 in flight [1/s]; the first half of them only fills buffers.
 fn deep(disk: &mut dyn Disk, op: Op, places: impl Iterator<Item = u64>) -> f64 {
     const COUNT: usize = 20_000;
     let depth = disk.facts().depth.min(256);
@@ -112,8 +112,7 @@ fn mean_part(disk: &mut dyn Disk, part: fn(&Finished) -> Span) -> f64 {
     run.done.iter().map(|finished| part(finished).as_ns() as f64).sum::<f64>() / f64::from(RANDOM_COMMANDS)
 }
 
-/// The mean latency \[ns\] of commands that come one by one, each `apart` from the end of the one before; the first
-/// does not count.
+/// The mean latency \[ns\] of single commands, each `apart` from the end of the one before; the first does not count.
 fn spaced(disk: &mut dyn Disk, apart: Span, mut next: impl FnMut() -> Command) -> f64 {
     const COUNT: u32 = 50;
     let (mut now, mut sum) = (Instant::ZERO, Span::ZERO);
@@ -131,13 +130,13 @@ fn spaced(disk: &mut dyn Disk, apart: Span, mut next: impl FnMut() -> Command) -
     sum.as_ns() as f64 / f64::from(COUNT)
 }
 
-/// What a closed loop gave, warm-up left out.
+/// The results of a closed loop, without warm-up.
 struct BenchRun {
     seconds: f64,
     done: Vec<Finished>,
 }
 
-/// `depth` commands in flight until there are no more; the first `warm_up` completions do not count.
+/// Keeps `depth` commands in flight until there are no more; the first `warm_up` completions do not count.
 fn closed_loop(
     disk: &mut dyn Disk,
     depth: u32,
@@ -167,7 +166,7 @@ fn closed_loop(
     }
 }
 
-/// The next completion, however many steps of the disk's own lie before it.
+/// The next completion, after any number of the disk's internal steps.
 fn completion(disk: &mut dyn Disk) -> Finished {
     loop {
         let then = disk.next().expect("a command is in flight");
@@ -182,7 +181,7 @@ fn command(op: Op, start: u64, sectors: u32) -> Command {
     Command { rq, op, start: Sector(start), sectors, fua: false, submitter }
 }
 
-/// Random places all over the disk (xorshift64*), on 4 KiB boundaries.
+/// Random places on the whole disk (xorshift64*), aligned to 4 KiB.
 struct Places {
     state: u64,
     pages: u64,

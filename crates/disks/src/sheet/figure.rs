@@ -17,7 +17,7 @@ pub enum Figure {
     RandomRead1,
     /// Random 4 KiB reads, 32 in flight.
     RandomRead32,
-    /// Random 4 KiB writes, one at a time, after the write cache of a disk that turns has filled.
+    /// Random 4 KiB writes, one at a time, after the write cache of a spinning disk has filled.
     RandomWrite1,
     /// Random 4 KiB writes, 32 in flight, likewise.
     RandomWrite32,
@@ -31,19 +31,19 @@ pub enum Figure {
     ReadAheadHit,
     /// Sequential reads of 1 MiB, 16 in flight.
     DeepRead,
-    /// Sequential reads of 4 KiB, 256 in flight, or as many as it takes.
+    /// Sequential reads of 4 KiB, 256 in flight, or as many as it accepts.
     DeepSequentialRead,
     /// Random reads of 4 KiB, likewise.
     DeepRandomRead,
     /// Sequential writes of 1 MiB, 16 in flight.
     DeepWrite,
-    /// Sequential writes of 4 KiB, 256 in flight, or as many as it takes.
+    /// Sequential writes of 4 KiB, 256 in flight, or as many as it accepts.
     DeepSequentialWrite,
     /// Random writes of 4 KiB, likewise.
     DeepRandomWrite,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureUnit {
     /// Bytes per second.
@@ -125,7 +125,7 @@ impl Figure {
         }
     }
 
-    /// The same, with what the flash of this disk holds when it is measured.
+    /// The same, with the state of this disk's flash when it is measured.
     pub fn meaning_on(self, disk: &DiskSpec) -> String {
         let Model::Ssd(SsdSpec { page_map: Some(map), .. }) = &disk.model else { return self.meaning().to_owned() };
         let flash = match map.before {
@@ -136,7 +136,7 @@ impl Figure {
         self.meaning().replace("flash fresh", flash)
     }
 
-    /// What it counts.
+    /// Its unit.
     pub fn unit(self) -> FigureUnit {
         match self {
             Figure::SequentialRead
@@ -159,7 +159,7 @@ impl Figure {
         }
     }
 
-    /// Only a disk that turns has zones, seeks and looks ahead.
+    /// Only a spinning disk has zones and seeks and reads ahead.
     pub(super) fn applies_to(self, facts: &Facts) -> bool {
         let turns = matches!(
             self,
@@ -172,7 +172,7 @@ impl Figure {
         facts.rotational || !turns
     }
 
-    /// Measured only where it has been published: the figures of `io.cost`.
+    /// Measured only if published: the figures of `io.cost`.
     pub(super) fn only_if_published(self) -> bool {
         matches!(
             self,

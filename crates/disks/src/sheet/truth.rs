@@ -6,15 +6,15 @@ use crate::{DiskSpec, Model, Validated};
 /// What a disk was validated against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// How many figures are published, and how far the model is from the worst of them (a part of it).
+    /// How many figures are published, and the model's greatest deviation from them (a part).
     pub figures: Option<(usize, f64)>,
-    /// Response times that it was held against.
+    /// Response times that it was compared with.
     pub traces: Vec<Validated>,
-    /// Of how many members this is said; none of an array as such is known.
+    /// The number of members that this is about; nothing is known of an array itself.
     pub members: Option<usize>,
 }
 
-/// Works it out, by measuring the published figures on the model.
+/// Determines it by measuring the published figures on the model.
 pub fn truth(spec: &DiskSpec) -> Truth {
     if let Model::Raid(raid) = &spec.model
         && let Some(first) = raid.members.first()

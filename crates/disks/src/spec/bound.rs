@@ -33,7 +33,7 @@ impl DiskSpec {
 }
 
 impl HddSpec {
-    /// Arm, platters and transfer at their worst.
+    /// The worst case of arm, platters and transfer.
     fn access(&self, sectors: u64) -> Span {
         let curve = self.seek_curve.iter().map(|&(_, time)| time).max().unwrap_or(Span::ZERO);
         let arm = self.seek.max.max(curve).max(self.seek.head_switch).max(self.seek.acquire);
@@ -41,7 +41,7 @@ impl HddSpec {
         seek + self.revolution() * 3 + self.zones.inner.time_of(sectors) * 2
     }
 
-    /// What the electronics take of a command at their worst, before and behind its data.
+    /// The electronics' worst case for a command, before and after its data.
     fn electronics(&self) -> Span {
         let Some(cases) = &self.overhead.cases else { return self.overhead.command };
         let before = cases.after_read.longest().max(cases.after_write.longest()).max(self.overhead.command);
@@ -58,7 +58,7 @@ impl HddSpec {
             let age = self.ncq.map_or(Span::ZERO, |ncq| ncq.age_limit);
             return age + wires + (command + waits) * (depth + 1);
         };
-        // While destaging is urgent, each round serves a command and a piece at least.
+        // While destaging is urgent, each round serves at least one command and one piece.
         let piece = self.access(cache.chunk_sectors);
         let hold = self.look_ahead.map_or(Span::ZERO, |ahead| self.access(ahead.hold_sectors));
         let turns = cache.destage.turn + cache.destage.commands_turn() + cache.destage.idle;
@@ -66,7 +66,7 @@ impl HddSpec {
         let age = self.ncq.map_or(Span::ZERO, |ncq| ncq.age_limit);
         let queued = age + wires + round * (depth + 1);
         let pieces_of = |sectors: u64| sectors / cache.chunk_sectors + 2;
-        // All that can be dirty, and what waits before this one.
+        // Everything that can be dirty, and what waits before this one.
         let dirty =
             2 * u64::from(cache.extents) + pieces_of(cache.size_sectors) + depth * pieces_of(most_sectors.into());
         let cached = wires + round * (dirty + 1);
@@ -76,7 +76,7 @@ impl HddSpec {
         };
         let worst = queued.max(cached).max(flush);
         match (cache.flush, op) {
-            // What stands before a flush ends first, and then what has come after it begins.
+            // What precedes a flush ends first, and then what came after it begins.
             (super::FlushMode::Alone, _) => worst * depth,
             (super::FlushMode::Queued, Op::Read) => queued,
             (super::FlushMode::Queued, _) => worst,
@@ -129,13 +129,13 @@ impl RaidSpec {
         };
         let slowest = self.members.iter().map(member).max().unwrap_or(Span::ZERO);
         let depth = u64::from(self.depth);
-        // A member's commands before this one, two windows of a rebuild among them.
+        // A member's commands before this one, including two windows of a rebuild.
         let chunk = if self.level == Level::Raid1 { u64::from(most_sectors) } else { self.chunk_sectors };
         let pieces = 2 * (u64::from(most_sectors) / chunk.max(1) + 2) * depth + 4;
         if !matches!((self.level, op), (Level::Raid5 | Level::Raid6, Op::Write | Op::WriteZeroes)) {
             return times(slowest, pieces);
         }
-        // Pages that need reading may have to let all others pass for ever; else this many for each that is held.
+        // Pages that need reading may have to let all others pass for ever; otherwise this many for each held one.
         let Some(bypass) = self.preread_bypass_threshold.checked_sub(1) else { return Span::MAX };
         let pages = depth * (u64::from(most_sectors) / 8 + 2);
         let passing = u64::from(self.stripe_cache_size) * (u64::from(bypass) + 1);
@@ -143,7 +143,7 @@ impl RaidSpec {
     }
 }
 
-/// The product, or for ever.
+/// The product, or for ever on overflow.
 fn times(span: Span, count: u64) -> Span {
     Span::from_ns(span.as_ns().saturating_mul(count))
 }

@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use super::error::DiskError;
 use super::{DiskSpec, Model, PRESETS, raid, read_disk, text_of};
 
-/// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, the values as they
-/// would stand in the file, without quotes. A list of changes that contradict each other only in between is fine. Of an
-/// array by its name (`raid0:4xhdd-7200`) each member is changed.
+/// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, with values as in the
+/// file, without quotes. A list of changes may be contradictory in between. For an array by its name
+/// (`raid0:4xhdd-7200`) each member is changed.
 ///
 /// # Errors
 /// As [`load`](super::load); an error about a change has the position of the table that it changes, and names the key.
@@ -46,7 +46,7 @@ fn members_changed(mut array: DiskSpec, changes: &[(String, String)]) -> Result<
 
 fn changed(mut disk: DiskSpec) -> DiskSpec {
     disk.name = format!("{} changed", disk.name);
-    // What is published is about the disk as it was.
+    // Published figures are about the unchanged disk.
     (disk.published, disk.validated, disk.fits) = (Vec::new(), Vec::new(), Vec::new());
     disk
 }
@@ -83,7 +83,7 @@ fn snippet(value: &str) -> String {
     }
 }
 
-/// Put `value` at `a.b.c`, making the tables on the way.
+/// Sets `a.b.c` to `value`, creating the tables on the way.
 fn set<'t>(table: &mut DeTable<'t>, key: &'t str, value: DeValue<'t>) {
     let (head, rest) = key.split_once('.').map_or((key, None), |(head, rest)| (head, Some(rest)));
     let at: Range<usize> = table.get(head).map_or(0..0, Spanned::span);

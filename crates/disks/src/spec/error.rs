@@ -4,11 +4,11 @@ use core::fmt;
 
 use blksched_text::document::Complaint;
 
-/// Why there is no disk.
+/// Why a disk cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DiskError {
-    /// Neither a preset nor a file.
+    /// It is neither a preset nor a file.
     UnknownDisk {
         /// What was asked for.
         name: String,
@@ -24,7 +24,7 @@ pub enum DiskError {
         /// The system's words.
         reason: String,
     },
-    /// The file can be read but makes no sense.
+    /// The file can be read but is invalid.
     Invalid {
         /// Its path as given, or the preset's name.
         file: String,

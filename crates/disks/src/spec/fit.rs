@@ -16,21 +16,21 @@ use super::{DiskSpec, Model, load_changed};
 pub struct Fit {
     /// The key, with its tables: `write_cache.share`.
     pub key: String,
-    /// As it stands in the file.
+    /// Its text in the file.
     pub value: String,
     /// The ends of its plausible range.
     pub ends: [String; 2],
 }
 
 impl Fit {
-    /// The table that it stands in; the key itself at the top of the file.
+    /// Its table; for a key at the top of the file, the key itself.
     pub fn section(&self) -> &str {
         self.key.split('.').next().unwrap_or(&self.key)
     }
 }
 
 impl DiskSpec {
-    /// What was fitted; of an array what was of its members.
+    /// The fitted values; for an array those of its members.
     pub fn fitted(&self) -> Vec<Fit> {
         let Model::Raid(raid) = &self.model else { return self.fits.clone() };
         let mut fits = self.fits.clone();
@@ -42,8 +42,8 @@ impl DiskSpec {
         fits
     }
 
-    /// The same disk with some keys of its file changed, as [`load_changed`] does; of an array, of every member that
-    /// has them.
+    /// The same disk with some keys of its file changed, like [`load_changed`]; for an array, in every member that has
+    /// them.
     ///
     /// # Errors
     /// As [`load_changed`].
@@ -73,7 +73,7 @@ pub(super) fn read(source: Source<'_>, document: &DeTable<'_>) -> Result<Vec<Fit
     Ok(fits)
 }
 
-/// `at` is what `table` of `[fit]` speaks of.
+/// Walks through a table of `[fit]`; `at` is the corresponding table of the disk.
 fn walk(
     source: Source<'_>,
     at: &DeTable<'_>,
@@ -123,12 +123,12 @@ fn shown(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What a model was held against, besides published figures.
+/// What a model was compared with, besides published figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validated {
-    /// Response times of what, and how many.
+    /// What was compared, and how many response times.
     pub against: String,
-    /// The model's error: the demerit figure, or as `against` says \[thousandths\].
+    /// The model's error: the demerit figure, or as explained by `against` \[thousandths\].
     pub error_permille: u32,
 }
 

@@ -16,34 +16,34 @@ pub struct FixedSpec {
     pub capacity_sectors: u64,
     /// Largest command \[512-byte sectors\].
     pub max_sectors: u32,
-    /// Commands at a time.
+    /// The most commands at a time.
     pub depth: u32,
     /// Commands that make progress at the same time.
     pub channels: u32,
-    /// What a read costs.
+    /// The cost of a read.
     pub read: FixedCost,
-    /// What a write costs; a flush, a discard and zeroes cost its `service`.
+    /// The cost of a write; a flush, a discard and zeroes cost its `service`.
     pub write: FixedCost,
 }
 
-/// What a command costs.
+/// The cost of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedCost {
-    /// Its time, however much it moves.
+    /// Its time, regardless of its length.
     pub service: Span,
-    /// What its data costs beyond that, per channel; `None`: nothing.
+    /// The rate of its data, per channel; `None` if data costs nothing.
     pub rate: Option<Rate>,
 }
 
 impl FixedSpec {
-    /// What commands of this kind cost.
+    /// The cost of commands of this kind.
     pub fn cost(&self, op: Op) -> &FixedCost {
         if op == Op::Read { &self.read } else { &self.write }
     }
 }
 
 impl FixedCost {
-    /// What this much data costs.
+    /// The cost of this much data.
     pub(crate) fn transfer(&self, sectors: u32) -> Span {
         self.rate.map_or(Span::ZERO, |rate| rate.time_of(sectors.into()))
     }

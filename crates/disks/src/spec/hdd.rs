@@ -10,7 +10,7 @@ use super::overhead::{self, CaseOverheads, Watermarks};
 use super::reader::Quantities as _;
 use super::units::{Rate, Turn};
 
-/// A disk that turns. Every optional part can be left out, and every number changed.
+/// A spinning disk. Every optional part can be left out, and every number changed.
 ///
 /// Built from code rather than a file, the numbers must keep the relations that the loader checks: rates falling
 /// inwards, seek times rising, skews long enough for the switch they cover.
@@ -22,34 +22,34 @@ pub struct HddSpec {
     pub max_sectors: u32,
     /// Speed \[revolutions per minute\].
     pub rpm: u32,
-    /// Where the disk is fast and where slow.
+    /// Where the disk is fast and where it is slow.
     pub zones: ZonesSpec,
     /// Heads and skews.
     pub geometry: GeometrySpec,
-    /// Zone by zone, measured; `None`: as `zones` and `geometry` say. If it is there, those two only sum it up.
+    /// Measured zone by zone; `None` for `zones` and `geometry`. If present, those two only summarise it.
     pub layout: Option<LayoutSpec>,
     /// The arm.
     pub seek: SeekSpec,
-    /// Measured seek times by distance \[cylinders\]; empty: as `seek` says.
+    /// Measured seek times by distance \[cylinders\]; if empty, `seek` applies.
     pub seek_curve: Vec<(u32, Span)>,
     /// Decoding a command.
     pub overhead: OverheadSpec,
     /// Data between buffer and host.
     pub interface: Rate,
-    /// What of a command's data must have come before it goes on.
+    /// How much of a command's data must have arrived before it proceeds.
     pub watermarks: Watermarks,
-    /// Reading on after a read; `None` turns it off.
+    /// Reading ahead after a read; `None` turns it off.
     pub look_ahead: Option<LookAheadSpec>,
     /// Writes end in the buffer; `None` turns it off.
     pub write_cache: Option<WriteCacheSpec>,
-    /// Several commands at a time; `None` means one, taken as it comes.
+    /// Several commands at a time; `None` for one, in order of arrival.
     pub ncq: Option<NcqSpec>,
 }
 
 /// Sustained rates, outermost zone to innermost, in equal steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZonesSpec {
-    /// How many; 1 makes the whole disk as fast as `outer`.
+    /// The number of zones; 1 makes the whole disk as fast as `outer`.
     pub count: u32,
     /// Outermost zone.
     pub outer: Rate,
@@ -62,7 +62,7 @@ pub struct ZonesSpec {
 pub struct GeometrySpec {
     /// Surfaces in use.
     pub heads: u32,
-    /// How far a track's first sector lies behind that of the track before, on the next head.
+    /// How far a track's first sector is behind that of the previous track, on the next head.
     pub track_skew: Turn,
     /// The same on the next cylinder; at least `track_skew`.
     pub cylinder_skew: Turn,
@@ -79,31 +79,31 @@ pub struct SeekSpec {
     pub max: Span,
     /// To another head of the same cylinder.
     pub head_switch: Span,
-    /// What a write waits after any of these.
+    /// The additional wait of a write after any of these.
     pub write_settle: Span,
-    /// What a read waits that needs none of these and does not go on where the head is.
+    /// The wait of a read that needs none of these and does not continue where the head is.
     pub acquire: Span,
 }
 
 /// Decoding a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverheadSpec {
-    /// If the drive was idle.
+    /// When the drive was idle.
     pub command: Span,
-    /// If others were in flight; the same as `command` turns the hiding off.
+    /// When others were in flight; the same as `command` turns the overlap off.
     pub queued: Span,
-    /// Hits and misses, reads and writes apart; `None`: `command` for all.
+    /// Hits and misses, reads and writes separately; `None` for `command` in all cases.
     pub cases: Option<CaseOverheads>,
 }
 
-/// Reading on after a read.
+/// Reading ahead after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookAheadSpec {
     /// One segment of the buffer \[512-byte sectors\]; also how far it reads ahead.
     pub segment_sectors: u64,
-    /// Segments, this many streams are remembered.
+    /// The number of segments, and so of streams that are remembered.
     pub segments: u32,
-    /// What is read ahead before dirty sectors are drained \[512-byte sectors\]; 0 turns the hold off.
+    /// How much is read ahead before dirty sectors are drained \[512-byte sectors\]; 0 turns the hold off.
     pub hold_sectors: u64,
     /// How far, when, and what stays.
     pub rules: LookAheadRules,
@@ -112,50 +112,50 @@ pub struct LookAheadSpec {
 /// Writes that end in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteCacheSpec {
-    /// In which order it is drained.
+    /// The order of draining.
     pub order: CacheOrder,
     /// Buffer for dirty data \[512-byte sectors\].
     pub size_sectors: u64,
     /// Separate dirty extents that the drive keeps track of.
     pub extents: u32,
-    /// The longest of them: what goes on behind it begins another \[512-byte sectors\].
+    /// The longest extent: a continuation begins another \[512-byte sectors\].
     pub extent_sectors: u64,
-    /// What is written between two looks at the queue \[512-byte sectors\].
+    /// How much is written between two checks of the queue \[512-byte sectors\].
     pub chunk_sectors: u64,
-    /// Among how many extents ahead of the head `position` chooses.
+    /// How many extents ahead of the head `position` chooses from.
     pub reach: u32,
     /// When it is drained.
     pub destage: DestageSpec,
-    /// What a flush lets the drive do meanwhile.
+    /// What the drive may do during a flush.
     pub flush: FlushMode,
 }
 
 /// When dirty data goes to the medium, and what it may cost readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DestageSpec {
-    /// Without a read for so long the drive drains by itself.
+    /// After this long without a read the drive drains by itself.
     pub idle: Span,
-    /// Dirty for so long, it no longer waits for the commands to leave a gap.
+    /// Data that has been dirty for this long no longer waits for a gap between commands.
     pub dirty_limit: Span,
-    /// The part of the medium's time that draining takes while it is urgent and commands wait \[%\].
+    /// The part of the medium's time for draining while it is urgent and commands wait \[%\].
     pub share_percent: u32,
-    /// How long it takes at a time.
+    /// How long draining has the medium at a time.
     pub turn: Span,
 }
 
 impl DestageSpec {
-    /// Of a file that does not say.
+    /// The default.
     pub const USUAL: DestageSpec =
         DestageSpec { idle: Span::ZERO, dirty_limit: Span::from_secs(1), share_percent: 30, turn: Span::from_ms(50) };
 
-    /// How long the commands take at a time.
+    /// How long the commands have the medium at a time.
     pub fn commands_turn(&self) -> Span {
         let share = u64::from(self.share_percent);
         Span::from_ns(self.turn.as_ns() * (100 - share) / share)
     }
 }
 
-/// What a flush lets the drive do meanwhile.
+/// What the drive may do during a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushMode {
     /// Nothing: ATA's FLUSH CACHE is not queued, so what came before ends first, and what comes later waits.
@@ -164,7 +164,7 @@ pub enum FlushMode {
     Queued,
 }
 
-/// In which order a write cache is drained.
+/// The order in which a write cache is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOrder {
     /// Oldest first.
@@ -176,13 +176,13 @@ pub enum CacheOrder {
 /// Several commands at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NcqSpec {
-    /// How many.
+    /// The number of commands.
     pub depth: u32,
     /// Which is next.
     pub order: QueueOrder,
     /// A command older than this is next in any case.
     pub age_limit: Span,
-    /// Reads that go on where the last one ended go first until another command has waited for so long.
+    /// Reads that continue the last one go first until another command has waited for this long.
     pub sequential_limit: Span,
     /// How long the head waits for such a read although other commands are queued.
     pub sequential_wait: Span,
@@ -198,7 +198,7 @@ pub enum QueueOrder {
 }
 
 impl HddSpec {
-    /// How long the platters take to turn once.
+    /// The time of one revolution.
     pub fn revolution(&self) -> Span {
         Span::from_ns((60_000_000_000 + u64::from(self.rpm) / 2) / u64::from(self.rpm))
     }
@@ -259,7 +259,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, Complaint> {
 
 const SEEK_KEYS: &[&str] = &["min", "average", "max", "head_switch", "write_settle", "acquire", "curve"];
 
-/// A disk cannot promise more than its zones hold.
+/// A disk's capacity must fit into its zones.
 fn capacity(top: &Section<'_>, layout: Option<&LayoutSpec>) -> Result<u64, Complaint> {
     let capacity = top.capacity("capacity")?;
     match layout.map(LayoutSpec::sectors).filter(|&sectors| sectors < capacity) {
@@ -363,7 +363,7 @@ fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, Complaint> {
     Ok(order.map(|order| NcqSpec { depth, order, age_limit, sequential_limit, sequential_wait }))
 }
 
-/// A skew shorter than the switch it covers would cost a revolution per track.
+/// A skew shorter than the switch that it covers would cost a revolution per track.
 fn check_skews(top: &Section<'_>, spec: &HddSpec) -> Result<(), Complaint> {
     let section = top.needs_section("geometry", &["heads", "track_skew", "cylinder_skew"])?;
     let covers = |key, needed: Span, what: &str| {

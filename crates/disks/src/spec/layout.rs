@@ -12,13 +12,13 @@ use super::units::{Rate, Turn};
 pub struct LayoutSpec {
     /// Surfaces in use.
     pub heads: u32,
-    /// In which order the tracks of a cylinder follow each other.
+    /// The order of the tracks of a cylinder.
     pub order: HeadOrder,
     /// The zones; cylinders between two of them hold nothing.
     pub zones: Vec<ZoneSpec>,
 }
 
-/// In which order the tracks of a cylinder follow each other.
+/// The order of the tracks of a cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadOrder {
     /// From the first head to the last, in every cylinder.
@@ -39,29 +39,30 @@ pub struct ZoneSpec {
     pub last_cylinder: u32,
     /// Sectors on each track.
     pub per_track: u32,
-    /// How far a track's first sector lies behind that of the track before, on the next head.
+    /// How far a track's first sector is behind that of the previous track, on the next head.
     pub track_skew: Turn,
     /// The same on the next cylinder.
     pub cylinder_skew: Turn,
-    /// Where its first sector lies.
+    /// Where its first sector is.
     pub offset: Turn,
-    /// Sectors at its front that hold nothing for the host.
+    /// Sectors at its front without host data.
     pub reserved_sectors: u64,
-    /// Sectors from one group of spares to the next, the spares included; the zone, if they all lie at its end.
+    /// Sectors from one group of spares to the next, including the spares; the whole zone, if all spares are at its
+    /// end.
     pub group_sectors: u64,
     /// Spares at the end of each group.
     pub spare_sectors: u64,
-    /// Sectors that are left out, counted from the zone's first; ascending.
+    /// Skipped sectors, counted from the zone's first; ascending.
     pub slips: Vec<u64>,
 }
 
 impl ZoneSpec {
-    /// All its sectors, whatever they hold.
+    /// All its sectors, with or without host data.
     pub fn raw_sectors(&self, heads: u32) -> u64 {
         u64::from(self.last_cylinder - self.first_cylinder + 1) * u64::from(heads) * u64::from(self.per_track)
     }
 
-    /// Those for the host.
+    /// Its host sectors.
     pub fn sectors(&self, heads: u32) -> u64 {
         let usable = self.group_sectors - self.spare_sectors;
         let left = self.raw_sectors(heads).saturating_sub(self.reserved_sectors);
@@ -71,12 +72,12 @@ impl ZoneSpec {
 }
 
 impl LayoutSpec {
-    /// All that the host can have.
+    /// All host sectors.
     pub fn sectors(&self) -> u64 {
         self.zones.iter().map(|zone| zone.sectors(self.heads)).sum()
     }
 
-    /// The same in the words of a disk that is not known zone by zone: for callers that want no more.
+    /// A summary in the form of a disk that is not known zone by zone, for callers that need no more.
     pub(super) fn sum_up(&self, rpm: u32) -> (ZonesSpec, GeometrySpec) {
         let rate =
             |zone: &ZoneSpec| Rate::from_bytes_per_s((u64::from(zone.per_track) * 512 * u64::from(rpm) / 60).max(1));
@@ -102,14 +103,14 @@ const ZONE: &[&str] = &[
     "slips",
 ];
 
-/// As a file says them.
+/// The words in files.
 pub(crate) const HEAD_ORDERS: [(&str, HeadOrder); 3] = [
     ("same", HeadOrder::Same),
     ("alternating", HeadOrder::Alternating),
     ("alternating_by_cylinder", HeadOrder::AlternatingByCylinder),
 ];
 
-/// `[[zone]]`, if there is any.
+/// Reads `[[zone]]`, if there is any.
 pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, Complaint> {
     let sections = top.sections("zone", ZONE)?;
     if sections.is_empty() {

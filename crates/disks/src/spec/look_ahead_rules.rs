@@ -13,19 +13,20 @@ pub struct LookAheadRules {
     pub begins: Begins,
     /// How much it reads at most \[512-byte sectors\].
     pub most_sectors: u64,
-    /// From where that counts.
+    /// Where that count begins.
     pub counts: CountsFrom,
-    /// What becomes of data that the host has got.
+    /// What happens to data that the host has received.
     pub delivered: Delivered,
     /// Whether written data can be read from the buffer once it is on the medium.
     pub written: WrittenData,
-    /// What a hit does once the look-ahead has stopped.
+    /// What a hit does after the look-ahead has stopped.
     pub hit: AfterHit,
     /// What a write does to a segment that it overlaps.
     pub overwritten: Overwritten,
-    /// What a read costs that the head is just reading ahead.
+    /// The cost of a read of what the head is just reading ahead.
     pub passing: Passing,
-    /// Read ahead before another command has the head, if the look-ahead goes so far \[512-byte sectors\].
+    /// How much is read ahead before another command gets the head, if the look-ahead goes that far \[512-byte
+    /// sectors\].
     pub least_sectors: u64,
 }
 
@@ -45,11 +46,11 @@ pub enum Reach {
 pub enum Begins {
     /// Any.
     Always,
-    /// One that goes on where the read before it ended.
+    /// A read that continues the previous one.
     Sequential,
 }
 
-/// From where [`LookAheadRules::most_sectors`] counts.
+/// Where [`LookAheadRules::most_sectors`] begins to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountsFrom {
     /// From the read's end.
@@ -58,12 +59,12 @@ pub enum CountsFrom {
     Whole,
 }
 
-/// What becomes of data that the host has got.
+/// What happens to data that the host has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivered {
     /// It stays until it is overwritten.
     Kept,
-    /// It is no hit any more.
+    /// It no longer counts as a hit.
     Dropped,
 }
 
@@ -76,10 +77,10 @@ pub enum WrittenData {
     Kept,
 }
 
-/// What a hit does once the look-ahead has stopped.
+/// What a hit does after the look-ahead has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterHit {
-    /// It goes on if half of the segment has been used up.
+    /// It continues if half of the segment has been used up.
     Continues,
     /// Nothing.
     Rests,
@@ -88,13 +89,13 @@ pub enum AfterHit {
 /// What a write does to a segment that it overlaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwritten {
-    /// What lies before the write stays.
+    /// What is before the write stays.
     Trimmed,
     /// Nothing stays.
     Dropped,
 }
 
-/// What a read costs that the head is just reading ahead, where overheads differ by case.
+/// The cost of a read of what the head is just reading ahead, where overheads differ by case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
     /// A hit's overhead.
@@ -104,7 +105,7 @@ pub enum Passing {
 }
 
 impl LookAheadRules {
-    /// Of a file that does not say.
+    /// The default.
     pub const fn usual(segment_sectors: u64) -> LookAheadRules {
         LookAheadRules {
             reach: Reach::Segment,

@@ -5,38 +5,38 @@ use blksched_text::document::{Complaint, Section};
 
 use super::reader::Quantities as _;
 
-/// What stands around a disk, from the inside out; by default nothing.
+/// The layers around a disk, from the inside out; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiddlewareSpec {
     /// `[[fault]]`: commands that fail or are slow.
     pub faults: Vec<FaultSpec>,
     /// `[delay]`: everything takes longer.
     pub delay: Option<DelaySpec>,
-    /// `[caps]`: this much per second and no more.
+    /// `[caps]`: at most this much per second.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
     pub tracer: Option<u32>,
 }
 
-/// A fault. It acts on commands that match all that it says.
+/// A fault. It affects commands that match all its conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultSpec {
     /// What happens.
     pub action: FaultAction,
     /// How long a failing command takes, or how much longer a slow one.
     pub after: Span,
-    /// On which operation; `None`: any.
+    /// The operation; `None` for any.
     pub op: Option<Op>,
-    /// From which matching command on, counted from 1.
+    /// The first matching command that is affected, counted from 1.
     pub nth: u64,
-    /// How often; `None`: for ever.
+    /// How often; `None` for ever.
     pub times: Option<u64>,
-    /// First and last sector, of which a command touches at least one; `None`: anywhere.
+    /// First and last sector, of which a command must touch at least one; `None` for anywhere.
     pub sectors: Option<(u64, u64)>,
 }
 
 impl FaultSpec {
-    /// What it can add to a command.
+    /// The longest delay that it can add to a command.
     pub(super) fn longest(&self) -> Span {
         self.after
     }
@@ -54,9 +54,9 @@ pub enum FaultAction {
 /// A delay of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelaySpec {
-    /// Of every command.
+    /// The delay of every command.
     pub time: Span,
-    /// The most that comes on top, evenly distributed.
+    /// The greatest additional delay, uniformly distributed.
     pub jitter: Span,
 }
 
@@ -65,7 +65,7 @@ pub struct DelaySpec {
 pub struct CapsSpec {
     /// Operations.
     pub operations: CapSpec,
-    /// What counts as one operation at most \[512-byte sectors\].
+    /// The most that counts as one operation \[512-byte sectors\].
     pub unit_sectors: u64,
     /// Bytes.
     pub bytes: CapSpec,
@@ -74,11 +74,11 @@ pub struct CapsSpec {
 /// A bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapSpec {
-    /// What it fills at \[1/s\]; at least 1.
+    /// The rate at which it fills \[1/s\]; at least 1.
     pub rate: u64,
-    /// What it is emptied at, at most \[1/s\]; at least `rate`.
+    /// The greatest rate at which it is emptied \[1/s\]; at least `rate`.
     pub burst: u64,
-    /// What it holds.
+    /// Its capacity.
     pub credits: u64,
 }
 

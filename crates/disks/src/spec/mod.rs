@@ -66,7 +66,7 @@ pub use ssd::{
 };
 pub use units::{Rate, Turn};
 
-/// The keys at the top of a disk's file: those of its kind among those that all have.
+/// The keys at the top of a disk's file: those of its kind, together with the common ones.
 macro_rules! keys {
     ($($own:literal),* $(,)?) => {
         &[
@@ -82,19 +82,19 @@ use keys;
 pub struct DiskSpec {
     /// The preset's name, or the path as given.
     pub name: String,
-    /// One line about it.
+    /// A description of one line.
     pub description: String,
-    /// What it is made of.
+    /// Its kind, with the parameters.
     pub model: Model,
-    /// How it hangs on its host.
+    /// How it is attached to its host.
     pub attached: Attached,
-    /// What stands around it.
+    /// The layers around it.
     pub middleware: MiddlewareSpec,
-    /// `[[published]]`: what others say of it, for its data sheet.
+    /// `[[published]]`: figures of others, for its data sheet.
     pub published: Vec<Published>,
-    /// `[[validated]]`: what else it was held against.
+    /// `[[validated]]`: what else it was compared with.
     pub validated: Vec<Validated>,
-    /// `[fit]`: what was fitted, and its plausible ranges.
+    /// `[fit]`: fitted values, and their plausible ranges.
     pub fits: Vec<Fit>,
 }
 
@@ -105,7 +105,7 @@ pub enum Model {
     Null(NullSpec),
     /// Takes the same time for every read, and for every write.
     Fixed(FixedSpec),
-    /// Turns.
+    /// Spins.
     Hdd(HddSpec),
     /// Is made of flash.
     Ssd(SsdSpec),
@@ -120,12 +120,12 @@ pub struct NullSpec {
     pub capacity_sectors: u64,
     /// Largest command \[512-byte sectors\].
     pub max_sectors: u32,
-    /// Commands at a time.
+    /// The most commands at a time.
     pub depth: u32,
 }
 
 impl DiskSpec {
-    /// A disk at rest. The seed decides at which angle platters stand at time zero, and a delay's jitter.
+    /// A disk at rest. The seed decides the angle of platters at time zero, and a delay's jitter.
     pub fn build(&self, seed: u64) -> Box<dyn Disk> {
         let mut disk: Box<dyn Disk> = match &self.model {
             Model::Null(spec) => Box::new(Null::new(spec)),
@@ -150,8 +150,8 @@ impl DiskSpec {
         }
     }
 
-    /// The same disk taking `depth` commands at a time. An hdd without a command queue gets one (shortest positioning
-    /// time first, age limit 1 s) if `depth` is more than 1.
+    /// The same disk accepting `depth` commands at a time. An hdd without a command queue gets one (shortest
+    /// positioning time first, age limit 1 s) if `depth` is more than 1.
     ///
     /// # Panics
     /// If `depth` is 0.
@@ -173,7 +173,7 @@ impl DiskSpec {
         self
     }
 
-    /// How many commands it takes at a time.
+    /// The most commands at a time.
     pub fn depth(&self) -> u32 {
         match &self.model {
             Model::Null(spec) => spec.depth,
@@ -184,7 +184,7 @@ impl DiskSpec {
         }
     }
 
-    /// The ssd inside, to flip its switches; `None` for other kinds.
+    /// The ssd inside, for changing its switches; `None` for other kinds.
     pub fn ssd_mut(&mut self) -> Option<&mut SsdSpec> {
         match &mut self.model {
             Model::Ssd(spec) => Some(spec),
@@ -192,7 +192,7 @@ impl DiskSpec {
         }
     }
 
-    /// The hdd inside, to flip its switches; `None` for other kinds.
+    /// The hdd inside, for changing its switches; `None` for other kinds.
     pub fn hdd_mut(&mut self) -> Option<&mut HddSpec> {
         match &mut self.model {
             Model::Hdd(spec) => Some(spec),
@@ -218,12 +218,12 @@ const PRESETS: [(&str, &str); 13] = [
     ("null", include_str!("../../presets/null.toml")),
 ];
 
-/// Every preset; its name and description are in it.
+/// Every preset.
 pub fn presets() -> Vec<DiskSpec> {
     PRESETS.iter().map(|(name, text)| parse(name, text).expect("a test loads every preset")).collect()
 }
 
-/// Every preset's name and description, without reading the rest of it: what a list needs.
+/// Every preset's name and description, without parsing the rest.
 pub fn preset_descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
     PRESETS.iter().map(|(name, text)| {
         let line = text.lines().find_map(|line| line.strip_prefix("description = \""));
@@ -236,11 +236,11 @@ fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// A preset by its name, an SSD of known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
+/// A preset by its name, an SSD with known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
 /// TOML file by its path.
 ///
 /// # Errors
-/// If it is neither, or the file cannot be read or understood; the error says where and what was expected.
+/// If it is neither, or the file cannot be read or is invalid; the error says where and what was expected.
 pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     if let Some((name, text)) = PRESETS.iter().find(|(name, _)| *name == name_or_path) {
         return parse(name, text);
@@ -254,7 +254,7 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     parse(name_or_path, &text_of(name_or_path)?)
 }
 
-/// No description of a disk is longer; what has no end (`/dev/zero`) is longer than that \[bytes\].
+/// No description of a disk is longer; an endless file (`/dev/zero`) is longer than this \[bytes\].
 const MOST_BYTES: u64 = 16 << 20;
 
 /// All of a TOML file.
@@ -284,7 +284,7 @@ fn text_of(path: &str) -> Result<String, DiskError> {
     })
 }
 
-/// A disk from the text of a TOML file; `file` is what complaints call it.
+/// A disk from the text of a TOML file; `file` is its name in messages.
 ///
 /// # Errors
 /// As [`load`].
@@ -322,7 +322,7 @@ fn read_disk<'t>(
 }
 
 impl Model {
-    /// How a disk of this kind hangs on its host if its file does not say.
+    /// How a disk of this kind is attached to its host by default.
     fn usually_attached(&self) -> Attached {
         match self {
             Model::Null(_) | Model::Fixed(_) => Attached::Loop,
@@ -356,7 +356,7 @@ impl DiskKind {
     }
 }
 
-/// The kind must be known before the other keys can be judged.
+/// The kind must be known before the other keys can be checked.
 fn read_kind(source: Source<'_>, table: &toml::de::DeTable<'_>, at: TextRange) -> Result<DiskKind, Complaint> {
     let kinds = [
         ("null", DiskKind::Null),
@@ -389,7 +389,7 @@ fn read_null(top: &Section<'_>) -> Result<NullSpec, Complaint> {
     })
 }
 
-/// The largest command, at most what a 16-bit sector count can say.
+/// The largest command, limited by a 16-bit sector count.
 fn max_command(top: &Section<'_>) -> Result<u32, Complaint> {
     Ok(top.sectors("max_command", 8..=65_536)?.value as u32)
 }

@@ -7,14 +7,14 @@ use super::hdd::OverheadSpec;
 use super::reader::Quantities as _;
 use super::units;
 
-/// Overheads by what a command turns out to be.
+/// Overheads by the kind that a command turns out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaseOverheads {
-    /// If the command before was a read.
+    /// If the previous command was a read.
     pub after_read: CommandOverheads,
     /// If it was a write.
     pub after_write: CommandOverheads,
-    /// Between the medium and the bus, of a read that missed.
+    /// Between the medium and the bus, for a read that missed.
     pub read_prepare: Span,
     /// After a read's data.
     pub read_end: Span,
@@ -46,26 +46,26 @@ impl CommandOverheads {
     }
 }
 
-/// How much of a command's data must have come before it goes on.
+/// How much of a command's data must have arrived before it proceeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watermarks {
-    /// Of a read into the buffer, before the interface carries any.
+    /// For a read: in the buffer, before the interface transfers any.
     pub read: Watermark,
-    /// Of a write into the buffer, before the medium takes any.
+    /// For a write: in the buffer, before the medium takes any.
     pub write: Watermark,
 }
 
-/// How much of a command's data that is.
+/// The required part of a command's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watermark {
     /// A part of it \[%\].
     Part(u32),
-    /// So much, or all if the command has less \[512-byte sectors\].
+    /// This much, or all if the command has less \[512-byte sectors\].
     Sectors(u64),
 }
 
 impl Watermark {
-    /// Of this many sectors so many, rounded up.
+    /// The required number of sectors, rounded up.
     pub fn of(self, sectors: u32) -> u32 {
         match self {
             Watermark::Part(percent) => (u64::from(sectors) * u64::from(percent)).div_ceil(100) as u32,
@@ -73,7 +73,7 @@ impl Watermark {
         }
     }
 
-    /// Of what takes `all` for this many sectors the part.
+    /// The required part of a time `all` for this many sectors.
     pub fn part_of(self, all: Span, sectors: u32) -> Span {
         match self {
             Watermark::Part(percent) => Span::from_ns(all.as_ns() * u64::from(percent) / 100),

@@ -15,34 +15,34 @@ use super::{DiskSpec, PRESETS, parse, preset_names, read_disk};
 pub struct RaidSpec {
     /// How data is laid out.
     pub level: Level,
-    /// What lies on one member before the next one's turn \[512-byte sectors\]; of no importance to level 1.
+    /// The length of a chunk on one member \[512-byte sectors\]; irrelevant for level 1.
     pub chunk_sectors: u64,
     /// Largest command \[512-byte sectors\].
     pub max_sectors: u32,
-    /// Commands at a time; members keep their own depth, and what they do not take waits in the array.
+    /// The most commands at a time; members keep their own depth, and what they do not accept waits in the array.
     pub depth: u32,
-    /// From which mirror is read; of no importance without mirrors.
+    /// Which mirror is read; irrelevant without mirrors.
     pub reads: MirrorReads,
-    /// The disks. Each gives as much as the smallest.
+    /// The disks. Each contributes as much as the smallest.
     pub members: Vec<DiskSpec>,
-    /// How many of them have failed: the last ones, of pairs of mirrors one each.
+    /// How many of them have failed: the last ones; with pairs of mirrors, one of each.
     pub failed: u32,
-    /// One more was lost, and is being filled again.
+    /// One more was lost, and is being rebuilt.
     pub rebuild: Option<RebuildSpec>,
-    /// Pages of each member that are gathered for writing; of no importance without parity.
+    /// The number of pages of each member that are gathered for writing; irrelevant without parity.
     pub stripe_cache_size: u32,
-    /// How many writes that need no reading may go past one that does; 0: all that come.
+    /// How many writes that need no reading may pass one that does; 0 for any number.
     pub preread_bypass_threshold: u32,
 }
 
-/// How a replaced member is filled.
+/// How a replaced member is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RebuildSpec {
-    /// How much of it is filled when time begins.
+    /// How much of it is rebuilt when time begins.
     pub percent: u32,
-    /// The goal beside a load \[KiB/s, per member\].
+    /// The goal under load \[KiB/s, per member\].
     pub sync_speed_min: u32,
-    /// The goal without one \[KiB/s, per member\].
+    /// The goal without load \[KiB/s, per member\].
     pub sync_speed_max: u32,
 }
 
@@ -62,7 +62,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// How many of this many members may fail without loss.
+    /// How many of this many members may fail without data loss.
     pub fn most_failed(self, members: u32) -> u32 {
         match self {
             Level::Raid0 => 0,
@@ -73,8 +73,8 @@ impl Level {
         }
     }
 
-    /// The most members. Where parity is worked out, and where each read looks at every mirror, an array is a shelf and
-    /// not a hall.
+    /// The most members. Where parity is computed, and where each read considers every mirror, arrays are of moderate
+    /// size.
     pub fn most_members(self) -> u32 {
         match self {
             Level::Raid0 | Level::Raid10 => 1024,
@@ -92,12 +92,12 @@ impl Level {
     }
 }
 
-/// From which mirror is read.
+/// Which mirror is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MirrorReads {
     /// Always from the first.
     First,
-    /// From the one whose last command the read continues, else the less busy, else the nearer.
+    /// The one whose last command the read continues, else the less busy, else the nearer.
     Balanced,
 }
 
@@ -122,11 +122,11 @@ pub(super) const LEVELS: [(&str, Level); 5] =
     [("0", Level::Raid0), ("1", Level::Raid1), ("5", Level::Raid5), ("6", Level::Raid6), ("10", Level::Raid10)];
 pub(super) const CHUNK_SECTORS: u64 = 1_024;
 pub(super) const MAX_SECTORS: u32 = 65_536;
-/// As Linux's Documentation/admin-guide/md.rst has them.
+/// As in Linux's Documentation/admin-guide/md.rst.
 pub(super) const STRIPE_CACHE_SIZE: u32 = 256;
 pub(super) const STRIPE_CACHE_SIZES: RangeInclusive<u32> = 17..=32_768;
 pub(super) const PREREAD_BYPASS_THRESHOLD: u32 = 1;
-/// As md(4) has the defaults of `speed_limit_min` and `speed_limit_max` \[KiB/s\].
+/// The defaults of `speed_limit_min` and `speed_limit_max` in md(4) \[KiB/s\].
 pub(super) const SYNC_SPEED_MIN: u32 = 1_000;
 pub(super) const SYNC_SPEED_MAX: u32 = 200_000;
 pub(super) const SYNC_SPEEDS: RangeInclusive<u32> = 1..=100_000_000;
@@ -188,7 +188,7 @@ pub(super) fn without_rebuild(key: &str) -> String {
     format!("`{key}` says how fast a rebuild is, and nothing is rebuilt: expected `rebuild` beside it")
 }
 
-/// Parity is worked out over pages.
+/// Parity is computed over pages.
 pub(super) fn check_chunk(level: Level, sectors: u64) -> Result<(), String> {
     if !matches!(level, Level::Raid5 | Level::Raid6) || sectors.is_multiple_of(PAGE) {
         return Ok(());
@@ -214,7 +214,7 @@ pub(super) fn check_lost(level: Level, members: u32, failed: u32, rebuilding: bo
     if lost > most { Err(problem()) } else { Ok(()) }
 }
 
-/// What all members take together.
+/// What all members accept together.
 pub(super) fn usual_depth(members: &[DiskSpec]) -> u32 {
     members.iter().map(|member| member.depth()).fold(0, u32::saturating_add).min(MOST_DEPTH)
 }

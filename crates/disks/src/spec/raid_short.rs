@@ -8,11 +8,11 @@ use super::raid::{self, LEVELS, RaidSpec, RebuildSpec};
 use super::{DiskSpec, MirrorReads, Model, units};
 use crate::Attached;
 
-/// What may stand behind the members.
+/// The words that may follow the members.
 const WORDS: [&str; 7] =
     ["failed", "rebuild", "sync_speed_min", "sync_speed_max", "stripe_cache_size", "preread_bypass_threshold", "chunk"];
 
-/// What has been said, and where in the text.
+/// The options so far, with their places in the text.
 #[derive(Default)]
 struct WordsSaid<'t> {
     words: Vec<(&'static str, &'t str, usize)>,
@@ -24,7 +24,7 @@ impl<'t> WordsSaid<'t> {
     }
 }
 
-/// An array of that name; `None` if the text does not begin so.
+/// An array with this name; `None` if the text does not begin like one.
 pub(super) fn short(text: &str) -> Option<Result<DiskSpec, DiskError>> {
     let (level, rest) = text.strip_prefix("raid")?.split_once(':')?;
     Some(read(text, level, rest).map_err(DiskError::from))
@@ -87,7 +87,7 @@ fn description(level: &str, name: &str, raid: &RaidSpec) -> String {
     text
 }
 
-/// `word=value,word=value`.
+/// Splits `word=value,word=value`.
 fn split<'t>(source: Source<'t>, options: &'t str) -> Result<WordsSaid<'t>, Complaint> {
     let mut said = WordsSaid::default();
     let mut at = source.text.len() - options.len();

@@ -10,7 +10,7 @@ use toml::de::DeValue;
 
 use super::units::{self, Rate, Turn};
 
-/// Values with a disk's units, by their keys. Each must be there unless its method says otherwise.
+/// Reads values with a disk's units by their keys. Each must be present unless its method says otherwise.
 pub(super) trait Quantities {
     /// A list of words.
     fn words(&self, key: &str) -> Result<Vec<Located<String>>, Complaint>;
@@ -21,7 +21,7 @@ pub(super) trait Quantities {
     /// A time within `range`.
     fn span(&self, key: &str, range: RangeInclusive<Span>) -> Result<Located<Span>, Complaint>;
 
-    /// As [`Quantities::span`], `usual` if the key is not there.
+    /// Like [`Quantities::span`], `usual` if the key is missing.
     fn span_or(&self, key: &str, range: RangeInclusive<Span>, usual: Span) -> Result<Span, Complaint>;
 
     /// `80GB`, in sectors.
@@ -48,7 +48,7 @@ pub(super) trait Quantities {
     /// `0.12rev`.
     fn turn(&self, key: &str) -> Result<Located<Turn>, Complaint>;
 
-    /// As [`Quantities::turn`], 0 if the key is not there.
+    /// Like [`Quantities::turn`], 0 if the key is missing.
     fn turn_or_none(&self, key: &str) -> Result<Turn, Complaint>;
 }
 

@@ -14,7 +14,7 @@ pub struct SsdSpec {
     pub capacity_sectors: u64,
     /// Largest command \[512-byte sectors\].
     pub max_sectors: u32,
-    /// Commands the namespace takes at a time.
+    /// The most commands that the namespace accepts at a time.
     pub depth: u32,
     /// The controller.
     pub overhead: SsdOverheadSpec,
@@ -22,29 +22,29 @@ pub struct SsdSpec {
     pub interface: SsdInterfaceSpec,
     /// Channels and dies.
     pub flash: FlashSpec,
-    /// Reads that meet programs.
+    /// What happens to reads behind programs.
     pub interference: InterferenceSpec,
     /// Writes end in the buffer; `None` turns it off.
     pub buffer: Option<BufferSpec>,
     /// Slow writes once the free blocks are used up; `None` turns it off.
     pub collection: Option<CollectionSpec>,
-    /// The same with a map of pages, in place of `collection`.
+    /// The same with a map of pages, instead of `collection`.
     pub page_map: Option<PageMapSpec>,
 }
 
 /// The controller's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SsdOverheadSpec {
-    /// What each command costs; commands overlap.
+    /// The time of each command; commands overlap.
     pub command: Span,
-    /// From one command to the next, at least; limits commands per second.
+    /// The least time from one command to the next, which limits commands per second.
     pub interval: Span,
-    /// The same by what the command is, where that differs.
+    /// The same by the kind of command, where that differs.
     pub map: MapSpec,
 }
 
-/// The controller's time per command by direction and manner: a map that is looked up, or must be written too. `None`:
-/// `interval`.
+/// The controller's time per command by direction and pattern: a map that is looked up, or must be written too. `None`
+/// for `interval`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapSpec {
     /// A read that continues one before it.
@@ -60,20 +60,20 @@ pub struct MapSpec {
 /// Data between drive and host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SsdInterfaceSpec {
-    /// In one direction; towards the host, if `write_rate` differs.
+    /// The rate in one direction; towards the host, if `write_rate` differs.
     pub rate: Rate,
-    /// Towards the drive; `None`: the same.
+    /// The rate towards the drive; `None` for the same.
     pub write_rate: Option<Rate>,
-    /// May data cross in both directions at once? Half, unless the file says otherwise.
+    /// Whether data may cross in both directions at once. Half by default.
     pub duplex: Duplex,
 }
 
 /// Whether data crosses the interface in both directions at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
-    /// It does not, as on SATA: a read's data waits for a write's.
+    /// No, as on SATA: a read's data waits for a write's.
     Half,
-    /// It does, as on PCIe, at the full rate each.
+    /// Yes, as on PCIe, at the full rate each.
     Full,
 }
 
@@ -84,9 +84,9 @@ pub struct FlashSpec {
     pub channels: u32,
     /// Dies on each channel (or planes, if they read independently).
     pub dies: u32,
-    /// What a die reads at a time, and how data is dealt out \[512-byte sectors\]; a power of two, at least 8.
+    /// The size of a page, which is read at once, and of a stripe \[512-byte sectors\]; a power of two, at least 8.
     pub page_sectors: u64,
-    /// What a die programs at a time, all planes and bits of a cell together \[512-byte sectors\].
+    /// What a die programs at once, all planes and bits of a cell together \[512-byte sectors\].
     pub program_sectors: u64,
     /// Reading a page.
     pub read: Span,
@@ -96,25 +96,25 @@ pub struct FlashSpec {
     pub channel_rate: Rate,
 }
 
-/// Reads that meet programs.
+/// What happens to reads behind programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterferenceSpec {
-    /// What a read does behind a running program.
+    /// The behaviour of a read behind a running program.
     pub state: Interference,
-    /// Reads that may go before a program that could begin, or suspend one that runs.
+    /// How many reads may go before a program that could begin, or suspend one that runs.
     pub patience: u32,
 }
 
-/// What a read does behind a running program on its die.
+/// The behaviour of a read behind a running program on its die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interference {
-    /// Passes it, as if reads and programs were done by different dies.
+    /// It passes, as if reads and programs were done by different dies.
     Off,
-    /// Waits for its end.
+    /// It waits for the end.
     Wait,
-    /// Interrupts it.
+    /// It interrupts the program.
     Suspend {
-        /// What stopping and resuming the program costs.
+        /// The cost of stopping and resuming the program.
         cost: Span,
     },
 }
@@ -122,13 +122,13 @@ pub enum Interference {
 /// The write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSpec {
-    /// Room for data that is not programmed \[512-byte sectors\].
+    /// Room for data that is not programmed yet \[512-byte sectors\].
     pub size_sectors: u64,
-    /// What becomes of it when the power fails.
+    /// What happens to it when the power fails.
     pub power_loss: PowerLoss,
 }
 
-/// What becomes of buffered data when the power fails.
+/// What happens to buffered data when the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerLoss {
     /// It is lost: a flush waits until it is programmed, and so does a FUA write.
@@ -140,7 +140,7 @@ pub enum PowerLoss {
 /// Garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollectionSpec {
-    /// What can be written before it begins \[512-byte sectors\]; 0: it has begun.
+    /// How much can be written before it begins \[512-byte sectors\]; 0 if it has already begun.
     pub after_sectors: u64,
     /// What is erased at a time \[512-byte sectors\].
     pub block_sectors: u64,
@@ -155,7 +155,7 @@ pub struct CollectionSpec {
 pub struct PageMapSpec {
     /// What is erased at a time \[512-byte sectors\].
     pub block_sectors: u64,
-    /// What is mapped \[512-byte sectors\]; a page holds whole units.
+    /// The unit of the map \[512-byte sectors\]; a page holds whole units.
     pub unit_sectors: u64,
     /// Blocks beyond those that the capacity needs \[percent of these\].
     pub spare_percent: u32,
@@ -288,7 +288,7 @@ enum Collects {
     Off,
 }
 
-/// The debt or the map; neither if it is off.
+/// The debt or the map; neither if collection is off.
 type Collecting = (Option<CollectionSpec>, Option<PageMapSpec>);
 
 fn collection(section: Option<Section<'_>>, flash: &FlashSpec, capacity_sectors: u64) -> Result<Collecting, Complaint> {
@@ -347,5 +347,5 @@ fn page_map(
     })
 }
 
-/// So that a die's units have numbers of 32 bits, and a run that writes all of them has room in memory.
+/// So that a die's units have 32-bit numbers, and a run that writes all of them fits in memory.
 const MOST_UNITS: u64 = 1 << 28;

@@ -25,7 +25,7 @@ impl Rate {
         self.0
     }
 
-    /// How long this many sectors take, rounded down.
+    /// The time for this many sectors, rounded down.
     pub const fn time_of(self, sectors: u64) -> Span {
         Span::from_ns((sectors as u128 * SECTOR_BYTES as u128 * 1_000_000_000 / self.0 as u128) as u64)
     }

@@ -13,7 +13,7 @@ use crate::{BufferSpec, PowerLoss};
 
 /// Sectors in a unit, as a shift.
 const UNIT_SHIFT: u32 = 3;
-/// Units in a row that are looked up at once, as a shift: a write of 128 KiB touches one or two such rows.
+/// Consecutive units that are looked up at once, as a shift: a write of 128 KiB touches one or two such rows.
 const ROW_SHIFT: u32 = 5;
 const ROW: usize = 1 << ROW_SHIFT;
 
@@ -24,13 +24,13 @@ struct BufferRow {
     held: u32,
 }
 
-/// What is written but not programmed.
+/// Data that is written but not programmed.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     size_sectors: u64,
     used_sectors: u64,
     power_loss: PowerLoss,
-    /// Rows of which any unit is in it.
+    /// Rows with any unit in the buffer.
     rows: FxHashMap<u64, BufferRow>, // tidy: never iterated
     /// Sectors admitted between two flushes and not yet programmed, oldest first; never empty.
     epochs: VecDeque<u64>,
@@ -56,27 +56,27 @@ impl Buffer {
         }
     }
 
-    /// Could it ever take this many?
+    /// Whether it could ever hold this many.
     pub(super) fn fits(&self, sectors: u32) -> bool {
         u64::from(sectors) <= self.size_sectors
     }
 
-    /// Can it take this many now?
+    /// Whether it can take this many now.
     pub(super) fn has_room(&self, sectors: u32) -> bool {
         self.used_sectors + u64::from(sectors) <= self.size_sectors
     }
 
-    /// Is what is in it safe?
+    /// Whether its data survives a power failure.
     pub(super) fn is_stable(&self) -> bool {
         self.power_loss == PowerLoss::Kept
     }
 
-    /// Nothing to program.
+    /// Whether there is nothing to program.
     pub(super) fn is_clean(&self) -> bool {
         self.used_sectors == 0
     }
 
-    /// Takes room for a write; answers its epoch.
+    /// Takes room for a write; returns its epoch.
     pub(super) fn admit(&mut self, sectors: u32) -> u64 {
         self.used_sectors += u64::from(sectors);
         let newest = self.epochs.len() - 1;
@@ -111,7 +111,7 @@ impl Buffer {
         }
     }
 
-    /// Is all of it in here?
+    /// Whether all of it is in the buffer.
     #[inline]
     pub(super) fn holds(&self, start: u64, sectors: u32) -> bool {
         let is_held = |(row, within): (u64, Range<usize>)| {
@@ -120,14 +120,14 @@ impl Buffer {
         !self.rows.is_empty() && rows(start, sectors).all(is_held)
     }
 
-    /// A flush that waits for all that has been admitted; later writes belong to the next epoch.
+    /// A flush that waits for everything admitted; later writes belong to the next epoch.
     pub(super) fn barrier(&mut self, op: u32) -> Barrier {
         let epoch = self.first_epoch + self.epochs.len() as u64 - 1;
         self.epochs.push_back(0);
         Barrier { op, epoch }
     }
 
-    /// Has everything before the barrier been programmed? Ask for the oldest barrier first.
+    /// Whether everything before the barrier has been programmed. The oldest barrier must be asked about first.
     pub(super) fn is_over(&mut self, barrier: &Barrier) -> bool {
         while self.first_epoch <= barrier.epoch && self.epochs.front() == Some(&0) {
             self.epochs.pop_front();
@@ -137,7 +137,7 @@ impl Buffer {
     }
 }
 
-/// The rows of a stretch, and which units of each.
+/// The rows of a range, and which units of each.
 fn rows(start: u64, sectors: u32) -> impl Iterator<Item = (u64, Range<usize>)> {
     let (first, last) = (start >> UNIT_SHIFT, (start + u64::from(sectors) - 1) >> UNIT_SHIFT);
     (first >> ROW_SHIFT..=last >> ROW_SHIFT).map(move |row| {

@@ -16,7 +16,7 @@ use crate::{CollectionSpec, FlashSpec};
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     after_sectors: u64,
-    /// Sectors that can be written before blocks must be won.
+    /// Sectors that can be written before blocks must be reclaimed.
     clean_sectors: u64,
     page_sectors: u64,
     block_sectors: u64,
@@ -26,19 +26,19 @@ pub(super) struct Collection {
     dies: Vec<Debt>,
 }
 
-/// What a die owes.
+/// A die's debt.
 #[derive(Clone, Copy, Debug, Default)]
 struct Debt {
     /// Copies \[sectors / (100 - valid)\].
     copies: u64,
-    /// Erases \[sectors won * 100\].
+    /// Erases \[sectors reclaimed * 100\].
     erases: u64,
 }
 
-/// How a write came.
+/// The pattern of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteManner {
-    /// It continued the write before.
+    /// It continued the previous write.
     Sequential,
     /// It did not.
     Random,
@@ -58,7 +58,7 @@ impl Collection {
         }
     }
 
-    /// `sectors` have been programmed on `die`: how long it collects now.
+    /// `sectors` have been programmed on `die`: returns how long it collects now.
     pub(super) fn programmed(&mut self, die: usize, sectors: u32, manner: WriteManner) -> Span {
         let sectors = u64::from(sectors);
         if self.clean_sectors >= sectors {
@@ -82,7 +82,7 @@ impl Collection {
         self.copy * copies + self.erase * erases
     }
 
-    /// `sectors` are not needed any more.
+    /// `sectors` are no longer needed.
     pub(super) fn discarded(&mut self, sectors: u32) {
         self.clean_sectors = (self.clean_sectors + u64::from(sectors)).min(self.after_sectors);
     }

@@ -12,7 +12,7 @@ use blksched::{Command, Instant, Op, Span};
 use super::lane::{Path, SerialLane};
 use crate::SsdOverheadSpec;
 
-/// Streams of one direction that the controller tells apart.
+/// How many streams of one direction the controller distinguishes.
 const STREAMS: usize = 8;
 
 /// No disk has this many sectors.
@@ -23,7 +23,7 @@ const NOWHERE: u64 = u64::MAX;
 pub(super) struct Controller {
     spec: SsdOverheadSpec,
     lane: SerialLane,
-    /// Where the last commands ended, of reads and writes.
+    /// Where the last commands ended, for reads and writes.
     reads: Streams,
     writes: Streams,
 }
@@ -38,7 +38,7 @@ struct Streams {
 impl Streams {
     const NONE: Streams = Streams { ends: [NOWHERE; STREAMS], oldest: 0 };
 
-    /// Does a command over `start..end` continue one of them?
+    /// Whether a command over `start..end` continues one of them.
     fn continues(&mut self, start: u64, end: u64) -> bool {
         if let Some(known) = self.ends.iter_mut().find(|known| **known == start) {
             *known = end;
@@ -55,7 +55,7 @@ impl Controller {
         Controller { spec, lane: SerialLane::default(), reads: Streams::NONE, writes: Streams::NONE }
     }
 
-    /// Takes a command that comes at `now`: when its data can move, and what it waited for others.
+    /// Takes a command that arrives at `now`: returns when its data can move, and how long it waited for others.
     pub(super) fn take(&mut self, now: Instant, command: &Command, path: Path) -> (Instant, Span) {
         let interval = self.interval(command);
         let (begin, _) = self.lane.occupy(now, interval, path);

@@ -16,10 +16,10 @@ use super::collection::WriteManner;
 use super::lane::{Path, SerialLane};
 use crate::{Interference, InterferenceSpec};
 
-/// What something is programmed for.
+/// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
-    /// The buffer, which took it in this epoch.
+    /// The buffer, which took the data in this epoch.
     Buffer { epoch: u64 },
     /// A command that waits.
     Command { op: u32 },
@@ -43,13 +43,13 @@ pub(super) struct Die {
     reads: SerialLane,
     /// When the running program ends.
     program: Option<Instant>,
-    /// Reads that have gone before a program since the last one began.
+    /// How many reads have gone before a program since the last one began.
     passed: u32,
     pending: VecDeque<ProgramPiece>,
     pending_sectors: u32,
     waited_for: u32,
     running: Vec<ProgramPiece>,
-    /// Whose the last program was.
+    /// The path of the last program.
     pub(super) last: Path,
     /// When the disk will look at this die next.
     pub(super) armed: Instant,
@@ -71,7 +71,7 @@ impl Die {
         }
     }
 
-    /// Reads a page at `at`, which takes `read`; when it has been sensed, and the path so far.
+    /// Reads a page at `at`, which takes `read`; returns when it has been sensed, and the path so far.
     #[inline]
     pub(super) fn read(&mut self, at: Instant, read: Span, path: Path) -> (Instant, Path) {
         self.passed = self.passed.saturating_add(1);
@@ -93,21 +93,21 @@ impl Die {
         }
     }
 
-    /// Something to be programmed.
+    /// Adds something to be programmed.
     pub(super) fn push(&mut self, piece: ProgramPiece) {
         self.pending_sectors += piece.sectors;
         self.waited_for += u32::from(matches!(piece.to, For::Command { .. }));
         self.pending.push_back(piece);
     }
 
-    /// Is there a program that should begin, given that it takes `enough` sectors, or any if a command waits?
+    /// Whether a program should begin, given that it takes `enough` sectors, or any if a command waits.
     #[inline]
     pub(super) fn is_due(&self, enough: u64, urgent: bool) -> bool {
         let some = self.waited_for > 0 || urgent;
         self.program.is_none() && self.pending_sectors > 0 && (some || u64::from(self.pending_sectors) >= enough)
     }
 
-    /// Have this many reads gone before it that a program is next?
+    /// Whether so many reads have gone before it that a program is next.
     pub(super) fn has_waited_enough(&self) -> bool {
         self.passed >= self.rule.patience
     }
@@ -144,7 +144,7 @@ impl Die {
         (self.program, self.passed, self.last) = (Some(end), 0, last);
     }
 
-    /// When the running program ends; a read may have put that off.
+    /// When the running program ends; a read may have postponed it.
     pub(super) fn program_end(&self) -> Option<Instant> {
         self.program
     }

@@ -10,14 +10,14 @@ use blksched::{Instant, Span};
 /// The number of no command.
 const NOBODY: u32 = u32::MAX;
 
-/// A command on its way: which, and how long it has waited for others.
+/// A command in progress, and how long it has waited for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) op: u32,
     pub(super) foreign: Span,
 }
 
-/// Something that serves one at a time.
+/// A resource that serves one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SerialLane {
     free: Instant,
@@ -36,7 +36,7 @@ impl SerialLane {
         self.free
     }
 
-    /// Takes it for `span` from `at` on at the earliest; says when that begins, and the path so far.
+    /// Occupies it for `span`, from `at` at the earliest; returns when that begins, and the path so far.
     #[inline]
     pub(super) fn occupy(&mut self, at: Instant, span: Span, path: Path) -> (Instant, Path) {
         let begin = at.max(self.free);

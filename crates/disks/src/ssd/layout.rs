@@ -15,7 +15,7 @@ pub(super) struct DieLayout {
     dies: u32,
 }
 
-/// A part of a command that lies in one page.
+/// A part of a command inside one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PagePart {
     pub(super) die: u32,
@@ -34,7 +34,7 @@ impl DieLayout {
         }
     }
 
-    /// Dies, all channels together.
+    /// The number of dies of all channels.
     pub(super) fn dies(&self) -> u32 {
         self.dies
     }

@@ -45,18 +45,18 @@ use wire::{Wire, WirePace};
 /// Not a command: programs for the buffer.
 const BACKGROUND: u32 = u32::MAX - 1;
 
-/// What happens at some moment.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 enum SsdEvent {
     /// A page has been read into its die's register.
     Sensed { path: Path, die: u32, sectors: u32 },
     /// A command's data may cross the interface.
     Carry { op: u32 },
-    /// A write's data is there.
+    /// A write's data has arrived.
     Arrived { op: u32 },
 }
 
-/// What becomes of a command.
+/// How a command is done.
 #[derive(Clone, Copy, Debug)]
 enum SsdWork {
     /// From the dies.
@@ -71,7 +71,7 @@ enum SsdWork {
     Flush,
 }
 
-/// A command on its way.
+/// A command in progress.
 #[derive(Clone, Copy, Debug)]
 struct OnWay {
     command: Command,
@@ -80,7 +80,7 @@ struct OnWay {
     ready: Instant,
     /// Parts that have not ended.
     left: u32,
-    /// The end of its last part, when that was through with the flash, and what its path waited for others.
+    /// When its last part was done with the flash, the end of it, and how long its path waited for others.
     end: Instant,
     media: Instant,
     foreign: Span,
@@ -106,10 +106,10 @@ pub(crate) struct Ssd {
     on_way: Vec<Option<OnWay>>,
     free: Vec<u32>,
     events: Timeline<SsdEvent>,
-    /// When a die's program has ended, or it may begin one.
+    /// When a die's program ends, or when it may begin one.
     visits: Timeline<u32>,
     endings: Endings<()>,
-    /// Room for [`Ssd::end_program`].
+    /// Scratch for [`Ssd::end_program`].
     ended: Vec<ProgramPiece>,
     in_flight: u32,
     ledger: Ledger,
@@ -188,7 +188,7 @@ impl Ssd {
         self.get(op).left = parts;
     }
 
-    /// Is a program of that die's next, although reads are before it?
+    /// Whether a program of that die is next, although reads are before it.
     fn overdue(&self, die: u32, at: Instant) -> bool {
         let die = &self.dies[die as usize];
         die.has_waited_enough()
@@ -238,7 +238,7 @@ impl Ssd {
         !self.waiting.is_empty() || !self.barriers.is_empty()
     }
 
-    /// A command has begun to wait: programs that would have waited for company begin.
+    /// A command has begun to wait: programs that would have waited for more data begin.
     fn urge(&mut self, was_urgent: bool, now: Instant) {
         if !was_urgent {
             (0..self.layout.dies()).for_each(|die| self.pump(die, now));
@@ -288,7 +288,7 @@ impl Ssd {
         self.arm(index, end);
     }
 
-    /// How long a die collects for what it now programs.
+    /// How long a die collects for what it programs now.
     fn collect(&mut self, index: u32, sectors: u32, manner: WriteManner) -> Span {
         let Some(map) = &mut self.page_map else {
             let collected = |collection: &mut Collection| collection.programmed(index as usize, sectors, manner);
@@ -299,7 +299,7 @@ impl Ssd {
         spans.fold(Span::ZERO, |sum, span| sum + span)
     }
 
-    /// These sectors are not needed any more.
+    /// These sectors are no longer needed.
     fn discard(&mut self, command: &Command) {
         if let Some(collection) = &mut self.collection {
             collection.discarded(command.sectors);
@@ -333,7 +333,7 @@ impl Ssd {
         }
     }
 
-    /// A die's moment has come.
+    /// A die's time has come.
     fn visit(&mut self, at: Instant, index: u32) {
         let die = &mut self.dies[index as usize];
         if die.armed > at {
@@ -370,7 +370,7 @@ impl Ssd {
         self.drained(at);
     }
 
-    /// There is room, and perhaps a flush is over.
+    /// There is room, and a flush may be over.
     fn drained(&mut self, at: Instant) {
         while let Some(&barrier) = self.barriers.front()
             && self.buffer.as_mut().is_none_or(|buffer| buffer.is_over(&barrier))
@@ -394,7 +394,7 @@ impl Ssd {
         }
     }
 
-    /// A page waits in its die's register: over the channel and, as it comes, over the interface.
+    /// A page waits in its die's register: it crosses the channel and, as it comes, the interface.
     fn sensed(&mut self, at: Instant, path: Path, die: u32, sectors: u32) {
         let across = self.bus.time_of(sectors);
         let (bus_begin, bus_path) = self.channels[self.layout.channel(die)].occupy(at, across, path);
@@ -444,7 +444,7 @@ impl Ssd {
         }
     }
 
-    /// One part of a command is through with the flash at `media` and ends at `end`.
+    /// One part of a command is done with the flash at `media` and ends at `end`.
     fn end_part(&mut self, op: u32, media: Instant, end: Instant, foreign: Span) {
         let on_way = self.get(op);
         if end >= on_way.end {
@@ -462,7 +462,7 @@ impl Ssd {
         }
     }
 
-    /// Books a command's end: its time less what it waited for others.
+    /// Records a command's end: its time without what it waited for others.
     fn end(&mut self, on_way: &OnWay) {
         let OnWay { command, arrived, ready, end, media, foreign, .. } = *on_way;
         let own = end.since(arrived).saturating_sub(foreign);
@@ -488,12 +488,12 @@ impl Ssd {
         self.endings.add(Finished { rq: command.rq, at, outcome, service }, ());
     }
 
-    /// When something happens inside next, or never.
+    /// The time of the next internal event, or never.
     fn upcoming(&self) -> Instant {
         self.events.next().min(self.visits.next())
     }
 
-    /// What happens next, happens.
+    /// Executes the next event.
     fn step(&mut self) {
         if self.visits.next() < self.events.next() {
             let visit = self.visits.take();
@@ -528,7 +528,7 @@ impl Disk for Ssd {
             Op::Read => self.read(now, ready, command, foreign),
             Op::Write => self.write(now, ready, command, foreign),
             Op::Flush => self.flush(now, ready, command, foreign),
-            // What is zeroed is unmapped.
+            // Zeroed sectors are unmapped.
             Op::Discard | Op::WriteZeroes => {
                 self.discard(&command);
                 self.end_early(ready, &command, self.spec.overhead.command, CommandOutcome::Ok);

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Before, FlashSpec, PageMapSpec};
 
-/// When so few blocks are free, one is won.
+/// When only this many blocks are free, one is reclaimed.
 const FEW: usize = 2;
 /// No place.
 const NOWHERE: u32 = u32::MAX;
@@ -31,29 +31,29 @@ pub(super) struct PageMap {
     dies: Vec<DieMap>,
 }
 
-/// What is the same for all dies.
+/// What all dies have in common.
 #[derive(Clone, Debug)]
 struct Shape {
     unit_sectors: u64,
     page_sectors: u64,
     program_sectors: u64,
     dies: u64,
-    /// Units of a die, and in a block.
+    /// The units of a die, and of a block.
     units: u32,
     block_units: u32,
     before: Before,
-    /// `unit * stride mod units` is where a unit lay in the beginning, and `unit = place * back mod units`.
+    /// `unit * stride mod units` is the initial place of a unit, and `unit = place * back mod units`.
     stride: u64,
     back: u64,
     copy: Span,
     erase: Span,
 }
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Debug, Default)]
 struct Block {
     valid: u32,
-    /// Its first unit of what was there in the beginning, and how many; they have places in a row.
+    /// Its first unit of the initial content, and how many; their places are consecutive.
     first: u32,
     old: u32,
     /// What was written to it since, in order; empty while it is free.
@@ -65,9 +65,9 @@ struct Block {
 struct DieMap {
     blocks: Vec<Block>,
     free: Vec<u32>,
-    /// For the host, and for copies.
+    /// The open blocks for the host and for copies.
     open: [Option<u32>; 2],
-    /// Where units are that were written since the beginning: their block, or nowhere.
+    /// The present place of units written since the beginning: their block, or nowhere.
     moved: FxHashMap<u32, u32>, // tidy: never iterated
     victim: Option<Victim>,
     /// Sectors to be copied, less than a program.
@@ -76,11 +76,11 @@ struct DieMap {
     copied: u64,
 }
 
-/// A block that is being won.
+/// A block that is being reclaimed.
 #[derive(Clone, Debug)]
 struct Victim {
     block: u32,
-    /// What it held and may still hold.
+    /// The units that it may still hold.
     units: Vec<u32>,
     /// Copies per this many written units: what it held over what it gives back.
     copies: u32,
@@ -111,7 +111,7 @@ impl PageMap {
         PageMap { dies: vec![die; dies as usize], shape }
     }
 
-    /// `sectors` from `start` on have been programmed on `die`: how long it collects now.
+    /// `sectors` from `start` on have been programmed on `die`: returns how long it collects now.
     pub(super) fn programmed(&mut self, die: usize, start: u64, sectors: u32) -> Span {
         let (first, behind) = self.shape.units_of(start, sectors);
         let die = &mut self.dies[die];
@@ -128,7 +128,7 @@ impl PageMap {
         self.shape.copy * programs + self.shape.erase * u64::from(erases)
     }
 
-    /// What lies wholly within these sectors of a page of `die` is not needed any more.
+    /// Units completely within these sectors of a page of `die` are no longer needed.
     pub(super) fn discarded(&mut self, die: usize, start: u64, sectors: u32) {
         let end = start + u64::from(sectors);
         let (unit, within) = (self.shape.unit_sectors, |start: u64| start.div_ceil(self.shape.unit_sectors));
@@ -139,7 +139,7 @@ impl PageMap {
         }
     }
 
-    /// Units that the host has written and that were copied, of all dies.
+    /// Units written by the host and units copied, on all dies.
     #[cfg(test)]
     fn counts(&self) -> (u64, u64) {
         self.dies.iter().fold((0, 0), |sum, die| (sum.0 + die.written, sum.1 + die.copied))
@@ -155,7 +155,7 @@ impl Shape {
         ((base + within / self.unit_sectors) as u32, (base + behind) as u32)
     }
 
-    /// Where a unit lay in the beginning, among all units.
+    /// The initial place of a unit, among all units.
     fn place(&self, unit: u32) -> u32 {
         match self.before {
             Before::Empty => NOWHERE,
@@ -164,7 +164,7 @@ impl Shape {
         }
     }
 
-    /// The unit that lay there.
+    /// The unit at this initial place.
     fn at_place(&self, place: u32) -> u32 {
         match self.before {
             Before::Random => (u64::from(place) * self.back % u64::from(self.units)) as u32,
@@ -177,7 +177,7 @@ impl DieMap {
     fn new(shape: &Shape, spare_percent: u32) -> DieMap {
         let needed = shape.units.div_ceil(shape.block_units);
         let spare = (u64::from(needed) * u64::from(spare_percent) / 100) as u32;
-        // Those that are open or kept free are not for data.
+        // Open blocks and those kept free are not for data.
         let count = needed + spare.max(1) + FEW as u32 + 2;
         let mut die = DieMap {
             blocks: vec![Block::default(); count as usize],
@@ -189,16 +189,16 @@ impl DieMap {
             written: 0,
             copied: 0,
         };
-        // After random writes the first write of all already finds too few free blocks.
+        // After random writes even the very first write finds too few free blocks.
         die.fill(shape, needed + spare.max(1) + u32::from(shape.before == Before::Random));
         die
     }
 
-    /// The blocks hold what was written before.
+    /// Fills the blocks with what was written before.
     fn fill(&mut self, shape: &Shape, for_data: u32) {
         let share = f64::from(shape.units) / f64::from(shape.block_units) / f64::from(for_data);
         let decay = decay_of(share.min(0.999));
-        // How much of all lies in the blocks up to here.
+        // How much of everything is in the blocks up to here.
         let up_to = |index: u32| {
             let age = f64::from(index + 1) / f64::from(for_data);
             ((-decay * age).exp_m1() / (-decay).exp_m1() * f64::from(shape.units)).round() as u32
@@ -213,7 +213,7 @@ impl DieMap {
             };
             self.blocks[index as usize] = Block { valid: old, first, old, log: Vec::new() };
             first += old;
-            // A block in the middle with nothing valid is as good as free.
+            // A block in the middle without valid units is as good as free.
             if old == 0 {
                 self.free.push(index);
             }
@@ -221,7 +221,7 @@ impl DieMap {
         self.free.reverse();
     }
 
-    /// Writes a unit; how many others were copied, and how many blocks erased.
+    /// Writes a unit; returns how many others were copied, and how many blocks erased.
     fn write(&mut self, shape: &Shape, unit: u32) -> (u32, u32) {
         self.forget(shape, unit);
         self.append(shape, unit, 0);
@@ -232,7 +232,7 @@ impl DieMap {
         self.collect(shape)
     }
 
-    /// A unit has no place any more.
+    /// A unit no longer has a place.
     fn forget(&mut self, shape: &Shape, unit: u32) {
         let place = match self.moved.insert(unit, NOWHERE) {
             Some(block) => block,
@@ -243,7 +243,7 @@ impl DieMap {
         }
     }
 
-    /// The block of a place of the beginning.
+    /// The block of an initial place.
     fn block_of(&self, place: u32) -> u32 {
         if place == NOWHERE {
             return NOWHERE;
@@ -253,7 +253,7 @@ impl DieMap {
         behind - 1
     }
 
-    /// Puts a unit into an open block, the host's (0) or that for copies (1).
+    /// Appends a unit to an open block, the host's (0) or that for copies (1).
     fn append(&mut self, shape: &Shape, unit: u32, which: usize) {
         let open = match self.open[which] {
             Some(open) => open,
@@ -272,7 +272,7 @@ impl DieMap {
         self.moved.insert(unit, open);
     }
 
-    /// The closed block with the fewest valid units is the victim.
+    /// Chooses the closed block with the fewest valid units as the victim.
     fn choose(&mut self, shape: &Shape) {
         let closed = |index: &u32| {
             let block = &self.blocks[*index as usize];
@@ -299,7 +299,7 @@ impl DieMap {
         victim.due += victim.copies;
         let mut copied = 0;
         loop {
-            // What was overwritten or copied meanwhile (a block may hold a unit twice) costs nothing.
+            // Units overwritten or copied meanwhile (a block may hold a unit twice) cost nothing.
             let Some(&unit) = victim.units.last() else { return (copied, self.erase(victim.block)) };
             if self.moved.get(&unit).is_some_and(|&at| at != victim.block) {
                 victim.units.pop();
@@ -318,7 +318,7 @@ impl DieMap {
         }
     }
 
-    /// A block is free.
+    /// Frees a block.
     fn erase(&mut self, index: u32) -> u32 {
         let block = &mut self.blocks[index as usize];
         debug_assert_eq!(block.valid, 0, "what was valid has been copied");
@@ -329,7 +329,7 @@ impl DieMap {
     }
 }
 
-/// How fast blocks lose what is valid with age, so that this share of all is: `(1 - e^-d) / d = share`.
+/// How fast blocks lose valid units with age, so that this share of all is valid: `(1 - e^-d) / d = share`.
 fn decay_of(share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1_000.0);
     for _ in 0..100 {
@@ -339,7 +339,7 @@ fn decay_of(share: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// A number about 0.618 of `units` that has no divisor with it.
+/// A number of about 0.618 of `units` that is coprime to it.
 fn coprime(units: u64) -> u64 {
     let mut stride = (units as f64 * 0.618_034) as u64 + 1;
     while gcd(stride, units) != 1 {
@@ -370,7 +370,7 @@ mod tests {
     const UNIT: u64 = 8;
     const BLOCK_UNITS: u64 = 128;
 
-    /// One die of this many blocks' worth of data.
+    /// One die with this many blocks' worth of data.
     fn map(blocks: u64, spare_percent: u32, before: Before) -> PageMap {
         let mut flash = ssd_spec("nvme-ssd").flash;
         (flash.channels, flash.dies) = (1, 1);
@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Writes this many units; how many units were programmed for each.
+    /// Writes this many units; returns how many units were programmed for each.
     fn amplification(map: &mut PageMap, writes: u64, mut unit: impl FnMut() -> u64) -> f64 {
         let before = map.counts();
         for _ in 0..writes {
@@ -402,7 +402,7 @@ mod tests {
         1.0 + copied as f64 / written as f64
     }
 
-    /// Every unit that is somewhere is counted there.
+    /// Checks that every unit that is somewhere is counted there.
     fn check(map: &PageMap) {
         let die = &map.dies[0];
         let valid: u64 = die.blocks.iter().map(|block| u64::from(block.valid)).sum();
@@ -412,10 +412,10 @@ mod tests {
         assert_eq!(valid, u64::from(map.shape.units) - unmapped - never);
     }
 
-    /// Xiang and Kurkoski's expression, for blocks beyond those needed over those needed.
+    /// Xiang and Kurkoski's expression, by the ratio of spare blocks to needed blocks.
     fn expected(spare: f64) -> f64 {
         let x = -(1.0 + spare) * (-(1.0 + spare)).exp();
-        // Lambert's W, the branch above -1, by Newton.
+        // Lambert's W, the branch above -1, by Newton's method.
         let mut w = -0.5;
         for _ in 0..200 {
             let e = f64::exp(w);
@@ -516,7 +516,7 @@ mod tests {
         for _ in 0..units {
             worst = worst.max(map.programmed(0, random.below(units) * UNIT, UNIT as u32));
         }
-        // Of 4 KiB: eight make a program. Mostly a copy or two, and sometimes an erase.
+        // Units of 4 KiB: eight make a program. Usually a copy or two, and sometimes an erase.
         let few = (map.shape.copy * 3) + map.shape.erase;
         assert!(worst <= few, "{worst} {few}");
     }

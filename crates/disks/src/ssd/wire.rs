@@ -36,7 +36,7 @@ pub(super) struct Wire {
     duplex: Duplex,
     pace: WirePace,
     write_pace: WirePace,
-    /// What reads take, and, half duplex, writes too.
+    /// For reads, and, if half duplex, writes too.
     to_host: SerialLane,
     to_drive: SerialLane,
 }
@@ -48,7 +48,7 @@ impl Wire {
         Wire { duplex: spec.duplex, pace, write_pace, to_host, to_drive }
     }
 
-    /// How long `sectors` of a read's or a write's data take to cross.
+    /// The time for `sectors` of a read's or a write's data to cross.
     pub(super) fn time_of(&self, dir: Dir, sectors: u32) -> Span {
         match dir {
             Dir::Read => self.pace.time_of(sectors),
@@ -56,8 +56,8 @@ impl Wire {
         }
     }
 
-    /// Carries `sectors` of a read's or a write's data from `at` on at the earliest; says when that ends, and the path
-    /// so far.
+    /// Transfers `sectors` of a read's or a write's data, from `at` at the earliest; returns when that ends, and the
+    /// path so far.
     pub(super) fn carry(&mut self, dir: Dir, at: Instant, sectors: u32, path: Path) -> (Instant, Path) {
         let span = self.time_of(dir, sectors);
         let lane = match (self.duplex, dir) {
@@ -82,7 +82,7 @@ mod tests {
             let mut carry = |dir, sectors, op| wire.carry(dir, us(0), sectors, Path { op, foreign: Span::ZERO });
             assert_eq!(carry(Dir::Write, 1, 1).0, us(1));
             let (end, path) = carry(Dir::Read, 2, 2);
-            // What it waited for the write is foreign.
+            // Its wait for the write is not its own work.
             assert_eq!((end, path.foreign), (us(other), Span::from_us(other - 2)));
             assert_eq!(carry(Dir::Write, 3, 3).0, us(again));
         }

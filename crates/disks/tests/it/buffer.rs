@@ -6,7 +6,7 @@ use blksched_disks::{Activity, CacheOrder, DiskSpec};
 
 const GAP: Span = Span::from_ms(3);
 
-/// Reads `first`, waits, reads `second`: what the second did.
+/// Reads `first`, waits, reads `second`; returns what the second did.
 fn read_after(spec: &DiskSpec, first: (u64, u32), second: (u64, u32)) -> Activity {
     let mut disk = spec.build(1);
     let then = run_on(&mut *disk, 1, [read(first.0, first.1)]).ended + GAP;
@@ -49,7 +49,7 @@ fn a_slow_sequential_reader_waits_for_the_platters_once_and_never_again() {
         }
         count
     };
-    // The look-ahead fills its segment, stops, and begins again in time, many times over.
+    // The look-ahead fills its segment, stops, and restarts in time, many times over.
     assert_eq!(positioned(&changed("ide-2002", |_| ())), 1);
     assert_eq!(positioned(&changed("ide-2002", |hdd| hdd.look_ahead = None)), 2_000);
 }
@@ -73,7 +73,7 @@ fn as_many_streams_are_remembered_as_there_are_segments() {
         let run = run(&spec, 1, 1, streams);
         run.done.iter().filter(|(_, done)| done.service.positioning().is_zero()).count()
     };
-    // Without time between the commands nothing is read ahead: the fourth segment saves nothing by itself.
+    // Without time between the commands nothing is read ahead: the fourth segment gains nothing by itself.
     assert_eq!(hits(4), hits(1));
     let paced = |segments: u32| {
         let spec = changed("sata-2009", |hdd| hdd.look_ahead.as_mut().unwrap().segments = segments);
@@ -98,7 +98,7 @@ fn without_a_write_cache_each_sequential_write_at_depth_one_loses_a_revolution()
     let revolution = hdd(&off).revolution();
     let writes = || (0..500).map(|n| write(n * 256, 256));
     let run_off = run(&off, 1, 1, writes());
-    // Each takes its revolution and its transfer, less what the command took to arrive: 0.3 ms are part of it.
+    // Each takes its revolution and its transfer, minus the 0.3 ms in which the command arrives.
     let per_write = run_off.ended.as_secs_f64() / 500.0;
     let exact = revolution.as_secs_f64() + 131_072.0 / 40e6;
     assert!((per_write / exact - 1.0).abs() < 0.02, "{per_write} {exact}");
@@ -195,7 +195,7 @@ fn sectors_written_twice_are_drained_once() {
 fn a_read_of_dirty_sectors_comes_from_the_cache() {
     let spec = changed("sata-2009", |_| ()).with_depth(31);
     let mut disk = spec.build(1);
-    // The first is being drained, the second waits its turn.
+    // The first is being drained, and the second waits.
     let written = run_on(&mut *disk, 1, [write(900_000_000, 8), write(100_000_000, 64)]).ended;
     disk.start(written, read(100_000_008, 8));
     assert!(next_completion(&mut *disk).service.mechanism().is_zero());
@@ -203,7 +203,7 @@ fn a_read_of_dirty_sectors_comes_from_the_cache() {
 
 #[test]
 fn the_hold_lets_a_reader_finish_before_cached_writes_are_drained() {
-    // A reader that takes one block after the other with 1 ms in between, and one write far away beside each.
+    // A reader that takes one block after the other with 1 ms in between, and one distant write beside each.
     let reads_ms = |hold: u64| {
         let spec = changed("ide-2002", |hdd| hdd.look_ahead.as_mut().unwrap().hold_sectors = hold);
         let mut disk = spec.build(1);

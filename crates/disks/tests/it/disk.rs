@@ -4,7 +4,7 @@ use crate::support::*;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{CommandOutcome, DiskSpec, IoError, load, parse, presets};
 
-/// A mixture of everything.
+/// A mixture of all commands.
 fn mixture(capacity: u64, seed: u64, count: u64) -> impl Iterator<Item = Command> {
     let mut random = Random(seed);
     (0..count).map(move |n| {

@@ -31,7 +31,7 @@ fn held_to(drive: &str) -> Demerit {
     demerit(&replay(&spec, &trace, 1).unwrap(), &trace)
 }
 
-/// Drive, and DiskSim's own rms \[ms\].
+/// A drive, and DiskSim's own rms \[ms\].
 const DRIVES: [(&str, f64); 5] =
     [("barracuda", 0.348), ("cheetah9LP", 0.107), ("ibm18es", 0.136), ("atlas_III", 0.378), ("hp_c3323a", 0.306)];
 
@@ -57,7 +57,7 @@ fn zones_hold_what_the_drives_say_and_seeks_are_as_measured() {
     }
 }
 
-/// The drive's files with some text of the model or the specs changed, imported; nothing of it may panic.
+/// Imports the drive's files with some text of the model or the specs changed; nothing of it may panic.
 fn changed(drive: &str, file: &str, change: impl Fn(&str) -> String) -> Result<DiskSpec, String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("blksched-import-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -88,7 +88,7 @@ fn curve(spec: &DiskSpec) -> Vec<(u32, f64)> {
 
 #[test]
 fn seek_times_by_formula_are_what_the_formulas_say() {
-    // What the formula needs instead of what stands there.
+    // What the formula needs instead.
     let of = |to: &str| {
         let three = ["Single cylinder seek time", "Full strobe seek time", "Seek type"];
         let changed = changed("barracuda", "model", |text| {
@@ -141,7 +141,7 @@ fn what_may_be_left_out_or_said_otherwise_is_understood() {
     let seek = changed("barracuda", "seek", |text| format!("# by hand\n{}", text.replace(",\t", " "))).unwrap();
     assert_eq!(seek.model, same);
     assert!(changed("barracuda", "diskspecs", |text| lines(text, "Print stats")).is_ok());
-    // A list that never ends, and lists in lists.
+    // A list that never ends, and nested lists.
     let open = changed("barracuda", "model", |text| text.replacen("slips = [", "slips = [ 1 }", 1)).unwrap_err();
     assert!(open.contains("`}` in a list"), "{open}");
     let deep = changed("barracuda", "model", |text| text.replacen("slips = [", &"slips = [".repeat(9_000), 1));
@@ -160,7 +160,7 @@ fn every_sparing_scheme_and_order_of_heads_of_the_manual_is_a_disk() {
         let spec = of("Sparing scheme used = 8,", &format!("Sparing scheme used = {scheme},"));
         let Model::Hdd(hdd) = &spec.model else { panic!("an hdd") };
         let held = hdd.layout.as_ref().unwrap().sectors();
-        // Believed where the blocks end where the arm's way does; else the zones are.
+        // Used where the blocks end where the arm's range does; otherwise the zones are.
         assert!([4_110_000, held].contains(&hdd.capacity_sectors) && held >= 4_110_000, "scheme {scheme}");
     }
     let error = replaced("barracuda", "model", "Sparing scheme used = 8,", "Sparing scheme used = 11,").unwrap_err();
@@ -172,7 +172,7 @@ fn every_sparing_scheme_and_order_of_heads_of_the_manual_is_a_disk() {
     }
     let error = replaced("barracuda", "model", "mapping scheme = 0,", "mapping scheme = 3,").unwrap_err();
     assert!(error.contains("/barracuda.model:6:35: `3` is not a value"), "{error}");
-    // A zone's units go before the layout's: whole revolutions are no skew.
+    // A zone's units take precedence over the layout's: whole revolutions are not skews.
     let said = changed("barracuda", "model", |text| {
         text.replace("Offset of first block = ", "Skew units = revolutions, Offset of first block = ")
     });
@@ -226,7 +226,7 @@ fn whatever_becomes_of_the_files_they_are_a_disk_or_refused_by_file_line_and_col
             Ok(spec) => assert!(spec.build(1).facts().sectors > 0),
             Err(error) => {
                 let place = error.splitn(4, ':').skip(1).take(2).all(|number| number.parse::<u32>().is_ok());
-                // Of DiskSim's files, not of what was made of them.
+                // The error is about DiskSim's files, not about the result.
                 assert!(place && error.starts_with("/hp_c3323a."), "{error}");
             }
         }

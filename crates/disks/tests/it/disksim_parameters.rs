@@ -74,7 +74,7 @@ const SPECS: &[(&str, &str)] = &[
     ("Minimum seek delay", "0.0"),
 ];
 
-/// A block's parameters with some said otherwise, left out (`-`), or added.
+/// A block's parameters with some changed, left out (`-`), or added.
 fn block(known: &[(&str, &str)], other: &[(&str, &str)]) -> String {
     let mut lines: Vec<(String, String)> =
         known.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
@@ -88,7 +88,7 @@ fn block(known: &[(&str, &str)], other: &[(&str, &str)]) -> String {
     said.collect::<Vec<_>>().join(",\n")
 }
 
-/// What the drive's files say otherwise.
+/// Changes of the drive's files.
 #[derive(Clone, Copy, Default)]
 struct Otherwise<'a> {
     model: &'a [(&'a str, &'a str)],
@@ -98,7 +98,7 @@ struct Otherwise<'a> {
     specs: &'a [(&'a str, &'a str)],
 }
 
-/// The text of the imported file, or the complaint without its folder.
+/// The text of the imported file, or the error without its directory.
 fn imported(other: Otherwise<'_>) -> Result<String, String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("blksched-parameters-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -128,10 +128,10 @@ fn specs<'a>(specs: &'a [(&'a str, &'a str)]) -> DiskSpec {
     drive(Otherwise { specs, ..Otherwise::default() })
 }
 
-/// What is asked: op, sector, sectors, and the pause behind it [ms].
+/// A command: op, sector, sectors, and the pause after it [ms].
 type Asked = (char, u64, u32, f64);
 
-/// What each took [ms].
+/// The time of each [ms].
 fn times(spec: &DiskSpec, asked: &[Asked]) -> Vec<f64> {
     let measured = |&(op, start, sectors, pause): &Asked| MeasuredRequest {
         command: Command {
@@ -158,7 +158,7 @@ fn near(found: f64, expected: f64) {
     assert!((found - expected).abs() < 0.002, "{found} ms, not {expected} ms");
 }
 
-/// The mean of commands that miss, each behind one far away, at a thousand evenly spread angles: 8.805 ms for a seek,
+/// The mean of commands that miss, each after a distant one, at a thousand evenly spread angles: 8.805 ms for a seek,
 /// half a revolution (from no wait to 9.99 ms), eight sectors, and the last of them over the bus.
 fn mean(spec: &DiskSpec, (before, op): (char, char)) -> f64 {
     // Commands that miss end where their sectors do, whenever they began.
@@ -188,7 +188,7 @@ fn overheads_are_of_their_case_and_no_other() {
     ] {
         for other in [('r', 'r'), ('w', 'r'), ('r', 'w'), ('w', 'w')] {
             let expected = if other == case { base + 2.0 } else { base };
-            // Data of a write come over the bus before the head is there.
+            // A write's data crosses the bus before the head is there.
             let found = mean(&specs(&[(key, "2.0")]), other);
             assert!((found - expected).abs() < 0.02, "{key}, {other:?}: {found} ms, not {expected}");
         }
@@ -214,7 +214,7 @@ fn overheads_are_of_their_case_and_no_other() {
     let scaled = [("Read hit over. after read", "2.0"), ("Time scale for overheads", "1.5")];
     near(last(&specs(&scaled), &READ_AND_HIT), HIT + 3.0);
     near(last(&specs(&[("Bulk sector transfer time", "0.05")]), &READ_AND_HIT), 8.0 * 0.05);
-    // Between the medium and the bus; a hit has nothing to prepare. The bus begins behind the first sector.
+    // Between the medium and the bus; a hit has nothing to prepare. The bus begins after the first sector.
     for key in ["Data preparation overhead", "First reselect overhead"] {
         near(mean(&specs(&[(key, "2.0")]), ('r', 'r')), MISS - 0.01 - 0.7 + 2.0 + HIT);
         near(last(&specs(&[(key, "2.0")]), &READ_AND_HIT), HIT);
@@ -223,7 +223,7 @@ fn overheads_are_of_their_case_and_no_other() {
 
 #[test]
 fn a_read_that_is_just_passing_is_a_hit_only_where_almost_hits_are_allowed() {
-    // The next 100 sectors, two milliseconds behind a read: the head is on its way over them.
+    // The next 100 sectors, two milliseconds after a read: the head is passing over them.
     let asked = [('r', 0, 8, 2.0), ('r', 8, 100, 50.0)];
     let of = |allowed: &str, hit: &str, miss: &str| {
         let overheads = [("Read hit over. after read", hit), ("Read miss over. after read", miss)];
@@ -236,7 +236,7 @@ fn a_read_that_is_just_passing_is_a_hit_only_where_almost_hits_are_allowed() {
     assert!(of("1", "20.0", "0.0") > 20.0 && of("1", "0.0", "20.0") < 20.0);
 }
 
-/// Is each of these in the buffer, behind a read of sectors 0 to 7 and a pause?
+/// Whether each of these is in the buffer, after a read of sectors 0 to 7 and a pause.
 fn hits(spec: &DiskSpec, at: &[u64]) -> Vec<bool> {
     let is_hit = |&start: &u64| {
         let took = last(spec, &[('r', 0, 8, 80.0), ('r', start, 1, 0.0)]);
@@ -262,7 +262,7 @@ fn reading_ahead_goes_as_far_as_the_files_say() {
     assert_eq!(far(&[]), 6, "200 behind the read's end");
     assert_eq!(far(&[("Read-ahead over requested", "0")]), 4, "200 from the read's beginning");
     assert_eq!(far(&[("Maximum read-ahead (blks)", "0")]), 0);
-    // Dynamic: only behind reads that go on, unless it counts from the end.
+    // Dynamic: only after sequential reads, unless it counts from the end.
     let dynamic = ("Buffer continuous read", "4");
     assert_eq!(far(&[dynamic, long]), 8);
     assert_eq!(far(&[dynamic, long, ("Read-ahead over requested", "0")]), 0);
@@ -273,7 +273,7 @@ fn reading_ahead_goes_as_far_as_the_files_say() {
 #[test]
 fn a_least_read_ahead_keeps_other_commands_waiting() {
     let spec = |least: &str| specs(&[("Minimum read-ahead (blks)", least)]);
-    // One cylinder further, at once: a seek and less than a revolution; or behind 150 sectors and a change of heads.
+    // One cylinder further, at once: a seek and less than a revolution; or after 150 sectors and a change of heads.
     for (op, far) in [('r', 100_000), ('w', 100_000)] {
         let asked = [('r', 0, 8, 0.0), (op, far, 8, 0.0)];
         assert!(last(&spec("0"), &asked) < 3.0 + 10.0 + 1.0);
@@ -286,7 +286,7 @@ fn a_least_read_ahead_keeps_other_commands_waiting() {
         let later = [('r', 0, 8, 40.0), (op, far, 8, 0.0)];
         near(last(&spec("150"), &later), last(&spec("0"), &later));
     }
-    // What is read ahead is given meanwhile.
+    // What is read ahead is transferred meanwhile.
     near(last(&spec("150"), &[('r', 0, 8, 5.0), ('r', 8, 8, 0.0)]), HIT);
 }
 
@@ -315,7 +315,7 @@ fn what_stays_in_the_buffer_is_what_the_files_say() {
     let again = [('r', 0, 8, 50.0), ('r', 0, 8, 0.0)];
     assert!(last(&specs(&[]), &again) > 1.0);
     near(last(&specs(&[("Read any free blocks", "1")]), &again), HIT);
-    // A hit that uses a segment up starts it again, or not.
+    // A hit that uses a segment up restarts it, or not.
     let used_up = [('r', 0, 8, 50.0), ('r', 8, 190, 50.0), ('r', 300, 8, 0.0)];
     assert!(last(&specs(&[]), &used_up) > 1.0);
     near(last(&specs(&[("Read-ahead on idle hit", "1")]), &used_up), HIT);
@@ -330,7 +330,7 @@ fn writes_end_in_the_buffer_if_it_is_for_them_and_has_room() {
             let spec = specs(&[("Fast write level", level), ("Maximum number of write segments", segments)]);
             let took = times(&spec, &writes(quick + 3));
             let first_slow = took.iter().position(|took| *took > 0.5).unwrap() as u64;
-            // One is on its way to the medium and has left its segment's room to the next.
+            // One is being written to the medium and has left its segment's room to the next.
             assert!((quick..=quick + 1).contains(&first_slow), "{segments} segments: {took:?}");
         }
     }
@@ -375,7 +375,7 @@ fn mechanics_cost_what_the_files_say() {
     near(mean(&settle, ('r', 'r')), MISS);
     assert!((mean(&settle, ('r', 'w')) - MISS - 2.0).abs() < 0.02);
     near(mean(&specs(&[("Minimum seek delay", "4.5")]), ('r', 'r')), MISS + 1.5);
-    // A change of heads that is longer than any seek, for a read that has to wait for its angle in any case.
+    // A head switch that is longer than any seek, for a read that has to wait for its angle in any case.
     let other_head = |spec: &DiskSpec| {
         let pair = |nth: u32| [('r', 0, 8, 30.0 + f64::from(nth) * 0.01), ('r', 150, 8, 30.0)];
         let no_ahead: Vec<Asked> = (0..1000).flat_map(pair).collect();
@@ -389,7 +389,7 @@ fn mechanics_cost_what_the_files_say() {
     near(of("9.0") - of("2.0"), 7.0);
 }
 
-/// How long the whole of a range takes in one command [ms], without the way there.
+/// The time of a whole range in one command [ms], without the way there.
 fn span(spec: &DiskSpec, start: u64, sectors: u32) -> f64 {
     // Two commands that begin at the same place at the same angle.
     let from = |sectors: u32| times(spec, &[('r', 100_000, 1, 50.0), ('r', start, sectors, 0.0)])[1];
@@ -407,9 +407,9 @@ fn skews_and_spares_lie_where_the_files_say() {
     near(span(&skewed, 0, 400), 40.0 + 3.0 + 5.0 + 3.0);
     let turns = [("Skew units", "revolutions"), ("Skew for track switch", "0.3"), ("Skew for cylinder switch", "0.5")];
     near(span(&zone(&turns), 0, 400), 40.0 + 3.0 + 5.0 + 3.0);
-    // A skew that goes back is one that goes on to the same angle.
+    // A negative skew is the same as a positive one to the same angle.
     near(span(&zone(&[("Skew for track switch", "-70.0")]), 0, 200), 20.0 + 3.0);
-    // Two sectors that are left out, and ten spares at the end of each track.
+    // Two slipped sectors, and ten spares at the end of each track.
     near(span(&zone(&[("slips", "[ 10, 20 ]")]), 0, 100), 10.0 + 2.0 + 0.2);
     let spares = |scheme: &str| {
         let zone = [("Number of spares", "10")];
@@ -431,7 +431,7 @@ fn skews_and_spares_lie_where_the_files_say() {
     }
 }
 
-/// The complaint about a drive said otherwise.
+/// The error about a changed drive.
 fn complaint(other: Otherwise<'_>) -> String {
     imported(other).expect_err("this is no drive")
 }
@@ -495,12 +495,12 @@ fn what_has_no_counterpart_or_is_not_there_is_said_in_the_files_head() {
         let found = specs(&[(key, value)]);
         assert!(found.contains(expected) && found.lines().count() == 1, "{found}");
     }
-    // A drive alone is the same whatever these say.
+    // A single drive is the same whatever these are.
     let same = drive(Otherwise::default()).model;
     for key in ["Hold bus entire read xfer", "Never disconnect", "Combine seq writes", "Stop prefetch in sector"] {
         assert_eq!(self::specs(&[(key, "1")]).model, same);
     }
-    // A head that comes to the next track later than its first sector does.
+    // A head that reaches the next track later than its first sector does.
     let slow = [("Head switch time", "2.5"), ("Constant seek time", "4.5")];
     let slow = head(Otherwise { mechanics: &slow, ..Otherwise::default() });
     let found: Vec<&str> = slow.lines().collect();

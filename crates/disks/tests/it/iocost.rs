@@ -5,7 +5,7 @@ use blksched_disks::{SixFigures, load};
 use crate::sheet::worst_of_six;
 use crate::support::Random;
 
-/// Held to this, unless small operations move more than the byte rate.
+/// The tolerance, unless small operations move more than the byte rate.
 const WITHIN: f64 = 0.10;
 
 fn name(figures: [u64; 6]) -> String {
@@ -21,12 +21,12 @@ fn held(figures: [u64; 6]) {
     assert!(worst <= WITHIN, "{name}: {figure:?} is {:.1} % off", 100.0 * worst);
 }
 
-/// Between the two, each order of magnitude as often.
+/// Between the two, with each order of magnitude equally likely.
 fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low * (high / low).powf(random.below(1_000_001) as f64 / 1e6)
 }
 
-/// A drive of any speed: small operations move from a hundredth of what large ones do to as much.
+/// A drive of any speed: small operations move from a hundredth of what large ones do to the same.
 fn drawn(seed: u64, slowest: f64, fastest: f64) -> [u64; 6] {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     for _ in 0..8 {
@@ -36,7 +36,7 @@ fn drawn(seed: u64, slowest: f64, fastest: f64) -> [u64; 6] {
         let bytes = between(&mut random, slowest, fastest);
         let operations = |part: f64| ((bytes / 4096.0 * part) as u64).clamp(10, 50_000_000);
         let [sequential, one] = [(); 2].map(|()| operations(between(&mut random, 0.01, 1.0)));
-        // As often as not both manners are the same to it.
+        // In half of the cases both patterns are the same to it.
         [bytes as u64, sequential, if random.below(2) == 0 { sequential } else { one }]
     };
     let ([rbps, rseqiops, rrandiops], [wbps, wseqiops, wrandiops]) = (side(), side());
@@ -64,7 +64,7 @@ fn any_drive_does_its_six_figures() {
 
 #[test]
 fn odd_drives_do_their_six_figures() {
-    // Writes faster than reads; sequential as slow as random; a stick; the ends of what is taken.
+    // Writes faster than reads; sequential as slow as random; a stick; the ends of the accepted ranges.
     held([500_000_000, 100_000, 100_000, 5_000_000_000, 1_000_000, 1_000_000]);
     held([3_000_000_000, 300_000, 300_000, 2_000_000_000, 200_000, 200_000]);
     held([3_000_000_000, 732_421, 732_421, 3_000_000_000, 732_421, 732_421]);

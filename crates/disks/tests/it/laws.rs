@@ -8,7 +8,7 @@ use blksched::{Command, Instant, Op, Span};
 use blksched_disks::disksim::import;
 use blksched_disks::{Disk, DiskSpec, iocost_models, load, load_changed, parse, presets};
 
-/// Every preset on which time passes, and arrays of those that turn.
+/// Every preset in which time passes, and arrays of spinning disks.
 fn disks() -> Vec<DiskSpec> {
     let arrays = [
         "raid0:2xhdd-7200",
@@ -22,7 +22,7 @@ fn disks() -> Vec<DiskSpec> {
     presets().into_iter().filter(|spec| spec.name != "null").chain(arrays).collect()
 }
 
-/// A read that comes again as soon as the one before has ended, for ever.
+/// Reads that are repeated endlessly, each as soon as the previous one has ended.
 struct Readers<'a> {
     disk: &'a mut dyn Disk,
     next: Box<dyn FnMut() -> Command + 'a>,
@@ -30,11 +30,11 @@ struct Readers<'a> {
     reads: u64,
 }
 
-/// The number that the readers' commands do not have.
+/// A number that the readers' commands do not have.
 const VICTIM: u32 = 100;
 
 impl Readers<'_> {
-    /// `depth` reads from now on.
+    /// Begins `depth` reads.
     fn start(&mut self, depth: u32) {
         for rq in 0..depth {
             let read = (self.next)();
@@ -42,7 +42,7 @@ impl Readers<'_> {
         }
     }
 
-    /// Until the victim has ended, or not within `most`; the readers go on.
+    /// Runs until the victim has ended; `None` if not within `most`. The readers continue.
     fn until_victim_ends(&mut self, most: Span) -> Option<Span> {
         let begun = self.now;
         while self.now.since(begun) < most {
@@ -60,8 +60,8 @@ impl Readers<'_> {
     }
 }
 
-/// How long a command takes beside endless reads, at most as long as the model states, once `before` cached writes are
-/// dirty.
+/// How long a command takes beside endless reads, once `before` cached writes are dirty; at most as long as the model
+/// states.
 fn beside_reads(spec: &DiskSpec, depth: u32, sequential: bool, before: u64, victim: Command) -> Option<Span> {
     let mut disk = spec.build(1);
     let sectors = disk.facts().sectors - 1_000_000;
@@ -92,7 +92,7 @@ fn a_flush_beside_a_reader_that_never_thinks_takes_the_time_of_draining() {
 #[test]
 fn a_write_beside_readers_that_never_think_ends() {
     for spec in disks().iter().filter(|spec| spec.depth() > 4) {
-        // This many that a write cache of the presets is full.
+        // Enough to fill a write cache of the presets.
         for (depth, sequential, before) in [(1, false, 1_024), (1, true, 1_024), (3, false, 1_024), (2, true, 0)] {
             let took = beside_reads(spec, depth, sequential, before, write(500_000, 8));
             let most = Span::from_secs(1);
@@ -132,25 +132,25 @@ fn a_random_read_beside_a_stream_at_depth_one_waits_for_seconds_on_the_drive_tha
     assert!(Span::from_secs(1) < starves && starves < Span::from_ms(4_200), "{starves}");
 }
 
-/// Where the `nth` write of a writer goes, and how long it is.
+/// The place and length of a writer's `nth` write.
 type Writes = fn(nth: u64, sectors: u64) -> Command;
 
-/// One after the other, 128 KiB each.
+/// Sequential, 128 KiB each.
 fn in_order(nth: u64, sectors: u64) -> Command {
     write(nth * 256 % sectors, 256)
 }
 
-/// All over the disk, 4 KiB each.
+/// Anywhere on the disk, 4 KiB each.
 fn scattered(nth: u64, sectors: u64) -> Command {
     write(nth * 7_919_009 * 8 % sectors / 8 * 8, 8)
 }
 
-/// For how long it is watched \[s\]: flash does in one what a disk that turns does in many.
+/// For how long it is observed \[s\]: flash does in one what a spinning disk does in many.
 fn lasts(spec: &DiskSpec) -> u64 {
     if spec.build(1).facts().rotational { 10 } else { 1 }
 }
 
-/// Reads per second of a reader at depth 1 that never thinks, beside cached writes at this many per second.
+/// The rate of a reader at depth 1 without think time [1/s], beside cached writes at this rate.
 fn reads_beside(spec: &DiskSpec, writes: Writes, writes_per_s: u64) -> f64 {
     let mut disk = spec.build(1);
     let sectors = disk.facts().sectors - 1_000_000;
@@ -178,7 +178,7 @@ fn reads_beside(spec: &DiskSpec, writes: Writes, writes_per_s: u64) -> f64 {
     reads as f64 / seconds as f64
 }
 
-/// Commands at a time that a reader and a writer need.
+/// The commands at a time that a reader and a writer need.
 const BOTH: u32 = 2;
 
 #[test]
@@ -192,7 +192,7 @@ fn a_cached_writer_near_its_rate_costs_a_reader_little_more_than_a_slower_one() 
             let at = |part: f64| reads_beside(spec, writes, (most * part / 100.0) as u64);
             let reads = [10.0, 50.0, 80.0, 90.0, 99.0, 120.0].map(at);
             println!("{}, {manner}, {most:.0} writes/s: {reads:?}", spec.name);
-            // What flash gives to a writer a reader does not have, in proportion.
+            // What flash gives to a writer is taken from a reader, in proportion.
             let from = if disk.facts().rotational { 0 } else { 2 };
             let pairs = reads[from..].windows(2);
             assert!(pairs.into_iter().all(|pair| pair[1] > 0.5 * pair[0]), "{}, {manner}: {reads:?}", spec.name);
@@ -200,7 +200,7 @@ fn a_cached_writer_near_its_rate_costs_a_reader_little_more_than_a_slower_one() 
     }
 }
 
-/// What stands around a disk, as its file says it.
+/// Layers around a disk, as in its file.
 const AROUND: [&str; 3] = [
     "\n[delay]\ntime = \"2ms\"\njitter = \"5ms\"\n",
     "\n[caps]\noperations = \"300/s\"\nunit = \"16KiB\"\nbytes = \"20MB/s\"\ncredits = 1000\nburst = \"1000/s\"\n",
@@ -217,7 +217,7 @@ const RULES: [(&str, &[(&str, &str)]); 6] = [
     ("ide-2002", &[("write_cache.size", "64KiB"), ("write_cache.flush", "queued")]),
 ];
 
-/// Presets, arrays of all kinds, drives imported and made of six figures, what stands around them, and other rules.
+/// Presets, arrays of all kinds, imported drives and drives made of six figures, layers, and other rules.
 fn all_disks() -> Vec<DiskSpec> {
     let more = ["raid5:3xsata-ssd", "raid0:2xnvme-ssd", "raid10:4xide-2002", "raid1:2xusb-stick", "raid6:4xfixed"];
     let mut all: Vec<DiskSpec> = disks().into_iter().chain(more.map(|array| load(array).unwrap())).collect();
@@ -242,15 +242,15 @@ fn all_disks() -> Vec<DiskSpec> {
     all
 }
 
-/// How commands come: the place and length of the `nth`.
+/// The pattern of commands: the place and length of the `nth`.
 fn next_place(kind: u64, nth: u64, sectors: u64, random: &mut Random) -> (u64, u32) {
     let (most, length) = (sectors - 4_096, 8 * (1 + random.below(16) as u32));
     match kind {
-        // A stream, and others between.
+        // A stream, with others in between.
         0 if nth.is_multiple_of(3) => (nth * 128 % most, length),
-        // Streams at two ends that one command in twenty leaves.
+        // Streams at two ends, which one command in twenty leaves.
         1 if !nth.is_multiple_of(20) => ((nth * 128 + (nth % 2) * most / 2) % most, 128),
-        // The same few places again and again.
+        // The same few places repeatedly.
         2 => (random.below(64) * 64, length),
         // Near each other, at the disk's end.
         3 => (most - random.below(100_000.min(most)), length),
@@ -258,7 +258,7 @@ fn next_place(kind: u64, nth: u64, sectors: u64, random: &mut Random) -> (u64, u
     }
 }
 
-/// Every command on every disk in some cases; the most that one took of what was stated.
+/// Runs every command on every disk in some cases; returns the greatest part of the stated time that one took.
 fn held_to_the_stated_time(cases: core::ops::Range<u64>) -> f64 {
     let mut nearest: f64 = 0.0;
     for spec in all_disks() {

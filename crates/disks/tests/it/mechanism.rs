@@ -61,7 +61,7 @@ fn a_just_missed_sector_costs_one_revolution() {
     disk.start(first, read(100, 1));
     let again = next_completion(&mut *disk).at.since(first);
     assert_eq!(again, revolution);
-    // The one behind it: no rotation at all.
+    // The next one: no rotation at all.
     let mut disk = spec.build(1);
     let first = run_on(&mut *disk, 1, [read(100, 1)]).ended;
     disk.start(first, read(101, 1));

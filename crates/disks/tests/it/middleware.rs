@@ -20,7 +20,7 @@ fn faulty(fault: FaultSpec) -> DiskSpec {
     around("fixed", MiddlewareSpec { faults: vec![fault], ..MiddlewareSpec::default() })
 }
 
-/// One after the other; how each ended and how long it took.
+/// One after the other; returns how each ended and how long it took.
 fn one_by_one(spec: &DiskSpec, starts: &[u64]) -> Vec<(CommandOutcome, Span)> {
     let mut disk = spec.build(1);
     let mut now = Instant::ZERO;

@@ -11,7 +11,7 @@ fn draw(state: &mut u64) -> usize {
     ((word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 33) as usize
 }
 
-/// Bytes changed and dropped, digits added, lines said twice.
+/// Bytes changed and dropped, digits added, lines repeated.
 fn mutate(text: &str, state: &mut u64) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..=draw(state) % 5 {

@@ -16,7 +16,7 @@ pub(super) fn probed(spec: &DiskSpec, access: ProbeAccess) -> ProbeOutcome {
     outcome
 }
 
-/// Every value that the two lists have in common is within 5 %; the list names what differs.
+/// Checks that every value of the list is within 5 %; the list names what differs.
 pub(super) fn compare(name: &str, pairs: &[(&str, f64, f64)], outcome: &ProbeOutcome) {
     let off = |(_, ours, theirs): &&(&str, f64, f64)| (ours / theirs - 1.0).abs() > 0.05;
     let off: Vec<_> = pairs.iter().filter(off).collect();
@@ -36,7 +36,7 @@ pub(super) fn hdd(spec: &DiskSpec) -> &HddSpec {
     hdd
 }
 
-/// What reads alone show of a disk that turns.
+/// What reads alone show about a spinning disk.
 pub(super) fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static str, f64, f64)> {
     let ns = |span: Span| span.as_ns() as f64;
     let rate = |hdd: &HddSpec| [hdd.zones.outer, hdd.zones.inner, hdd.interface].map(|rate| rate.bytes_per_s() as f64);
@@ -76,7 +76,7 @@ pub(super) fn read_parameters(found: &HddSpec, real: &HddSpec) -> Vec<(&'static 
     pairs
 }
 
-/// What writes show beyond that; who goes first, destaging or commands, only where commands queue.
+/// What writes show beyond that; which goes first, destaging or commands, only where commands queue.
 fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
     let rate = |spec: &DiskSpec| {
         let sheet = data_sheet(spec);
@@ -96,7 +96,7 @@ fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64
         ("random writes", rates.0, rates.1),
     ];
     if queues {
-        // 220 reads tell no more: two draws of places gave 0 and 17 % off.
+        // 220 reads cannot tell more: two draws of places were 0 and 17 % off.
         let turn = |cache: &WriteCacheSpec| cache.destage.turn.as_ns() as f64;
         let share = |cache: &WriteCacheSpec| f64::from(cache.destage.share_percent);
         let within = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() <= 0.2;
@@ -158,7 +158,7 @@ fn flash_parameters(found: &SsdSpec, real: &SsdSpec) -> Vec<(&'static str, f64, 
 #[test]
 fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
     for (preset, after) in [("sata-ssd", "3GB"), ("nvme-ssd", "3GB")] {
-        // Less than the preset has, so that the test is short: the same mechanism.
+        // Less than the preset has, so that the test is short: the mechanism is the same.
         let real = load_changed(preset, &[("collection.after".to_owned(), after.to_owned())]).unwrap();
         let outcome = probed(&real, ProbeAccess::Destroy);
         assert_eq!(ssd(&outcome.spec).interface.duplex, ssd(&real).interface.duplex);
@@ -166,7 +166,7 @@ fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
     }
 }
 
-/// What an aged disk of flash shows; its programs cannot be told from the copies between them, their sum can.
+/// What an aged flash disk shows; its programs cannot be distinguished from the copies between them, only their sum.
 fn aged_parameters(found: &SsdSpec, real: &SsdSpec) -> Vec<(&'static str, f64, f64)> {
     let ns = |span: Span| span.as_ns() as f64;
     let rate = |ssd: &SsdSpec| ssd.interface.rate.bytes_per_s() as f64;
@@ -202,7 +202,7 @@ fn writes_show_what_an_aged_disk_of_flash_comes_to() {
     compare("nvme-ssd-aged, writes", &pairs, &outcome);
 }
 
-/// Bytes per second of random writes of 128 KiB, the last of 4 GB.
+/// The rate of random writes of 128 KiB, at the end of 4 GB \[bytes/s\].
 fn sustained_writes(spec: &DiskSpec) -> f64 {
     let mut disk = spec.build(9);
     let (mut now, mut draw, mut ends) = (Instant::ZERO, 88_172_645_463_325_252u64, Vec::new());
@@ -224,8 +224,8 @@ fn sustained_writes(spec: &DiskSpec) -> f64 {
     (ends.len() / 2) as f64 * 131_072.0 / last.since(from).as_secs_f64()
 }
 
-/// One command at a time, and a map that takes longer than the command: what data's way over a channel takes cannot be
-/// told from its way to the host.
+/// One command at a time, and a map that takes longer than the command: the data's time on a channel cannot be
+/// distinguished from that on the interface.
 fn slow_flash_parameters(found: &SsdSpec, real: &SsdSpec, access: ProbeAccess) -> Vec<(&'static str, f64, f64)> {
     let ns = |span: Span| span.as_ns() as f64;
     let map = |ssd: &SsdSpec, op| {
@@ -261,7 +261,7 @@ fn a_stick_and_a_card_show_what_their_map_takes() {
     }
 }
 
-/// What a volume is made of; where it has credits for longer than anybody measures, its burst is what shows.
+/// What a volume is made of; where its credits outlast the measurement, its burst is what shows.
 pub(super) fn volume_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64, f64)> {
     let fixed = |spec: &DiskSpec| {
         let Model::Fixed(fixed) = &spec.model else { panic!("{} is {:?}", spec.name, spec.model) };
@@ -368,7 +368,7 @@ fn without_leave_to_destroy_nothing_is_written() {
 
 const HDD: &str = include_str!("../../presets/ide-2002.toml");
 
-/// What a closed loop of one command at a time leaves in a trace: streams at both ends, random reads, writes.
+/// The trace of a closed loop of one command at a time: streams at both ends, random reads, writes.
 fn traced(spec: &DiskSpec) -> Vec<Traced> {
     let mut disk = spec.build(5);
     let (mut now, mut traced, mut state) = (Instant::ZERO, Vec::new(), 88_172_645_463_325_252u64);
@@ -419,7 +419,7 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
     assert!(ssd(&fit.spec).depth == 1 && fit.unknown.iter().any(|what| what.starts_with("dies")));
     assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
 
-    // What takes as long for every command is neither.
+    // A disk that takes the same time for every command is neither.
     let slow = load_changed("fixed", &[("service".to_owned(), "3ms".to_owned())]).unwrap();
     let fit = fit_trace("mine", traced(&slow)).unwrap();
     let Model::Fixed(found) = &fit.spec.model else { panic!("{}", fit.toml) };
@@ -453,12 +453,12 @@ fn a_seek_curve_of_another_shape_is_written_point_by_point() {
         let (ours, theirs) = (time.as_ms_f64(), line(*distance));
         assert!((ours / theirs - 1.0).abs() < 0.05, "{distance}: {ours} for {theirs}\n{}", outcome.toml);
     }
-    // The usual shape needs three numbers.
+    // The usual curve needs three numbers.
     let usual = probed(&load("hdd-7200").unwrap(), ProbeAccess::ReadOnly);
     assert!(hdd(&usual.spec).seek_curve.is_empty(), "{}", usual.toml);
 }
 
-/// Two thirds of its cylinders as fast as the outermost, then half as fast: no straight line.
+/// Two thirds of its cylinders as fast as the outermost, then half as fast: not a straight line.
 const KNEE: [(u32, u32, u32); 2] = [(0, 100_000, 3_600), (100_001, 150_000, 1_800)];
 
 #[test]

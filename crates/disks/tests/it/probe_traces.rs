@@ -6,7 +6,7 @@ use blksched_disks::{DiskSpec, Model, load, load_changed};
 
 use crate::support::*;
 
-/// `depth` commands under way: a stream of 64 KiB reads beside random reads and writes of 4 KiB.
+/// `depth` commands in flight: a stream of 64 KiB reads beside random reads and writes of 4 KiB.
 fn deep(spec: &DiskSpec, depth: u32) -> Vec<Traced> {
     let mut random = Random(88_172_645_463_325_252);
     let most = spec.build(1).facts().sectors - 1_000_000;
@@ -67,7 +67,7 @@ fn reads_and_writes_have_times_of_their_own() {
             .replace("service = \"100us\"", "service = { read = \"2ms\", write = \"5ms\" }")
             .replace("channels = 8 ", &format!("channels = {channels} "))
             .replace("service = \"50us to 200us\"\n", "")
-            // No two end at one moment: of two that begin at one moment a trace does not say which was the first.
+            // No two end simultaneously: for two that begin simultaneously a trace does not say which was first.
             + "\n[delay]\ntime = \"0us\"\njitter = \"50us\"\n";
         let real = blksched_disks::parse("apart", &file).unwrap();
         let fit = fit_trace("mine", deep(&real, 31)).unwrap();

@@ -34,7 +34,7 @@ impl Draw {
     }
 }
 
-/// A drive that turns; its skews cover its switches, as every drive's do.
+/// A spinning drive whose skews cover its switches, as in every real drive.
 fn turning(seed: u64) -> DiskSpec {
     let mut draw = Draw::new(seed);
     let rpm = draw.one_of([5400u32, 5900, 7200, 10_000, 15_000]);
@@ -89,7 +89,7 @@ fn many_drives_that_no_preset_has_are_met_as_well() {
     held_to(4..24);
 }
 
-/// Every tenth of the drives of flash whose six figures are known: reads tell their interface and their error.
+/// Every tenth of the flash drives with known six figures: reads reveal their interface, and the error is known.
 #[test]
 fn drives_of_six_figures_are_met_as_well() {
     for model in iocost_models().iter().step_by(10) {
@@ -101,8 +101,8 @@ fn drives_of_six_figures_are_met_as_well() {
     }
 }
 
-/// What the model was not made from is measured however short the time is, and whatever of the model that leaves out;
-/// two minutes are `--quick`.
+/// The held-back part is measured however short the time is, and whatever of the model that leaves out; two minutes are
+/// `--quick`.
 #[test]
 fn every_budget_leaves_time_for_what_is_held_back() {
     for preset in ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"] {
@@ -122,7 +122,7 @@ fn every_budget_leaves_time_for_what_is_held_back() {
     }
 }
 
-/// A model whose host has a clock on its wall: somebody may have had enough while it rests.
+/// A model whose host has a wall clock: the user may interrupt while it rests.
 struct OnTheWall(Modelled);
 
 impl Target for OnTheWall {
@@ -147,11 +147,11 @@ impl Target for OnTheWall {
     }
 }
 
-/// A disk behind a busy machine: what it answers is heard of late, by anything up to a tenth of a second.
+/// A disk behind a busy machine: its completions are noticed late, by anything up to a tenth of a second.
 struct Busy {
     of: Modelled,
     late: Draw,
-    /// How late in the middle \[ns\].
+    /// The median delay \[ns\].
     usual: f64,
     until: Instant,
     sectors: u64,
@@ -178,7 +178,7 @@ impl Target for Busy {
     fn wait(&mut self) -> Result<CommandEnded, String> {
         let ended = self.of.wait()?;
         self.under_way -= 1;
-        // Mostly little, now and then a hundred times that.
+        // Usually little, and sometimes a hundred times that.
         let late = self.usual * 10f64.powf(4.0 * self.late.unit() - 2.0);
         self.until = self.until.max(ended.at) + Span::from_ns(late.min(1e8) as u64);
         Ok(CommandEnded { at: self.until, ..ended })
@@ -193,7 +193,7 @@ impl Target for Busy {
 #[test]
 fn who_has_had_enough_is_heard_while_the_prober_reckons() {
     let mut target = OnTheWall(Modelled::new(&load("hdd-7200").unwrap(), 1, ProbeAccess::ReadOnly));
-    // The last that is told before the rates begin comes out of the reckoning: nothing is asked meanwhile.
+    // The last report before the rates begin comes from the computation: nothing is requested meanwhile.
     let (mut last, mut still) = (Span::ZERO, 0);
     let outcome = measure(&mut target, Span::from_secs(60), 1, &mut |progress| {
         still = if progress.stage == "rotation" && progress.elapsed == last { still + 1 } else { 0 };

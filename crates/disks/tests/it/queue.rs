@@ -32,7 +32,7 @@ fn taking_commands_in_order_of_arrival_gains_nothing_from_depth() {
 
 #[test]
 fn nobody_waits_much_longer_than_the_age_limit_and_without_one_somebody_does() {
-    // One command far away among many that are always nearer.
+    // One distant command among many that are always nearer.
     let longest = |age_limit| {
         let spec = changed("sata-2009", |hdd| hdd.ncq.as_mut().unwrap().age_limit = age_limit);
         let mut random = Random(2);

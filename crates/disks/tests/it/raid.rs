@@ -4,11 +4,11 @@ use crate::support::*;
 use blksched::{Command, Instant, Op, Span, SubmitterId};
 use blksched_disks::{DiskSpec, Level, MirrorReads, Model, RaidSpec, load, parse};
 
-/// What a member's every command costs.
+/// The cost of a member's every command.
 const SERVICE: Span = Span::from_us(100);
 const CHUNK: u64 = 128;
 
-/// Members that take one command at a time and the same time for each; the tracer says what they were asked.
+/// Members that execute one command at a time, all in the same time; the tracer records their commands.
 fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> DiskSpec {
     let member = "kind = \"fixed\"\ndescription = \"\"\ncapacity = \"100MB\"\nmax_command = \"1MiB\"\ndepth = 8\n\
                   channels = 1\nservice = \"100us\"\n";
@@ -40,7 +40,7 @@ fn array(level: Level, members: u32, change: impl FnOnce(&mut RaidSpec)) -> Disk
     }
 }
 
-/// How many of the members' services one command takes alone, one after the other; and all together.
+/// The time of one command alone, and the members' total time, in units of one service.
 fn services(spec: &DiskSpec, command: Command) -> (u64, u64) {
     let mut disk = spec.build(1);
     let run = run_on(&mut *disk, 1, [command]);
@@ -146,7 +146,7 @@ fn writes_to_one_page_go_one_after_the_other_and_to_several_stripes_at_once() {
         let spec = array(Level::Raid5, 9, |_| ());
         run(&spec, 1, 2, (0..2).map(|n| write(n * gap, 8))).ended.since(Instant::ZERO)
     };
-    // Read and write; the second has nothing to read any more.
+    // Read and write; the second has nothing left to read.
     assert_eq!(ended(0), SERVICE * 3);
     // Another stripe, and its data and parity on two other members.
     let second = array(Level::Raid5, 9, |_| ());
@@ -264,7 +264,7 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
     assert!(unit.starts_with("my.toml:5:9: \"64\" is not a value for `chunk`"), "{unit}");
 }
 
-/// The same array with its last members gone.
+/// The same array with its last members failed.
 fn degraded(level: Level, members: u32, failed: u32) -> DiskSpec {
     array(level, members, |raid| raid.failed = failed)
 }

@@ -10,7 +10,7 @@ fn line(disk: &str, figure: Figure) -> SheetLine {
     sheet.into_iter().find(|line| line.figure == figure).expect("the figure applies")
 }
 
-/// Where a preset differs more, by how much, and why.
+/// Where a preset differs more, by how much, and the reason.
 const FURTHER: [(&str, Figure, RangeInclusive<f64>); 4] = [
     // The class, not the fastest drive of it.
     ("sata-2009", Figure::SequentialRead, 0.80..=0.90),
@@ -72,7 +72,7 @@ fn a_wrong_published_figure_is_refused_with_its_place() {
     assert!(wrong.contains("my.toml:8:9") && wrong.contains("commands per second"), "{wrong}");
 }
 
-/// How far the model is from each of the six figures, in the worst case, for models and single rows alike.
+/// The model's greatest deviation from the six figures, for models and single rows alike.
 pub(super) fn worst_of_six(name: &str) -> (f64, Figure) {
     let sheet = data_sheet(&load(name).unwrap());
     let six = sheet.iter().filter_map(|line| Some((line.ratio()?, line.figure)));
@@ -96,7 +96,7 @@ fn every_iocost_model_does_its_six_figures_within_10_percent_unless_they_contrad
     assert!(contradicting < models.len() / 2, "{contradicting} of {}", models.len());
 }
 
-/// `N % of M` in a table's cell, each time it stands there.
+/// `N % of M` in a table's cell, each time it occurs.
 fn figures_of(cell: &str) -> Vec<(u32, usize)> {
     let words: Vec<&str> = cell.split([' ', ',', ':', ';']).filter(|word| !word.is_empty()).collect();
     let figure = |four: &[&str]| match four {

@@ -4,7 +4,7 @@ use blksched_disks::{Duplex, Model, load, parse, presets};
 
 const IDE: &str = include_str!("../../presets/ide-2002.toml");
 
-/// What the loader says about ide-2002 with `from` replaced by `to`.
+/// The loader's error about ide-2002 with `from` replaced by `to`.
 fn complaint(from: &str, to: &str) -> String {
     assert!(IDE.contains(from), "{from}");
     parse("my.toml", &IDE.replacen(from, to, 1)).unwrap_err().to_string()
@@ -59,7 +59,7 @@ fn every_number_of_a_preset_has_a_source() {
         include_str!("../../presets/fixed.toml"),
         include_str!("../../presets/null.toml"),
     ] {
-        // A published figure names its source in a line of its own.
+        // A published figure names its source on a line of its own.
         let parameters = text.split("\n[fit]").next().unwrap_or(text);
         for line in parameters.lines().filter(|line| line.contains(" = ")) {
             let word = line.starts_with("kind") || line.starts_with("description");
@@ -213,7 +213,7 @@ fn the_drive_that_starves_differs_from_the_one_that_yields_in_its_queue_alone() 
     assert_eq!(yields, starves);
 }
 
-/// The keys that a preset's text marks as fitted, with their tables.
+/// The keys marked as fitted in a preset's text, with their tables.
 fn marked(text: &str) -> Vec<String> {
     let (mut table, mut keys) = (String::new(), Vec::new());
     for line in text.split("\n[fit]").next().unwrap_or(text).lines() {
@@ -227,7 +227,7 @@ fn marked(text: &str) -> Vec<String> {
     keys
 }
 
-/// The number in front, and what stands behind it.
+/// The leading number, and what follows it.
 fn number(text: &str) -> (f64, &str) {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (text[..digits].parse().unwrap_or(f64::NAN), &text[digits..])

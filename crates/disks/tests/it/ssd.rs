@@ -7,7 +7,7 @@ use blksched_disks::{
     SsdSpec, presets,
 };
 
-/// Neither buffer nor collection, one channel and die, a wire that costs nothing to speak of.
+/// Neither buffer nor collection, one channel and die, and a wire with negligible cost.
 fn single_die(change: impl FnOnce(&mut SsdSpec)) -> DiskSpec {
     changed_ssd("nvme-ssd", |ssd| {
         (ssd.buffer, ssd.collection) = (None, None);
@@ -141,7 +141,7 @@ fn collection_makes_random_writes_slow_and_sequential_ones_hardly() {
     assert!(near(sequential, 1.0 / each(0, 0.01), 0.05), "{sequential}");
 }
 
-/// The latency of a read that comes 100 us after a write through to the same die.
+/// The latency of a read that comes 100 us after a write-through to the same die.
 fn behind_a_program(state: Interference) -> Finished {
     let spec = single_die(|ssd| ssd.interference = InterferenceSpec { state, patience: 8 });
     let mut disk = spec.build(1);
@@ -168,7 +168,7 @@ fn a_read_behind_a_program_waits_for_it_or_suspends_it_or_passes_it() {
     let write = overhead.command + flash.channel_rate.time_of(8) + flash.program;
     let left = write.as_ns() - Span::from_us(200).as_ns() - overhead.command.as_ns();
     assert!(of(Interference::Wait).as_ns().abs_diff(alone.as_ns() + left) < 100);
-    // What it waited for the write is not its own work.
+    // Its wait for the write is not its own work.
     assert_eq!(behind_a_program(Interference::Wait).service.sum(), alone);
 }
 
@@ -176,7 +176,7 @@ fn a_read_behind_a_program_waits_for_it_or_suspends_it_or_passes_it() {
 fn a_read_beside_a_stream_of_writes_waits_for_their_data_when_half_duplex_and_for_none_when_full() {
     const WRITES: u32 = 200;
     for duplex in [Duplex::Half, Duplex::Full] {
-        // Dies and channels are in nobody's way: what is left to wait for is the interface.
+        // With dies and channels out of the way, only the interface is left to wait for.
         let spec = changed_ssd("nvme-ssd", |ssd| {
             (ssd.interface.duplex, ssd.interference.state) = (duplex, Interference::Off);
             (ssd.overhead.interval, ssd.flash.channel_rate) = (Span::ZERO, Rate::from_bytes_per_s(100_000_000_000));
@@ -195,7 +195,7 @@ fn a_read_beside_a_stream_of_writes_waits_for_their_data_when_half_duplex_and_fo
             };
         let here = read.at.since(Instant::ZERO);
         assert!(here.as_ns().abs_diff(expected.as_ns()) <= 1_000, "{duplex:?}: {here} {expected}");
-        // What it waited for the writes is not its own work.
+        // Its wait for the writes is not its own work.
         assert!(read.service.sum() <= sensed + interface.rate.time_of(8) + Span::from_us(1), "{:?}", read.service);
     }
 }
@@ -312,7 +312,7 @@ fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
         erase: Span::from_ms(random.below(5)),
     });
     if ssd.page_map.is_some() {
-        // Small, so that blocks are won.
+        // Small, so that blocks are reclaimed.
         (ssd.collection, ssd.capacity_sectors) = (None, 8_192);
     }
 }
@@ -350,7 +350,7 @@ fn random_writes_to_an_aged_disk_go_as_fast_as_its_copies_let_them() {
     };
     let (fresh, old) = (rate(Before::Empty), rate(Before::Random));
     let SsdSpec { flash, .. } = *ssd(&aged(Before::Random));
-    // 7.4 to 7.9 units programmed for each at 7 % spare, less where blocks are kept free; a copy is read too.
+    // 7.4 to 7.9 units programmed for each at 7 % spare, fewer where blocks are kept free; a copy is read too.
     let copy = (flash.read + flash.program).as_secs_f64() / flash.program.as_secs_f64();
     let slower = fresh / old;
     assert!(slower > 1.0 + 5.5 * copy && slower < 1.0 + 8.0 * copy, "{fresh} {old}: {slower}");

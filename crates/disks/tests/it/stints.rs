@@ -13,7 +13,7 @@ fn disks() -> Vec<DiskSpec> {
     presets().into_iter().chain(arrays.map(|array| load(array).unwrap())).collect()
 }
 
-/// Every stint of a run at `depth`, with the submitter it was for, and the disk afterwards.
+/// Every stint of a run at `depth`, with its submitter, and the disk afterwards.
 fn watched(spec: &DiskSpec, depth: u32, commands: Vec<Command>) -> (Vec<(SubmitterId, Stint)>, Box<dyn Disk>, Span) {
     let mut disk = spec.build(3);
     disk.watch();
@@ -44,7 +44,7 @@ fn watched(spec: &DiskSpec, depth: u32, commands: Vec<Command>) -> (Vec<(Submitt
     (all, disk, now.since(Instant::ZERO))
 }
 
-/// Takes what the disk lets know: nothing of the past, and of commands only those in flight.
+/// Takes the disk's reports: nothing about the past, and only commands in flight.
 fn hear(
     disk: &mut dyn Disk,
     now: Instant,
@@ -94,7 +94,7 @@ fn each_part_of_each_disk_works_for_one_at_a_time() {
 
 #[test]
 fn on_a_disk_that_turns_everybodys_stints_are_what_its_books_say() {
-    // Without overheads, and with a wire that is never the slower, the arm's and platters' time is all there is.
+    // Without overheads, and with a wire that is never the slower one, the time is that of arm and platters.
     let quick = |name: &str| {
         changed(name, |hdd| {
             (hdd.overhead.command, hdd.overhead.queued) = (Span::ZERO, Span::ZERO);
@@ -110,7 +110,7 @@ fn on_a_disk_that_turns_everybodys_stints_are_what_its_books_say() {
             let ledger = disk.ledger();
             for (who, activity) in ledger.by_submitter() {
                 let booked = activity.seek + activity.settle + activity.rotation + activity.transfer;
-                // The wire is a nanosecond behind the head for every some sectors.
+                // The wire lags the head by a nanosecond every few sectors.
                 let told = of.get(&who).copied().unwrap_or_default();
                 let off = told.as_ns().abs_diff(booked.as_ns());
                 assert!(off <= activity.interface.as_ns(), "{name} at {depth}: {who:?} {told} {booked}");
@@ -135,7 +135,7 @@ fn cached_writes_are_destaged_for_who_wrote_them_whoever_flushes() {
 
 #[test]
 fn a_stream_has_the_head_only_while_its_own_sectors_pass() {
-    // Issue: a reader with thousands of reads was said to have had 4 % of the time, because others lay beside it.
+    // The bug: a reader with thousands of reads was credited with 4 % of the time, because others ran beside it.
     let spec = load("hdd-7200").unwrap();
     let by = |who, command| Command { submitter: SubmitterId(who), ..command };
     let mut random = Random(4);

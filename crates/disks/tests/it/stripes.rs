@@ -35,7 +35,7 @@ fn moved(disk: &dyn Disk) -> u64 {
     disk.ledger().total().sum().as_ns() * RATE / 1_000_000_000 / 512
 }
 
-/// How many sectors the members move for these writes, this many at a time.
+/// How many sectors the members move for these writes, at this depth.
 fn moved_by(spec: &DiskSpec, depth: u32, commands: impl IntoIterator<Item = Command>) -> u64 {
     let mut disk = spec.build(1);
     run_on(&mut *disk, depth, commands);
@@ -48,10 +48,10 @@ fn parts_of_a_stripe_that_come_at_one_moment_are_written_as_a_whole() {
     let spec = array(Level::Raid5, 5, |_| ());
     assert_eq!(moved_by(&spec, 4, chunks(4)), 5 * CHUNK);
     assert_eq!(moved_by(&array(Level::Raid6, 6, |_| ()), 4, chunks(4)), 6 * CHUNK);
-    // Pages out of order make stripes as well.
+    // Pages out of order form stripes as well.
     let pages = (0..4 * CHUNK / PAGE).rev().map(|page| write(page * PAGE, PAGE as u32));
     assert_eq!(moved_by(&spec, 64, pages), 5 * CHUNK);
-    // One after the other: old data and parity, or the rest, is read.
+    // One after the other: old data and parity, or the rest, are read.
     assert!(moved_by(&spec, 1, chunks(4)) > 8 * CHUNK);
 }
 
@@ -74,7 +74,7 @@ fn a_write_of_more_than_the_cache_holds_ends_and_reads_nothing() {
         let spec = array(level, members, |raid| raid.stripe_cache_size = 17);
         let sectors = 4 * CHUNK * 16;
         let redundant = sectors * members as u64 / 4;
-        // Where it is full, stripes are begun in parts: of those something is read.
+        // Where it is full, stripes are begun in parts: some of those need reads.
         let moved = moved_by(&spec, 1, [write(0, sectors as u32)]);
         assert!(moved >= redundant && moved < 2 * redundant, "{level:?}: {moved} of {redundant}");
         let large = array(level, members, |raid| raid.stripe_cache_size = 4_096);
@@ -88,7 +88,7 @@ fn whatever_is_written_every_byte_of_it_and_its_parity_is_written_once() {
         let mut random = Random(case);
         let (level, parity) = if case % 2 == 0 { (Level::Raid5, 1) } else { (Level::Raid6, 2) };
         let spec = array(level, 6, |raid| raid.stripe_cache_size = pick(&mut random, &[17, 64, 2_000]));
-        // Pages that do not follow each other: nothing is shared.
+        // Scattered pages: nothing is shared.
         let stripes = 6 + random.below(40);
         let writes: Vec<Command> = (0..stripes).map(|stripe| write(stripe * (6 - parity) * CHUNK, 8)).collect();
         let modify = 2 * (1 + parity) * PAGE;
@@ -200,7 +200,7 @@ fn a_rebuild_has_the_greater_speed_alone_and_the_lesser_beside_a_load() {
         now = disk.next().unwrap();
         while disk.finish(now).is_some() {
             moved_by_load += 8;
-            // A millisecond's pause makes no difference.
+            // A pause of a millisecond makes no difference.
             now += Span::from_ms(1);
             disk.start(now, numbered(0, read(0, 8)));
         }
@@ -212,7 +212,7 @@ fn a_rebuild_has_the_greater_speed_alone_and_the_lesser_beside_a_load() {
 #[test]
 fn a_read_behind_the_mark_is_worked_out_and_before_it_or_after_the_end_read() {
     let spec = rebuilding(Level::Raid5, 3, 50, (1, 1));
-    // Every read of 64 pages spread over the array; a third of the chunks lies on the new member.
+    // Every read of 64 pages spread over the array; a third of the chunks is on the new member.
     let cost = |disk: &mut dyn Disk, low: u64, high: u64| {
         let before = moved(disk);
         run_on(disk, 1, (0..60).map(|nth| read((low + (high - low) * nth / 60) / CHUNK * CHUNK, 8)));
@@ -252,7 +252,7 @@ fn any_array_being_rebuilt_does_everything_that_it_is_asked() {
 
 #[test]
 fn a_small_write_costs_less_when_it_finds_its_stripe_whole() {
-    // The op does not matter to the cache: zeroes are pages too.
+    // The operation does not matter to the cache: zeroes are pages too.
     let zeroes = |start| Command { op: Op::WriteZeroes, ..write(start, CHUNK as u32) };
     let spec = array(Level::Raid5, 5, |_| ());
     assert_eq!(moved_by(&spec, 4, (0..4).map(|chunk| zeroes(chunk * CHUNK))), 5 * CHUNK);

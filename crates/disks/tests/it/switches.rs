@@ -55,7 +55,7 @@ fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
     hdd.ncq = pick(random, &[None, Some(ncq), Some(ncq)]);
 }
 
-/// Commands crowded into a small place, at both ends of the disk, so that they overlap and follow each other.
+/// Commands crowded into a small area, or at both ends of the disk, so that they overlap and follow each other.
 fn crowded(capacity: u64, random: &mut Random) -> Command {
     let sectors = 1 + random.below(256) as u32;
     let near = random.below(3_000);
@@ -80,7 +80,7 @@ fn any_combination_of_switches_ends_every_command_once_in_order_and_comes_to_res
                 started += 1;
             } else if let Some(next) = disk.next() {
                 assert!(next >= now, "case {case}: {next} was before {now}");
-                // Sometimes the driver comes a little early, sometimes at the moment.
+                // Sometimes the driver calls a little early, sometimes on time.
                 now = if random.below(4) == 0 { now + next.since(now) / 2 } else { next };
                 while let Some(finished) = disk.finish(now) {
                     assert!(finished.at <= now, "case {case}");

@@ -9,9 +9,9 @@ use super::super::session::{ProbeStep, Random, Session, Timed};
 /// A load whose outcome is compared with the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mixed {
-    /// Random reads, some and many at a time.
+    /// Random reads, several and many at a time.
     Deep,
-    /// Large random reads, some at a time.
+    /// Large random reads, several at a time.
     Large,
     /// Random reads beside a stream of writes.
     BesideStream,
@@ -22,13 +22,13 @@ pub(super) enum Mixed {
 impl Mixed {
     pub(super) const ALL: [Mixed; 4] = [Mixed::Deep, Mixed::Large, Mixed::BesideStream, Mixed::BesideRandom];
 
-    /// Does it write?
+    /// Whether it writes.
     pub(super) fn writes(self) -> bool {
         matches!(self, Mixed::BesideStream | Mixed::BesideRandom)
     }
 }
 
-/// What only mixtures show.
+/// Parameters that only mixtures show.
 pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
     Parameter {
         key: "flash.dies",

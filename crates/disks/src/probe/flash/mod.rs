@@ -21,16 +21,16 @@ use reads::{Depths, Sizes};
 use volume::{Volume, VolumeLimit};
 use writes::{Buffered, Sustained};
 
-/// All that is known; what is `None` was not reached, or not allowed.
+/// All results; `None` for what was not reached or not allowed.
 #[derive(Debug)]
 pub(super) struct FlashFindings {
-    /// `None`: a command right behind another takes no longer.
+    /// `None` if a command directly after another takes no longer.
     pace: Option<Pace>,
     sizes: Sizes,
     depths: Option<Depths>,
     /// Sequential reads, deep \[bytes/s\].
     stream: Option<Measured>,
-    /// Where several commands are taken at a time.
+    /// Measured if several commands are accepted at a time.
     volume: Option<Volume>,
     buffered: Option<Buffered>,
     sustained: Option<Sustained>,
@@ -81,7 +81,7 @@ impl FlashFindings {
         Ok(())
     }
 
-    /// Its file; what only mixtures show is fitted now, and whether it is flash at all.
+    /// Its file; fits what only mixtures show, and checks whether it is flash at all.
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         if self.mixtures.is_empty() {
             return self.text(session, stopped);

@@ -11,24 +11,24 @@ use super::super::session::{ProbeStep, Session};
 use super::super::target::ProbeAccess;
 use super::super::value::Measured;
 
-/// From one command of 4 KiB to the next, one at a time \[ns\].
+/// The time from one command of 4 KiB to the next, one at a time \[ns\].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) random_read: Measured,
     pub(super) sequential_read: Measured,
-    /// Random and sequential writes, if it may be written.
+    /// Random and sequential writes, if writing is allowed.
     pub(super) writes: Option<(Measured, Measured)>,
 }
 
 impl Pace {
-    /// Long enough for a controller to be idle again.
+    /// A rest long enough for a controller to be idle again.
     pub(super) fn rest(&self) -> Span {
         let writes = self.writes.map_or(0.0, |(random, sequential)| random.value.max(sequential.value));
         Span::from_ns((3.0 * writes.max(self.random_read.value)) as u64)
     }
 }
 
-/// `None`: a command right behind another takes no longer.
+/// `None` if a command directly after another takes no longer.
 pub(super) fn pace(session: &mut Session<'_>) -> Result<Option<Pace>, ProbeError> {
     session.stage("commands right behind each other")?;
     let mut rested = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn pace(session: &mut Session<'_>) -> Result<Option<Pace>, ProbeError
     Ok(Some(Pace { random_read, sequential_read, writes }))
 }
 
-/// What a command takes right behind another of its kind.
+/// The time of a command directly after another of its kind.
 fn period(session: &mut Session<'_>, op: Op, random: bool) -> Result<Measured, ProbeError> {
     const COUNT: u64 = 120;
     let first = session.place(8 * COUNT as u32);

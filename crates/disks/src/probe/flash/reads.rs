@@ -11,39 +11,39 @@ use super::super::session::{ProbeStep, Session, Timed};
 use super::super::value::Measured;
 use super::pace::Pace;
 
-/// Latency alone by size \[sectors, ns\].
+/// The latency of single commands by size \[sectors, ns\].
 #[derive(Clone, Debug)]
 pub(super) struct Sizes(pub(super) Vec<(u32, Measured)>);
 
 impl Sizes {
-    /// Of 4 KiB \[ns\].
+    /// The latency of 4 KiB \[ns\].
     pub(super) fn page(&self) -> Measured {
         self.0[0].1
     }
 
-    /// What data takes between the two largest sizes \[bytes/s\].
+    /// The data rate between the two largest sizes \[bytes/s\].
     pub(super) fn slope(&self) -> Option<f64> {
         let [.., (small, quick), (large, slow)] = self.0.as_slice() else { return None };
         let more = slow.value - quick.value;
         (more > 1_000.0).then(|| f64::from(large - small) * 512e9 / more)
     }
 
-    /// Of 16 KiB, if it was measured \[ns\].
+    /// The latency of this size, if it was measured \[ns\].
     pub(super) fn of(&self, sectors: u32) -> Option<Measured> {
         self.0.iter().find(|(size, _)| *size == sectors).map(|(_, took)| *took)
     }
 }
 
-/// Each after a rest, if what comes next would wait.
+/// Measures each size, after a rest if a command would otherwise wait.
 pub(super) fn sizes(session: &mut Session<'_>, pace: Option<&Pace>) -> Result<Sizes, ProbeError> {
     session.stage("latency by size")?;
     let most = session.facts().max_sectors;
     let mut sizes: Vec<(u32, Vec<f64>)> =
         [8, 32, 128, 512].into_iter().filter(|sectors| *sectors <= most).map(|sectors| (sectors, Vec::new())).collect();
-    // In turns, so that what disturbs one disturbs all.
+    // Interleaved, so that a disturbance affects all.
     for _ in 0..session.scaled(200) {
         for (sectors, times) in &mut sizes {
-            // On a boundary of its own size: one page is one page.
+            // Aligned to its own size: one page is one page.
             if let Some(pace) = pace {
                 session.rest(pace.rest());
             }
@@ -70,12 +70,12 @@ impl Depths {
         Measured::new(most, last.iter().map(|(_, rate)| (most - rate).abs()).fold(0.0, f64::max) / 2.0)
     }
 
-    /// What the deepest came to, where what may be done at first counts least.
+    /// The rate at the greatest depth, where credits at the beginning count least.
     pub(super) fn deepest(&self) -> Measured {
         Measured::new(self.at.last().map_or(1.0, |(_, rate)| *rate), self.most().spread)
     }
 
-    /// The depth from which on more depth gives less than a quarter more.
+    /// The depth beyond which more depth gives less than a quarter more.
     pub(super) fn knee(&self) -> u32 {
         let flat = self.at.windows(2).find(|pair| pair[1].1 < 1.25 * pair[0].1);
         flat.or(self.at.windows(2).last()).map_or(1, |pair| pair[0].0)
@@ -100,7 +100,7 @@ pub(super) fn depths(session: &mut Session<'_>) -> Result<Depths, ProbeError> {
     }
 }
 
-/// Ends per second, the first `warm_up` and the last left out.
+/// Completions per second, without the first `warm_up` and the last.
 pub(super) fn per_second(timed: &[Timed], warm_up: usize) -> f64 {
     let mut ends: Vec<u64> = timed.iter().map(|timed| timed.ended.as_ns()).collect();
     ends.sort_unstable();

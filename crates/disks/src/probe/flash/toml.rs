@@ -11,11 +11,11 @@ use super::super::text::{NOT_SEEN, depth, head, rate, time};
 use super::super::value::Measured;
 use super::FlashFindings;
 
-/// A page goes over a channel at this rate, unless sizes tell \[bytes/s\].
+/// The rate at which a page crosses a channel, unless sizes tell \[bytes/s\].
 const CHANNEL_RATE: f64 = 800e6;
 
-/// Slower than that part of what the programs allow, it pays for collection: chance makes some dies wait for others,
-/// but not for so long.
+/// A disk slower than this part of what the programs allow pays for collection: chance makes some dies wait for others,
+/// but not this much.
 const USED: f64 = 0.7;
 
 impl FlashFindings {
@@ -40,14 +40,14 @@ impl FlashFindings {
         kib.map_or(usual, |kib| kib * 1024.0)
     }
 
-    /// What a die takes to read a page \[ns\].
+    /// The time in which a die reads a page \[ns\].
     fn sense(&self) -> f64 {
         let command = self.command().map_or(10e3, |command| command.value);
         let way = 4096e9 / self.channel_rate().value;
         self.sizes.page().less(command + way.max(self.crossing())).value
     }
 
-    /// What a stream comes to; one command at a time, what larger reads take beyond smaller ones.
+    /// The rate of a stream; or with one command at a time, what larger reads take beyond smaller ones.
     fn interface(&self) -> Measured {
         let stream = self.stream.unwrap_or(Measured::new(500e6, 0.0));
         let one_by_one = self.depths.as_ref().is_some_and(|depths| depths.at.len() == 1);
@@ -55,7 +55,7 @@ impl FlashFindings {
         slope.map_or(stream, |slope| Measured::new(slope.max(stream.value), stream.spread))
     }
 
-    /// What 4 KiB take over the interface \[ns\].
+    /// The time of 4 KiB on the interface \[ns\].
     fn crossing(&self) -> f64 {
         4096e9 / self.interface().value.max(1e6)
     }
@@ -66,7 +66,8 @@ impl FlashFindings {
         Some(buffered.alone.less(self.crossing()))
     }
 
-    /// Programming a page, as a flush shows it \[ns\]; `None` if a flush has nothing to do, or nothing was written.
+    /// The time to program a page, as a flush shows it \[ns\]; `None` if a flush has nothing to do, or nothing was
+    /// written.
     pub(super) fn program(&self) -> Option<Measured> {
         let buffered = self.buffered?;
         self.command()?;
@@ -74,7 +75,7 @@ impl FlashFindings {
         Some(buffered.flush.less(own)).filter(|program| program.value > 30e3)
     }
 
-    /// A channel's rate, from what 16 KiB take beyond 4 KiB \[bytes/s\].
+    /// A channel's rate, from the difference between 16 KiB and 4 KiB \[bytes/s\].
     fn channel_rate(&self) -> Measured {
         let more = self.sizes.of(32).map(|took| took.value - self.sizes.page().value).filter(|more| *more > 100.0);
         let spread = self.sizes.page().spread;
@@ -84,7 +85,7 @@ impl FlashFindings {
         })
     }
 
-    /// A file's beginning, with what was measured whatever it is.
+    /// The beginning of a file, with what was measured of any kind of disk.
     pub(super) fn head(
         &self,
         kind: &str,
@@ -119,7 +120,7 @@ impl FlashFindings {
             Measured::new(1e9 / most.value, 1e9 / most.value * most.spread / most.value)
         });
         let command = self.command().unwrap_or(Measured::new(10e3, 0.0));
-        // What is looked up in the map stands below.
+        // Map look-ups are described below.
         let interval = if self.pace.is_some() { command } else { interval };
         let command = Measured::new(command.value.max(interval.value), command.spread);
         let said =
@@ -168,7 +169,7 @@ impl FlashFindings {
         let _ = writeln!(out, "patience = {}", self.fitted("interference.patience", "8"));
     }
 
-    /// What a die takes for a page without collection \[ns\], and what all of them write in a nanosecond \[bytes\].
+    /// A die's time for a page without collection \[ns\], and the rate of all dies together \[bytes/ns\].
     fn programs(&self) -> (f64, f64) {
         let size = self.fitted_size("flash.program_size", 32_768.0);
         let program = self.program().map_or_else(|| self.fitted_time("flash.program", 700e3), |program| program.value);
@@ -177,8 +178,8 @@ impl FlashFindings {
         (own, dies * size / own)
     }
 
-    /// The part of a collected block that is copied, if random writes come to `used` bytes per second: what a die takes
-    /// for a page less what it takes for the program, in copies.
+    /// The part of a collected block that is copied, if random writes reach `used` bytes per second: a die's time for a
+    /// page minus the program time, in copies.
     fn valid(&self, used: f64) -> f64 {
         let (own, together) = self.programs();
         let program = own - self.fitted_size("flash.program_size", 32_768.0) * 1e9 / self.channel_rate().value;
@@ -186,7 +187,8 @@ impl FlashFindings {
         copies / (1.0 + copies)
     }
 
-    /// Was it slow from the first write on, though its programs and its interface are not: has it no free blocks?
+    /// Whether it was slow from the first write on, although its programs and its interface are not: it has no free
+    /// blocks.
     fn comes_used(&self, fresh: f64) -> bool {
         let (_, together) = self.programs();
         self.program().is_some() && fresh < USED * (together * 1e9).min(self.interface().value)
@@ -199,7 +201,7 @@ impl FlashFindings {
             let _ = writeln!(out, "\n[buffer]\nstate = \"on\"   # MEASURED: a write ends before a read would");
             match size {
                 Some((kib, spread)) => writeln!(out, "size = \"{kib}KiB\"   # MEASURED ±{spread:.0}KiB").ok(),
-                // As fast as the interface from the first byte to the last: it may be of any size.
+                // As fast as the interface from the first byte to the last: the buffer may have any size.
                 None if buffered.stream.value > 0.9 * self.interface().value => {
                     writeln!(out, "size = \"32MiB\"   # FIT: no burst was faster than the stream").ok()
                 }
@@ -234,7 +236,7 @@ impl FlashFindings {
         }
     }
 
-    /// The rest of collection, if random writes come to `used` bytes per second.
+    /// The rest of collection, if random writes reach `used` bytes per second.
     fn collection(&self, out: &mut String, used: f64, seen: &str) {
         let valid = (self.valid(used) * 100.0).round().clamp(0.0, 95.0);
         let _ = writeln!(out, "block = \"16MiB\"   # {NOT_SEEN}");

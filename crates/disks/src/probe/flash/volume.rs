@@ -17,31 +17,31 @@ use super::super::text::{NOT_SEEN, rate, rates, time, times};
 use super::super::value::{Measured, median};
 use super::FlashFindings;
 
-/// What counts as one command at most \[bytes\]; it does not show, since bytes are capped too.
+/// The most that counts as one command \[bytes\]; it does not show, since bytes are capped too.
 const UNIT: f64 = 262_144.0;
 
-/// What a volume shows beside what every disk of flash does.
+/// What a volume shows beyond what every flash disk does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Volume {
-    /// Sectors of what is large.
+    /// The size of large commands \[sectors\].
     sectors: u32,
     read: Alone,
-    /// `None`: nothing may be written.
+    /// `None` if nothing may be written.
     write: Option<Alone>,
-    /// Commands that a burst after a rest gets through beyond the rate that it comes to.
+    /// How many commands a burst after a rest completes beyond its eventual rate.
     beyond: Measured,
 }
 
-/// What commands of one kind take alone.
+/// What single commands of one kind take.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     /// 4 KiB \[ns\].
     small: LatencyEnds,
-    /// The same after a rest, of what is large \[ns\].
+    /// The same of large commands after a rest \[ns\].
     large: LatencyEnds,
 }
 
-/// Where the quickest twentieth of some latencies ends, and the slowest begins \[ns\].
+/// The ends of the quickest and the beginning of the slowest twentieth of some latencies \[ns\].
 #[derive(Clone, Copy, Debug)]
 struct LatencyEnds {
     quick: f64,
@@ -55,7 +55,7 @@ impl LatencyEnds {
         LatencyEnds { quick: at(0.05), slow: at(0.95) }
     }
 
-    /// The mean of a delay that is evenly drawn, better known than by a median.
+    /// The mean of a uniformly distributed delay, more accurate than a median.
     fn middle(self) -> f64 {
         f64::midpoint(self.quick, self.slow)
     }
@@ -66,16 +66,16 @@ impl LatencyEnds {
 pub(super) enum VolumeLimit {
     /// This many commands at a time.
     Channels,
-    /// This many commands, and bytes, per second, ten times as fast while there are credits.
+    /// This many commands, and bytes, per second; ten times as fast while there are credits.
     Caps,
-    /// The same, and never faster: or credits that outlast the measuring.
+    /// The same, but never faster: or with credits that outlast the measurement.
     Paced,
 }
 
 impl VolumeLimit {
     pub(super) const ALL: [VolumeLimit; 3] = [VolumeLimit::Channels, VolumeLimit::Caps, VolumeLimit::Paced];
 
-    /// The rate at which credits are spent, as part of that at which they come; `None`: there are none.
+    /// The rate at which credits are spent, relative to that at which they come; `None` if there are none.
     fn burst(self) -> Option<f64> {
         match self {
             VolumeLimit::Channels => None,
@@ -85,7 +85,7 @@ impl VolumeLimit {
     }
 }
 
-/// `most`: commands of 4 KiB per second, deep.
+/// Measures a volume; `most` is the rate of deep commands of 4 KiB [1/s].
 pub(super) fn volume(session: &mut Session<'_>, most: f64) -> Result<Volume, ProbeError> {
     session.stage("a volume's delay and bursts")?;
     let sectors = 2048.min(session.facts().max_sectors);
@@ -113,7 +113,7 @@ fn alone(session: &mut Session<'_>, op: Op, sectors: u32) -> Result<Alone, Probe
     Ok(Alone { small: LatencyEnds::of(&mut small), large: LatencyEnds::of(&mut large) })
 }
 
-/// How many commands more than `most` per second allow have ended in the second half of a burst, each `alone` late.
+/// How many commands more than `most` per second allow have completed in the second half of a burst, each `alone` late.
 fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, ProbeError> {
     let mut bursts = Vec::new();
     for _ in 0..3 {
@@ -132,7 +132,7 @@ fn beyond(session: &mut Session<'_>, most: f64, alone: f64) -> Result<Measured, 
 }
 
 impl FlashFindings {
-    /// As a volume's file; `None` before everything for it was measured.
+    /// The file of a volume; `None` before everything for it was measured.
     pub(super) fn volume_text(
         &self,
         session: &Session<'_>,
@@ -142,7 +142,7 @@ impl FlashFindings {
         let (volume, facts) = (self.volume?, session.facts());
         let most = self.depths.as_ref()?.deepest();
         let (page, stream) = (self.sizes.page(), self.stream?);
-        // Evenly drawn: nine tenths of it lie between the two.
+        // Uniformly distributed: nine tenths of it are between the two.
         let small = volume.read.small;
         let jitter = (small.slow - small.quick) / 0.9;
         let jitter = if jitter < 0.05 * small.middle() { 0.0 } else { jitter };

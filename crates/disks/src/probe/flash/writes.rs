@@ -13,7 +13,7 @@ use super::super::value::Measured;
 use super::pace::Pace;
 use super::reads::per_second;
 
-/// The buffer.
+/// The write buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffered {
     /// A 4 KiB write alone \[ns\].
@@ -22,11 +22,11 @@ pub(super) struct Buffered {
     pub(super) deep: f64,
     /// A stream's rate after the buffer is full \[bytes/s\].
     pub(super) stream: Measured,
-    /// What a burst moves faster than that \[bytes\]; `None` if it does not show.
+    /// The excess of a burst over that rate \[bytes\]; `None` if it does not show.
     pub(super) size: Option<Measured>,
-    /// The burst in which it did not \[bytes\].
+    /// The burst in which it did not show \[bytes\].
     pub(super) burst: f64,
-    /// A flush behind one 4 KiB write \[ns\].
+    /// A flush after one 4 KiB write \[ns\].
     pub(super) flush: Measured,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn buffered(session: &mut Session<'_>, pace: Option<&Pace>) -> Result
     let stream = late(1_000, 1_999);
     let spread = (late(1_000, 1_500) - late(1_500, 1_999)) / 2.0;
     let quick = late(1, 12);
-    // Where the first rate ends: what had been written by then, less what was programmed meanwhile.
+    // Where the first rate ends: what had been written by then, minus what was programmed meanwhile.
     let slow = (20..1_990).find(|at| late(at - 8, *at + 8) < 0.6 * quick + 0.4 * stream);
     let size = slow.filter(|_| quick > 1.3 * stream).map(|at| {
         let seconds = ends[at] - writes[0].begun.as_secs_f64();
@@ -76,13 +76,13 @@ pub(super) fn buffered(session: &mut Session<'_>, pace: Option<&Pace>) -> Result
     Ok(Buffered { alone, deep, stream: Measured::new(stream, spread), size, burst: 12.0 * bytes, flush })
 }
 
-/// Long random writing.
+/// Sustained random writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sustained {
-    /// Before the rate falls, and after \[bytes/s\].
+    /// The rates before and after the drop \[bytes/s\].
     pub(super) fresh: f64,
     pub(super) used: Measured,
-    /// What had been written then \[bytes\]; `None` if it did not fall.
+    /// How much had been written at the drop \[bytes\]; `None` if there was none.
     pub(super) after: Option<Measured>,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn sustained(session: &mut Session<'_>) -> Result<Sustained, ProbeErr
         let writes = session.closed_loop(32, steps)?;
         written += ROUND as f64 * bytes;
         rates.push((written, per_second(&writes, 64) * bytes));
-        // Random writes meet some dies more than others: rates of rounds spread by some per cent.
+        // Random writes hit some dies more often than others: rates of rounds vary by some per cent.
         let fresh = rates[1.min(rates.len() - 1)].1;
         let fallen = rates.iter().position(|(_, rate)| *rate < 0.85 * fresh);
         let seen = fallen.is_some_and(|at| rates.len() > at + 12);

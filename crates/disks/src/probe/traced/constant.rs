@@ -19,29 +19,29 @@ use super::super::text::{NOT_SEEN, rates, time, times};
 use super::super::value::Measured;
 use super::{TraceSeen, Traced, heading, quantile};
 
-/// Fewer commands of a kind tell nothing of it.
+/// Fewer commands of a kind say nothing about it.
 const ENOUGH: usize = 30;
-/// If sizes do not tell \[bytes/s\].
+/// The rate if sizes do not tell \[bytes/s\].
 const FAST: f64 = 10e9;
-/// Less than that part of the time is no delay that is drawn.
+/// A delay that is a smaller part of the time is not taken for a random one.
 const DRAWN: f64 = 0.02;
-/// The delay may be that part of the usual time, where places do not tell.
+/// The greatest random delay as a part of the usual time, where places do not tell.
 const MOST: f64 = 0.5;
-/// Near and far are the same if their means differ by less than that part.
+/// Near and far are the same if their means differ by less than this part.
 const SAME: f64 = 0.1;
-/// This many numbers are tried one by one, then every power of two.
+/// This many channel counts are tried one by one, then every power of two.
 const ONE_BY_ONE: u32 = 8;
-/// No model serves more at a time.
+/// The most channels of a model.
 const MOST_CHANNELS: u32 = 1024;
 
-/// By this factor a drawn delay must be nearer than a queue inside: the queue says what fewer commands at a time take,
-/// too, and a delay that stands for waiting says it wrongly. So must two times instead of one: flash with few commands
-/// at a time looks like that. FIT: chosen with the six recordings of docs/disks.md in view; on it hangs which of the
-/// kinds a device of many places is written as.
+/// A random delay must be nearer than an internal queue by this factor: the queue also predicts times with fewer
+/// commands, and a delay in place of waiting predicts them wrongly. The same applies to two times instead of one: flash
+/// with few commands at a time looks like that. FIT: chosen with the six recordings of docs/disks.md in view; it
+/// decides as which kind a device of many places is written.
 const HANDICAP: f64 = 1.25;
 
-/// As files, each with what its distance counts, the first as deep as the trace; that only if times differ by no more
-/// than such a thing's.
+/// Candidate files, each with what counts for its distance, the first as deep as the trace; only if times differ by no
+/// more than such a device's.
 pub(super) fn constants(name: &str, seen: &TraceSeen, commands: &[Traced]) -> Vec<(String, f64)> {
     let deepest = seen.deepest.min(MOST_CHANNELS);
     let powers = (4..).map(|power| 1 << power).take_while(|channels| *channels < deepest);
@@ -52,8 +52,9 @@ pub(super) fn constants(name: &str, seen: &TraceSeen, commands: &[Traced]) -> Ve
         let cost = CommandCost::of(served);
         constant((name, seen, *channels), served, [cost, cost])
     });
-    // What lets nothing wait inside and writes faster than it reads is flash rather than this. Waiting hides which of
-    // two kinds took how long: only under the right number does each take the same whenever it comes.
+    // A device where nothing waits inside and that writes faster than it reads is flash rather than this. Waiting hides
+    // which of two kinds took how long: only with the right number of channels does each take the same time whenever it
+    // comes.
     let apart = all.iter().filter(|(channels, _)| *channels < deepest).filter_map(|(channels, served)| {
         let costs = apart(served)?;
         let off = mean(served.iter().map(|one| (of(&costs, one.0).bare(one) - of(&costs, one.0).usual.value).abs()));
@@ -64,22 +65,22 @@ pub(super) fn constants(name: &str, seen: &TraceSeen, commands: &[Traced]) -> Ve
     alike.chain(apart.map(|(toml, _)| (toml, HANDICAP))).collect()
 }
 
-/// What this command costs.
+/// The cost of this command.
 fn of<'c>([read, write]: &'c [CommandCost; 2], command: &Traced) -> &'c CommandCost {
     if command.op == Op::Write { write } else { read }
 }
 
-/// A command, and how long it was served \[ns\].
+/// A command, and its service time \[ns\].
 type Served<'a> = (&'a Traced, f64);
 
-/// What commands cost.
+/// The cost of commands.
 #[derive(Clone, Copy)]
 struct CommandCost {
-    /// Beyond their data: the usual time \[ns\].
+    /// The usual time beyond the data transfer \[ns\].
     usual: Measured,
-    /// The mean of it \[ns\].
+    /// Its mean \[ns\].
     mean: f64,
-    /// If sizes tell \[ns\].
+    /// The time per byte, if sizes tell \[ns\].
     per_byte: Option<f64>,
 }
 
@@ -103,13 +104,13 @@ impl CommandCost {
         cost
     }
 
-    /// What a command took beyond its data \[ns\].
+    /// A command's time without its data transfer \[ns\].
     fn bare(&self, (command, took): &Served<'_>) -> f64 {
         (took - bytes(command) * self.per_byte.unwrap_or(1e9 / FAST)).max(0.0)
     }
 }
 
-/// What reads and writes cost, each for itself; only if there are enough of both, and they differ.
+/// The costs of reads and of writes; only if there are enough of both, and they differ.
 fn apart(served: &[Served<'_>]) -> Option<[CommandCost; 2]> {
     let of = |op| served.iter().filter(|(command, _)| command.op == op).copied().collect::<Vec<_>>();
     let kinds = [of(Op::Read), of(Op::Write)];
@@ -117,7 +118,7 @@ fn apart(served: &[Served<'_>]) -> Option<[CommandCost; 2]> {
     costs.filter(|[read, write]| (read.mean - write.mean).abs() > SAME * read.mean.max(write.mean))
 }
 
-/// Reads cost the first of `costs`, writes the second.
+/// A constant model; reads cost the first of `costs`, writes the second.
 fn constant(
     (name, seen, channels): (&str, &TraceSeen, u32),
     served: &[Served<'_>],
@@ -125,11 +126,11 @@ fn constant(
 ) -> Option<(String, f64)> {
     let cost = |command: &Traced| of(&costs, command);
     let (services, drawn) = if channels < seen.deepest {
-        // What waits inside does so for the mean of those before it.
+        // What waits inside waits for the mean of those before it.
         (costs.map(|cost| cost.mean), 0.0)
     } else {
-        // How much more than what is usual of its kind each took. The twentieth of an even draw lies a twentieth of it
-        // beyond its begin, and the mean half of it.
+        // How much more than usual for its kind each took. The 5 % quantile of a uniform distribution is a twentieth of
+        // it beyond its beginning, and the mean half of it.
         let mut beyond: Vec<f64> = served.iter().map(|one| cost(one.0).bare(one) - cost(one.0).usual.value).collect();
         let average = mean(beyond.iter().copied());
         let drawn = ((average - quantile(&mut beyond, 0.05).value) / 0.45).max(0.0);
@@ -170,21 +171,21 @@ fn bytes(command: &Traced) -> f64 {
     f64::from(command.sectors) * 512.0
 }
 
-/// How long each was served, if that many are at a time, in the order of dispatches \[ns\].
+/// The service time of each, if this many are served at a time, in the order of dispatch \[ns\].
 fn served(commands: &[Traced], channels: u32) -> Vec<Served<'_>> {
     let mut free: BinaryHeap<Reverse<Instant>> = (0..channels).map(|_| Reverse(Instant::ZERO)).collect();
     let mut one = |command: &Traced| {
         let Reverse(place) = free.pop().unwrap_or(Reverse(Instant::ZERO));
         free.push(Reverse(command.completed));
         let begun = place.max(command.issued);
-        // One that overtook the one before it was served no time at all, as far as this tells.
+        // For one that overtook the previous one, the service time is taken as zero.
         if begun < command.completed { command.completed.since(begun).as_ns() as f64 } else { 0.0 }
     };
     commands.iter().map(|command| (command, one(command))).collect()
 }
 
-/// Does what lies near the command before it take as long as what lies far from it, reads and writes each for itself?
-/// Only if the trace has enough of both.
+/// Whether commands near the previous one take as long as distant ones, separately for reads and writes. Only if the
+/// trace has enough of both.
 fn even<'c>(served: &[Served<'_>], cost: impl Fn(&Traced) -> &'c CommandCost) -> bool {
     let reach = served.iter().map(|(command, _)| command.end()).max().unwrap_or(0) / 50;
     let mut told = false;

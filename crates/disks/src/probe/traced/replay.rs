@@ -16,14 +16,14 @@ use super::super::value::demerit;
 use super::Traced;
 use crate::DiskSpec;
 
-/// The command to be issued: the moment, and which.
+/// The next command to issue: the time, and its number.
 type DueCommand = Reverse<(Instant, usize)>;
 
-/// The commands of a trace, in the order of their issues, from `first` on; those before are warm-up.
+/// The commands of a trace, in the order of issue; those before `first` are warm-up.
 struct ReplayPlan<'a> {
     commands: Vec<&'a Traced>,
     first: usize,
-    /// Those that wait for this one's end, and how long after it they come.
+    /// The commands that wait for this one's completion, and how long after it they come.
     behind: Vec<Vec<(usize, Span)>>,
     due: BinaryHeap<DueCommand>,
 }
@@ -43,7 +43,7 @@ impl<'a> ReplayPlan<'a> {
             while ended < ends.len() && plan.commands[ends[ended]].completed <= issued {
                 ended += 1;
             }
-            // One that took no time ends when it is issued: it waits for none that comes with it.
+            // One that took no time ends when it is issued: it waits for none that is issued with it.
             match ended.checked_sub(1).map(|last| ends[last]).filter(|&last| last < nth) {
                 Some(last) => plan.behind[last].push((nth, issued.since(plan.commands[last].completed))),
                 None => plan.due.push(Reverse((Instant::ZERO + issued.since(begin), nth))),

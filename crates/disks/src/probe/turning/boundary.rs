@@ -20,19 +20,19 @@ pub(super) struct Tracks {
     pub(super) skew: f64,
     /// A sector with which a track begins.
     pub(super) origin: u64,
-    /// How many tracks below the first boundary that is.
+    /// How many tracks before the first boundary that is.
     pub(super) below: u64,
 }
 
-/// Into this many steps a stretch is cut.
+/// The number of steps into which a range is divided.
 const STEPS: u64 = 32;
-/// How many tracks below the first boundary the others are looked for.
+/// How many tracks before the first boundary the others are searched.
 const DISTANCES: [u64; 3] = [12, 100, 800];
-/// What a first look may be wrong by \[parts of a track\].
+/// The possible error of a first estimate \[parts of a track\].
 const ROUGH: f64 = 0.004;
 
-/// There is a boundary between `low` and `high`, and all from `read` on may be in the buffer: looks for the boundaries
-/// below that, none below `lowest`.
+/// There is a boundary between `low` and `high`, and everything from `read` on may be in the buffer: searches for
+/// boundaries below that, but not below `lowest`.
 pub(super) fn tracks(
     session: &mut Session<'_>,
     (period, per_track, skew): (f64, f64, f64),
@@ -48,7 +48,7 @@ pub(super) fn tracks(
     for distance in DISTANCES {
         let expected = first as f64 - distance as f64 * known.per_track;
         let reach = (distance as f64 * wrong * 1.5).max(4.0 * f64::from(session.block()));
-        // Another boundary must not lie within reach.
+        // Another boundary must not be within reach.
         if expected - reach < lowest as f64 || reach > 0.4 * per_track {
             break;
         }
@@ -66,7 +66,7 @@ pub(super) fn tracks(
     Ok(known)
 }
 
-/// The first sector of the track that begins between two sectors; `None` if none is seen to.
+/// The first sector of the track that begins between two sectors; `None` if none is observed.
 fn boundary(session: &mut Session<'_>, known: &Tracks, low: u64, high: u64) -> Result<Option<u64>, ProbeError> {
     let block = u64::from(session.block());
     let step = ((high - low) / STEPS).max(block) / block * block;
@@ -85,7 +85,7 @@ fn boundary(session: &mut Session<'_>, known: &Tracks, low: u64, high: u64) -> R
     Ok((jump.abs() > 0.6 * known.skew).then(|| places[split].midpoint(places[split - 1]).next_multiple_of(block)))
 }
 
-/// How far some angles lie from their median, all together.
+/// The sum of the distances of some angles from their median.
 fn distance(angles: &[f64]) -> f64 {
     let middle = median(&mut angles.to_vec());
     angles.iter().map(|angle| (angle - middle).abs()).sum()

@@ -52,7 +52,7 @@ pub(super) fn electronics(session: &mut Session<'_>) -> Result<Option<Electronic
     Ok(Some(Electronics { command, queued, rate: Measured::new(rate, spread) }))
 }
 
-/// What a hit costs while others are under way; `None` on a drive that takes one at a time.
+/// What a hit costs while others are in flight; `None` for a drive that takes one at a time.
 fn queued(session: &mut Session<'_>, per_sector: f64) -> Result<Option<Measured>, ProbeError> {
     let (block, depth) = (session.block(), session.facts().depth.min(8));
     if depth < 2 {
@@ -73,10 +73,10 @@ fn queued(session: &mut Session<'_>, per_sector: f64) -> Result<Option<Measured>
     Ok(Measured::median_of(&mut apart).map(|apart| if apart.value > 1.05 * floor { apart } else { apart.times(0.5) }))
 }
 
-/// Reading ahead.
+/// The look-ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadingAhead {
-    /// How far \[sectors\].
+    /// How far it reads ahead \[sectors\].
     pub(super) segment: Measured,
     /// How many streams are remembered.
     pub(super) segments: Measured,
@@ -105,8 +105,8 @@ pub(super) fn ahead(
     Ok(Some(ReadingAhead { segment, segments: segments(session, hit_ns)? }))
 }
 
-/// Is what lies `distance` behind a read in the buffer after a rest? Four times of five: a read that misses is as quick
-/// as a hit if the platters are right, and a hit slow if the host is.
+/// Whether the sector `distance` after a read is in the buffer after a rest. Four times of five: a read that misses is
+/// as quick as a hit if the platters happen to be right, and a hit slow if the host is.
 fn reaches(session: &mut Session<'_>, distance: u64, hit_ns: f64, rate: f64, period: f64) -> Result<bool, ProbeError> {
     let (mut hits, mut misses) = (0, 0);
     while hits < 4 && misses < 2 {

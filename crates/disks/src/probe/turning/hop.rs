@@ -13,40 +13,40 @@ use super::super::value::{Measured, fraction, median};
 use super::spot::{Spot, usual};
 use super::zones::Rates;
 
-/// This many mistakes fewer are no chance.
+/// This many fewer mistakes are not due to chance.
 const BEYOND_CHANCE: usize = 12;
 
-/// Around a cylinder's threshold it is looked closer, first and then, no closer than this \[revolutions\]: a host that
-/// hears late makes the first guess a rough one.
+/// How closely times around a cylinder's threshold are searched, first and then, no closer than this \[revolutions\]:
+/// on a host that notices late the first estimate is rough.
 const CLOSER: [f64; 2] = [0.02, 0.004];
 
 /// One aimed hop.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    /// How long the platter took to bring the place \[ns\].
+    /// How long the platter took to bring the place round \[ns\].
     due: f64,
     made: bool,
     boundary: u64,
 }
 
-/// What neighbouring tracks cost, with a command's overhead.
+/// The costs of reaching neighbouring tracks, including a command's overhead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neighbours {
     /// To another head of the cylinder \[ns\].
     pub(super) head: Measured,
     /// To the next cylinder \[ns\]; as `head` if both cost the same.
     pub(super) cylinder: Measured,
-    /// Surfaces, if they showed.
+    /// The number of surfaces, if they showed.
     pub(super) heads: Option<u32>,
 }
 
-/// Hops from a track to the one before it, down from the spot's origin.
+/// Hops from each track to the previous one, beginning at the spot's origin.
 pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neighbours, ProbeError> {
     session.stage("head switch and shortest seek")?;
     let mut track = 2;
     let (few, many) = (session.scaled(300), session.scaled(500));
     let wide = aimed(session, spot, &mut track, few, 0.0..0.6 * spot.period, &|_| true)?;
-    // What lies far from the one threshold is a late answer, not another threshold.
+    // A value far from the single threshold is a late answer, not another threshold.
     let ((low, high), middle) = (edges(&wide), threshold(&wide).value);
     let (margin, far) = (0.02 * spot.period, 0.08 * spot.period);
     let range = (low - margin).max(middle - far).max(0.0)..(high + margin).min(middle + far);
@@ -62,7 +62,8 @@ pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neigh
         (_, None) => spot.begins_cylinder(boundary),
     };
     let (mut cylinder, head): (Vec<Hop>, Vec<Hop>) = hops.into_iter().partition(|hop| is_cylinder(hop.boundary));
-    // One hop in as many as there are heads went to another cylinder: too few to know that step as well as the other.
+    // One hop in as many as there are heads went to another cylinder: too few to measure that step as accurately as the
+    // other.
     for least in CLOSER {
         let rough = threshold(&cylinder);
         let reach = (2.0 * rough.spread).max(least * spot.period);
@@ -73,7 +74,7 @@ pub(super) fn neighbours(session: &mut Session<'_>, spot: &Spot) -> Result<Neigh
     Ok(Neighbours { head: threshold(&head), cylinder: threshold(&cylinder), heads: Some(found.0) })
 }
 
-/// `count` hops down to the next boundaries that are `wanted`.
+/// `count` hops to the previous boundaries that are `wanted`.
 fn aimed(
     session: &mut Session<'_>,
     spot: &Spot,
@@ -94,7 +95,7 @@ fn aimed(
     };
     walk.start(session)?;
     let mut hops = Vec::new();
-    // A shuffled comb of times: no two near each other in a row.
+    // A shuffled comb of times: no two similar ones in a row.
     for nth in 0..count {
         let share = fraction(nth as f64 * 0.618_033_988_749_895);
         let passed = (walk.from + 1..).take_while(|boundary| !wanted(*boundary)).count() as u64;
@@ -108,19 +109,19 @@ fn aimed(
     Ok(hops)
 }
 
-/// Down from track to track.
+/// Walks from each track to the previous one.
 struct TrackWalk<'w> {
     spot: &'w Spot,
     platters: Platters,
     /// The smallest command \[revolutions\].
     length: f64,
-    /// Where the last read was: the track, and how far in it.
+    /// The place of the last read: the track, and how far into it.
     from: u64,
     part: f64,
 }
 
 impl TrackWalk<'_> {
-    /// Reads where it stands.
+    /// Reads at its present position.
     fn start(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         let block = session.block();
         let read = session.read(self.spot.sector(self.from, self.part), block)?;
@@ -128,7 +129,7 @@ impl TrackWalk<'_> {
         Ok(())
     }
 
-    /// To the track below, `want` of turning away.
+    /// Hops to the previous track, `want` revolutions away.
     fn hop(&mut self, session: &mut Session<'_>, want: f64) -> Result<Hop, ProbeError> {
         let (spot, length, block) = (self.spot, self.length, session.block());
         let (to, ended) = (self.from + 1, spot.angle(self.from, self.part) + length);
@@ -147,25 +148,25 @@ impl TrackWalk<'_> {
     }
 }
 
-/// Where the platters are, as the last few reads say whose places are known.
+/// The angle of the platters, according to the last few reads at known places.
 struct Platters {
     period: f64,
-    /// The angle at which the clock stood at 0, by each read \[revolutions\].
+    /// The angle at time 0, according to each read \[revolutions\].
     zeros: Vec<f64>,
-    /// From the end of a read to the next request, by each \[ns\].
+    /// The time from the end of each read to the next request \[ns\].
     lags: Vec<f64>,
 }
 
 impl Platters {
-    /// This many reads count.
+    /// How many reads count.
     const RECENT: usize = 9;
 
-    /// A read of what ends at `angle` was heard of at `time` \[ns\].
+    /// A read that ends at `angle` was noticed at `time` \[ns\].
     fn ended(&mut self, time: f64, angle: f64) {
         self.zeros.push(fraction(angle - time / self.period));
     }
 
-    /// The angle at `time` \[ns\], when asked for; the read before ended at `ended`.
+    /// The angle at `time` \[ns\], when a request is made; the previous read ended at `ended`.
     fn asked(&mut self, time: f64, ended: f64) -> f64 {
         let recent = &self.zeros[self.zeros.len().saturating_sub(Platters::RECENT)..];
         let angle = fraction(time / self.period + usual(recent));
@@ -173,13 +174,13 @@ impl Platters {
         angle
     }
 
-    /// How long after an end the next read is asked for \[ns\].
+    /// How long after a completion the next read is requested \[ns\].
     fn lag(&self) -> f64 {
         median(&mut self.lags[self.lags.len().saturating_sub(Platters::RECENT)..].to_vec())
     }
 }
 
-/// The shortest time that was made and the longest that was not, outliers of one in fifty left out.
+/// The shortest time that was made and the longest that was not, without outliers of one in fifty.
 fn edges(hops: &[Hop]) -> (f64, f64) {
     let mut made: Vec<f64> = hops.iter().filter(|hop| hop.made).map(|hop| hop.due).collect();
     let mut missed: Vec<f64> = hops.iter().filter(|hop| !hop.made).map(|hop| hop.due).collect();
@@ -190,7 +191,7 @@ fn edges(hops: &[Hop]) -> (f64, f64) {
     (low.min(high), low.max(high))
 }
 
-/// The time that parts made from missed with the fewest mistakes.
+/// The time that separates made from missed hops with the fewest mistakes.
 fn threshold(hops: &[Hop]) -> Measured {
     let mut hops = hops.to_vec();
     hops.sort_by(|a, b| a.due.total_cmp(&b.due));
@@ -200,7 +201,7 @@ fn threshold(hops: &[Hop]) -> Measured {
     Measured::new(low.midpoint(high), (high - low) / 2.0)
 }
 
-/// Of hops by time: how many are on the wrong side of the best threshold, and behind how many it lies.
+/// For hops sorted by time: how many are on the wrong side of the best threshold, and how many hops are before it.
 fn fewest_mistakes(hops: &[Hop]) -> (usize, usize) {
     let mut mistakes = hops.iter().filter(|hop| !hop.made).count();
     let mut best = (mistakes, 0);
@@ -215,8 +216,9 @@ fn fewest_mistakes(hops: &[Hop]) -> (usize, usize) {
     best
 }
 
-/// Every how many boundaries, and from which on, hops have a threshold of their own: so that fewer of them are on the
-/// wrong side of their threshold than of one for all, by more than chance makes of three hundred guesses.
+/// The period and the phase of boundaries whose hops have a threshold of their own: with it, fewer hops are on the
+/// wrong side of their threshold than with a single one, by more than the best of three hundred guesses would achieve
+/// by chance.
 fn pattern(hops: &[Hop]) -> Option<(u32, Option<u64>)> {
     let mut hops = hops.to_vec();
     hops.sort_by(|a, b| a.due.total_cmp(&b.due));
@@ -233,7 +235,7 @@ fn pattern(hops: &[Hop]) -> Option<(u32, Option<u64>)> {
     (3 * mistakes <= 2 * alone && alone - mistakes >= BEYOND_CHANCE).then_some((heads as u32, Some(phase)))
 }
 
-/// How long it takes over a part of the stroke, with a command's overhead \[ns\].
+/// The time of a seek over a part of the stroke, including a command's overhead \[ns\].
 pub(super) fn long(
     session: &mut Session<'_>,
     rates: &Rates,
@@ -248,8 +250,8 @@ pub(super) fn long(
     let mut times = Vec::new();
     for nth in 0..count {
         let base = from + jitter * (2.0 * session.unit() - 1.0);
-        // The jitter of both ends would blur the distance: pairs share theirs. Within a track the place is drawn, or
-        // the angle between the ends would be the same each time.
+        // The jitter of both ends would blur the distance, so the commands of a pair share theirs. The place within a
+        // track is drawn, or the angle between the ends would be the same each time.
         session.read(rates.sector_at(base), block)?;
         let there = rates.sector_at(base + part);
         let track = (rates.rate_at(there) * period / 512e9) as u64;
@@ -263,7 +265,7 @@ pub(super) fn long(
     Ok(shortest(&times, period))
 }
 
-/// Times that fill a revolution from the answer on: what both ends of them say.
+/// The shortest of times that fill one revolution, from both ends of their range.
 pub(super) fn shortest(times: &[f64], period: f64) -> Measured {
     let low = times.iter().copied().fold(f64::INFINITY, f64::min);
     let fits = times.iter().copied().filter(|time| *time <= low + 1.02 * period);

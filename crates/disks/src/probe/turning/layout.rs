@@ -10,13 +10,13 @@ use super::super::value::Measured;
 use super::TurningFindings;
 use super::zones::Rates;
 
-/// By this much of it a rate may miss the straight line, beyond its own spread.
+/// How far a rate may be from the straight line, as a part of it, beyond its own spread.
 const MISSED: f64 = 0.05;
 
-/// This many neighbouring places must miss it.
+/// How many neighbouring places must be further away.
 const IN_A_ROW: usize = 3;
 
-/// What a zone's tracks need to be known.
+/// What is needed to describe a zone's tracks.
 pub(super) struct Tracks {
     pub(super) heads: u32,
     pub(super) track_skew: Measured,
@@ -24,7 +24,7 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
-    /// What a revolution's time is lengthened by on average \[parts of it\].
+    /// The mean increase of a revolution's time \[parts of it\].
     fn skew(&self) -> f64 {
         let heads = f64::from(self.heads);
         (self.track_skew.value * (heads - 1.0) + self.cylinder_skew.value) / heads
@@ -32,7 +32,7 @@ impl Tracks {
 }
 
 impl Rates {
-    /// Does the rate fall in a line from the outermost cylinder to the innermost?
+    /// Whether the rate falls linearly from the outermost cylinder to the innermost.
     pub(super) fn are_straight(&self) -> bool {
         let (outer, inner) = (self.outer().value, self.inner().value);
         let misses = |((_, rate), part): (&(u64, Measured), &f64)| {
@@ -40,11 +40,11 @@ impl Rates {
             (rate.value - line).abs() > MISSED * rate.value + rate.spread
         };
         let missed: Vec<bool> = self.at.iter().zip(self.strokes()).map(misses).collect();
-        // A host that was busy for a moment makes one place slow, not its neighbours.
+        // A host that was busy for a moment makes one place slow, but not its neighbours.
         !missed.windows(IN_A_ROW).any(|places| places.iter().all(|missed| *missed))
     }
 
-    /// First and last cylinder and sectors per track of the stretch between any two neighbouring places.
+    /// First and last cylinder and sectors per track of the region between any two neighbouring places.
     fn stretches(&self, period: f64, tracks: &Tracks, sectors: u64) -> Vec<(u64, u64, u64)> {
         let (mut next, mut found) = (0, Vec::new());
         let last = self.at.len().saturating_sub(2);
@@ -62,7 +62,7 @@ impl Rates {
 }
 
 impl TurningFindings {
-    /// `[zones]`, or nothing if zone by zone says more.
+    /// Writes `[zones]`, or nothing if zone by zone says more.
     pub(super) fn zones(&self, out: &mut String) {
         if !self.rates.are_straight() {
             return;
@@ -72,7 +72,7 @@ impl TurningFindings {
         let _ = writeln!(out, "inner = {}", rate(self.rates.inner()));
     }
 
-    /// `[[zone]]` by `[[zone]]`, if the rates are no line.
+    /// Writes `[[zone]]` by `[[zone]]`, if the rates are not linear.
     pub(super) fn zone_by_zone(&self, out: &mut String, tracks: &Tracks, sectors: u64) {
         if self.rates.are_straight() {
             return;

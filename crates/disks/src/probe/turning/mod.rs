@@ -26,7 +26,7 @@ use spot::Spot;
 use writes::{Mixed, PARAMETERS, Writes};
 use zones::Rates;
 
-/// All that is known; what is `None` was not seen, or not reached.
+/// All results; `None` for what was not observed or not reached.
 #[derive(Debug)]
 pub(super) struct TurningFindings {
     period: Measured,
@@ -34,7 +34,7 @@ pub(super) struct TurningFindings {
     spot: Option<Spot>,
     electronics: Option<Electronics>,
     neighbours: Option<Neighbours>,
-    /// Parts of the stroke, and what they take with a command's overhead \[ns\].
+    /// Parts of the stroke, and the times of seeks over them, including a command's overhead \[ns\].
     seeks: Vec<(f64, Measured)>,
     ahead: Option<ReadingAhead>,
     queue: Option<DriveQueue>,
@@ -43,13 +43,13 @@ pub(super) struct TurningFindings {
     fitted: Vec<Fitted>,
 }
 
-/// Parts of the stroke that are measured; a third and nearly all are what `average` and `max` stand for.
+/// Parts of the stroke to measure; a third and nearly all are what `average` and `max` stand for.
 const PARTS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 1.0 / 3.0, 0.65, 0.98];
 
-/// Of those the ones that are measured first in a hurry.
+/// Those measured first when time is short.
 const FEW: [f64; 3] = [0.01, 1.0 / 3.0, 0.98];
 
-/// With less time than this for reads and writes, not all of it can be measured.
+/// With less time than this for reads and writes, not everything can be measured.
 const ENOUGH: Span = Span::from_secs(200);
 
 /// Measures it; what is known when something stops it is kept.
@@ -80,7 +80,7 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(TurningFindings, Optio
 impl TurningFindings {
     fn rest(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         self.electronics = buffer::electronics(session)?;
-        // What a model without it is furthest off in comes first, and what one knows of the class anyway last.
+        // What a model errs most without comes first, and what is known of the class anyway last.
         if session.facts().access == ProbeAccess::Destroy && session.limit() < ENOUGH {
             self.cache(session)?;
             self.arm(session, &FEW)?;
@@ -130,7 +130,7 @@ impl TurningFindings {
 
     fn commands(&mut self, session: &mut Session<'_>) -> Result<(), ProbeError> {
         let command = self.electronics.map_or(0.0, |electronics| electronics.command.value);
-        // Where a drive prefers streams each of them waits for seconds.
+        // Where a drive prefers streams, each of them waits for seconds.
         let far_reads = session.scaled(5).clamp(3, 5) as usize;
         self.queue = queue::queue(session, far_reads, (command, self.period.value))?;
         Ok(())
@@ -143,7 +143,7 @@ impl TurningFindings {
         Ok(())
     }
 
-    /// Its file; what only mixtures show is fitted now.
+    /// Its file; fits what only mixtures show.
     pub(super) fn toml(&mut self, session: &Session<'_>, stopped: Option<&ProbeError>) -> String {
         if !self.mixtures.is_empty() {
             self.fitted = fit(&self.text(session, stopped), PARAMETERS, &self.mixtures, session.facts().access, &[]);

@@ -13,30 +13,30 @@ use super::super::session::{ProbeStep, Random, Session};
 use super::super::value::{Measured, median};
 use super::hop::shortest;
 
-/// The drive's queue, as it showed itself.
+/// The observed behaviour of the drive's queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DriveQueue {
-    /// Reads per second, one by one and as many as it takes.
+    /// Reads per second, one at a time and as many as it accepts.
     pub(super) alone: f64,
     pub(super) deep: f64,
     /// How long a far read waits beside many near ones, and beside a stream \[ns\].
     pub(super) near: Measured,
     pub(super) stream: Measured,
-    /// By how much a far read alone waits longer behind a stream that has just been read \[ns\].
+    /// By how much a single far read waits longer after a stream that has just been read \[ns\].
     pub(super) behind: Measured,
 }
 
 impl DriveQueue {
-    /// Does it choose?
+    /// Whether it reorders.
     pub(super) fn reorders(&self) -> bool {
         self.deep > 1.15 * self.alone
     }
 }
 
-/// Less than that part of a revolution is no wait: two draws of angles differ by that.
+/// A smaller part of a revolution does not count as a wait: two draws of angles differ by that.
 pub(super) const NO_WAIT: f64 = 0.05;
 
-/// `command`: what decoding one takes; `period`: a revolution \[ns\].
+/// Measures the queue; `command` is the time to decode a command, `period` a revolution \[ns\].
 pub(super) fn queue(
     session: &mut Session<'_>,
     far_reads: usize,
@@ -58,16 +58,16 @@ pub(super) fn queue(
     Ok(Some(DriveQueue { alone, deep, near, stream, behind }))
 }
 
-/// How much longer a far read takes right behind a stream than behind a single read of the same place.
+/// How much longer a far read takes directly after a stream than after a single read of the same place.
 fn behind(session: &mut Session<'_>, period: f64) -> Result<Measured, ProbeError> {
     const FAR_READS: u64 = 150;
     const STREAM: u64 = 16;
-    // Further on than any buffer reads ahead: what it still has of an earlier read keeps no head waiting.
+    // Further than any buffer reads ahead: a hit on an earlier read must not delay the head.
     const APART: u64 = 32_768;
     let sectors = session.facts().sectors;
     let mut took = [Vec::new(), Vec::new()];
     let mut near = sectors / 10;
-    // In turns, so that what disturbs one disturbs both.
+    // Interleaved, so that a disturbance affects both.
     for _ in 0..session.scaled(FAR_READS) {
         for (of, times) in [1, STREAM].into_iter().zip(&mut took) {
             near = if near < sectors / 8 { near + APART + session.below(2_000) } else { sectors / 10 };
@@ -91,21 +91,21 @@ fn per_second(session: &mut Session<'_>, depth: u32, count: usize) -> Result<f64
     Ok(count as f64 / last.since(reads[0].begun).as_secs_f64())
 }
 
-/// How long a far read waits beside others, with how far its waits differ.
+/// How long a far read waits beside others, with the variation of its waits.
 fn wait(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Measured, ProbeError> {
     let mut times = waits(session, depth, count, stream)?;
     let middle = median(&mut times);
     Ok(Measured::new(middle, (times[times.len() - 1] - times[0]) / 2.0))
 }
 
-/// How long far reads wait beside others that are near each other, or follow each other \[ns\].
+/// How long far reads wait beside others that are near each other, or sequential \[ns\].
 pub(super) fn waits(session: &mut Session<'_>, depth: u32, count: usize, stream: bool) -> Result<Vec<f64>, ProbeError> {
     let sectors = session.facts().sectors;
     let near = sectors / 10 / 8 * 8;
     let far: Vec<ProbeStep> = (0..count)
         .map(|_| ProbeStep { op: Op::Read, start: sectors / 2 + session.below(sectors / 3), sectors: 8 })
         .collect();
-    // A host keeps three reads of a stream in their order, thirty it does not.
+    // A host keeps three reads of a stream in order, but not thirty.
     let depth = if stream { depth.min(4) } else { depth };
     let (width, mut at) = (sectors / 2000 / 8, near);
     let mut random = Random::new(7);

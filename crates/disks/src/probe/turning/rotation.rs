@@ -10,10 +10,10 @@ use super::super::value::Measured;
 
 /// Rounds over all places.
 const ROUNDS: usize = 9;
-/// Frequencies looked for \[1/s\]: 4,500 to 15,600 rpm.
+/// The range of frequencies \[1/s\]: 4,500 to 15,600 rpm.
 const SLOWEST: f64 = 75.0;
 const FASTEST: f64 = 260.0;
-/// Below this a read came out of the buffer \[ns\].
+/// A faster read came out of the buffer \[ns\].
 const HIT_NS: f64 = 700_000.0;
 
 /// One revolution \[ns\].
@@ -36,7 +36,7 @@ fn rounds(session: &mut Session<'_>, count: usize) -> Result<Vec<Vec<Timed>>, Pr
     let mut reads = vec![Vec::new(); count];
     let mut order: Vec<usize> = (0..count).collect();
     for _ in 0..ROUNDS {
-        // In the same order each round would take the same time, and any part of it would seem a period.
+        // In a fixed order each round would take the same time, and any part of it would look like a period.
         for left in (1..count).rev() {
             order.swap(left, session.below(left as u64 + 1) as usize);
         }
@@ -47,7 +47,7 @@ fn rounds(session: &mut Session<'_>, count: usize) -> Result<Vec<Vec<Timed>>, Pr
     Ok(reads)
 }
 
-/// The slowest frequency at which the ends of each place's reads agree.
+/// The lowest frequency at which the ends of each place's reads agree.
 fn fundamental(session: &mut Session<'_>, reads: &[Vec<Timed>]) -> Result<Measured, ProbeError> {
     let ends = |reads: &Vec<Timed>| -> Vec<f64> {
         let medium = reads.iter().filter(|read| read.latency() >= HIT_NS);
@@ -58,7 +58,7 @@ fn fundamental(session: &mut Session<'_>, reads: &[Vec<Timed>]) -> Result<Measur
     let first = ends.iter().flatten().fold(span, |first: f64, end| first.min(*end));
     let step = 0.12 / (span - first).max(0.1);
     let steps = ((FASTEST - SLOWEST) / step) as usize;
-    // With many reads this takes a busy processor longer than somebody waits who has had enough.
+    // With many reads this takes a busy processor longer than a user who interrupts wants to wait.
     let one = |nth: usize| {
         if nth.is_multiple_of(64) {
             session.stage("rotation")?;
@@ -70,7 +70,7 @@ fn fundamental(session: &mut Session<'_>, reads: &[Vec<Timed>]) -> Result<Measur
     if best < 0.6 {
         return Err(ProbeError::Unclear("they end at no common frequency: does it turn?".to_owned()));
     }
-    // Multiples agree as well: the slowest is the one.
+    // Multiples agree as well: the lowest one is right.
     let near = scan.iter().position(|value| *value > 0.85 * best).unwrap_or(0);
     let last = (near + 16).min(scan.len());
     let peak = (near..last).max_by(|a, b| scan[*a].total_cmp(&scan[*b])).unwrap_or(near);
@@ -79,7 +79,7 @@ fn fundamental(session: &mut Session<'_>, reads: &[Vec<Timed>]) -> Result<Measur
     Ok(Measured::new(1e9 / frequency, 1e9 / frequency * 0.005 / (frequency * (span - first))))
 }
 
-/// The top of the peak, by thirds.
+/// The top of the peak, by ternary search.
 fn climb(ends: &[Vec<f64>], near: f64, step: f64) -> f64 {
     let (mut low, mut high) = (near - step, near + step);
     for _ in 0..50 {
@@ -89,7 +89,7 @@ fn climb(ends: &[Vec<f64>], near: f64, step: f64) -> f64 {
     low.midpoint(high)
 }
 
-/// 1 if all ends of each place fall on one angle at this frequency, 0 if anywhere.
+/// 1 if all ends of each place have the same angle at this frequency, 0 if they are random.
 fn coherence(ends: &[Vec<f64>], frequency: f64) -> f64 {
     let of_place = |ends: &Vec<f64>| {
         let (mut x, mut y) = (0.0, 0.0);

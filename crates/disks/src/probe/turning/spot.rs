@@ -10,7 +10,7 @@ use super::super::session::Session;
 use super::super::value::{Measured, fraction, median};
 use super::boundary::{Tracks, tracks};
 
-/// How sectors lie around one place.
+/// The layout of sectors around one place.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     /// One revolution \[ns\].
@@ -20,7 +20,7 @@ pub(super) struct Spot {
     /// From a track to the next, and to the next cylinder \[revolutions\].
     pub(super) track_skew: Measured,
     pub(super) cylinder_skew: Measured,
-    /// Surfaces, where skews or switches tell.
+    /// The number of surfaces, where skews or switches tell.
     pub(super) heads: Option<u32>,
     /// A sector with which a track begins; tracks are counted from here, downwards.
     pub(super) origin: u64,
@@ -28,18 +28,18 @@ pub(super) struct Spot {
     cylinder_phase: u64,
 }
 
-/// Two angles that differ by less are the same \[revolutions\].
+/// Angles that differ by less are equal \[revolutions\].
 const SAME: f64 = 0.006;
-/// How many steps a track is read in, about.
+/// The approximate number of steps in which a track is read.
 const STEPS: f64 = 9.3;
-/// How many steps the stretch has that is read backwards.
+/// The number of steps of the region that is read backwards.
 const STRETCH: usize = 219;
-/// How often the stretch is read.
+/// How often the region is read.
 const ROUNDS: usize = 5;
-/// Below this a read came out of the buffer, and says nothing of an angle \[ns\].
+/// A faster read came out of the buffer, and says nothing about an angle \[ns\].
 const HIT_NS: f64 = 700_000.0;
 
-/// Looks at the tracks below `top`, of which one turn moves about `rate` bytes per second.
+/// Examines the tracks below `top`, where a revolution's worth of data moves at about `rate` bytes per second.
 pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) -> Result<Spot, ProbeError> {
     session.stage("tracks and skews")?;
     let step = step(session, period, rate);
@@ -60,14 +60,14 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
     }
     let per_track = step as f64 / base;
     moved.iter_mut().for_each(|by| *by = fraction(*by - base + 0.5) - 0.5);
-    // No skew is half a revolution: what seems to go back was heard of late.
+    // No skew is half a revolution: what seems to go back was noticed late.
     let mut crossings: Vec<(usize, f64)> = moved.into_iter().enumerate().filter(|(_, by)| *by > SAME).collect();
     // Nor is one a quarter of the usual one.
     let usual_gain = median(&mut crossings.iter().map(|(_, by)| *by).collect::<Vec<_>>());
     crossings.retain(|(_, by)| *by > 0.25 * usual_gain);
     let (track_skew, cylinder_skew, heads, phase) = skews(&crossings);
     let &(last, _) = crossings.last().ok_or_else(|| ProbeError::Unclear("no track begins here".to_owned()))?;
-    // The whole step and one on either side: a step's reads end behind it.
+    // The whole step and one on either side: a step's reads end after it.
     let (low, high) = (top - (last as u64 + 2) * step, top - (last as u64).saturating_sub(1) * step);
     let zone = (period, per_track, track_skew.value.min(cylinder_skew.value).max(SAME));
     let Tracks { per_track, origin, below, .. } =
@@ -76,21 +76,21 @@ pub(super) fn look(session: &mut Session<'_>, period: f64, rate: f64, top: u64) 
     Ok(Spot { period, per_track, track_skew, cylinder_skew, heads, origin, cylinder_phase })
 }
 
-/// Where the tracks are looked at \[sectors\].
+/// Where tracks are examined \[sectors\].
 pub(super) fn top(session: &Session<'_>) -> u64 {
     session.facts().sectors / 50
 }
 
-/// A step of the stretch \[sectors\].
+/// A step of the region \[sectors\].
 fn step(session: &Session<'_>, period: f64, rate: f64) -> u64 {
     let block = u64::from(session.block());
     let guess = rate * period / 1e9 / 512.0;
     ((guess / STEPS) as u64).max(block) / block * block
 }
 
-/// A disk has tracks enough for the stretch, if it turns at all.
+/// Checks that the disk has enough tracks for the region, if it spins at all.
 pub(super) fn has_tracks(session: &Session<'_>, period: f64, rate: f64) -> Result<(), ProbeError> {
-    // What looks closer goes a few steps beyond it.
+    // A closer examination goes a few steps beyond it.
     if (STRETCH as u64 + 10) * step(session, period, rate) < top(session) {
         return Ok(());
     }
@@ -107,21 +107,21 @@ pub(super) fn angle(session: &mut Session<'_>, period: f64, sector: u64) -> Resu
     Ok(fraction(read.ended.as_ns() as f64 / period))
 }
 
-/// The same of one that may have been read before; `None` if it came out of the buffer.
+/// The same for one that may have been read before; `None` if it came out of the buffer.
 fn angle_again(session: &mut Session<'_>, period: f64, sector: u64) -> Result<Option<f64>, ProbeError> {
     let block = session.block();
     let read = session.read(sector, block)?;
     Ok((read.latency() > HIT_NS).then(|| fraction(read.ended.as_ns() as f64 / period)))
 }
 
-/// The median of angles that may lie on both sides of zero.
+/// The median of angles that may be on both sides of zero.
 pub(super) fn usual(angles: &[f64]) -> f64 {
     let first = angles.first().copied().unwrap_or(0.0);
     let mut beside: Vec<f64> = angles.iter().map(|angle| fraction(angle - first + 0.5) - 0.5).collect();
     fraction(first + median(&mut beside))
 }
 
-/// Track skew, cylinder skew, heads and where cylinders begin, from what was gained at each boundary.
+/// Track skew, cylinder skew, heads and where cylinders begin, from the gain at each boundary.
 fn skews(crossings: &[(usize, f64)]) -> (Measured, Measured, Option<u32>, u64) {
     let mut gains: Vec<f64> = crossings.iter().map(|(_, by)| fraction(*by)).collect();
     gains.sort_by(f64::total_cmp);
@@ -144,7 +144,7 @@ fn skews(crossings: &[(usize, f64)]) -> (Measured, Measured, Option<u32>, u64) {
 }
 
 impl Spot {
-    /// How many tracks below the origin a track begins, and how far in it `part` of a revolution lies.
+    /// The sector `part` of a revolution into the track that is `track` tracks below the origin.
     pub(super) fn sector(&self, track: u64, part: f64) -> u64 {
         self.origin - (track as f64 * self.per_track).round() as u64 + (part * self.per_track) as u64
     }
@@ -156,7 +156,8 @@ impl Spot {
         part - skews
     }
 
-    /// Is the boundary above the `boundary`-th track below the origin a cylinder's? Boundary 1 is the origin's own.
+    /// Whether the boundary above the `boundary`-th track below the origin is a cylinder's. Boundary 1 is the origin's
+    /// own.
     pub(super) fn begins_cylinder(&self, boundary: u64) -> bool {
         self.heads.is_some_and(|heads| {
             (boundary + u64::from(heads) - 1 + self.cylinder_phase).is_multiple_of(u64::from(heads))

@@ -11,11 +11,11 @@ use super::TurningFindings;
 use super::layout::Tracks;
 use super::queue::NO_WAIT;
 
-/// By this much of it a seek may miss the usual shape.
+/// How far a seek may be from the usual curve, as a part of it.
 const MISSED: f64 = 0.05;
-/// What spreads further is no point of a curve.
+/// A value with a greater spread is not used as a point of a curve.
 const ROUGH: f64 = 0.03;
-/// Of a class of such disks \[revolutions\].
+/// The usual skew of such disks \[revolutions\].
 const USUAL_SKEW: f64 = 0.12;
 
 impl TurningFindings {
@@ -43,9 +43,10 @@ impl TurningFindings {
             Some(heads) => writeln!(out, "heads = {heads}   # MEASURED: by their boundaries").ok(),
             None => writeln!(out, "heads = 4   # FIT: cylinders cost what heads do, so nothing shows them").ok(),
         };
-        // A skew must cover its switch, or the file is refused; a drive reads on without one, so it does.
+        // The file is refused if a skew does not cover its switch; since a drive reads on without losing a revolution,
+        // it does.
         let floor = |skew: Measured, needed: Option<Measured>| {
-            // Rounded up to what six decimals can say.
+            // Rounded up to six decimals.
             let needed = needed.map_or(0.0, |needed| (needed.value * 1e6 / self.period.value).ceil() / 1e6 + 1e-6);
             Measured::new(skew.value.max(needed), skew.spread)
         };
@@ -70,7 +71,7 @@ impl TurningFindings {
         self.zone_by_zone(out, &tracks, sectors);
     }
 
-    /// Cylinders from the first to the last, by the rates.
+    /// The number of cylinders from the first to the last, by the rates.
     fn stroke_cylinders(&self) -> f64 {
         let heads = self.neighbours.and_then(|neighbours| neighbours.heads).unwrap_or(4);
         let skew = self.spot.as_ref().map_or(0.0, |spot| spot.track_skew.value);
@@ -89,7 +90,7 @@ impl TurningFindings {
         self.neighbours.map(|neighbours| neighbours.cylinder.less(self.command()))
     }
 
-    /// What a part of the stroke takes.
+    /// The time of a seek over a part of the stroke.
     fn seek(&self, part: f64) -> Option<Measured> {
         let found = self.seeks.iter().find(|(measured, _)| (measured - part).abs() < 1e-6)?;
         Some(found.1.less(self.command()))
@@ -101,7 +102,7 @@ impl TurningFindings {
         let slope = (nearly.value - average.value) / (0.98 - 1.0 / 3.0);
         let full = Measured::new((nearly.value + 0.02 * slope).max(average.value), nearly.spread);
         let shortest = self.shortest().unwrap_or(Measured::new(500_000.0, 0.0));
-        // What was measured is a seek of one cylinder; `min` is where the curve would begin.
+        // The measurement is a seek of one cylinder; `min` is where the curve would begin.
         let root = (self.stroke_cylinders() / 3.0).max(2.0).sqrt();
         let least = (shortest.value - average.value / root) / (1.0 - 1.0 / root);
         let shortest = Measured::new(least.clamp(0.0, average.value), shortest.spread);
@@ -120,7 +121,7 @@ impl TurningFindings {
         self.curve(out, [least.clamp(0.0, average.value), average.value, full.value]);
     }
 
-    /// The measured points, if the usual shape through three of them misses another.
+    /// The measured points, if the usual curve through three of them does not fit another.
     fn curve(&self, out: &mut String, [least, average, full]: [f64; 3]) {
         let usual = |part: f64| match part * 3.0 {
             short if short < 1.0 => least + (average - least) * short.sqrt(),
@@ -135,7 +136,7 @@ impl TurningFindings {
         let cylinders = self.stroke_cylinders();
         let mut points = vec![(1, shortest.value)];
         let measured = self.seeks.iter().map(|(part, measured)| ((part * cylinders) as u32, took(measured)));
-        // The shortest of this many random angles is a rough figure for short seeks.
+        // The shortest of this many random angles is inaccurate for short seeks.
         let measured = measured.filter(|(_, took)| took.spread <= ROUGH * took.value);
         let measured = measured.map(|(distance, took)| (distance, took.value));
         for (distance, time) in measured.chain([(cylinders as u32, full)]) {
@@ -189,7 +190,7 @@ impl TurningFindings {
             }
             return;
         };
-        // Where the extents end first, the room is only known to be as large.
+        // Where the extents run out first, the room is only known to be at least this.
         let kib = (size.value / 2.0).round().max(4.0) as u64;
         let _ = writeln!(out, "\n[write_cache]");
         let _ = writeln!(out, "order = {}", self.fitted("write_cache.order", "\"position\""));
@@ -217,7 +218,7 @@ impl TurningFindings {
             queue.alone, queue.deep
         );
         let _ = writeln!(out, "depth = {}   # READ: what the host sends at most", depth.min(256));
-        // It waits so long, and then it is read.
+        // It waits this long before it is read.
         let age = queue.near.less(1e9 / queue.alone.max(1.0));
         let age = Measured::new(age.value.max(1e6), age.spread);
         let _ = writeln!(out, "age_limit = {}", time(age, "MEASURED"));

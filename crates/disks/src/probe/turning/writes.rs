@@ -14,16 +14,16 @@ use super::super::value::{Measured, median};
 use super::queue::waits;
 use crate::spec::{DiskSpec, Model};
 
-/// The cache, as it showed itself.
+/// The observed behaviour of the cache.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
-    /// Dirty data \[sectors\]; `None`: writes go through.
+    /// Dirty data \[sectors\]; `None` for write-through.
     pub(super) size: Option<Measured>,
-    /// Separate pieces of it.
+    /// The number of separate extents.
     pub(super) extents: Measured,
-    /// Is `size` only what the extents allow?
+    /// Whether `size` is only what the extents allow.
     pub(super) one_limit: bool,
-    /// A random write alone \[ns\].
+    /// A single random write \[ns\].
     pub(super) alone: Measured,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn writes(session: &mut Session<'_>, period: f64) -> Result<Writes, P
     let extents = taken(session, SMALL, 30_000, period)?;
     let large = LARGE.min(session.facts().max_sectors);
     let rough = taken(session, large, 3_000, period)?;
-    // Small enough for a fine count, and large enough that the room ends before the extents do.
+    // Small enough for a fine count, and large enough that the room runs out before the extents do.
     let fine = (2.0 * rough.value * f64::from(large) / extents.value) as u32 / 8 * 8;
     let fine = fine.clamp(SMALL, large);
     let size = taken(session, fine, 30_000, period)?;
@@ -65,7 +65,7 @@ fn taken(session: &mut Session<'_>, sectors: u32, most: usize, period: f64) -> R
         session.rest(Span::from_secs(4));
         let mut burst: Vec<Timed> = Vec::new();
         let (mut waits, mut quick) = (0, f64::INFINITY);
-        // Until it has waited often enough to know the rate it drains at.
+        // Until it has waited often enough to know its drain rate.
         while waits < 60 && burst.len() < most {
             let place = session.place(sectors);
             let write = session.one(Op::Write, place, sectors)?;
@@ -93,13 +93,13 @@ fn taken(session: &mut Session<'_>, sectors: u32, most: usize, period: f64) -> R
 pub(super) enum Mixed {
     /// Random writes after the cache is full.
     Overflow,
-    /// The same within a few cylinders: settling hardly shows there, and what is chosen from does.
+    /// The same within a few cylinders: settling hardly shows there, but the choice among extents does.
     NearOverflow,
-    /// A reader of random places beside a stream of writes.
+    /// Random reads beside a stream of writes.
     ReaderBesideStream,
     /// The same beside random writes.
     ReaderBesideRandom,
-    /// A reader that thinks between its reads while something is dirty.
+    /// A reader with think time while something is dirty.
     Thoughtful,
     /// Far reads beside a stream of reads.
     FarBesideStream,
@@ -115,7 +115,7 @@ impl Mixed {
         Mixed::Thoughtful,
     ];
 
-    /// Does it write?
+    /// Whether it writes.
     pub(super) fn writes(self) -> bool {
         self != Mixed::FarBesideStream
     }
@@ -134,7 +134,7 @@ impl Mixture for Mixed {
                 let write = |start| ProbeStep { op: Op::Write, start, sectors: SMALL };
                 let near = |start: u64| sectors / 3 / 8 * 8 + start % NEAR.min(sectors / 3);
                 let place = |start| if self == Mixed::NearOverflow { near(start) } else { start };
-                // What is chosen from shows less than settling does.
+                // The choice among extents shows less than settling does.
                 let count = if self == Mixed::NearOverflow { 9_000 } else { 3_000 };
                 let steps: Vec<ProbeStep> = (0..count).map(|_| write(place(anywhere()))).collect();
                 let mut took = latencies(session.closed_loop(4, steps)?);
@@ -157,7 +157,7 @@ impl Mixture for Mixed {
                 let [reads, writes] = session.two_loops((1, &mut reads), (depth.max(2) - 1, &mut writes))?;
                 Ok(vec![latencies(reads), latencies(writes)])
             }
-            // Which of two far reads in a row goes at once is luck; the longest wait says when the drive's patience
+            // Which of two consecutive far reads goes at once is luck; the longest wait shows when the drive's patience
             // ends.
             Mixed::FarBesideStream => {
                 let waits = waits(session, depth_of_all, 6, true)?;
@@ -181,7 +181,7 @@ impl Mixture for Mixed {
     }
 }
 
-/// No read waits longer for a stream than it waits for anything.
+/// No read waits longer for a stream than for anything else.
 fn age_limit(spec: &DiskSpec) -> Option<Span> {
     match &spec.model {
         Model::Hdd(hdd) => hdd.ncq.as_ref().map(|ncq| ncq.age_limit),
@@ -189,7 +189,7 @@ fn age_limit(spec: &DiskSpec) -> Option<Span> {
     }
 }
 
-/// What only mixtures show.
+/// Parameters that only mixtures show.
 pub(super) const PARAMETERS: &[Parameter<Mixed>] = &[
     Parameter {
         key: "seek.write_settle",

@@ -14,7 +14,7 @@ use super::super::value::Measured;
 /// Rates from the first sector to the last.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
-    /// Where, and how fast \[sector, bytes/s\].
+    /// The place, and the rate there \[sector, bytes/s\].
     pub(super) at: Vec<(u64, Measured)>,
     sectors: u64,
     /// The part of the stroke before each of `at`.
@@ -22,13 +22,13 @@ pub(super) struct Rates {
 }
 
 const COMMAND: u32 = 1024;
-/// Halves of a stretch that differ by less (as a part of the rate, halved) were read alike.
+/// Halves of a measurement that differ by less (half of it, relative to the rate) were read undisturbed.
 const EVEN: f64 = 0.015;
-/// How many commands are under way.
+/// The number of commands in flight.
 const DEPTH: u32 = 4;
 /// Fewer commands than this say nothing.
 const FEWEST: u64 = 24;
-/// How often a stretch is read at most.
+/// How often a measurement is made at most.
 const TRIES: usize = 4;
 
 pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Result<Rates, ProbeError> {
@@ -42,7 +42,7 @@ pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Re
         let start = session.aligned(last / (places - 1) * nth, COMMAND);
         let begun = session.elapsed();
         at.push((start, rate(session, start, commands, depth)?));
-        // A slow disk is read for less long: a tenth of all the time for all places.
+        // A slow disk is read for less long: at most a tenth of all the time for all places.
         let (took, most) = (session.elapsed() - begun, session.limit().as_secs_f64() / (10.0 * places as f64));
         if took.as_secs_f64() > most {
             commands = (commands * 2 / 3).max(FEWEST);
@@ -51,7 +51,7 @@ pub(super) fn rates(session: &mut Session<'_>, places: u64, commands: u64) -> Re
     Ok(Rates::new(sectors, at))
 }
 
-/// With how many commands under way a host reads fastest: what it sends in pieces may overtake each other.
+/// The number of commands in flight with which a host reads fastest: commands that it splits may overtake each other.
 fn depth(session: &mut Session<'_>, commands: u64) -> Result<u32, ProbeError> {
     if session.facts().clock == ProbeClock::Virtual {
         return Ok(DEPTH);
@@ -61,7 +61,7 @@ fn depth(session: &mut Session<'_>, commands: u64) -> Result<u32, ProbeError> {
     Ok(if alone > 1.05 * many { 1 } else { DEPTH })
 }
 
-/// Bytes per second from `start` on; a stretch whose halves differ is read again, for then a command was late.
+/// The rate from `start` on \[bytes/s\]; a measurement whose halves differ is repeated, since a command was late.
 fn rate(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> Result<Measured, ProbeError> {
     let mut best = stretch(session, start, commands, depth)?;
     for _ in 1..TRIES {
@@ -88,8 +88,8 @@ fn stretch(session: &mut Session<'_>, start: u64, commands: u64, depth: u32) -> 
     Ok(Measured::new(rate(&ends[first..]), halves / 2.0))
 }
 
-/// The time from one end to the next, by pairs half of them apart, the lowest and the highest quarter left out: a late
-/// answer spoils two pairs.
+/// The time from one completion to the next, from pairs half of them apart, without the lowest and the highest quarter:
+/// a late completion spoils two pairs.
 fn pace(ends: &[f64]) -> f64 {
     let half = (ends.len() / 2).max(1);
     let mut apart: Vec<f64> = ends.iter().zip(&ends[half.min(ends.len())..]).map(|(a, b)| b - a).collect();
@@ -123,7 +123,7 @@ impl Rates {
         &self.stroke
     }
 
-    /// Tracks of the whole disk, each of which moves for `track_ns`.
+    /// The number of tracks of the whole disk, each of which moves for `track_ns`.
     pub(super) fn tracks(&self, track_ns: f64) -> f64 {
         let each = self.at.windows(2).map(|pair| {
             let bytes = (pair[1].0 - pair[0].0) as f64 * 512.0;
@@ -132,7 +132,7 @@ impl Rates {
         each.sum()
     }
 
-    /// How fast it is at a sector \[bytes/s\].
+    /// The rate at a sector \[bytes/s\].
     pub(super) fn rate_at(&self, sector: u64) -> f64 {
         let behind = self.at.partition_point(|(start, _)| *start <= sector).clamp(1, self.at.len() - 1);
         let ((a, low), (b, high)) = (self.at[behind - 1], self.at[behind]);
@@ -140,7 +140,7 @@ impl Rates {
         low.value + (high.value - low.value) * part
     }
 
-    /// The sector behind a part of the stroke.
+    /// The sector after a part of the stroke.
     pub(super) fn sector_at(&self, part: f64) -> u64 {
         let behind = self.stroke.partition_point(|stroke| *stroke <= part).clamp(1, self.stroke.len() - 1);
         let (low, high) = (self.stroke[behind - 1], self.stroke[behind]);

@@ -12,33 +12,34 @@
 
 use super::table::SixFigures;
 
-/// Dies, all channels together, and what each takes at a time \[bytes\].
+/// The number of dies of all channels, and the size of a page of each \[bytes\].
 const DIES: u64 = 64;
 const PAGE: u64 = 16_384;
-/// Channels, and data over each \[bytes/s\].
+/// The number of channels, and the rate of each \[bytes/s\].
 const CHANNELS: u64 = 8;
 const CHANNEL_RATE: u64 = 2_400_000_000;
-/// What a command costs before its data moves, and sensing a page \[ns\].
+/// The time of a command before its data moves, and of sensing a page \[ns\].
 const COMMAND_NS: f64 = 8_000.0;
 const SENSE_NS: f64 = 40_000.0;
-/// Small commands are measured this many at a time.
+/// The depth at which small commands are measured.
 const DEEP: f64 = 256.0;
-/// Writes that need more of the programs than this part of `wbps` are kept from it by chance, which meets some dies
-/// more often than others: then the programs are that much faster, and the interface keeps `wbps`. FIT: with it the
-/// drawn drives of the test do their six figures; on it hang models whose 4 KiB writes come near `wbps`, and no
+/// Writes that need more of the programs than this part of `wbps` do not reach it, because chance hits some dies more
+/// often than others: then the programs are made that much faster, and the interface keeps `wbps`. FIT: with it the
+/// drawn drives of the test reach their six figures; models whose 4 KiB writes come near `wbps` depend on it, and no
 /// others.
 const EVEN: f64 = 0.75;
-/// The longest program that a drive's file may say \[ns\].
+/// The longest program time in a drive's file \[ns\].
 const LONGEST_PROGRAM_NS: f64 = 99_000_000.0;
 
-/// A byte rate that small operations contradict: the mean of both where that is within 10 % of each, else the rate.
+/// The byte rate if small operations contradict it: the mean of both where that is within 10 % of each, otherwise the
+/// rate.
 fn byte_rate(rate: u64, sequential: u64, random: u64) -> f64 {
     let small = 4096 * sequential.max(random);
     let mean = (rate as f64 * small as f64).sqrt();
     if small > rate && mean < 1.09 * rate as f64 { mean } else { rate as f64 }
 }
 
-/// What the figures come to; times in ns, rates in bytes/s.
+/// The derived values; times in ns, rates in bytes/s.
 struct Made {
     depth: u32,
     duplex: &'static str,
@@ -58,7 +59,7 @@ fn ns(per_second: u64) -> f64 {
 fn made(figures: &SixFigures) -> Made {
     let SixFigures { rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops } = *figures;
     let (read, write) = (byte_rate(rbps, rseqiops, rrandiops), byte_rate(wbps, wseqiops, wrandiops));
-    // Both directions of SATA-600 end at 6 Gbit/s; a slower NVMe drive is not told apart by its figures.
+    // Both directions of SATA-600 end at 6 Gbit/s; the figures cannot distinguish a slower NVMe drive.
     let sata = (450_000_000..=600_000_000).contains(&rbps) && wbps <= 600_000_000;
     let (depth, duplex) = if sata { (31, "half") } else { (1023, "full") };
     // The class's latencies, unless the figures leave no time for them.
@@ -137,7 +138,7 @@ erase = \"0us\"
     )
 }
 
-/// The figures as the data sheet quotes them.
+/// The figures in the form of a data sheet.
 fn published(figures: &SixFigures) -> String {
     let names = [
         "deep_read",

@@ -17,12 +17,12 @@ pub use table::{IocostModel, SixFigures};
 
 const TABLE: &str = include_str!("../../../presets/iocost-models.csv");
 
-/// Every model of the table that comes with the program, by name.
+/// Every model of the built-in table, by name.
 pub fn iocost_models() -> Vec<IocostModel> {
     table::models(&read("iocost-models.csv", TABLE).expect("a test reads the table"))
 }
 
-/// What stands behind `iocost:`, if `name` begins so.
+/// What follows `iocost:`, if `name` begins with it.
 pub(super) fn asked(name: &str) -> Option<&str> {
     name.strip_prefix("iocost:")
 }
@@ -34,7 +34,7 @@ pub(super) fn load(name: &str, asked: &str) -> Result<DiskSpec, DiskError> {
     Ok(disk)
 }
 
-/// Its description as a file of TOML.
+/// Its description as TOML.
 pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
     if asked.contains('=') {
         return Ok(derive::toml("six figures given", &six(name, asked)?, 1 << 40));
@@ -77,7 +77,7 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
     }
 }
 
-/// Has a model's name every word of `asked`, however they are written?
+/// Whether a model's name has every word of `asked`, in any spelling.
 fn has_words(known: &str, asked: &str) -> bool {
     let known = known.to_lowercase();
     let asked = asked.to_lowercase();
@@ -85,7 +85,8 @@ fn has_words(known: &str, asked: &str) -> bool {
     words.peek().is_some() && words.all(|word| known.contains(word))
 }
 
-/// `rbps=…,rseqiops=…`: as in `io.cost.model`, separated by commas or blanks; other words of that file may stay.
+/// Parses `rbps=…,rseqiops=…`, as in `io.cost.model`, separated by commas or blanks; other words of that file are
+/// allowed.
 fn six(name: &str, asked: &str) -> Result<SixFigures, DiskError> {
     let mut figures: [Option<u64>; 6] = [None; 6];
     for word in asked.split([',', ' ']).filter(|word| !word.is_empty()) {
@@ -113,7 +114,7 @@ fn six(name: &str, asked: &str) -> Result<SixFigures, DiskError> {
     }
 }
 
-/// A complaint about the name itself, at a byte of it.
+/// An error about the name itself, at a byte of it.
 fn complaint(name: &str, at: usize, problem: String, nearest: Option<&str>) -> DiskError {
     let column = name[..at].chars().count() + 1;
     let nearest = nearest.map(str::to_owned);

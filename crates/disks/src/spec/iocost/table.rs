@@ -33,13 +33,13 @@ impl SixFigures {
         SixFigures { rbps, rseqiops, rrandiops, wbps, wseqiops, wrandiops }
     }
 
-    /// One after the other.
+    /// The figures in order.
     pub fn to_array(self) -> [u64; 6] {
         [self.rbps, self.rseqiops, self.rrandiops, self.wbps, self.wseqiops, self.wrandiops]
     }
 
-    /// What cannot all be true at once of one drive in one state: 4 KiB operations that move more bytes per second than
-    /// large ones.
+    /// Which figures cannot all be true of one drive in one state: 4 KiB operations that move more bytes per second
+    /// than large ones.
     pub fn contradictions(&self) -> Vec<String> {
         let pairs = [
             ("rseqiops", self.rseqiops, "rbps", self.rbps),
@@ -56,7 +56,7 @@ impl SixFigures {
     }
 }
 
-/// What a drive may plausibly do, figure by figure.
+/// The plausible range of each figure.
 pub(super) const PLAUSIBLE: [RangeInclusive<u64>; 6] = [
     1_000_000..=100_000_000_000,
     10..=50_000_000,
@@ -66,7 +66,7 @@ pub(super) const PLAUSIBLE: [RangeInclusive<u64>; 6] = [
     10..=50_000_000,
 ];
 
-/// In words.
+/// The range in words.
 pub(super) fn expected(figure: usize) -> String {
     let unit = if SixFigures::NAMES[figure].ends_with("bps") { "bytes/s" } else { "operations/s" };
     format!("{unit} from {} to {}", PLAUSIBLE[figure].start(), PLAUSIBLE[figure].end())
@@ -83,16 +83,16 @@ pub(super) struct IocostRow {
 /// Every measurement of one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IocostModel {
-    /// As the drive names itself.
+    /// The drive's own name.
     pub name: String,
-    /// Its capacity, of the first row \[bytes\]; 1 TB if the table does not say.
+    /// Its capacity, from the first row \[bytes\]; 1 TB if the table has none.
     pub size_bytes: u64,
-    /// As they stand in the table.
+    /// The rows of the table.
     pub rows: Vec<SixFigures>,
 }
 
 impl IocostModel {
-    /// Of each figure the median over the rows.
+    /// The median of each figure over the rows.
     pub fn median(&self) -> SixFigures {
         let mut columns = [0; 6];
         for (index, column) in columns.iter_mut().enumerate() {
@@ -120,7 +120,7 @@ pub(super) fn models(rows: &[IocostRow]) -> Vec<IocostModel> {
     models
 }
 
-/// Where the columns that matter are.
+/// The positions of the columns that matter.
 struct IocostColumns {
     model: usize,
     size: Option<usize>,

@@ -17,14 +17,14 @@ pub fn bare(preset: &str) -> DiskSpec {
     })
 }
 
-/// A preset with some of its switches flipped.
+/// A preset with some of its switches changed.
 pub fn changed(preset: &str, change: impl FnOnce(&mut HddSpec)) -> DiskSpec {
     let mut spec = load(preset).expect("a preset");
     change(spec.hdd_mut().expect("an hdd"));
     spec
 }
 
-/// An ssd preset with some of its switches flipped.
+/// An ssd preset with some of its switches changed.
 pub fn changed_ssd(preset: &str, change: impl FnOnce(&mut SsdSpec)) -> DiskSpec {
     let mut spec = load(preset).expect("a preset");
     change(spec.ssd_mut().expect("an ssd"));
@@ -78,7 +78,7 @@ pub fn pick<T: Copy>(random: &mut Random, choices: &[T]) -> T {
     choices[random.below(choices.len() as u64) as usize]
 }
 
-/// A command of any kind there, of one of three submitters; reads and writes most often.
+/// A command of any kind at this place, from one of three submitters; usually a read or a write.
 pub fn any_command(start: u64, sectors: u32, random: &mut Random) -> Command {
     let command = match random.below(16) {
         0 => flush(),
@@ -90,9 +90,9 @@ pub fn any_command(start: u64, sectors: u32, random: &mut Random) -> Command {
     Command { submitter: SubmitterId(random.below(3) as u32), ..command }
 }
 
-/// What a run gave.
+/// The results of a run.
 pub struct Run {
-    /// In order of completion, with the moment each was started.
+    /// In order of completion, with the time at which each was started.
     pub done: Vec<(Instant, Finished)>,
     pub ended: Instant,
     pub bytes: u64,
@@ -152,7 +152,7 @@ pub fn run_on(disk: &mut dyn Disk, depth: u32, commands: impl IntoIterator<Item 
     run
 }
 
-/// The next completion, however many steps of the disk's own lie before it.
+/// The next completion, after any number of the disk's internal steps.
 pub fn next_completion(disk: &mut dyn Disk) -> Finished {
     loop {
         let then = disk.next().expect("something is in flight");
@@ -162,7 +162,7 @@ pub fn next_completion(disk: &mut dyn Disk) -> Finished {
     }
 }
 
-/// Lets the disk do whatever it still wants to do by itself; when that ended.
+/// Lets the disk do everything that it still wants to do by itself; returns when that ended.
 pub fn settle(disk: &mut dyn Disk) -> Instant {
     let mut last = Instant::ZERO;
     while let Some(then) = disk.next() {
@@ -172,8 +172,8 @@ pub fn settle(disk: &mut dyn Disk) -> Instant {
     last
 }
 
-/// Sends `count` commands at random moments, never more than the disk takes, and checks that each ends exactly once, no
-/// earlier than it began and in order of time, and that the disk comes to rest. Answers the completions and the disk.
+/// Sends `count` commands at random times, never more than the disk accepts, and checks that each ends exactly once, no
+/// earlier than it began and in order of time, and that the disk comes to rest. Returns the completions and the disk.
 pub fn check_conservation(
     spec: &DiskSpec,
     case: u64,
@@ -189,7 +189,7 @@ pub fn check_conservation(
             disk.start(now, numbered(begun.len() as u32, command(random)));
             begun.push(now);
         } else if let Some(next) = disk.next() {
-            // Sometimes the driver comes a little early, sometimes at the moment.
+            // Sometimes the driver calls a little early, sometimes on time.
             now = if random.below(4) == 0 { now + next.since(now) / 2 } else { now.max(next) };
             while let Some(finished) = disk.finish(now) {
                 assert!(finished.at <= now && finished.at >= last, "case {case}\n{spec:?}");
