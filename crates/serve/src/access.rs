@@ -21,7 +21,7 @@ enum Grantee {
     Any,
 }
 
-/// Why a text is no rule.
+/// Why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a rule: expected UID:EXPORT, as in 1000:disk, any:disk or 0:*, or cert=NAME:EXPORT")]
 pub struct RuleError(String);
@@ -47,13 +47,13 @@ impl FromStr for AccessRule {
 }
 
 impl AccessRule {
-    /// The export that it names, if it names one.
+    /// The export that it names; `None` for `*`.
     pub fn export(&self) -> Option<&str> {
         (self.export != "*").then_some(&self.export)
     }
 }
 
-/// May a client of this user (if it is known), with these names in its certificate, open this export?
+/// Whether a client of this user (if known), with these names in its certificate, may open this export.
 pub fn may_open(rules: &[AccessRule], uid: Option<u32>, names: &[String], export: &str) -> bool {
     let allows = |rule: &AccessRule| {
         let who = match &rule.who {

@@ -2,20 +2,20 @@
 
 use blksched_nbd::{Chunk, Framing, ReplyError, ReplyReader};
 
-/// What was asked, by its cookies.
+/// Outstanding requests, by their cookies.
 pub trait Asked {
-    /// How much a request reads (0: it is no read); none: there is no such request.
+    /// How much a request reads (0 if it is not a read); `None` if there is no such request.
     fn reads(&self, cookie: u64) -> Option<u64>;
     /// Where on the disk a request begins \[bytes\].
     fn begins(&self, cookie: u64) -> u64;
-    /// This much of what is read is here; `at` counts from where the request begins.
+    /// This much of the data has arrived; `at` counts from the request's beginning.
     fn fill(&mut self, cookie: u64, at: u64, bytes: &[u8]);
-    /// It fails with this error of Linux.
+    /// The request fails with this Linux error.
     fn fails(&mut self, cookie: u64, errno: i32);
-    /// Everything of it has been said.
+    /// The reply is complete.
     fn finish(&mut self, cookie: u64);
 
-    /// These bytes of what is read are zeroes.
+    /// These bytes of the data are zeroes.
     fn clear(&mut self, cookie: u64, at: u64, length: u64) {
         const ZEROES: [u8; 4096] = [0; 4096];
         let (mut at, end) = (at, at.saturating_add(length));
@@ -30,12 +30,12 @@ pub trait Asked {
 /// Reads the answers of one connection.
 pub struct Answers {
     reader: ReplyReader,
-    /// What has come and is not understood yet: less than a head.
+    /// Received bytes that are not parsed yet: less than a header.
     rest: Vec<u8>,
     filling: Option<Filling>,
 }
 
-/// Data that come.
+/// Data being received.
 struct Filling {
     cookie: u64,
     at: u64,
@@ -44,15 +44,15 @@ struct Filling {
 }
 
 impl Answers {
-    /// Of a connection with this framing.
+    /// Replies of a connection with this framing.
     pub fn new(framing: Framing) -> Answers {
         Answers { reader: ReplyReader::new(framing), rest: Vec::new(), filling: None }
     }
 
-    /// Understand what has come.
+    /// Parses received bytes.
     ///
     /// # Errors
-    /// If it makes no sense.
+    /// If they are invalid.
     pub fn understand(&mut self, input: &[u8], asked: &mut impl Asked) -> Result<(), ReplyError> {
         if self.rest.is_empty() {
             let used = self.take(input, asked)?;
@@ -67,7 +67,7 @@ impl Answers {
         Ok(())
     }
 
-    /// Answers how much of it was used.
+    /// Returns how many bytes were used.
     fn take(&mut self, input: &[u8], asked: &mut impl Asked) -> Result<usize, ReplyError> {
         let mut used = 0;
         loop {

@@ -22,20 +22,20 @@ use crate::record::{self, BlktraceFile, Log};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
 
-/// The most requests that a disk gets at a time.
+/// The greatest depth of a disk.
 const MOST_DEPTH: u32 = 1024;
-/// Requests of at least this much: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
+/// The least maximal request: a reply of 32 MiB then has few enough pieces for one send \[sectors\].
 const LEAST_MAX_SECTORS: u32 = 256;
 
-/// A shard that runs.
+/// A running shard.
 pub struct Running {
     /// Its disk.
     pub name: String,
-    /// Where orders are given.
+    /// The handle for orders.
     pub control: ControlHandle,
     /// Its thread.
     pub thread: JoinHandle<Result<(), ServeError>>,
-    /// What lies where on it.
+    /// The layout of its disk.
     pub layout: Layout,
     /// How many tenants it has ever had.
     pub tenants: usize,
@@ -44,13 +44,13 @@ pub struct Running {
 /// Where an export is served.
 #[derive(Clone, Copy, Debug)]
 pub struct ServedAt {
-    /// By which shard.
+    /// The shard's index.
     pub shard: usize,
-    /// As which of its tenants.
+    /// The tenant's index in the shard.
     pub tenant: usize,
 }
 
-/// Everything that serves.
+/// All parts of a running server.
 pub struct Serving {
     /// The exports, as clients see them, in the configuration's order.
     pub exports: Vec<Export>,
@@ -58,11 +58,11 @@ pub struct Serving {
     pub places: Vec<ServedAt>,
     /// The shards.
     pub shards: Vec<Running>,
-    /// Which of them are there still.
+    /// Whether each of them is still there.
     pub open: Vec<bool>,
     /// The locks on their files.
     pub claims: Claims,
-    /// For disks that come later.
+    /// For disks that are added later.
     pub catalogue: Catalogue,
 }
 
@@ -74,10 +74,10 @@ pub struct DiskPlan {
     model: Option<Box<dyn Disk>>,
 }
 
-/// Open everything and start the shards.
+/// Opens everything and starts the shards.
 ///
 /// # Errors
-/// If an export cannot be opened, a knob or weight does not fit, or a thread cannot start.
+/// If an export cannot be opened, a knob or weight is invalid, or a thread cannot start.
 pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving, ServeError> {
     check(config)?;
     policies::check(config).map_err(ServeError::Config)?;
@@ -124,7 +124,7 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Is there each disk that the configuration speaks of?
+/// Checks that each disk that the configuration names exists.
 fn check_disks(config: &ServerConfig, plans: &[DiskPlan]) -> Result<(), ServeError> {
     let names = || plans.iter().map(|plan| plan.name.as_str());
     for DiskConfig { name, .. } in &config.disks {
@@ -145,10 +145,10 @@ impl DiskPlan {
         DiskPlan { name: name.to_owned(), tenants: Vec::new(), layout, model }
     }
 
-    /// Another tenant of this disk; answers its number.
+    /// Adds a tenant to this disk; returns its number.
     ///
     /// # Errors
-    /// If there is no place for it.
+    /// If there is no room for it.
     pub fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
         let number = self.tenants.len();
         let base = self.layout.add(export, &backend)?;
@@ -161,10 +161,10 @@ impl DiskPlan {
         &self.tenants[tenant].export
     }
 
-    /// Its thread begins.
+    /// Starts its thread.
     ///
     /// # Errors
-    /// If it cannot, or the disk's model does not fit.
+    /// If it cannot start, or the disk's model does not fit.
     pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
         let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
@@ -192,7 +192,7 @@ impl DiskPlan {
         let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
         let (ready, started) = channel();
-        // An io_uring belongs to the thread that makes it.
+        // An io_uring belongs to the thread that creates it.
         let life = move || {
             let engine = engine::make(kind, 1024).map_err(ServeError::system("starting the I/O engine"))?;
             let queue_log = logged_queue(queue, &elevator, log);
@@ -248,7 +248,7 @@ fn largest_piece(config: &ServerConfig, queue: &QueueConfig) -> Result<usize, Se
     Ok(largest_piece)
 }
 
-/// The queue in front of these tenants: for as much as the device may ever be told to take.
+/// The queue in front of these tenants, for the greatest depth that the device may ever be given.
 fn queue_config(config: &ServerConfig, elevator: &Choice, depth: u32, tenants: &[Tenant]) -> QueueConfig {
     let preset = elevator.preset;
     let max_sectors = config.max_sectors.unwrap_or(preset.max_sectors);
@@ -263,23 +263,23 @@ fn queue_config(config: &ServerConfig, elevator: &Choice, depth: u32, tenants: &
             ..Limits::default()
         },
         depth: most_depth(config.shares, depth),
-        // Requests that arrive together are handed over together: that is the plug.
+        // Requests that arrive together are submitted together: that is the plug.
         plugging: Plugging::Never,
         slots: Setting::of(config).slots(preset.slots.nr_requests()),
         ..QueueConfig::default()
     }
 }
 
-/// What the depth of a disk that begins with `depth` can be raised to. Old schedulers, and io.cost, treat a disk that
-/// takes one request at a time as another kind of disk: where they keep the shares, such a one stays what it is.
+/// The depth to which a disk that begins with `depth` can be raised. Old schedulers, and io.cost, treat a disk that
+/// takes one request at a time as another kind of disk: where they keep the shares, such a disk stays as it is.
 fn most_depth(shares: Shares, depth: u32) -> u32 {
     if shares == Shares::ByScheduler && depth == 1 { 1 } else { MOST_DEPTH }
 }
 
-/// A queue that is logged if there is a log.
+/// A queue with a log, if one is wanted.
 fn logged_queue(config: QueueConfig, elevator: &Choice, log: Option<Log>) -> LoggedQueue {
     let Some(mut log) = log else { return LoggedQueue::new(config, elevator, NoListener, None) };
-    // The header is the queue's own; it is there before the first call.
+    // The header is the queue's own; it is written before the first call.
     let unlogged = LoggedQueue::new(config, elevator, NoListener, None);
     log.line(&record::header(&unlogged));
     LoggedQueue::new(config, elevator, NoListener, Some(Box::new(move |record| log.line(&record.to_json()))))

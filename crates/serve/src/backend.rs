@@ -16,10 +16,10 @@ use crate::config::{Access, Caching, ExportConfig, ExportSource};
 use crate::engine::Stable;
 use crate::memory::Memory;
 
-/// A sector \[bytes\].
+/// The size of a sector \[bytes\].
 pub const SECTOR: u64 = 512;
 
-/// Where data are.
+/// Where the data is.
 pub enum Store {
     /// In a file or block device, from this offset on.
     File(Arc<OwnedFd>, u64),
@@ -27,11 +27,11 @@ pub enum Store {
     Memory(Memory),
 }
 
-/// A file or device, whatever its names: its device and its number there.
+/// The identity of a file or device, whatever its names: its device and its inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identity(pub u64, pub u64);
 
-/// What a back end is.
+/// The kind of a back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendKind {
     /// A file, which another program may truncate.
@@ -47,27 +47,27 @@ pub enum BackendKind {
 pub enum Through {
     /// By a flag of its own (RWF_DSYNC), known to be honoured here.
     Flag,
-    /// By a sync after it: file systems outside the kernel (FUSE) are handed the flag and may forget it.
+    /// By a sync after it: file systems outside the kernel (FUSE) get the flag but may ignore it.
     Sync,
 }
 
-/// A back end that is open.
+/// An open back end.
 pub struct Backend {
-    /// Where data are.
+    /// Where the data is.
     pub store: Store,
     /// Its size \[bytes\].
     pub size: u64,
-    /// The size of what it is a range of \[bytes\].
+    /// The size of the file or device of which it is a range \[bytes\].
     pub whole: u64,
     /// The smallest piece that it reads or writes \[bytes\].
     pub block: u32,
-    /// Does it seek?
+    /// Whether it seeks.
     pub rotational: bool,
-    /// What it is.
+    /// Its kind.
     pub kind: BackendKind,
-    /// Is the page cache before it?
+    /// Whether it uses the page cache.
     pub caching: Caching,
-    /// The file or device itself, whatever its name; none of memory.
+    /// The identity of its file or device; `None` for memory.
     pub identity: Option<Identity>,
     /// How a single write becomes stable.
     pub through: Through,
@@ -76,7 +76,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Open what an export wants.
+    /// Opens an export's back end.
     ///
     /// # Errors
     /// If it cannot be opened, or its range is not within the file or not of whole sectors.
@@ -93,7 +93,7 @@ impl Backend {
                 let end = length(&file).map_err(said)?;
                 let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
                 if !size.is_multiple_of(SECTOR) && caching == Caching::Direct {
-                    // Past the page cache nothing but whole sectors is read and written.
+                    // Without the page cache only whole sectors can be read and written.
                     (file, caching) = open(path, export.access, Caching::PageCache).map_err(said)?;
                 }
                 let block = block_size(&file, caching);
@@ -119,7 +119,7 @@ impl Backend {
         }
     }
 
-    /// With nothing behind it but this.
+    /// A back end with nothing but this store.
     pub fn nothing(store: Store) -> Backend {
         Backend {
             store,
@@ -135,19 +135,19 @@ impl Backend {
         }
     }
 
-    /// When a write is done that must be stable, or need not be.
+    /// When a write is done, with or without FUA.
     pub fn stable(&self, fua: bool) -> Stable {
         if fua && self.through == Through::Flag { Stable::Now } else { Stable::Later }
     }
 
-    /// Is its file as long as the export still?
+    /// Whether its file is still as long as the export.
     pub fn is_whole(&self) -> bool {
         let Store::File(file, base) = &self.store else { return true };
         let length = || rustix::fs::fstat(file).map_or(0, |stat| stat.st_size as u64);
         self.kind != BackendKind::File || length() >= base + self.size
     }
 
-    /// Does what is read once stay in the page cache? Then reading ahead is of use.
+    /// Whether data that is read once stays in the page cache, so that reading ahead is useful.
     pub fn keeps_what_is_read(&self) -> bool {
         self.kind != BackendKind::Memory && self.caching == Caching::PageCache
     }
@@ -164,7 +164,7 @@ fn open(path: &Path, access: Access, caching: Caching) -> io::Result<(File, Cach
     }
     match options(true) {
         Ok(file) => Ok((file, Caching::Direct)),
-        // tmpfs and some others know no O_DIRECT.
+        // tmpfs and some others do not support O_DIRECT.
         Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
             tracing::info!(path = %path.display(), "no O_DIRECT here: through the page cache");
             Ok((options(false)?, Caching::PageCache))
@@ -189,10 +189,10 @@ fn length(file: &File) -> io::Result<u64> {
     Ok(seek(file, SeekFrom::End(0))?)
 }
 
-/// The size that an export has from now on: of memory what was asked for, of a file what is there, or less.
+/// The new size of an export: for memory the size asked for; for a file, the size that it has, or less.
 ///
 /// # Errors
-/// If the file has not this much, or it is no size for an export.
+/// If the file is shorter, or this is not a valid size of an export.
 pub fn new_size(source: &ExportSource, wished: Option<u64>) -> Result<u64, String> {
     match (source, wished) {
         (ExportSource::Memory(_), Some(size)) if size <= crate::memory::LARGEST => Ok(size),
@@ -222,7 +222,7 @@ fn whole(bytes: u64, what: &str) -> Result<u64, String> {
     if bytes.is_multiple_of(SECTOR) { Ok(bytes) } else { Err(format!("{what}, {bytes}, is no multiple of {SECTOR}")) }
 }
 
-/// The smallest piece that can be read: of a file opened past the page cache that is found out by trying.
+/// The smallest unit that can be read; for a file opened without the page cache it is found by trying.
 fn block_size(file: &File, caching: Caching) -> u32 {
     if caching == Caching::PageCache {
         return SECTOR as u32;
@@ -233,8 +233,8 @@ fn block_size(file: &File, caching: Caching) -> u32 {
     if reads(SECTOR as usize, buffer.bytes_mut()) { SECTOR as u32 } else { 4096 }
 }
 
-/// The kernel's own file systems that make a write with RWF_DSYNC stable, past the page cache or through it: ext2 to
-/// ext4, XFS, Btrfs, and tmpfs, which has nothing to make stable (linux/magic.h).
+/// The kernel's own file systems that make a write with RWF_DSYNC stable, with or without the page cache: ext2 to ext4,
+/// XFS, Btrfs, and tmpfs, which has nothing to make stable (linux/magic.h).
 const HONEST: [u64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
 /// How a write to this file becomes stable. Block devices honour the flag.
@@ -244,7 +244,7 @@ fn through(file: &File) -> io::Result<Through> {
     Ok(if device || HONEST.contains(&kind) { Through::Flag } else { Through::Sync })
 }
 
-/// Which disk a file is on, and whether that seeks.
+/// The disk that a file is on, and whether it seeks.
 fn disk_of(file: &File) -> io::Result<(String, bool)> {
     let meta = file.metadata()?;
     let device = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
@@ -262,8 +262,8 @@ fn disk_of(file: &File) -> io::Result<(String, bool)> {
     Ok((name, rotational))
 }
 
-/// Data and holes, as the file system tells them; where it does not, everything is data. To ask moves the file's
-/// position, which nothing else uses: data are read and written at offsets.
+/// Data and holes as reported by the file system; if it does not report them, everything is data. The question moves
+/// the file's position, which nothing else uses: data is read and written at offsets.
 pub fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec<Extent> {
     let end = start + length;
     let mut extents = Vec::new();
@@ -275,7 +275,7 @@ pub fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec
             Err(Errno::NXIO) => (end, ExtentState::Hole),
             Err(_) => (end, ExtentState::Data),
         };
-        // Extents are told in whole sectors; where a hole begins within one, the sector is data.
+        // Extents are reported in whole sectors; if a hole begins within a sector, the sector is data.
         let next = if next < end && state == ExtentState::Data { next.next_multiple_of(SECTOR).min(end) } else { next };
         let next = if next < end && state == ExtentState::Hole { next - next % SECTOR } else { next };
         match next > at {

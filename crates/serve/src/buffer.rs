@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The alignment that O_DIRECT wants of any disk \[bytes\].
+/// The alignment that suffices for O_DIRECT on any disk \[bytes\].
 pub const PAGE: usize = 4096;
 /// The largest buffer \[bytes\].
 pub const LARGEST: usize = 1 << 20;
@@ -18,29 +18,30 @@ const CLASSES: usize = (LARGEST / PAGE).ilog2() as usize + 1;
 #[repr(C, align(4096))]
 struct MemoryPage([u8; PAGE]);
 
-/// A piece of aligned memory with one owner. Its address stays while it moves.
+/// A piece of aligned memory with one owner. Its address does not change when it is moved.
 pub struct Buffer {
     pages: Box<[MemoryPage]>,
     registration: Option<Registration>,
 }
 
-/// That a ring knows a buffer: its index in the ring's table, and where its memory goes when it is dropped.
+/// A buffer's registration with a ring: its index in the ring's table, and where its memory goes when it is dropped.
 pub struct Registration {
     /// The index.
     pub index: u16,
-    /// The ring's.
+    /// The ring's list.
     pub retired: Arc<Retired>,
 }
 
-/// Memory that a ring knew and that is not used any more, by its index. It must stay until the kernel has let go of it.
+/// Memory that a ring had registered and that is no longer used, by its index. It must stay until the kernel has
+/// released it.
 #[derive(Default)]
 pub struct Retired(Mutex<Vec<(u16, BufferMemory)>>);
 
-/// The memory of a buffer that is gone.
+/// The memory of a dropped buffer.
 pub struct BufferMemory(#[allow(dead_code, reason = "kept for its address alone")] Box<[MemoryPage]>);
 
 impl Retired {
-    /// What has come since it was last asked.
+    /// Takes what has been added since the last call.
     pub fn take(&self) -> Vec<(u16, BufferMemory)> {
         core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -55,7 +56,7 @@ impl Buffer {
         Buffer { pages: vec![MemoryPage([0; PAGE]); pages].into_boxed_slice(), registration: None }
     }
 
-    /// How much it holds \[bytes\].
+    /// Its capacity \[bytes\].
     pub fn capacity(&self) -> usize {
         self.pages.len() * PAGE
     }
@@ -65,17 +66,17 @@ impl Buffer {
         self.pages.as_bytes()
     }
 
-    /// Its memory, to write to.
+    /// Its memory, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.pages.as_mut_bytes()
     }
 
-    /// Which ring knows it, and as what.
+    /// Its registration with a ring.
     pub fn registration(&self) -> Option<&Registration> {
         self.registration.as_ref()
     }
 
-    /// A ring knows it from now on.
+    /// Marks it as registered with a ring.
     pub fn register(&mut self, registration: Registration) {
         assert!(self.registration.is_none(), "a buffer has one ring");
         self.registration = Some(registration);
@@ -90,14 +91,14 @@ impl Drop for Buffer {
     }
 }
 
-/// Buffers, taken and given back.
+/// Buffers, taken and returned.
 pub struct Pool {
     kept: [Vec<Buffer>; CLASSES],
-    /// What exists, taken or kept \[bytes\].
+    /// The memory of all buffers, taken or kept \[bytes\].
     existing: usize,
-    /// What is taken \[bytes\].
+    /// The memory of taken buffers \[bytes\].
     taken: usize,
-    /// What may exist \[bytes\].
+    /// The limit of all buffers \[bytes\].
     ceiling: usize,
 }
 
@@ -132,44 +133,44 @@ impl Pool {
         Buffer::of(1 << class)
     }
 
-    /// As [`Pool::take`], beyond the ceiling if need be: for what cannot wait.
+    /// Like [`Pool::take`], but may exceed the ceiling, for what cannot wait.
     pub fn take_anyway(&mut self, length: usize) -> Buffer {
         self.take(length).unwrap_or_else(|| self.make(class(length)))
     }
 
-    /// What may exist \[bytes\].
+    /// The limit of all buffers \[bytes\].
     pub fn ceiling(&self) -> usize {
         self.ceiling
     }
 
-    /// A buffer that no pool knows.
+    /// A buffer outside of any pool.
     pub fn apart(length: usize) -> Buffer {
         Buffer::of(1 << class(length))
     }
 
-    /// Give a buffer back.
+    /// Returns a buffer.
     pub fn give(&mut self, buffer: Buffer) {
         self.taken -= buffer.capacity();
         self.kept[class(buffer.capacity())].push(buffer);
     }
 
-    /// Could a buffer of `length` bytes be taken, `count` times?
+    /// Whether a buffer of `length` bytes could be taken, `count` times.
     pub fn can_take(&self, length: usize, count: usize) -> bool {
-        // What is kept makes room for it, of whatever size it is.
+        // Kept buffers of any size make room for it.
         self.taken + count * (PAGE << class(length)) <= self.ceiling
     }
 
-    /// What `length` bytes in pieces of this size take \[bytes\].
+    /// The memory that `length` bytes in pieces of this size need \[bytes\].
     pub fn needed(piece: usize, length: usize) -> usize {
         length.div_ceil(piece) * (PAGE << class(piece))
     }
 
-    /// What is taken \[bytes\].
+    /// The memory of taken buffers \[bytes\].
     pub fn taken(&self) -> usize {
         self.taken
     }
 
-    /// What could still be taken \[bytes\].
+    /// How much can still be taken \[bytes\].
     pub fn free(&self) -> usize {
         self.ceiling.saturating_sub(self.taken)
     }

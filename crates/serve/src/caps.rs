@@ -14,11 +14,11 @@ const NS_PER_S: i128 = 1_000_000_000;
 pub struct Limit {
     /// Per second; not 0.
     pub rate: u64,
-    /// What may be saved up; not 0.
+    /// How much may be saved up; not 0.
     pub burst: u64,
 }
 
-/// A bucket that fills with time. Its level is kept in billionths, so that no fraction is ever lost.
+/// A bucket that fills with time. Its level is in billionths, so that no fraction is ever lost.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     limit: Limit,
@@ -58,17 +58,17 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Change the cap on bytes; none: no cap. It starts with a full burst.
+    /// Changes the cap on bytes; `None` removes it. It starts with a full burst.
     pub fn set_bytes(&mut self, now: Instant, limit: Option<Limit>) {
         self.bytes = limit.map(|limit| Bucket::full(limit, now));
     }
 
-    /// Change the cap on operations.
+    /// Changes the cap on operations.
     pub fn set_ops(&mut self, now: Instant, limit: Option<Limit>) {
         self.ops = limit.map(|limit| Bucket::full(limit, now));
     }
 
-    /// May an operation go now? If so, it is paid for.
+    /// Whether an operation may go now; if so, it is charged.
     pub fn admit(&mut self, now: Instant, bytes: u64) -> bool {
         if self.opens(now).is_some() {
             return false;
@@ -81,7 +81,7 @@ impl Caps {
         true
     }
 
-    /// When the next operation may go; `None`: now.
+    /// When the next operation may go; `None` for now.
     pub fn opens(&mut self, now: Instant) -> Option<Instant> {
         [&mut self.bytes, &mut self.ops]
             .into_iter()
@@ -104,7 +104,7 @@ mod tests {
         Instant::from_ns(ms * MS)
     }
 
-    /// How many operations of `bytes` bytes go in `ms` milliseconds, asked for as early as possible.
+    /// How many operations of `bytes` bytes go in `ms` milliseconds, if requested as early as possible.
     fn served(caps: &mut Caps, bytes: u64, ms: u64) -> u64 {
         let (mut now, mut count) = (Instant::ZERO, 0);
         while now <= at(ms) {

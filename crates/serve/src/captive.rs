@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use blksched_nbd::Uri;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What the command is shown.
+/// What is passed to the command.
 pub struct Shown<'s> {
     /// The exports' URIs.
     pub uris: &'s [Uri],
@@ -21,24 +21,24 @@ pub struct Shown<'s> {
     pub control: Option<&'s str>,
 }
 
-/// The command that runs.
+/// The running command.
 pub struct Captive {
     exit: Receiver<u8>,
-    /// Its number, while it runs.
+    /// Its process id, while it runs.
     process: Option<Pid>,
 }
 
 impl Captive {
-    /// Run `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
+    /// Runs `command` in a shell. In its environment: `uri` of the first export, `uri_NAME` of each, `unixsocket` if
     /// there is one, `ublk_NAME` of each that is a block device, `control` if there is one. When it has ended,
-    /// something can be read from `wakeup`'s other end.
+    /// `wakeup`'s other end becomes readable.
     ///
     /// # Errors
     /// If there is no shell.
     pub fn run(command: &str, shown: &Shown<'_>, wakeup: UnixStream) -> io::Result<Captive> {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(command);
-        // Sockets that systemd has passed were for us.
+        // Sockets passed by systemd were meant for this process.
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
             shell.env_remove(name);
         }
@@ -61,7 +61,7 @@ impl Captive {
         let process = Some(Pid::from_child(&child));
         let (done, exit) = channel();
         std::thread::Builder::new().name("captive".to_owned()).spawn(move || {
-            // Ended by a signal: as shells say it.
+            // The code of a command ended by a signal, as in shells.
             let code = |status: ExitStatus| status.code().or(status.signal().map(|signal| 128 + signal));
             let status = child.wait().ok().and_then(code);
             let _ = done.send(status.map_or(128, |code| code as u8));
@@ -81,7 +81,7 @@ impl Captive {
 impl Drop for Captive {
     fn drop(&mut self) {
         if let (None, Some(process)) = (self.ended(), self.process) {
-            // It may have ended this very moment.
+            // It may just have ended.
             let _ = kill_process(process, Signal::TERM);
         }
     }

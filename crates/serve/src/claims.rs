@@ -19,12 +19,12 @@ use crate::config::{Access, Locking};
 
 const USED: i64 = 100;
 const NOT_SHARED: i64 = 200;
-/// What can be used: to read what is consistent, to write, to resize.
+/// What can be used of a file: consistent reads, writes, resizing.
 const READ: i64 = 0;
 const WRITE: i64 = 1;
 const RESIZE: i64 = 3;
 
-/// What this server has.
+/// The files of this server.
 #[derive(Default)]
 pub struct Claims(Vec<Claim>);
 
@@ -33,12 +33,12 @@ struct Claim {
     access: Access,
     export: String,
     disk: String,
-    /// Holds the locks; none if they are not wanted.
+    /// Holds the locks; `None` if they are not wanted.
     file: Option<File>,
 }
 
 impl Claims {
-    /// This export has that file, on this disk.
+    /// Claims the file for this export, on this disk.
     ///
     /// # Errors
     /// If another program has it.
@@ -59,7 +59,7 @@ impl Claims {
                 other.disk
             ));
         }
-        // The locks of one open file do not keep each other out.
+        // The locks of one open file do not exclude each other.
         let held = here.clone().filter_map(|claim| claim.file.as_ref()).next().map(File::try_clone);
         let said = |error: io::Error| format!("{}: {error}", path.display());
         let file = match (locking, held) {
@@ -77,7 +77,7 @@ impl Claims {
 }
 
 impl Claims {
-    /// Another server may have the files, until [`take_back`](Claims::take_back).
+    /// Lets another server have the files, until [`take_back`](Claims::take_back).
     pub fn let_go(&self) {
         for file in self.0.iter().filter_map(|claim| claim.file.as_ref()) {
             let all = libc::flock { l_len: 2 * (NOT_SHARED - USED), ..at(USED, libc::F_UNLCK) };
@@ -87,7 +87,7 @@ impl Claims {
         }
     }
 
-    /// It has not taken them, or has let go of them.
+    /// The other server has not taken them, or has released them.
     ///
     /// # Errors
     /// If another program has one of them.
@@ -98,7 +98,7 @@ impl Claims {
         })
     }
 
-    /// This export has its file no more.
+    /// Releases the export's file.
     pub fn release(&mut self, export: &str) {
         self.0.retain(|claim| claim.export != export);
     }
@@ -120,7 +120,7 @@ fn lock(file: &File, access: Access) -> Result<(), String> {
             }
         }
     }
-    // Whether any program does not share what we use, or uses what we do not share.
+    // Whether any program does not share what this one uses, or uses what this one does not share.
     let against = foreign.iter().map(|what| NOT_SHARED + what).chain([WRITE, RESIZE].map(|what| USED + what));
     for byte in against {
         let mut question = at(byte, libc::F_WRLCK);
@@ -170,7 +170,7 @@ mod tests {
             claim(&mut ours, &path, "a", first).unwrap();
             let tried = claim(&mut theirs, &linked, "a", second);
             assert_eq!(tried.is_ok(), shared, "{first:?} and {second:?}: {tried:?}");
-            // Within one server the ranges of a file are told apart elsewhere; but they have one disk.
+            // Within one server the ranges of a file are checked elsewhere, but they must have the same disk.
             assert!(claim(&mut ours, &linked, "a", second).is_ok());
             assert_eq!(claim(&mut ours, &linked, "b", second).is_ok(), shared);
             theirs.claim(("x", "a"), (&path, FILE), write, Locking::Off).unwrap();

@@ -9,20 +9,20 @@ use blksched_nbd::{Address, ClientHandshake, ClientStep, ClientWish, Framing, Op
 
 use crate::tls::client::{TlsSession, carry};
 
-/// A connection on which an export is open.
+/// A connection with an open export.
 pub struct Entered {
-    /// Talks plain NBD from here on; of a server with TLS it is one end of a pair, whose other end a thread serves.
+    /// Talks plain NBD from here on; for a server with TLS it is one end of a pair, whose other end a thread serves.
     pub socket: OwnedFd,
-    /// What the server said.
+    /// The server's answer.
     pub opened: Opened,
-    /// What it has sent beyond the handshake.
+    /// Bytes received beyond the handshake.
     pub ahead: Vec<u8>,
 }
 
-/// Connect, and open the export.
+/// Connects and opens the export.
 ///
 /// # Errors
-/// If the server is not there, is not who it should be, or refuses.
+/// If the server is not there, has the wrong certificate, or refuses.
 pub fn enter(uri: &Uri) -> Result<Entered, String> {
     let said = |why: String| format!("{uri}: {why}");
     let broke = |error: io::Error| said(error.to_string());
@@ -75,7 +75,7 @@ fn secure(wish: ClientWish, mut session: TlsSession, mut stream: TcpStream) -> R
     Ok(Entered { socket, opened, ahead: input })
 }
 
-/// Until the export is open, or TLS begins (none).
+/// Continues until the export is open, or until TLS begins (`None`).
 fn go_on(
     handshake: &mut ClientHandshake,
     input: &mut Vec<u8>,

@@ -14,63 +14,63 @@ use crate::policies::WrittenFiles;
 use crate::reload::Reload;
 use crate::ublk::UblkConfig;
 
-/// How long the last sync of a server that ends may take.
+/// How long the last sync of a stopping server may take.
 const SYNC: Duration = Duration::from_secs(60);
 
-/// A whole server.
+/// The configuration of a whole server.
 pub struct ServerConfig {
-    /// What it offers, in the order in which it is listed.
+    /// Its exports, in the order in which they are listed.
     pub exports: Vec<ExportConfig>,
     /// The scheduler of every disk.
     pub elevator: Choice,
-    /// Its knobs that differ from their defaults: name and raw value.
+    /// Knobs that differ from their defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
-    /// Who keeps the tenants' shares.
+    /// What keeps the tenants' shares.
     pub shares: Shares,
     /// What is written to the disks' `io.cost.qos` and `io.cost.model`.
     pub disk_files: WrittenFiles,
-    /// How many requests a disk gets at a time.
+    /// The depth of a disk.
     pub depth: u32,
-    /// Disks that differ from that.
+    /// Disks with other settings.
     pub disks: Vec<DiskConfig>,
-    /// The largest request \[512-byte sectors\]; none: the scheduler's kernel's own.
+    /// The largest request \[512-byte sectors\]; `None` for the default of the scheduler's kernel.
     pub max_sectors: Option<u32>,
     /// How files are opened.
     pub caching: Caching,
     /// How I/O is done.
     pub engine: EngineKind,
-    /// How much data each export may have under way \[bytes\].
+    /// How much data each export may have in flight \[bytes\].
     pub memory: usize,
     /// A disk of the simulator, in real time, in front of every back end: its errors and its slowness.
     pub model: Option<DiskSpec>,
     /// Where clients connect.
     pub listen: Vec<Listen>,
-    /// Where a guest's monitor connects with vhost-user: the export, and the socket.
+    /// Where a guest's monitor connects by vhost-user: the export, and the socket.
     pub vhost: Vec<(String, PathBuf)>,
-    /// Which exports are block devices of this machine, too.
+    /// Exports that are also block devices of this machine.
     pub ublk: Vec<UblkConfig>,
-    /// Who the server is to clients with TLS, and who they must be; none: there is no TLS.
+    /// The server's certificate for clients with TLS, and the authorities of theirs; `None` for no TLS.
     pub tls: Option<TlsFiles>,
     /// Where `blksched ctl` connects.
     pub control: Option<PathBuf>,
-    /// Where Prometheus asks.
+    /// Where Prometheus connects.
     pub metrics: Option<Listen>,
-    /// Who may open what; empty: every client everything.
+    /// Which client may open what; empty for no restriction.
     pub rules: Vec<AccessRule>,
     /// Where to record every decision.
     pub record: Option<PathBuf>,
     /// How long a client may take for its handshake, and how long a stop waits for clients.
     pub patience: Span,
-    /// Is it the first, or does it take another server's place?
+    /// Whether it is the first server, or takes another's place.
     pub arrival: Arrival,
-    /// How to read all this again, at a SIGHUP.
+    /// How to read the configuration again, after a SIGHUP.
     pub reload: Option<Reload>,
-    /// A command to run, and to end with.
+    /// A command to run; the server ends with it.
     pub run: Option<String>,
 }
 
 impl ServerConfig {
-    /// What this disk is told.
+    /// The settings of this disk.
     pub fn of_disk(&self, name: &str) -> DiskConfig {
         let own = self.disks.iter().find(|disk| disk.name == name).cloned();
         own.unwrap_or_else(|| DiskConfig {
@@ -81,22 +81,22 @@ impl ServerConfig {
         })
     }
 
-    /// How long a stop may take: its clients', and what it makes stable after them.
+    /// How long a stop may take: for its clients, and for making data stable after them.
     pub fn stop_patience(&self) -> Duration {
         Duration::from_nanos(self.patience.as_ns()) + SYNC
     }
 }
 
-/// What one disk is told.
+/// The settings of one disk.
 #[derive(Clone, Debug)]
 pub struct DiskConfig {
     /// Its name.
     pub name: String,
     /// Its scheduler.
     pub elevator: Choice,
-    /// Its knobs that differ from their defaults: name and raw value.
+    /// Knobs that differ from their defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
-    /// How many requests it gets at a time.
+    /// Its depth.
     pub depth: u32,
 }
 
@@ -106,18 +106,18 @@ pub enum Arrival {
     /// With sockets of its own.
     #[default]
     First,
-    /// With those of the server at its control socket, which then ends; if there is none, with its own.
+    /// With the sockets of the server at its control socket, which then ends; if there is none, with its own.
     TakesOver,
 }
 
 /// Files of TLS, each as PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's certificate, and those between it and its authority.
+    /// The server's certificate chain.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
-    /// Who signs clients' certificates; none: clients need no certificate.
+    /// The authorities of clients' certificates; `None` if clients need no certificate.
     pub clients: Option<PathBuf>,
 }
 
@@ -126,15 +126,15 @@ pub struct TlsFiles {
 pub struct ExportConfig {
     /// Its name.
     pub name: String,
-    /// What is behind it.
+    /// Where its data is.
     pub source: ExportSource,
-    /// The disk it is on; none: found out. Exports with the same disk share it.
+    /// Its disk; `None` to find it out. Exports with the same disk share it.
     pub disk: Option<String>,
     /// For people.
     pub description: String,
-    /// May it be written?
+    /// Whether it may be written.
     pub access: Access,
-    /// Are other programs kept from its file?
+    /// Whether its file is locked against other programs.
     pub locking: Locking,
     /// Its share.
     pub share: Share,
@@ -145,7 +145,7 @@ pub struct ExportConfig {
 /// A tenant's part of its disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// Its share among the tenants of its disk, as a cgroup's weight.
+    /// Its share among the tenants of its disk, like a cgroup's weight.
     pub weight: u32,
     /// Its I/O priority.
     pub priority: Priority,
@@ -161,7 +161,7 @@ impl Default for Share {
     }
 }
 
-/// May an export be written?
+/// Whether an export may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Yes.
@@ -170,10 +170,10 @@ pub enum Access {
     ReadOnly,
 }
 
-/// Who keeps the shares of a disk's tenants.
+/// What keeps the shares of a disk's tenants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shares {
-    /// The server, in front of any scheduler: by the device's time, measured.
+    /// The server, in front of any scheduler: by measured device time.
     #[default]
     ByTime,
     /// The scheduler, by its groups, if it has any.
@@ -181,21 +181,21 @@ pub enum Shares {
 }
 
 impl Shares {
-    /// As a user says it.
+    /// The words in options.
     pub const ALL: [(&str, Shares); 2] = [("time", Shares::ByTime), ("scheduler", Shares::ByScheduler)];
 }
 
-/// Are other programs kept from a file that is served?
+/// Whether a served file is locked against other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Locking {
-    /// Those that look at locks are: other servers, and QEMU.
+    /// Yes, against those that check locks: other servers, and QEMU.
     #[default]
     On,
     /// No.
     Off,
 }
 
-/// What is behind an export.
+/// Where an export's data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExportSource {
     /// A file or block device, or a range of it.
@@ -204,7 +204,7 @@ pub enum ExportSource {
         path: PathBuf,
         /// Where the export begins in it \[bytes\].
         offset: u64,
-        /// The export's size; none: up to the end \[bytes\].
+        /// The export's size; `None` for up to the end \[bytes\].
         size: Option<u64>,
     },
     /// Memory, this many bytes of it.
@@ -214,7 +214,7 @@ pub enum ExportSource {
 /// How files are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caching {
-    /// Past the page cache where that is possible (O_DIRECT): the scheduler then sees what the disk does.
+    /// Bypassing the page cache where possible (O_DIRECT): the scheduler then sees what the disk does.
     #[default]
     Direct,
     /// Through the page cache.
@@ -228,6 +228,6 @@ pub enum Listen {
     Unix(PathBuf),
     /// TCP.
     Tcp(SocketAddr),
-    /// The sockets that systemd has opened (`LISTEN_FDS`).
+    /// The sockets opened by systemd (`LISTEN_FDS`).
     Systemd,
 }

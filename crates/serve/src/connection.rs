@@ -11,15 +11,15 @@ use crate::buffer::Buffer;
 use crate::tenant::TenantUse;
 use crate::tx_queue::TxQueue;
 
-/// How much is received at a time \[bytes\].
+/// How much is received at once \[bytes\].
 pub const INBOX: usize = 64 << 10;
 
-/// How much one connection may have under way, replies that are not sent included.
+/// How much one connection may have in flight, including replies that are not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Requests.
     pub requests: u32,
-    /// Those of them that ask for extents: their answers are long.
+    /// How many of them may ask for extents: their answers are long.
     pub questions: u32,
 }
 
@@ -29,79 +29,79 @@ impl Default for Room {
     }
 }
 
-/// A client, as the log names it.
+/// A client's name in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
-    /// Its number among all that ever came, from 1.
+    /// Its number among all clients ever, from 1.
     pub number: u64,
     /// Where it comes from.
     pub peer: Arc<str>,
-    /// Is its socket its own?
+    /// Whether its socket is its own.
     pub way: Transport,
 }
 
-/// How a client's bytes come.
+/// How a client's bytes arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// By its own socket, which another server can go on with.
+    /// Through its own socket, which another server can take over.
     Direct,
-    /// By way of something in this process: TLS, or a guest's rings.
+    /// Through something in this process: TLS, or a guest's rings.
     Within,
 }
 
 /// One client.
 pub struct Connection {
-    /// Who it is, for the log.
+    /// Its name in the log.
     pub who: Who,
     /// Its socket.
     pub socket: Arc<OwnedFd>,
-    /// How its requests read.
+    /// Parses its requests.
     pub reader: RequestReader,
-    /// Whose part of the disk it uses.
+    /// The tenant that it uses.
     pub tenant: usize,
-    /// Who it is to the scheduler.
+    /// Its submitter for the scheduler.
     pub submitter: SubmitterId,
-    /// What has come in.
+    /// Received bytes.
     pub inbox: Inbox,
-    /// What comes next.
+    /// What is expected next.
     pub reading: NextBytes,
-    /// What is likely to come behind it.
+    /// What is likely to follow.
     pub habit: Habit,
-    /// Why nothing more of the inbox is understood.
+    /// Why the inbox is not processed further.
     pub waits_for: WaitsFor,
-    /// What is to go out next; none while it is under way.
+    /// What is to be sent next; `None` while it is being sent.
     pub tx: Option<TxQueue>,
-    /// Requests that are done and not yet answered.
+    /// Requests that are done but not yet answered.
     pub ready: VecDeque<u32>,
-    /// Requests under way, those in `ready` included.
+    /// Requests in flight, including those in `ready`.
     pub under_way: u32,
     /// How many of them ask for extents.
     pub questions: u32,
-    /// Memory of its tenant that its requests hold, replies that are not sent included \[bytes\].
+    /// Its tenant's memory held by its requests, including replies that are not sent \[bytes\].
     pub held: u64,
-    /// How much of that is freed by the send under way \[bytes\].
+    /// How much of that the present send frees \[bytes\].
     pub sending: u64,
-    /// What its peer had not taken of the send under way when that was last looked at \[bytes\].
+    /// How much of the present send its peer had not taken at the last look \[bytes\].
     pub unsent: Option<u32>,
-    /// When it was last seen to take something of it, or the send began.
+    /// When it was last observed to take something of it, or the send began.
     pub taken_at: Instant,
-    /// The piece whose data the engine receives straight into its buffer.
+    /// The piece whose data the engine receives directly into its buffer.
     pub filling: Option<u32>,
-    /// Is its other end watched?
+    /// Whether its other end is watched.
     pub watch: Watch,
-    /// What it has had.
+    /// Its statistics.
     pub used: TenantUse,
-    /// Since when its next request waits for memory.
+    /// Since when its next request has waited for memory.
     pub waits_since: Option<Instant>,
-    /// How far it is.
+    /// Its phase.
     pub phase: ConnectionPhase,
-    /// When something last came in.
+    /// When something was last received.
     pub heard_at: Instant,
-    /// Is it among those to be looked after?
+    /// Whether it is on the list of those to be looked after.
     pub attention: Attention,
 }
 
-/// Is there a reason to look after a connection before the turn ends?
+/// Whether a connection must be looked after before the turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
     /// No.
@@ -110,71 +110,71 @@ pub enum Attention {
     Due,
 }
 
-/// Is a socket's other end watched?
+/// Whether a socket's other end is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Yes.
     UnderWay,
-    /// No more.
+    /// No longer.
     Over,
 }
 
-/// How far a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPhase {
     /// Requests come and go.
     Open,
-    /// No more requests are read; those under way are answered, then it may be another server's.
+    /// No more requests are read; those in flight are answered, and then it may be handed to another server.
     Parting,
-    /// Nothing is under way: it is another server's, or this one goes on with it.
+    /// Nothing is in flight: it belongs to another server, or this one resumes it.
     Parted,
-    /// No more requests are read; those under way are answered, then it ends.
+    /// No more requests are read; those in flight are answered, and then it ends.
     Leaving,
-    /// The client has gone: answers are dropped.
+    /// The client has gone: replies are dropped.
     Gone,
 }
 
-/// Why a connection does not go on.
+/// Why a connection does not continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
-    /// The next request is not all there.
+    /// The next request is incomplete.
     Bytes,
-    /// It is there, and must wait for memory, or for replies to be sent. Until then nothing more is received: its bytes
-    /// would be lent with the inbox.
+    /// The request is complete, but must wait for memory, or for replies to be sent. Until then nothing more is
+    /// received: its bytes would be lent with the inbox.
     Room,
 }
 
-/// What comes next on a connection.
+/// What is expected next on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextBytes {
     /// A request.
     Header,
-    /// Data of this work: this piece of it, of which this many bytes are here.
+    /// Data of this work: of this piece of it, this many bytes have arrived.
     Data {
         /// The work.
         work: u32,
         /// Its piece.
         piece: u32,
-        /// How much of the piece is here \[bytes\].
+        /// How much of the piece has arrived \[bytes\].
         filled: usize,
     },
-    /// Data of a request that is refused: this many bytes more.
+    /// Data of a refused request: this many more bytes.
     Refused(Request, u32, Errno),
 }
 
-/// What a client's last request was: the next is likely to be such a one.
+/// What a client's last request was: the next is likely to be of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
-    /// Anything: much is received at a time.
+    /// Anything: much is received at once.
     Any,
-    /// A write whose data are received straight into their buffer: of what is behind it nothing but a header is
-    /// received into the inbox, so that the next one's data are not copied out of there.
+    /// A write whose data is received directly into its buffer: only a header of what follows it is received into the
+    /// inbox, so that the next write's data need not be copied from there.
     LongWrites,
 }
 
-/// What has come in and is not yet understood.
+/// Received bytes that are not processed yet.
 pub struct Inbox {
-    /// None while the engine receives into it.
+    /// `None` while the engine receives into it.
     buffer: Option<Buffer>,
     from: usize,
     to: usize,
@@ -186,7 +186,7 @@ impl Inbox {
         Inbox { buffer: Some(buffer), from: 0, to: 0 }
     }
 
-    /// Put what came with the handshake in front.
+    /// Puts what came with the handshake in front.
     pub fn preload(&mut self, bytes: &[u8]) {
         if let Some(buffer) = &mut self.buffer {
             buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
@@ -194,18 +194,19 @@ impl Inbox {
         }
     }
 
-    /// What is there.
+    /// The bytes in it.
     pub fn unread(&self) -> &[u8] {
         self.buffer.as_ref().map_or(&[], |buffer| &buffer.bytes()[self.from..self.to])
     }
 
-    /// This much of it is understood.
+    /// Marks this much of it as processed.
     pub fn used(&mut self, count: usize) {
         self.from += count;
         debug_assert!(self.from <= self.to);
     }
 
-    /// Lend the buffer to receive more; `None` if it is lent already or has no room. Answers from where on it is free.
+    /// Lends the buffer for receiving more; `None` if it is already lent or has no room. Returns the offset from which
+    /// it is free.
     pub fn lend(&mut self) -> Option<(Buffer, usize)> {
         let buffer = self.buffer.as_mut()?;
         buffer.bytes_mut().copy_within(self.from..self.to, 0);
@@ -216,25 +217,25 @@ impl Inbox {
         self.buffer.take().map(|buffer| (buffer, self.to))
     }
 
-    /// The buffer is back with this much more.
+    /// The buffer is back with this many more bytes.
     pub fn returned(&mut self, buffer: Buffer, more: usize) {
         self.buffer = Some(buffer);
         self.to += more;
     }
 
-    /// Is the engine receiving into it?
+    /// Whether the engine is receiving into it.
     pub fn is_lent(&self) -> bool {
         self.buffer.is_none()
     }
 }
 
 impl Connection {
-    /// Does the engine receive for it?
+    /// Whether the engine receives for it.
     pub fn receives(&self) -> bool {
         self.inbox.is_lent() || self.filling.is_some()
     }
 
-    /// Is everything of it done?
+    /// Whether everything of it is done.
     pub fn is_done(&self) -> bool {
         let idle = self.under_way == 0 && self.tx.is_some() && !self.receives();
         match self.phase {
@@ -244,7 +245,7 @@ impl Connection {
         }
     }
 
-    /// Is what comes in still understood? Of one that parts, what it has begun to say.
+    /// Whether received bytes are still processed; for a connection that parts, those of a request that it has begun.
     pub fn is_heard(&self) -> bool {
         match self.phase {
             ConnectionPhase::Open => true,
@@ -253,7 +254,7 @@ impl Connection {
         }
     }
 
-    /// May another request be read?
+    /// Whether another request may be read.
     pub fn takes_more(&self, room: Room) -> bool {
         self.phase == ConnectionPhase::Open && self.under_way < room.requests && self.questions < room.questions
     }

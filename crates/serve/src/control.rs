@@ -13,7 +13,7 @@ use crate::orders::{Change, Leave, Order, Question};
 /// How long a shard may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A question as it travels.
+/// The text of a question.
 pub fn write(question: &Question) -> String {
     match question {
         Question::Get(name) => format!("get {name}\n"),
@@ -60,7 +60,7 @@ fn export(rest: &str) -> Result<Question, String> {
     }
 }
 
-/// The answer to a line: with one disk its names stand as they are, with several each begins with its disk's.
+/// The answer to a line: with one disk its names are unchanged, with several each begins with its disk's.
 pub fn answer(line: &str, serving: &mut Serving, config: &mut ServerConfig) -> String {
     let question = read(line);
     let change = question.as_ref().ok().and_then(|question| serving.change(question, config));
@@ -104,7 +104,7 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
     }
 }
 
-/// What all shards count.
+/// The counters of all shards.
 pub fn figures(shards: &[Running]) -> Result<String, String> {
     shards.iter().map(|shard| of_shard(shard, Question::Figures(shard.name.clone()))).collect()
 }
@@ -115,10 +115,10 @@ pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
     answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
 }
 
-/// A disk has other tenants than before.
+/// Changes the tenants of a disk.
 ///
 /// # Errors
-/// If that cannot be.
+/// If that is impossible.
 pub fn make(shard: &Running, change: Change) -> Result<String, String> {
     let (sender, answer) = channel();
     shard.control.order(Order::Change(change, sender));
@@ -128,18 +128,18 @@ pub fn make(shard: &Running, change: Change) -> Result<String, String> {
 /// Why a question has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// No server could be asked.
+    /// There is no server at the socket.
     #[error("{0}")]
     NoServer(String),
-    /// It was, and says why not.
+    /// The server refused, with this reason.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Ask a server at its control socket.
+/// Asks the server at its control socket.
 ///
 /// # Errors
-/// If there is no server, or it says why not.
+/// If there is no server, or it refuses.
 pub fn ask(socket: &Path, question: &Question) -> Result<String, AskError> {
     let failed = |error: std::io::Error| AskError::NoServer(format!("{}: {error}", socket.display()));
     let mut stream = UnixStream::connect(socket).map_err(failed)?;

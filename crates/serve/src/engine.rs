@@ -36,19 +36,19 @@ pub enum EngineKind {
 
 /// A piece of a transfer between a file and a buffer.
 pub struct TransferPart {
-    /// Whose it is: the shard's own number.
+    /// The shard's own number of the piece.
     pub piece: u32,
     /// Its memory.
     pub buffer: Buffer,
-    /// How much of it, from its beginning \[bytes\].
+    /// How much of it is used, from its beginning \[bytes\].
     pub length: usize,
 }
 
 /// One operation.
 pub enum Io {
-    /// Wait until there is something to read.
+    /// Wait until something can be read.
     Poll(Arc<OwnedFd>),
-    /// Wait until the other side has gone altogether; half a goodbye may end it too.
+    /// Wait until the other side has closed; a shutdown of one direction may end it, too.
     Hangup(Arc<OwnedFd>),
     /// Receive into a part of a buffer.
     Receive(Arc<OwnedFd>, Buffer, Fill),
@@ -58,40 +58,41 @@ pub enum Io {
     Read(Arc<OwnedFd>, u64, Vec<TransferPart>),
     /// Write to a file at this offset.
     Write(Arc<OwnedFd>, u64, Vec<TransferPart>, Stable),
-    /// Make stable what was written.
+    /// Make written data stable.
     Sync(Arc<OwnedFd>),
-    /// Change how a stretch of a file is allocated.
+    /// Change the allocation of a range of a file.
     Allocate(Arc<OwnedFd>, Allocation, u64, u64),
-    /// Ask which parts of a file are there; the file system may have to read for it.
+    /// Ask which parts of a file are allocated; the file system may have to read for it.
     Extents(Arc<OwnedFd>, Question, Vec<Extent>),
 }
 
-/// Which part of a buffer is received into.
+/// The part of a buffer to receive into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// From here \[bytes\].
     pub from: usize,
     /// Up to here \[bytes\].
     pub to: usize,
-    /// When it is over.
+    /// When it is complete.
     pub until: Until,
 }
 
-/// When a receive is over.
+/// When a receive is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// With whatever comes.
+    /// With anything received.
     Anything,
-    /// When all of it has come, or as much as there is when the engine is hurried. An engine may be early.
+    /// When all of it has been received, or as much as has arrived when the engine is hurried. An engine may complete
+    /// it early.
     Full,
 }
 
 /// A question for extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// From this offset of the file on \[bytes\].
+    /// The offset in the file \[bytes\].
     pub start: u64,
-    /// So far \[bytes\].
+    /// The length \[bytes\].
     pub length: u64,
     /// At most this many.
     pub most: usize,
@@ -106,46 +107,46 @@ pub enum Stable {
     Now,
 }
 
-/// What to do with a stretch of a file.
+/// What to do with a range of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
-    /// Give its storage back; it reads as zeroes (FALLOC_FL_PUNCH_HOLE).
+    /// Free its storage; it reads as zeroes (FALLOC_FL_PUNCH_HOLE).
     Punch,
-    /// It reads as zeroes and keeps its storage (FALLOC_FL_ZERO_RANGE).
+    /// Make it read as zeroes, and keep its storage (FALLOC_FL_ZERO_RANGE).
     Zero,
 }
 
-/// An operation that is over.
+/// A completed operation.
 pub struct EngineEvent {
-    /// The token that it was given.
+    /// Its token.
     pub token: u64,
-    /// It, with all that it owned.
+    /// The operation, with everything that it owned.
     pub io: Io,
     /// How much was done \[bytes\], or the operating system's error number.
     pub result: Result<usize, i32>,
 }
 
-/// How a receive ends that was hurried and has nothing (ECANCELED).
+/// The result of a hurried receive without data (ECANCELED).
 pub const HURRIED: i32 = rustix::io::Errno::CANCELED.raw_os_error();
 
 /// Does I/O.
 pub trait Engine: Send {
-    /// Begin, at the latest with the next [`Engine::wait`].
+    /// Begins an operation, at the latest with the next [`Engine::wait`].
     fn submit(&mut self, token: u64, io: Io);
 
-    /// Wait for something to end, for so long at most; what has ended goes into `events`.
+    /// Waits until something completes, at most this long; completed operations go into `events`.
     ///
     /// # Errors
     /// If the engine itself has failed.
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<EngineEvent>) -> io::Result<()>;
 
-    /// The receive with this token ends soon, with what it has: a number of bytes, or an error if it has none
+    /// Ends the receive with this token soon, with what it has: a number of bytes, or an error if it has none
     /// ([`HURRIED`]).
     fn hurry(&mut self, token: u64) {
         let _ = token;
     }
 
-    /// How much of what was sent the peer has not taken \[bytes\], where that can be known.
+    /// How much of what was sent the peer has not taken \[bytes\], if known.
     fn unsent(&self, socket: &OwnedFd) -> Option<u32> {
         let _ = socket;
         None
@@ -154,13 +155,13 @@ pub trait Engine: Send {
     /// Its name, for people.
     fn name(&self) -> &'static str;
 
-    /// What it has done and how, as `name=number` with spaces between.
+    /// Its statistics, as `name=number` separated by spaces.
     fn stat(&self) -> String {
         String::new()
     }
 }
 
-/// Make an engine for at most `operations` at a time.
+/// Makes an engine for at most `operations` at a time.
 ///
 /// # Errors
 /// If this machine has no such engine.

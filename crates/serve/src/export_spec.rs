@@ -32,19 +32,19 @@ const OPTIONS: [&str; 18] = [
     "io.prio.class",
 ];
 
-/// Why a text is no export.
+/// Why a text is not an export.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text}:{column}: {what}")]
 pub struct SpecError {
     /// The text as given.
     pub text: String,
-    /// Where, from 1.
+    /// The column, from 1.
     pub column: usize,
     /// What is wrong and what was expected.
     pub what: String,
 }
 
-/// What the options say, before it is put together.
+/// The options, before they are combined.
 #[derive(Default)]
 struct OptionsSaid {
     share: Share,
@@ -79,7 +79,7 @@ impl FromStr for ExportConfig {
         let mut column = name.len() + 1 + place.len() + 1;
         let mut keys = Vec::new();
         for part in parts {
-            // `ro` and `rw` say the same thing, or the opposite.
+            // `ro` and `rw` set the same thing, or its opposite.
             let key = part.split('=').next().map_or("", |key| if key == "rw" { "ro" } else { key });
             if keys.contains(&key) {
                 return Err(error(column, format!("`{part}`: this was said before: expected each option once")));

@@ -26,7 +26,7 @@ impl Serving {
         })
     }
 
-    /// A question that is a change of the exports is made; none: it is another one.
+    /// Executes a question that changes the exports; `None` if it is another kind of question.
     pub fn change(&mut self, question: &Question, config: &mut ServerConfig) -> Option<Result<String, String>> {
         let done = match question {
             Question::Add(text) => {
@@ -44,7 +44,7 @@ impl Serving {
         Some(done)
     }
 
-    /// Another export, on a disk that is there or on one of its own.
+    /// Adds an export, on a disk that is already there or on one of its own.
     ///
     /// # Errors
     /// If it cannot be served.
@@ -108,10 +108,10 @@ impl Serving {
         Ok(size)
     }
 
-    /// One export less.
+    /// Removes an export.
     ///
     /// # Errors
-    /// If it has clients and is not to be removed nevertheless, or what it has written could not be made stable.
+    /// If it has clients and must not be removed nevertheless, or what it has written could not be made stable.
     pub fn remove(&mut self, name: &str, how: Leave, config: &mut ServerConfig) -> Result<String, String> {
         let at = self.expect(name)?;
         let ServedAt { shard, tenant } = self.places[at];
@@ -127,7 +127,7 @@ impl Serving {
         removed
     }
 
-    /// Another size of an export; none: what its file has.
+    /// Changes an export's size; `None` for its file's.
     ///
     /// # Errors
     /// If there is no room for it, or it is in use and would become smaller.

@@ -30,16 +30,17 @@ use crate::reload::{Changes, Reload, changes, of_disk};
 use crate::tls::{self, Tls};
 use crate::{ublk, vhost};
 
-/// Clients that may be in their handshakes at a time.
+/// The most clients in their handshakes at a time.
 const MOST_GUESTS: usize = 256;
-/// Questions of `blksched ctl` at a time: they have a room of their own, so that no client keeps them out.
+/// The most questions of `blksched ctl` at a time: they have a limit of their own, so that clients cannot keep them
+/// out.
 const MOST_ASKERS: usize = 64;
-/// How many are let in at a door before others are looked after.
+/// How many are accepted at one socket before others are looked after.
 const AT_ONCE: usize = 64;
 
 mod replace;
 
-/// The front thread's own.
+/// The state of the front thread.
 pub struct Front {
     serving: Serving,
     doors: Vec<Door>,
@@ -51,22 +52,22 @@ pub struct Front {
     askers: Slab<HandshakingClient>,
     /// How many clients have ever come.
     came: vhost::Numbers,
-    /// Something is to be read when a signal has come or the command has ended.
+    /// Becomes readable when a signal has arrived or the command has ended.
     wakeup: UnixStream,
     captive: Option<Captive>,
     tls: Option<Tls>,
-    /// Something is to be read when a SIGHUP has come.
+    /// Becomes readable when a SIGHUP has arrived.
     reload: UnixStream,
     /// The server that has our sockets, and wants the rest.
     heir: Option<OwnedFd>,
-    /// Has it all?
+    /// Whether it has everything.
     replaced: bool,
 }
 
 /// The control socket; removed at the end.
 struct Control {
     listener: UnixListener,
-    /// None: it is the next server's.
+    /// `None` if it belongs to the next server.
     path: Option<PathBuf>,
 }
 
@@ -89,10 +90,10 @@ enum Ready {
 }
 
 impl Front {
-    /// Open the doors, and run the captive command. With what another server has handed over, this one begins here.
+    /// Opens the sockets, and runs the captive command. If another server has handed over, this one begins here.
     ///
     /// # Errors
-    /// If a socket cannot be opened, or that other one goes on.
+    /// If a socket cannot be opened, or that other server continues.
     pub fn open(
         config: &ServerConfig,
         mut inherited: Inherited,
@@ -147,7 +148,7 @@ impl Front {
         Ok(front)
     }
 
-    /// Until a signal comes, or the captive command ends; answers the exit code.
+    /// Runs until a signal arrives, or the captive command ends; returns the exit code.
     ///
     /// # Errors
     /// If a shard has failed.
@@ -165,7 +166,7 @@ impl Front {
                     Ready::Asker(at) => self.serve_asker(at, &mut config),
                 }
                 if self.heir.is_some() {
-                    // Who comes now may be the next server's.
+                    // A client that connects now may be for the next server.
                     break;
                 }
             }
@@ -205,7 +206,7 @@ impl Front {
             let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::new(&guest.socket, events));
         }
-        // A thread that has failed wakes no other: it is looked for now and then.
+        // A failed thread wakes no other, so it is checked now and then.
         let second = Timespec { tv_sec: 1, tv_nsec: 0 };
         match poll(&mut fds, Some(&second)) {
             Ok(_) => {}
@@ -256,7 +257,7 @@ impl Front {
         }
     }
 
-    /// A SIGHUP (a terminal that closes sends one too) ends nothing: the configuration is read again.
+    /// A SIGHUP (also sent by a terminal that closes) ends nothing: the configuration is read again.
     fn reload(&mut self, config: &mut ServerConfig) {
         let _ = rustix::net::recv(self.reload.as_fd(), &mut [0; 64], rustix::net::RecvFlags::DONTWAIT);
         let Some(Reload(again)) = &config.reload else {
@@ -271,7 +272,7 @@ impl Front {
         notify(ServerState::Ready);
     }
 
-    /// What can be changed is; the rest is told.
+    /// Changes what can be changed, and reports the rest.
     fn change(&mut self, config: &mut ServerConfig, new: ServerConfig) {
         let Changes { now, come, go, later } = changes(config, &new);
         for name in &go {
@@ -314,7 +315,7 @@ impl Front {
         }
     }
 
-    /// Exports may have come, gone, or changed their size.
+    /// Exports may have been added, removed or resized.
     fn show_exports(&self) {
         self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
         self.ublk.iter().for_each(|device| device.show(&self.serving));
@@ -354,7 +355,7 @@ impl Front {
         }
     }
 
-    /// A client goes to the shard of its export. Engines wait for sockets themselves, so these may block.
+    /// Passes a client to the shard of its export. Engines wait for sockets themselves, so these may block.
     fn hand_over(&mut self, at: usize, session: Session) {
         let guest = self.guests.remove(at);
         let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
@@ -379,7 +380,7 @@ impl Front {
         }
     }
 
-    /// Whether it was told to end. With the exit code, if there is one.
+    /// Whether it was told to end, with the exit code, if there is one.
     fn is_over(&mut self) -> Result<Option<Option<u8>>, ServeError> {
         if let Some(code) = self.captive.as_mut().and_then(Captive::ended) {
             return Ok(Some(Some(code)));
@@ -400,7 +401,7 @@ impl Front {
     }
 }
 
-/// What was to be changed, and whether it was.
+/// Logs what was to be changed, and whether it was.
 fn told(question: &Question, done: Result<String, String>) {
     match done {
         Ok(_) => tracing::info!(?question, "reload: changed"),
@@ -408,8 +409,8 @@ fn told(question: &Question, done: Result<String, String>) {
     }
 }
 
-/// Makes room for one more: of too many, a client that has said nothing goes first, and of those the one that has been
-/// here longest.
+/// Makes room for one more: if there are too many, a client that has said nothing goes first, and of those the one that
+/// has been here longest.
 fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     if guests.len() < most {
         return;
@@ -421,12 +422,13 @@ fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     }
 }
 
-/// Only the server's user and root may ask. The socket's mode says so too, but only from a moment after it was made.
+/// Only the server's user and root may ask. The socket's mode also enforces that, but only from a moment after its
+/// creation.
 fn may_ask(uid: Option<u32>, ours: u32) -> bool {
     uid.is_some_and(|uid| uid == ours || uid == 0)
 }
 
-/// What clients come in by, and what that takes.
+/// The listening sockets, and what they need.
 #[derive(Default)]
 struct OpenedDoors {
     doors: Vec<Door>,
@@ -438,7 +440,7 @@ struct OpenedDoors {
 }
 
 impl OpenedDoors {
-    /// Open all of it. What was handed over is the other server's still if something of it cannot be opened.
+    /// Opens all of it. What was handed over stays the other server's if anything cannot be opened.
     fn open(config: &ServerConfig, inherited: &mut Inherited, serving: &Serving) -> Result<OpenedDoors, ServeError> {
         let mut opened = OpenedDoors::default();
         let done = opened.open_all(config, inherited, serving).and_then(|()| inherited.begin());

@@ -28,21 +28,21 @@ use rustix::net::{
 
 use crate::ServeError;
 
-/// How long the server that asked may take to take what it is given.
+/// How long the server that asked may take to receive what it is given.
 const TAKES: Duration = Duration::from_secs(10);
-/// What is asked at the control socket.
+/// The question at the control socket.
 pub const QUESTION: &str = "hand over";
-/// What ends the answer.
+/// The end of the answer.
 const END: &str = "yours?\n";
-/// What the new one says then.
+/// The new server's answer to that.
 const BEGUN: &str = "begun\n";
-/// And the old one.
+/// The old server's answer.
 const YOURS: &str = "yours\n";
 const MINE: &str = "mine\n";
-/// The most sockets that one message carries (SCM_MAX_FD of Linux).
+/// The most sockets in one message (SCM_MAX_FD of Linux).
 const MOST: usize = 253;
 
-/// What a socket is for.
+/// The purpose of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketRole {
     /// Clients of NBD.
@@ -74,19 +74,19 @@ struct Handed {
 pub struct HandedClient {
     /// The export's name.
     pub export: String,
-    /// What was agreed on.
+    /// The agreed framing.
     pub framing: Framing,
-    /// May it ask for extents?
+    /// Whether it may ask for extents.
     pub allocation: bool,
     /// Where it comes from.
     pub peer: String,
-    /// What it has sent and was not looked at.
+    /// Bytes that it has sent and that were not processed.
     pub ahead: Vec<u8>,
     /// Its socket.
     pub socket: OwnedFd,
 }
 
-/// What the server before this one has handed over; nothing if there was none.
+/// What the previous server has handed over; empty if there was none.
 #[derive(Default)]
 pub struct Inherited {
     sockets: Vec<Handed>,
@@ -102,10 +102,10 @@ pub fn of_path(path: &Path) -> String {
     format!("unix:{}", std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display())
 }
 
-/// Hand these over to the server that has asked on `socket`.
+/// Hands these over to the server that has asked on `socket`.
 ///
 /// # Errors
-/// If it has gone, or they are too many.
+/// If it has gone, or there are too many.
 pub fn give(socket: &OwnedFd, sockets: &[(SocketRole, String, BorrowedFd<'_>)]) -> io::Result<()> {
     if sockets.len() > MOST {
         return Err(io::Error::other(format!("{} sockets: at most {MOST} can be handed over", sockets.len())));
@@ -114,12 +114,12 @@ pub fn give(socket: &OwnedFd, sockets: &[(SocketRole, String, BorrowedFd<'_>)]) 
     let text = format!("ok\n{}\n", lines.collect::<String>());
     let fds: Vec<BorrowedFd<'_>> = sockets.iter().map(|(_, _, fd)| *fd).collect();
     rustix::io::ioctl_fionbio(socket, false)?;
-    // Who takes nothing must not keep us for ever.
+    // A server that receives nothing must not block us for ever.
     UnixStream::from(socket.try_clone()?).set_write_timeout(Some(TAKES))?;
     send(socket, text.as_bytes(), &fds)
 }
 
-/// Hand this client over to the server that has asked on `socket`.
+/// Hands this client over to the server that has asked on `socket`.
 ///
 /// # Errors
 /// If it has gone.
@@ -136,22 +136,22 @@ pub fn pass(socket: &OwnedFd, client: &HandedClient) -> io::Result<()> {
 const FRAMINGS: [(Framing, &str); 3] =
     [(Framing::Simple, "simple"), (Framing::Structured, "structured"), (Framing::Extended, "extended")];
 
-/// All of it, with these beside its first byte.
+/// Sends all of it, with these attached to its first byte.
 fn send(socket: &OwnedFd, text: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<()> {
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     beside.push(SendAncillaryMessage::ScmRights(fds));
-    // With a limit to its time a call that was interrupted (this process was stopped) is not begun again by itself.
+    // A call with a timeout is not restarted automatically after an interruption (if this process was stopped).
     let sent = retry_on_intr(|| sendmsg(socket, &[IoSlice::new(text)], &mut beside, SendFlags::NOSIGNAL))?;
     UnixStream::from(socket.try_clone()?).write_all(&text[sent..])
 }
 
 impl Inherited {
-    /// Ask the server at this control socket for its sockets and clients, and wait until it has let go of its files.
-    /// Nothing, if none is there.
+    /// Asks the server at this control socket for its sockets and clients, and waits until it has released its files.
+    /// Empty if there is none.
     ///
     /// # Errors
-    /// If it refuses, or does not get there within `patience`.
+    /// If it refuses, or takes longer than `patience`.
     pub fn take(control: &Path, patience: Duration) -> Result<Inherited, ServeError> {
         let failed = || ServeError::system(format!("taking over from {}", control.display()));
         let mut stream = match UnixStream::connect(control) {
@@ -183,15 +183,15 @@ impl Inherited {
         Ok(inherited)
     }
 
-    /// Is it another server's, as long as this one has not begun?
+    /// Whether it belongs to another server, as long as this one has not begun.
     pub fn is_of_another(&self) -> bool {
         self.of_another
     }
 
-    /// From now on this server serves, if the one before it lets it.
+    /// Makes this server serve from now on, if the previous one lets it.
     ///
     /// # Errors
-    /// If that one goes on.
+    /// If that one continues.
     pub fn begin(&mut self) -> Result<(), ServeError> {
         let Some(mut stream) = self.from.take() else { return Ok(()) };
         // If that fails, its last word may be there.
@@ -224,7 +224,7 @@ impl Inherited {
         self.find(role, &format!("tcp:{address}")).map(TcpListener::from)
     }
 
-    /// What was not wanted is closed, and gone from the file system; answers the clients.
+    /// Closes what was not wanted, and removes it from the file system; returns the clients.
     pub fn close(self) -> Vec<HandedClient> {
         for Handed { address, socket, .. } in self.sockets {
             tracing::info!(address, "listens there no more");
@@ -237,20 +237,20 @@ impl Inherited {
     }
 }
 
-/// What the other side has said so far.
+/// What the other side has sent so far.
 #[derive(Default)]
 struct Hearing {
-    /// What is not understood yet.
+    /// What is not parsed yet.
     text: Vec<u8>,
     /// Sockets that came with it, in order.
     sockets: VecDeque<OwnedFd>,
     inherited: Inherited,
-    /// Is the list of the sockets in it?
+    /// Whether it contains the list of the sockets.
     has_list: bool,
 }
 
 impl Hearing {
-    /// Hear it to its end; false if the other side has ended before.
+    /// Reads it to its end; false if the other side has ended before.
     fn hear(&mut self, stream: &UnixStream) -> io::Result<bool> {
         let mut chunk = vec![0; 64 << 10];
         loop {
@@ -272,7 +272,7 @@ impl Hearing {
         }
     }
 
-    /// Understand what is whole of it. True: that was the end; none: more must come.
+    /// Parses complete parts. True at the end; `None` if more must come.
     fn understand(&mut self) -> Option<bool> {
         if !self.has_list {
             self.list()?;
@@ -288,7 +288,7 @@ impl Hearing {
 
     fn list(&mut self) -> Option<()> {
         let text = self.text.strip_prefix(b"ok\n")?;
-        // No socket at all is an empty line, too.
+        // An empty line means no sockets at all.
         let end = if text.starts_with(b"\n") { 0 } else { 1 + text.windows(2).position(|two| two == b"\n\n")? };
         let list = core::str::from_utf8(&text[..end]).ok()?;
         let mut sockets = Vec::new();
@@ -321,18 +321,18 @@ impl Hearing {
     }
 }
 
-/// Whether the server that asked on this socket goes on with what it was given. It is told so, and nothing of it is
-/// ours then.
+/// Tells the server that asked on this socket that it may continue with what it was given; whether it does. Then none
+/// of it is ours.
 pub fn yours(socket: &OwnedFd) -> bool {
     retry_on_intr(|| rustix::net::send(socket, YOURS.as_bytes(), SendFlags::NOSIGNAL)).is_ok()
 }
 
-/// It does not: it was too late. It may be there no more.
+/// Tells it that it was too late. It may be gone.
 pub fn mine(socket: OwnedFd) {
     let _ = rustix::net::send(&socket, MINE.as_bytes(), SendFlags::NOSIGNAL);
 }
 
-/// All of it was given: has it begun? None: it has ended.
+/// It was given everything: whether it has begun. `None` if it has ended.
 pub fn has_begun(socket: &OwnedFd, heard: &mut Vec<u8>) -> Option<bool> {
     let mut chunk = [0; 64];
     match rustix::net::recv(socket, &mut chunk, RecvFlags::DONTWAIT) {
@@ -346,7 +346,7 @@ pub fn has_begun(socket: &OwnedFd, heard: &mut Vec<u8>) -> Option<bool> {
     }
 }
 
-/// That was all; our files are open to it.
+/// Tells it that this was all, and that our files are released.
 ///
 /// # Errors
 /// If it has gone.

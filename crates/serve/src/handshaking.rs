@@ -13,7 +13,7 @@ use rustls::ServerConnection;
 use crate::listen::NewClient;
 use crate::tls::{self, Received, Tls};
 
-/// How much is read at a time \[bytes\].
+/// How much is read at once \[bytes\].
 const CHUNK: usize = 16 << 10;
 /// The longest question \[bytes\].
 const LONGEST_QUESTION: usize = 16 << 10;
@@ -22,15 +22,15 @@ const LONGEST_QUESTION: usize = 16 << 10;
 pub struct HandshakingClient {
     /// Its socket, which does not block.
     pub socket: OwnedFd,
-    /// Its user.
+    /// Its user, if known.
     pub uid: Option<u32>,
     /// Where it comes from.
     pub peer: Arc<str>,
-    /// When it last said something; none: it has not said anything yet.
+    /// When it last sent something; `None` if it has not sent anything yet.
     pub heard_at: Option<Instant>,
-    /// When it came.
+    /// When it connected.
     pub came_at: Instant,
-    /// When it must be done.
+    /// When its handshake must be complete.
     pub by: Instant,
     secure: Secure,
     role: Role,
@@ -39,45 +39,45 @@ pub struct HandshakingClient {
     end: Option<End>,
 }
 
-/// TLS of one client.
+/// The state of a client's TLS.
 enum Secure {
-    /// None, or none yet.
+    /// None, or not yet.
     Plain,
-    /// As soon as everything is sent.
+    /// It begins as soon as everything is sent.
     Soon,
-    /// It is there.
+    /// It has begun.
     Tls(Box<ServerConnection>),
 }
 
 enum Role {
     Nbd(Handshake),
     Control,
-    /// Of Prometheus.
+    /// A client that asks for metrics.
     Metrics,
 }
 
-/// How it goes on once everything is sent.
+/// How it continues once everything is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// The client has opened an export.
     Enter(Session),
-    /// There is nothing more to say.
+    /// There is nothing more to send.
     Close,
 }
 
-/// What a guest does next.
+/// What a client in its handshake does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// It waits for its socket.
     Wait,
     /// It has asked this.
     Asks(String),
-    /// It is over with it.
+    /// It ends like this.
     Ends(End),
 }
 
 impl HandshakingClient {
-    /// An NBD client: it is greeted first.
+    /// An NBD client, which is greeted first.
     pub fn nbd(accepted: NewClient, by: Instant, tls: blksched_nbd::Tls) -> HandshakingClient {
         let handshake = Handshake::with(tls);
         let mut output = Vec::new();
@@ -90,12 +90,12 @@ impl HandshakingClient {
         HandshakingClient::of(accepted, by, Role::Control, Vec::new())
     }
 
-    /// A client that wants figures.
+    /// A client that asks for metrics.
     pub fn metrics(accepted: NewClient, by: Instant) -> HandshakingClient {
         HandshakingClient::of(accepted, by, Role::Metrics, Vec::new())
     }
 
-    /// Does it want figures?
+    /// Whether it asks for metrics.
     pub fn wants_figures(&self) -> bool {
         matches!(self.role, Role::Metrics)
     }
@@ -118,12 +118,12 @@ impl HandshakingClient {
         }
     }
 
-    /// Does it wait to send?
+    /// Whether it waits to send.
     pub fn sends(&self) -> bool {
         !self.output.is_empty() || matches!(&self.secure, Secure::Tls(session) if session.wants_write())
     }
 
-    /// What it has sent beyond its handshake, and its TLS.
+    /// Its socket, what it has sent beyond its handshake, and its TLS.
     pub fn into_rest(self) -> (OwnedFd, Vec<u8>, Option<Box<ServerConnection>>) {
         let session = match self.secure {
             Secure::Tls(session) => Some(session),
@@ -140,7 +140,7 @@ impl HandshakingClient {
         }
     }
 
-    /// Everything that was to be said in plain is sent: does TLS begin?
+    /// Everything to be sent in plain has been sent: begins TLS, if it is next.
     fn begins_tls(&mut self, tls: Option<&Tls>) -> Result<(), ()> {
         if matches!(self.secure, Secure::Soon) {
             let session = tls.and_then(|tls| tls.session().ok()).ok_or(())?;
@@ -155,7 +155,7 @@ impl HandshakingClient {
         self.end = Some(End::Close);
     }
 
-    /// Its socket is ready: go on.
+    /// Its socket is ready: continues.
     pub fn go_on(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
         if !self.flush() {
             return if self.end == Some(End::Close) { Next::Ends(End::Close) } else { Next::Wait };
@@ -173,7 +173,7 @@ impl HandshakingClient {
         }
     }
 
-    /// Understand what is there, as long as there is nothing to send.
+    /// Parses what has arrived, as long as there is nothing to send.
     fn understand(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
         loop {
             let Role::Nbd(handshake) = &mut self.role else { return self.question() };
@@ -203,7 +203,7 @@ impl HandshakingClient {
     }
 
     fn question(&mut self) -> Next {
-        // HTTP's request ends with an empty line; to close before it has come might lose the answer.
+        // An HTTP request ends with an empty line; closing before it has arrived might lose the answer.
         let whole = !self.wants_figures() || [&b"\r\n\r\n"[..], b"\n\n"].iter().any(|end| self.input.ends_with(end));
         match self.input.iter().position(|&byte| byte == b'\n').filter(|_| whole) {
             Some(at) => Next::Asks(String::from_utf8_lossy(&self.input[..at]).into_owned()),
@@ -212,7 +212,7 @@ impl HandshakingClient {
         }
     }
 
-    /// Send what there is; true if nothing is left.
+    /// Sends what is there; true if nothing is left.
     fn flush(&mut self) -> bool {
         if let Secure::Tls(session) = &mut self.secure {
             session.set_buffer_limit(None);
@@ -240,7 +240,7 @@ impl HandshakingClient {
         true
     }
 
-    /// Read once; false if nothing is there yet.
+    /// Reads once; false if nothing has arrived yet.
     fn read(&mut self) -> Result<bool, ()> {
         if matches!(self.secure, Secure::Tls(_)) {
             return self.read_tls();
@@ -258,7 +258,7 @@ impl HandshakingClient {
         }
     }
 
-    /// The same through TLS, whose own handshake it may be.
+    /// The same through TLS, possibly its own handshake.
     fn read_tls(&mut self) -> Result<bool, ()> {
         let Secure::Tls(session) = &mut self.secure else { return Ok(false) };
         let received = tls::receive(session, &self.socket).map_err(|error| {

@@ -3,21 +3,21 @@
 use blksched::Span;
 use blksched_nbd::Command;
 
-/// The upper ends of the buckets but the last, which has none \[µs\].
+/// The upper bounds of the buckets except the last, which has none \[µs\].
 pub const BOUNDS_US: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
     5_000_000, 10_000_000,
 ];
 
-/// What kind of request.
+/// The kinds of requests.
 pub const KINDS: [&str; 3] = ["read", "write", "flush"];
 
-/// One kind.
+/// The counts of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyCounts {
-    /// How many ended within each bound and beyond the one before; the last beyond all.
+    /// How many ended within each bound and beyond the one before; the last beyond all bounds.
     pub counts: [u64; BOUNDS_US.len() + 1],
-    /// How long all took.
+    /// The sum of their latencies.
     pub sum: Span,
 }
 
@@ -26,7 +26,7 @@ pub struct LatencyCounts {
 pub struct Latencies(pub [LatencyCounts; 3]);
 
 impl Latencies {
-    /// A request was answered after so long; zeroes and trims count as writes, questions not at all.
+    /// Records the latency of an answered request; zeroes and trims count as writes, questions not at all.
     pub fn record(&mut self, command: Command, took: Span) {
         let kind = match command {
             Command::Read | Command::Cache => 0,

@@ -11,16 +11,16 @@ use blksched::Sector;
 use crate::backend::{Backend, Identity, SECTOR};
 use crate::config::{Access, ExportConfig, ExportSource};
 
-/// Between two back ends on one disk, so that nothing merges across them \[sectors\].
+/// The gap between two back ends on one disk, so that nothing merges across it \[sectors\].
 const GAP: u64 = 2048;
-/// The places of back ends begin at its multiples: 1 TiB \[sectors\].
+/// The places of back ends begin at multiples of this: 1 TiB \[sectors\].
 const ROOM: u64 = 1 << 31;
 
-/// Where an export lies.
+/// The place of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stretch {
     export: String,
-    /// Of which back end: where that begins.
+    /// Where its back end begins.
     place: u64,
     start: u64,
     end: u64,
@@ -37,25 +37,25 @@ impl Stretch {
 /// The sectors of one disk.
 #[derive(Debug)]
 pub struct Layout {
-    /// Places begin at its multiples.
+    /// Places begin at multiples of this.
     grain: u64,
     /// Where the next back end begins.
     next: u64,
     /// Where each file begins.
     files: BTreeMap<Identity, Sector>,
     stretches: Vec<Stretch>,
-    /// How many sectors the model has, if there is one.
+    /// The sectors of the model, if there is one.
     most: Option<u64>,
 }
 
 impl Layout {
-    /// Of a disk whose model, if it has one, has this many sectors.
+    /// The layout of a disk whose model, if it has one, has this many sectors.
     pub fn new(most: Option<u64>) -> Layout {
         let grain = if most.is_some() { GAP } else { ROOM };
         Layout { grain, next: 0, files: BTreeMap::new(), stretches: Vec::new(), most }
     }
 
-    /// A place for this export; answers where it begins.
+    /// Places an export; returns where it begins.
     ///
     /// # Errors
     /// If it overlaps another that may be written, or the model has no room for it.
@@ -90,12 +90,12 @@ impl Layout {
         }
     }
 
-    /// An export is gone; its place stays where it is.
+    /// An export is removed; its place stays reserved.
     pub fn remove(&mut self, export: &str) {
         self.stretches.retain(|own| own.export != export);
     }
 
-    /// An export has another size \[bytes\].
+    /// An export is resized \[bytes\].
     ///
     /// # Errors
     /// If there is no room for it, or it overlaps another that may be written.
@@ -140,7 +140,8 @@ mod tests {
         }
     }
 
-    /// These exports of files of 64 MiB, numbered, each with where it begins; the first that is refused says why.
+    /// Places exports of files of 64 MiB with these numbers and offsets; the error is that of the first that is
+    /// refused.
     fn lay(most: Option<u64>, exports: &[(&str, u64, u64, Access)]) -> Result<(Layout, Vec<u64>), String> {
         let folder = std::env::temp_dir().join(format!("blksched-layout-{:?}", std::thread::current().id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -63,18 +63,18 @@ pub use ublk::{DeviceState as UblkState, Info as UblkInfo, UblkConfig, UblkDevic
 
 use blksched::Catalogue;
 
-/// Why a server could not start or go on.
+/// Why a server could not start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// It was asked for something that cannot be.
+    /// The configuration is impossible.
     #[error("{0}")]
     Config(String),
-    /// The system refused something.
+    /// The operating system refused something.
     #[error("{what}: {source}")]
     System {
         /// What was tried.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -86,16 +86,16 @@ impl ServeError {
     }
 }
 
-/// Are these files of TLS what they should be?
+/// Checks the files of TLS.
 ///
 /// # Errors
-/// Which is not, and why.
+/// Which file is wrong, and why.
 pub fn check_tls(files: &TlsFiles) -> Result<(), ServeError> {
     tls::Tls::open(files).map(drop)
 }
 
-/// Serve until told to stop (SIGTERM, SIGINT, the end of the captive command); answers the exit code. What a person
-/// should know is given to `say`, a line at a time.
+/// Serves until told to stop (SIGTERM, SIGINT, the end of the captive command); returns the exit code. Messages for a
+/// person are passed to `say`, a line at a time.
 ///
 /// # Errors
 /// If the server cannot start, or a disk's thread fails.

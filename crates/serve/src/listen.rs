@@ -14,26 +14,26 @@ use crate::ServeError;
 use crate::config::Listen;
 use crate::hand_over::{self, Inherited, SocketRole};
 
-/// One door.
+/// A listening socket.
 pub enum Door {
-    /// A Unix socket, with the path to remove at the end if we made it.
+    /// A Unix socket, with the path to remove at the end if this process created it.
     Unix(UnixListener, Option<PathBuf>),
     /// TCP.
     Tcp(TcpListener),
 }
 
-/// A client that has come in.
+/// An accepted client.
 pub struct NewClient {
     /// Its socket, which does not block.
     pub socket: OwnedFd,
-    /// Its user, where that can be known.
+    /// Its user, if known.
     pub uid: Option<u32>,
     /// Where it comes from, for the log.
     pub peer: Arc<str>,
 }
 
 impl Door {
-    /// Open the doors of one wish, or go on with those that were handed over.
+    /// Opens the sockets of one address, or takes over those that were handed over.
     ///
     /// # Errors
     /// If one cannot be opened.
@@ -70,7 +70,7 @@ impl Door {
         }
     }
 
-    /// What of TLS clients at this door get, if the server has it: TCP without it is not wanted.
+    /// The TLS mode of clients at this socket, if the server has TLS: then TCP requires it.
     pub fn tls(&self, there: bool) -> Tls {
         match self {
             _ if !there => Tls::Absent,
@@ -79,7 +79,7 @@ impl Door {
         }
     }
 
-    /// The URI of an export behind this door.
+    /// The URI of an export at this socket.
     pub fn uri(&self, export: &str, tls: Tls) -> Option<Uri> {
         let address = match self {
             Door::Unix(listener, path) => {
@@ -100,7 +100,7 @@ impl Door {
         Some(Uri { address, export: export.to_owned() })
     }
 
-    /// Its name, for the next server; none if it is not ours to hand over.
+    /// Its name, for the next server; `None` if it is not ours to hand over.
     pub fn address(&self) -> Option<String> {
         match self {
             Door::Unix(_, path) => path.as_deref().map(hand_over::of_path),
@@ -108,14 +108,14 @@ impl Door {
         }
     }
 
-    /// It is the next server's: it stays in the file system.
+    /// It belongs to the next server: it stays in the file system.
     pub fn leave(&mut self) {
         if let Door::Unix(_, path) = self {
             *path = None;
         }
     }
 
-    /// To wait at.
+    /// The descriptor to wait for.
     pub fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Door::Unix(listener, _) => listener.as_fd(),
@@ -133,7 +133,7 @@ impl Drop for Door {
 }
 
 impl NewClient {
-    /// A client on a Unix socket: the kernel knows its user.
+    /// A client on a Unix socket, whose user the kernel knows.
     pub fn unix(stream: UnixStream) -> io::Result<NewClient> {
         stream.set_nonblocking(true)?;
         let credentials = rustix::net::sockopt::socket_peercred(&stream).ok();
@@ -152,7 +152,7 @@ impl NewClient {
     }
 }
 
-/// A Unix socket at `path`. One that a server which has ended left behind is replaced.
+/// A Unix socket at `path`. One left behind by a server that has ended is replaced.
 pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     if is_socket {

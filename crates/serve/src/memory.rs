@@ -2,18 +2,18 @@
 
 use blksched_nbd::reply::{Extent, ExtentState};
 
-/// The grain in which memory is taken \[bytes\].
+/// The unit of allocation \[bytes\].
 const CHUNK: usize = 64 << 10;
 
 /// The largest disk in memory: its table then takes 64 MiB \[bytes\].
 pub const LARGEST: u64 = 256 << 30;
 
-/// What becomes of the place of zeroes.
+/// What happens to the storage of zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterZeroes {
-    /// It is given back.
+    /// It is freed.
     GivenBack,
-    /// It is kept, or taken, so that a later write finds it.
+    /// It is kept, or allocated, so that a later write finds it.
     Kept,
 }
 
@@ -28,10 +28,10 @@ impl Memory {
         Memory { chunks: (0..size.div_ceil(CHUNK as u64)).map(|_| None).collect() }
     }
 
-    /// From now on it has another size; what is beyond is forgotten.
+    /// Changes its size; what is beyond is lost.
     pub fn resize(&mut self, size: u64) {
         self.chunks.resize_with(size.div_ceil(CHUNK as u64) as usize, || None);
-        // A part of the last one may come back into use.
+        // A part of the last one may be used again later.
         let kept = size % CHUNK as u64;
         if kept > 0
             && let Some(Some(last)) = self.chunks.last_mut()
@@ -40,7 +40,7 @@ impl Memory {
         }
     }
 
-    /// Read at `offset`.
+    /// Reads at `offset`.
     pub fn read(&self, offset: u64, into: &mut [u8]) {
         let mut done = 0;
         while done < into.len() {
@@ -54,7 +54,7 @@ impl Memory {
         }
     }
 
-    /// Write at `offset`.
+    /// Writes at `offset`.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) {
         let mut done = 0;
         while done < bytes.len() {
@@ -65,7 +65,7 @@ impl Memory {
         }
     }
 
-    /// Make a stretch read as zeroes; what is wholly covered may be given back.
+    /// Makes a range read as zeroes; chunks that are completely covered may be freed.
     pub fn zero(&mut self, offset: u64, length: u64, kept: AfterZeroes) {
         let mut done = 0;
         while done < length {
@@ -80,7 +80,7 @@ impl Memory {
         }
     }
 
-    /// What the stretch is made of, in at most `most` pieces.
+    /// The extents of a range, at most `most`.
     pub fn extents(&self, offset: u64, length: u64, most: usize) -> Vec<Extent> {
         let mut extents: Vec<Extent> = Vec::new();
         let mut done = 0;
@@ -99,7 +99,7 @@ impl Memory {
     }
 }
 
-/// Which chunk, from where in it, and how much of `left` bytes lies in it.
+/// The chunk, the offset in it, and how much of `left` bytes is in it.
 fn place(offset: u64, left: usize) -> (usize, usize, usize) {
     let from = (offset % CHUNK as u64) as usize;
     ((offset / CHUNK as u64) as usize, from, left.min(CHUNK - from))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Every family: its name behind `blksched_`, its type, what it means.
+/// Every family: its name after `blksched_`, its type, its meaning.
 const FAMILIES: [(&str, &str, &str); 22] = [
     ("requests_total", "counter", "Requests of clients that were answered without an error."),
     ("bytes_total", "counter", "Bytes that clients read and wrote."),
@@ -59,7 +59,7 @@ pub fn page(samples: &str) -> String {
     page
 }
 
-/// The answer to a request of HTTP: the page, whatever the path's query, or that there is nothing else.
+/// The answer to an HTTP request: the page, whatever the path's query, or an error.
 pub fn http(request: &str, samples: impl FnOnce() -> Result<String, String>) -> String {
     let mut words = request.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

@@ -26,16 +26,16 @@ mod pool;
 
 use pool::{ConnectionPool, MountAnswer};
 
-/// So long names and sizes are believed.
+/// How long names and sizes may be cached.
 const TTL: Duration = Duration::from_secs(1);
-/// Files come behind the directory itself.
+/// Files are numbered after the directory itself.
 const FIRST: u64 = 2;
 
 /// One file.
 struct Image {
     pool: ConnectionPool,
     name: String,
-    /// Held alone by the call that changes a part of a block.
+    /// Held exclusively by a call that changes a part of a block.
     whole_blocks: RwLock<()>,
 }
 
@@ -45,7 +45,7 @@ struct Directory {
     owner: (u32, u32),
 }
 
-/// Show these exports as files of a directory until it is unmounted, or a signal comes.
+/// Shows these exports as files in a directory until it is unmounted, or a signal arrives.
 ///
 /// # Errors
 /// If an export cannot be opened, or the directory cannot be mounted on.
@@ -97,7 +97,7 @@ impl Image {
         offset.is_multiple_of(self.block()) && length.is_multiple_of(self.block())
     }
 
-    /// The blocks that have something of it.
+    /// The blocks that contain any of it.
     fn around(&self, offset: u64, length: u64) -> (u64, u64) {
         let from = offset - offset % self.block();
         (from, (offset + length).next_multiple_of(self.block()) - from)
@@ -132,7 +132,7 @@ impl Image {
         self.pool.ask(write, from, all, &blocks).map(drop)
     }
 
-    /// Zeroes, with their storage or without.
+    /// Writes zeroes, with or without their storage.
     fn zero(&self, offset: u64, length: u64, holes: Holes) -> Result<(), i32> {
         if offset.checked_add(length).is_none_or(|end| end > self.size()) || !self.is_whole(offset, length) {
             return Err(libc::EOPNOTSUPP);
@@ -148,7 +148,7 @@ impl Directory {
         self.images.get(usize::try_from(u64::from(number).checked_sub(FIRST)?).ok()?)
     }
 
-    /// What is known of a file, or of the directory itself.
+    /// The attributes of a file, or of the directory itself.
     fn attributes(&self, number: INodeNo) -> Option<FileAttr> {
         let image = self.image(number);
         let (kind, perm, size) = match image {
@@ -198,7 +198,7 @@ impl Filesystem for Directory {
         }
     }
 
-    /// An export has its size; everything else of a file's attributes cannot be changed, and is not missed.
+    /// An export's size is fixed; changes of other attributes are ignored.
     fn setattr(
         &self,
         _: &Request,
@@ -282,7 +282,7 @@ impl Filesystem for Directory {
         }
     }
 
-    /// A close makes nothing stable, as of any file.
+    /// A close makes nothing stable, as for any file.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }

@@ -5,18 +5,18 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How far the server is.
+/// The state of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// Clients may come.
+    /// Clients may connect.
     Ready,
     /// The configuration is read again.
     Reloading,
-    /// No more clients.
+    /// No more clients are accepted.
     Stopping,
 }
 
-/// Tell it; whether it listens does not matter.
+/// Tells systemd; whether it listens does not matter.
 pub fn notify(state: ServerState) {
     let Some(address) = std::env::var("NOTIFY_SOCKET").ok().and_then(|path| address(&path)) else { return };
     let Ok(socket) = UnixDatagram::unbound() else { return };
@@ -31,7 +31,7 @@ pub fn notify(state: ServerState) {
     let _ = socket.send_to_addr(text.as_bytes(), &address);
 }
 
-/// A path, or an abstract name behind an `@`.
+/// A path, or an abstract name after an `@`.
 fn address(path: &str) -> Option<SocketAddr> {
     match path.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name).ok(),

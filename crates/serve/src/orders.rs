@@ -16,76 +16,76 @@ pub enum Order {
     Attach(Client),
     /// Answer this question.
     Ask(Question, Sender<Result<String, String>>),
-    /// Have other tenants than before.
+    /// Change the tenants.
     Change(Change, Sender<Result<String, String>>),
-    /// Serve what is under way, and end.
+    /// Complete what is in flight, and end.
     Stop,
-    /// Serve what is under way, and then nothing: these are the clients that another server can go on with, the
-    /// tenants' numbers as their exports.
+    /// Complete what is in flight, and then pause: the answer is the clients that another server can continue with,
+    /// with the tenants' numbers as their exports.
     HandOver(Sender<Vec<Client>>),
-    /// It does not: go on with all of them.
+    /// The other server does not continue: resume all of them.
     GoOn,
-    /// It does: end, and leave them alone.
+    /// The other server continues: end, and leave them alone.
     Leave,
 }
 
-/// Another tenant, one less, or one of another size; tenants by their numbers.
+/// Adds, removes or resizes a tenant; tenants are given by their numbers.
 pub enum Change {
-    /// Another one; its number is the next.
+    /// Add one; its number is the next.
     Add(Box<Tenant>),
-    /// One less.
+    /// Remove one.
     Remove {
-        /// Which.
+        /// The tenant.
         tenant: usize,
-        /// What if it has clients?
+        /// What to do if it has clients.
         how: Leave,
     },
-    /// Another size.
+    /// Resize one.
     Resize {
-        /// Which.
+        /// The tenant.
         tenant: usize,
-        /// Its size from now on \[bytes\].
+        /// Its new size \[bytes\].
         size: u64,
     },
 }
 
-/// May an export go that has clients?
+/// What to do with an export that has clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
-    /// No.
+    /// Keep it.
     IfUnused,
-    /// They are cut off.
+    /// Disconnect them.
     Hard,
 }
 
-/// A client whose handshake is over.
+/// A client after its handshake.
 pub struct Client {
     /// Who it is.
     pub who: Who,
     /// Its socket.
     pub socket: OwnedFd,
-    /// What was agreed on; its export is the shard's own number of the tenant.
+    /// The agreed session; its export is the shard's own number of the tenant.
     pub session: Session,
-    /// What it sent beyond the handshake.
+    /// Bytes that it sent beyond the handshake.
     pub ahead: Vec<u8>,
 }
 
-/// What `blksched ctl` may ask. Names are those of sysfs.
+/// The questions of `blksched ctl`. Names are those of sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A value.
     Get(String),
     /// Change a value.
     Set(String, String),
-    /// All names that begin like this, with their values.
+    /// List all names that begin like this, with their values.
     List(String),
-    /// Everything that is counted, for this disk's name.
+    /// All counters, under this disk's name.
     Figures(String),
-    /// Another export, as `--export` has it.
+    /// Add an export, in the syntax of `--export`.
     Add(String),
-    /// One export less.
+    /// Remove an export.
     Remove(String, Leave),
-    /// Another size of an export; none: its file's \[bytes\].
+    /// Resize an export; `None` for its file's size \[bytes\].
     Resize(String, Option<u64>),
 }
 
@@ -107,7 +107,7 @@ impl ControlHandle {
         Ok((ControlHandle { sender, wakeup: wakeup.clone() }, receiver, wakeup))
     }
 
-    /// Give an order; a shard that has ended hears nothing.
+    /// Gives an order; a shard that has ended ignores it.
     pub fn order(&self, order: Order) {
         if self.sender.send(order).is_ok() {
             let _ = rustix::io::write(&self.wakeup, &1u64.to_ne_bytes());

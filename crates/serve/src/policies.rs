@@ -17,26 +17,26 @@ use crate::config::{ServerConfig, Shares};
 
 /// The files of a tenant.
 pub const OF_TENANT: [&str; 4] = ["io.weight", "io.max", "io.latency", "io.prio.class"];
-/// The files of a disk: those that only a root group has.
+/// The files of a disk: those of the root group only.
 pub const OF_DISK: [&str; 2] = ["io.cost.qos", "io.cost.model"];
 
-/// What was written to files, by their names.
+/// The texts written to files, by their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenFiles(BTreeMap<String, String>);
 
-/// What files on a queue can do there.
+/// What decides which files have an effect on a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// What keeps the tenants' shares.
     pub shares: Shares,
-    /// Can submitters be put to sleep?
+    /// Whether submitters can be put to sleep.
     pub sleeps: bool,
-    /// Is io.cost on?
+    /// Whether io.cost is on.
     pub cost: bool,
 }
 
 impl WrittenFiles {
-    /// Does the file take this? It is not written.
+    /// Checks whether the file accepts this text, without writing it.
     ///
     /// # Errors
     /// What was expected instead.
@@ -44,7 +44,7 @@ impl WrittenFiles {
         files::parse(file, text).map(drop).map_err(|error| error.to_string())
     }
 
-    /// It was written: of a file with keys only those that are named change.
+    /// Records a write: in a file with keys, only the named ones change.
     pub fn write(&mut self, file: &str, text: &str) {
         let old = self.0.get(file).cloned().unwrap_or_default();
         let new: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -54,7 +54,7 @@ impl WrittenFiles {
         self.0.insert(file.to_owned(), words.join(" "));
     }
 
-    /// What a file says; as the kernel shows one that was never written.
+    /// A file's content; as in the kernel if it was never written.
     pub fn read(&self, file: &str) -> String {
         let unwritten = match file {
             "io.weight" => "default 100",
@@ -64,21 +64,21 @@ impl WrittenFiles {
         self.0.get(file).map_or(unwritten, String::as_str).to_owned()
     }
 
-    /// Those that were written.
+    /// The files that were written.
     pub fn written(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(file, text)| (file.as_str(), text.as_str()))
     }
 }
 
 impl Setting {
-    /// What this server's queues have at the start.
+    /// The setting of this server's queues at the start.
     pub fn of(config: &ServerConfig) -> Setting {
         let latency = config.exports.iter().any(|export| export.files.0.contains_key("io.latency"));
         let cost = config.disk_files.written().any(|(file, text)| switches_on(file, text) == Some(true));
         Setting { shares: config.shares, sleeps: latency || cost, cost }
     }
 
-    /// The slots of such a queue; `nr_requests` is what elevators are told.
+    /// The slots of such a queue; `nr_requests` is the number that elevators are told.
     pub fn slots(self, nr_requests: u32) -> Slots {
         match (self.sleeps, Slots::LINUX_6_12) {
             (true, Slots::Tags { era, .. }) => Slots::tags(nr_requests, era, TagOrder::Lowest),
@@ -86,10 +86,10 @@ impl Setting {
         }
     }
 
-    /// May this file be written, and does that do anything?
+    /// Checks whether this file may be written, and has an effect.
     ///
     /// # Errors
-    /// What it would take.
+    /// What it would need.
     pub fn allows(self, file: &str) -> Result<(), String> {
         let in_the_queue = file != "io.prio.class";
         if in_the_queue && self.shares == Shares::ByTime {
@@ -106,7 +106,7 @@ impl Setting {
     }
 }
 
-/// Whether it says that io.cost is on, or off.
+/// Whether it switches io.cost on, or off.
 pub fn switches_on(file: &str, text: &str) -> Option<bool> {
     match files::parse(file, text) {
         Ok(Written::CostQos(CostQos { enable, .. })) => enable,
@@ -114,7 +114,7 @@ pub fn switches_on(file: &str, text: &str) -> Option<bool> {
     }
 }
 
-/// Are all files of this configuration taken, and do they do something?
+/// Checks that all files of this configuration are accepted and have an effect.
 ///
 /// # Errors
 /// Which does not, and why.

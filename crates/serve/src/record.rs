@@ -17,16 +17,16 @@ use crate::backend::SECTOR;
 /// The major number of network block devices.
 const NBD_MAJOR: u32 = 43;
 
-/// The call log: its header written as soon as there is one, then a line per call.
+/// The call log: its header is written as soon as there is one, then a line per call.
 pub struct Log {
     file: Lasting,
 }
 
-/// A file that is written as long as that works.
+/// A file that is written as long as possible.
 struct Lasting {
     file: BufWriter<File>,
     path: PathBuf,
-    /// The disk is full, say: the record ends there, and the server goes on.
+    /// The disk is full, for example: the record ends, and the server continues.
     ended: bool,
 }
 
@@ -50,7 +50,7 @@ impl Lasting {
 }
 
 impl Log {
-    /// Begin `DISK.calls.jsonl` in `directory`.
+    /// Begins `DISK.calls.jsonl` in `directory`.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// A disk's name without what a file's name cannot have.
+/// A disk's name without characters that a file's name cannot have.
 fn plain(disk: &str) -> String {
     disk.replace(['/', ':'], "-")
 }
@@ -74,14 +74,14 @@ pub fn header(queue: &LoggedQueue) -> String {
     serde_json::to_string(queue.header()).unwrap_or_default()
 }
 
-/// A trace as blktrace would have made it.
+/// A trace in blktrace's format.
 pub struct BlktraceFile {
     file: Lasting,
     sequence: u32,
 }
 
 impl BlktraceFile {
-    /// Begin `DISK.blktrace.0` in `directory`.
+    /// Begins `DISK.blktrace.0` in `directory`.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -89,13 +89,13 @@ impl BlktraceFile {
         Ok(BlktraceFile { file: Lasting::create(directory, format!("{}.blktrace.0", plain(disk)))?, sequence: 0 })
     }
 
-    /// A client is from now on `name`.
+    /// Names a client `name` from now on.
     pub fn process(&mut self, now: Instant, submitter: SubmitterId, name: &str) {
         let event = BlktraceEvent::process(now.as_ns(), submitter.0, name);
         self.file.write(|file| event.write(file));
     }
 
-    /// A bio was submitted, and this became of it.
+    /// Records a submitted bio, and what became of it.
     pub fn submitted(&mut self, now: Instant, bio: &Bio, became: Submitted) {
         let steps: &[Action] = match became {
             Submitted::Inserted(_) => &[Action::Queue, Action::GetRequest, Action::Insert],
@@ -111,7 +111,7 @@ impl BlktraceFile {
         }
     }
 
-    /// The device has a command.
+    /// The device got a command.
     pub fn issued(&mut self, now: Instant, command: &Command) {
         let durability = Durability { preflush: false, fua: command.fua };
         let Command { op, start, sectors, submitter, .. } = *command;

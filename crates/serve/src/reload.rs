@@ -15,16 +15,16 @@ impl fmt::Debug for Reload {
     }
 }
 
-/// What differs.
+/// The differences.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// To be set now, by the export's name; what is asked is of that export's disk.
+    /// Changes to make now, by the export's name; each is for that export's disk.
     pub now: Vec<(String, Question)>,
-    /// Exports that come.
+    /// Exports to add.
     pub come: Vec<ExportConfig>,
-    /// Exports that go, by name.
+    /// Exports to remove, by name.
     pub go: Vec<String>,
-    /// What takes a restart.
+    /// Changes that need a restart.
     pub later: Vec<String>,
 }
 
@@ -73,13 +73,13 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     changes
 }
 
-/// What is to be set of one disk, in an order in which it can be: a scheduler brings its knobs' defaults.
+/// The changes of one disk, in a possible order: a scheduler comes with its knobs' defaults.
 pub fn of_disk(old: &ServerConfig, new: &ServerConfig, name: &str) -> Vec<Question> {
     let (before, now) = (old.of_disk(name), new.of_disk(name));
     let set = |name: &str, value: String| Question::Set(format!("queue/{name}"), value);
     let mut questions = Vec::new();
     let switched = before.elevator.to_string() != now.elevator.to_string();
-    // A knob that is not turned any more has its default again.
+    // A knob that is no longer set returns to its default.
     let untold = before.knobs.iter().any(|(knob, _)| now.knobs.iter().all(|(own, _)| own != knob));
     if switched || untold {
         questions.push(set("scheduler", now.elevator.to_string()));
@@ -98,7 +98,7 @@ pub fn of_disk(old: &ServerConfig, new: &ServerConfig, name: &str) -> Vec<Questi
     questions
 }
 
-/// What is written to an export's `io` files now; a file that is not spoken of any more keeps what it has.
+/// The changes of an export's `io` files; a file that is no longer mentioned keeps its content.
 fn files(old: &ExportConfig, new: &ExportConfig, changes: &mut Changes) {
     let name = &new.name;
     for (file, text) in new.files.written().filter(|(file, text)| old.files.read(file) != *text) {
@@ -109,7 +109,7 @@ fn files(old: &ExportConfig, new: &ExportConfig, changes: &mut Changes) {
     changes.later.extend(gone.map(|(file, _)| format!("export {name} without {file}")));
 }
 
-/// A share as what is set, in an order in which it can be; a burst only where there is a rate.
+/// A share's settings, in a possible order; a burst only where there is a rate.
 fn settings(share: &Share) -> [(&'static str, Option<String>); 7] {
     let rate = |limit: Option<Limit>| Some(limit.map_or("max".to_owned(), |limit| limit.rate.to_string()));
     let burst = |limit: Option<Limit>| limit.map(|limit| limit.burst.to_string());

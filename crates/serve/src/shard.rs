@@ -67,68 +67,68 @@ pub struct Shard {
     pieces: Slab<Piece>,
     /// What keeps the tenants' shares, and which files can be written.
     setting: Setting,
-    /// What was written to the disk's `io.cost.qos` and `io.cost.model`.
+    /// The texts written to the disk's `io.cost.qos` and `io.cost.model`.
     files: WrittenFiles,
     turns: Turns,
-    /// When the next one's turn comes at the latest, if the disk waits for the one whose turn it is.
+    /// The latest time of the next tenant's turn, if the disk waits for the present one.
     turn_at: Option<Instant>,
     device_time: DeviceTime,
-    /// How many requests the device gets at a time; the queue would let it have more.
+    /// The depth of the device; the queue would allow more.
     depth: u32,
-    /// What the device has, by request number.
+    /// The commands in the device, by request number.
     flights: Vec<Option<Flight>>,
-    /// Flushes that the queue has and has not sent.
+    /// Flushes in the queue that were not sent.
     wished: Vec<u32>,
     deliveries: Vec<Delivery>,
-    /// Lists to use again.
+    /// Lists for reuse.
     idle_parts: Vec<Vec<TransferPart>>,
-    /// A disk of the simulator in front of the back ends.
+    /// A simulated disk in front of the back ends.
     model: Option<Box<dyn Disk>>,
-    /// Requests that need no engine, and are done.
+    /// Completed requests that needed no engine.
     done: VecDeque<blksched::author::RequestId>,
     /// Connections to look after before the turn ends, each once.
     dirty: Vec<usize>,
-    /// Tenants of which changes may begin that waited.
+    /// Tenants with changes that waited and may now begin.
     changed: Vec<usize>,
     /// Connections whose next request waits for memory.
     starved: Vec<usize>,
-    /// Tenants of which something waits for caps, or for its moment.
+    /// Tenants of which something waits for caps, or for its time.
     held_up: Vec<usize>,
-    /// When clients that have stalled are looked for; none: no client can have.
+    /// When to check for stalled clients; `None` if none can have stalled.
     look: Option<Instant>,
     next_submitter: u32,
     largest_piece: usize,
-    /// How much each client may have under way.
+    /// How much each client may have in flight.
     room: Room,
-    /// The recorder of what happens.
+    /// The recorder of events.
     trace: Option<BlktraceFile>,
-    /// Tenants that leave, and the caller that waits for it.
+    /// Tenants being removed, and the caller that waits for it.
     removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
     wakeup: Arc<OwnedFd>,
     ending: Option<Ending>,
-    /// Another server has its clients and its files, until one of the two goes on with them.
+    /// Another server has its clients and its files, until one of the two continues with them.
     lent: bool,
     patience: Span,
 }
 
-/// How a shard ends.
+/// The end of a shard.
 struct Ending {
-    /// Clients that are not done by then are cut off.
+    /// Clients that are not done by then are disconnected.
     by: Instant,
-    /// What becomes of the others.
+    /// What happens to the others.
     how: How,
 }
 
-/// What becomes of clients when a shard ends.
+/// What happens to clients when a shard ends.
 enum How {
-    /// They are to connect again.
+    /// They must reconnect.
     Over,
-    /// Another server goes on with them.
+    /// Another server continues with them.
     HandOver(std::sync::mpsc::Sender<Vec<Client>>),
 }
 
-/// What an operation of the engine is for.
+/// The purpose of an operation of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Bell,
@@ -164,7 +164,7 @@ impl Token {
     }
 }
 
-/// What a shard is made of.
+/// The parts of a shard.
 pub(crate) struct Parts {
     pub(crate) queue: LoggedQueue,
     pub(crate) elevator: Choice,
@@ -233,12 +233,12 @@ impl Shard {
         shard
     }
 
-    /// Turn knobs of the elevator.
+    /// Sets knobs of the elevator.
     pub(crate) fn set_knobs(&mut self, knobs: &[(String, i64)]) -> Result<(), String> {
         knobs.iter().try_for_each(|(knob, raw)| self.queue.set(self.now, knob, *raw).map_err(|e| e.to_string()))
     }
 
-    /// Serve until told to stop and all clients have gone.
+    /// Serves until told to stop and all clients have gone.
     ///
     /// # Errors
     /// If the engine fails.
@@ -267,7 +267,7 @@ impl Shard {
         self.let_time_pass();
         self.run_queue();
         self.look_after_connections();
-        // Room that came free lets requests in that waited for it.
+        // Freed memory admits requests that waited for it.
         self.run_queue();
         if !self.removals.is_empty() {
             self.end_removals();
@@ -275,7 +275,7 @@ impl Shard {
         Ok(())
     }
 
-    /// How long to wait at most.
+    /// The longest time to wait.
     fn timeout(&mut self) -> Option<Duration> {
         if !self.done.is_empty() || !self.dirty.is_empty() || !self.changed.is_empty() {
             return Some(Duration::ZERO);
@@ -314,7 +314,7 @@ impl Shard {
         self.cut_off_the_stalled();
     }
 
-    /// Hand back what is done, and let the queue send what it wants to send.
+    /// Returns completed requests, and lets the queue send what it wants to send.
     fn run_queue(&mut self) {
         loop {
             if !self.done.is_empty() {
@@ -332,14 +332,14 @@ impl Shard {
         }
     }
 
-    /// What the queue sends next, as long as the device may have more.
+    /// The queue's next command, if the device may have more.
     fn next_command(&mut self) -> Option<InFlight> {
         let in_flight = self.queue.queue().in_flight();
         // What is lent is not ours to write.
         if self.lent {
             return None;
         }
-        // A queue that is full by its own account may still look ahead.
+        // A queue that is full by its own count may still look ahead.
         if in_flight >= self.depth && in_flight < self.queue.header().queue.depth {
             return None;
         }
@@ -372,7 +372,7 @@ impl Shard {
         self.listen_for_orders();
     }
 
-    /// No more requests are read; those under way are answered.
+    /// Stops reading requests; those in flight are answered.
     fn stop(&mut self, how: How) {
         let (by, parts) = (self.now + self.patience, matches!(how, How::HandOver(_)));
         self.ending = Some(Ending { by, how });
@@ -387,11 +387,11 @@ impl Shard {
     fn is_over(&self) -> bool {
         let Some(Ending { by, .. }) = &self.ending else { return false };
         let idle = self.all_have_parted() && (self.lent || self.queue.queue().requests().is_empty());
-        // The device finishes what it has: its memory is lent.
+        // The device completes what it has, since its memory is lent.
         idle || (self.now >= *by && self.queue.queue().in_flight() == 0)
     }
 
-    /// The last thing: what was acknowledged is stable.
+    /// At the end, makes everything that was acknowledged stable.
     fn sync_everything(&mut self) -> io::Result<()> {
         for tenant in &mut self.tenants {
             if let crate::backend::Store::File(file, _) = &tenant.backend.store

@@ -13,7 +13,7 @@ use crate::latency::Latencies;
 use crate::policies::WrittenFiles;
 use crate::shard::Changes;
 
-/// Is a tenant still there?
+/// Whether a tenant is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TenantLife {
     /// It is served.
@@ -26,21 +26,21 @@ pub enum TenantLife {
 
 /// One tenant of a disk.
 pub struct Tenant {
-    /// Is it still there?
+    /// Whether it is still there.
     pub life: TenantLife,
     /// Its export, as clients see it.
     pub export: Export,
-    /// Where its data are.
+    /// Where its data is.
     pub backend: Backend,
     /// Where it begins among the disk's sectors.
     pub base: Sector,
-    /// Its group to the scheduler.
+    /// Its group for the scheduler.
     pub group: GroupId,
     /// Its share.
     pub share: Share,
-    /// What was written to its `io` files.
+    /// The texts written to its `io` files.
     pub files: WrittenFiles,
-    /// Its caps, with what is left of them.
+    /// Its caps, with their present levels.
     pub caps: Caps,
     /// Its writes, TRIMs and zeroes.
     pub changes: Changes,
@@ -48,9 +48,9 @@ pub struct Tenant {
     pub gate: VecDeque<u32>,
     /// Its memory.
     pub pool: Pool,
-    /// Its connections that wait for some, and hold none.
+    /// Its connections that wait for memory, and hold none.
     pub line: VecDeque<usize>,
-    /// When its file was last looked at, and whether it was as long as the export.
+    /// When its file was last checked, and whether it was as long as the export.
     pub whole: (Instant, bool),
     /// What must be made stable.
     pub stability: Stability,
@@ -58,13 +58,13 @@ pub struct Tenant {
     pub unflushed: u64,
     /// When its next flush may go, while others want the disk.
     pub flushes_from: Instant,
-    /// Flushes that wait for that moment.
+    /// Flushes that wait for that time.
     pub held_flushes: Vec<u32>,
-    /// Its clients.
+    /// The number of its clients.
     pub connections: u32,
-    /// Their requests under way, those that are not answered included.
+    /// The number of their requests in flight, including those that are not answered.
     pub under_way: u32,
-    /// What it has had.
+    /// Its statistics.
     pub used: TenantUse,
 }
 
@@ -80,16 +80,16 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// At the start: whatever an earlier server left in the page cache is not stable either.
+    /// At the start: what an earlier server left in the page cache is not stable either.
     pub const AT_START: Stability = Stability { unsynced: true, syncing: 0, broken: false };
 
-    /// Is everything that was replied to stable?
+    /// Whether everything that was replied to is stable.
     pub fn is_settled(self) -> bool {
         !self.unsynced && self.syncing == 0 && !self.broken
     }
 }
 
-/// What a tenant has had so far, or a client of it, as far as that is known of a client.
+/// The statistics of a tenant, or of a client, as far as they are known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TenantUse {
     /// Reads done.
@@ -104,18 +104,18 @@ pub struct TenantUse {
     pub flushes: u64,
     /// Requests that failed in the back end.
     pub errors: u64,
-    /// The device's time that it got: of the time with several commands in the device, each has its part.
+    /// Its device time: when several commands are in the device, each has its part.
     pub in_device: Span,
-    /// Bios that were taken back, as they were not wanted any more.
+    /// Bios that were cancelled, as they were no longer wanted.
     pub cancelled: u64,
-    /// How long its requests took.
+    /// The latencies of its requests.
     pub latency: Latencies,
     /// The longest of its flushes, from when the device got it.
     pub longest_flush: Span,
 }
 
 impl TenantUse {
-    /// A request is answered, so long after it came.
+    /// Records an answered request with its latency.
     pub fn answered(&mut self, request: &Request, took: Span, error: Option<Errno>) {
         self.latency.record(request.command, took);
         match request.command {
@@ -164,19 +164,19 @@ impl Tenant {
         }
     }
 
-    /// Does something of it wait for its caps, or for its moment?
+    /// Whether something of it waits for its caps, or for its time.
     pub fn is_held_up(&self) -> bool {
         !self.gate.is_empty() || !self.held_flushes.is_empty()
     }
 
-    /// When what is held up may go on.
+    /// When what is held up may continue.
     pub fn goes_on(&mut self, now: Instant) -> Option<Instant> {
         let gate = (!self.gate.is_empty()).then(|| self.caps.opens(now).unwrap_or(now));
         let flush = (!self.held_flushes.is_empty()).then_some(self.flushes_from);
         [gate, flush].into_iter().flatten().min()
     }
 
-    /// May it only be read?
+    /// Whether it may only be read.
     pub fn is_read_only(&self) -> bool {
         self.export.features.read_only
     }
@@ -192,7 +192,7 @@ impl Tenant {
     }
 }
 
-/// What clients are told of it.
+/// The export as clients see it.
 fn export(config: &ExportConfig, backend: &Backend) -> Export {
     let features = Features {
         read_only: config.access == Access::ReadOnly,

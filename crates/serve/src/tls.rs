@@ -27,18 +27,18 @@ use crate::config::TlsFiles;
 
 pub mod client;
 
-/// How much is carried at a time \[bytes\].
+/// How much is transferred at once \[bytes\].
 const CHUNK: usize = 128 << 10;
 
-/// What every client's TLS begins with.
+/// The common configuration of every client's TLS.
 #[derive(Clone)]
 pub struct Tls(Arc<rustls::ServerConfig>);
 
 impl Tls {
-    /// From files.
+    /// Loads it from files.
     ///
     /// # Errors
-    /// If they are not what they should be.
+    /// If a file is invalid.
     pub fn open(files: &TlsFiles) -> Result<Tls, ServeError> {
         let said = |path: &Path, why: &dyn std::fmt::Display| ServeError::Config(format!("{}: {why}", path.display()));
         let chain = certificates(&files.certificate)?;
@@ -63,7 +63,7 @@ impl Tls {
         Ok(Tls(Arc::new(config)))
     }
 
-    /// For one client.
+    /// A session for one client.
     ///
     /// # Errors
     /// If there can be none.
@@ -79,7 +79,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError>
     if found.is_empty() { Err(said("there is no certificate in it".to_owned())) } else { Ok(found) }
 }
 
-/// The names (DNS names of its subjectAltName) of the certificate that a client has shown, and that was verified.
+/// The names (DNS names of its subjectAltName) of a client's verified certificate.
 pub fn names(session: &ServerConnection) -> Vec<String> {
     let Some(shown) = session.peer_certificates().and_then(|chain| chain.first()) else { return Vec::new() };
     match webpki::EndEntityCert::try_from(shown) {
@@ -88,7 +88,7 @@ pub fn names(session: &ServerConnection) -> Vec<String> {
     }
 }
 
-/// From now on a thread carries this connection's bytes; answers the socket for the shard, or for a client that talks
+/// From now on a thread transfers this connection's bytes; returns the socket for the shard, or for a client that talks
 /// in plain.
 ///
 /// # Errors
@@ -108,10 +108,10 @@ where
     Ok(shards.into())
 }
 
-/// Receive once, and understand it.
+/// Receives once, and decrypts it.
 ///
 /// # Errors
-/// If the client broke TLS, or has gone without a goodbye.
+/// If the client broke TLS, or has gone without closing it.
 pub fn receive<D>(session: &mut ConnectionCommon<D>, socket: &OwnedFd) -> io::Result<Received> {
     struct Borrowed<'s>(&'s OwnedFd);
     impl Read for Borrowed<'_> {
@@ -135,20 +135,20 @@ pub fn receive<D>(session: &mut ConnectionCommon<D>, socket: &OwnedFd) -> io::Re
     Ok(if state?.peer_has_closed() { Received::Last } else { Received::Some })
 }
 
-/// What a receive came to.
+/// The result of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// There is nothing yet.
+    /// Nothing has arrived yet.
     Nothing,
     /// Something.
     Some,
-    /// Something maybe, and nothing comes after it.
+    /// Possibly something, and nothing comes after it.
     Last,
     /// Nothing comes any more.
     End,
 }
 
-/// Send what there is to send; true if nothing is left.
+/// Sends what there is; true if nothing is left.
 ///
 /// # Errors
 /// If the client has gone.
@@ -174,22 +174,22 @@ pub fn send<D>(session: &mut ConnectionCommon<D>, socket: &OwnedFd) -> io::Resul
     Ok(true)
 }
 
-/// Does the client say more?
+/// Whether the client sends more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hears {
     More,
-    /// No; what it said is still to be told.
+    /// No; what it sent must still be passed on.
     Last,
     /// No, and the shard knows.
     Nothing,
 }
 
-/// One client's bytes, both ways.
+/// One client's bytes, in both directions.
 struct Carrier<S> {
     session: S,
     outside: OwnedFd,
     inside: UnixStream,
-    /// Read of the client, and not yet told to the shard.
+    /// Read from the client, and not yet passed to the shard.
     inward: Vec<u8>,
     hears: Hears,
 }
@@ -225,14 +225,14 @@ where
         }
     }
 
-    /// What has come from the client, as far as it is whole.
+    /// Decrypts what has arrived from the client, as far as it is complete.
     fn decrypt(&mut self, chunk: &mut [u8]) -> io::Result<()> {
         loop {
             match self.session.reader().read(chunk) {
                 Ok(0) => return Ok(()),
                 Ok(count) => self.inward.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // It went without a goodbye: half a request is no request.
+                // It went without closing TLS: an incomplete request is dropped.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -245,7 +245,7 @@ where
                 Ok(count) => drop(self.inward.drain(..count)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // It takes no more; what it has said last goes out still.
+                // It takes no more; what it sent last is still passed on.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                     self.inward.clear();
                     self.hears = Hears::Nothing;
@@ -260,12 +260,12 @@ where
         Ok(())
     }
 
-    /// What the shard says goes to the client; true if it says no more.
+    /// Passes what the shard sends to the client; true if it sends no more.
     fn answer(&mut self, chunk: &mut [u8]) -> io::Result<bool> {
         match (&self.inside).read(chunk) {
             Ok(0) => return Ok(true),
             Ok(count) => {
-                // Nothing waits to be sent, so that all of it fits.
+                // Nothing waits to be sent, so all of it fits.
                 self.session.set_buffer_limit(None);
                 self.session.writer().write_all(&chunk[..count])?;
                 send(&mut self.session, &self.outside)?;
@@ -289,7 +289,7 @@ where
             out |= PollFlags::IN;
         }
         let mut fds = vec![PollFd::new(&self.outside, out)];
-        // A shard that has gone is heard of once its last words can be passed on.
+        // A shard that has gone is noticed once its last bytes can be passed on.
         if !within.is_empty() {
             fds.push(PollFd::new(&self.inside, within));
         }

@@ -22,31 +22,31 @@ use std::collections::VecDeque;
 use blksched::author::index::Tournament;
 use blksched::{Instant, Span};
 
-/// How far ahead of the others a tenant may get that asks for neighbouring sectors, on a disk that seeks.
+/// How far ahead of the others a tenant with sequential requests may get, on a disk that seeks.
 const TURN: Span = Span::from_ms(8);
-/// The same, if it keeps much under way.
+/// The same, if it keeps much in flight.
 const LONGEST: Span = Span::from_ms(40);
-/// How long such a disk waits for the tenant whose turn it is.
+/// How long such a disk waits for the present tenant.
 const THINK: Span = Span::from_ms(8);
-/// What the scheduler of a disk that seeks has beyond what the disk has, of a tenant that is alone.
+/// How many requests beyond the device's the scheduler gets of a single tenant, on a disk that seeks.
 const ALONE: usize = 32;
-/// How far behind the others a tenant may be that comes back.
+/// How far behind the others a returning tenant may be.
 const CREDIT: Span = Span::from_ms(60);
-/// Of old and new cost, the new one counts for one in N.
+/// The weight of the new cost in the mean is one in N.
 const MEMORY: u64 = 8;
-/// A virtual time is this many times the device's time at weight 1.
+/// Virtual time is device time at weight 1, times this.
 const SCALE: u128 = 10_000;
 
-/// Where a piece of data lies, in sectors.
+/// The place of a piece of data, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataExtent {
     /// Its first sector.
     pub start: u64,
-    /// How many.
+    /// The number of sectors.
     pub sectors: u64,
 }
 
-/// What costs alike.
+/// What has a common cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostKind {
     /// Data.
@@ -60,9 +60,9 @@ pub enum CostKind {
 pub enum Choice {
     /// This tenant.
     Serve(usize),
-    /// None before this moment: the disk waits for the one whose turn it is.
+    /// None before this time: the disk waits for the present tenant.
     Wait(Instant),
-    /// None wants anything, or what is under way is enough.
+    /// None wants anything, or enough is in flight.
     Nobody,
 }
 
@@ -72,27 +72,27 @@ struct Entity {
     weight: u32,
     virtual_time: u128,
     backlog: VecDeque<u32>,
-    /// Pieces under way, of data and flushes.
+    /// Pieces in flight, of data and flushes.
     under_way: [u32; 2],
-    /// What one usually costs.
+    /// The usual cost of one.
     cost: [Span; 2],
-    /// The sector behind its last piece, and how often one begins there, in 256ths.
+    /// The sector after its last piece, and how often one begins there, in 256ths.
     end: u64,
     neighbours: u64,
-    /// When it last had nothing left, and how long it usually takes until it asks again.
+    /// When it last had nothing left, and its usual think time.
     idle_since: Option<Instant>,
     thinks: Span,
-    /// Is it among those that count as active?
+    /// Whether it counts as active.
     counts: bool,
 }
 
 impl Entity {
-    /// This much of the device's time, as virtual time.
+    /// This much device time, as virtual time.
     fn scaled(&self, time: Span) -> u128 {
         u128::from(time.as_ns()) * SCALE / u128::from(self.weight.max(1))
     }
 
-    /// With what is under way.
+    /// Its virtual time, including what is in flight.
     fn ahead(&self) -> u128 {
         let under_way = (0..2).map(|kind| u64::from(self.under_way[kind]).saturating_mul(self.cost[kind].as_ns()));
         self.virtual_time + self.scaled(Span::from_ns(under_way.fold(0, u64::saturating_add)))
@@ -104,7 +104,7 @@ impl Entity {
         (self.cost[CostKind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
     }
 
-    /// Is a seek saved if it goes on?
+    /// Whether it is sequential, so that continuing saves a seek.
     fn is_sequential(&self) -> bool {
         self.neighbours > 128
     }
@@ -117,17 +117,17 @@ impl Entity {
 /// Whose turn it is.
 pub struct Turns {
     entities: Vec<Entity>,
-    /// How far ahead those are of whom something waits here …
+    /// The virtual times of tenants with something waiting here …
     waiting: Tournament<u128>,
-    /// … and those who have something waiting or under way.
+    /// … and of those with something waiting or in flight.
     active: Tournament<u128>,
-    /// How many these are.
+    /// The number of the latter.
     active_ones: usize,
     current: Option<usize>,
-    /// The virtual time up to which one has come that has nothing left: where the others are, if none has.
+    /// The greatest virtual time of a tenant that has nothing left: where the others are, if all have something.
     reached: u128,
     seeks: bool,
-    /// Since when the disk waits for the current one.
+    /// Since when the disk has waited for the present one.
     waits_since: Option<Instant>,
 }
 
@@ -139,7 +139,7 @@ impl Turns {
         Turns { entities, waiting, active, active_ones: 0, current: None, reached: 0, seeks, waits_since: None }
     }
 
-    /// Another tenant, or another weight of one.
+    /// Adds a tenant, or changes the weight of one.
     pub fn set_weight(&mut self, tenant: usize, weight: u32) {
         while self.entities.len() <= tenant {
             self.entities.push(Entity::default());
@@ -148,7 +148,7 @@ impl Turns {
         self.look_at(tenant);
     }
 
-    /// Something of a tenant has changed: where it stands among the others now. Whoever changes an entity calls this.
+    /// Updates a tenant's position among the others after a change. To be called after every change of an entity.
     fn look_at(&mut self, tenant: usize) {
         let entity = &mut self.entities[tenant];
         let (ahead, active) = (entity.ahead(), entity.is_active());
@@ -161,7 +161,7 @@ impl Turns {
         }
     }
 
-    /// A tenant wants this too.
+    /// Adds a piece that a tenant wants.
     pub fn add(&mut self, now: Instant, tenant: usize, piece: u32, kind: CostKind) {
         if !self.entities[tenant].is_active() {
             self.comes_back(now, tenant);
@@ -169,7 +169,7 @@ impl Turns {
         let backlog = &mut self.entities[tenant].backlog;
         match kind {
             CostKind::Data => backlog.push_back(piece),
-            // It covers only what is answered already.
+            // It covers only what has already been answered.
             CostKind::Flush => backlog.push_front(piece),
         }
         self.look_at(tenant);
@@ -192,7 +192,7 @@ impl Turns {
         }
     }
 
-    /// Which tenant goes next, if this many requests are under way and the device takes `depth`.
+    /// Which tenant is next, if this many requests are in flight and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, under_way: usize, depth: usize) -> Choice {
         if under_way >= depth && !self.current_sends_more(under_way, depth) {
             return Choice::Nobody;
@@ -216,21 +216,21 @@ impl Turns {
         Choice::Serve(behind)
     }
 
-    /// May the scheduler have more of the current one than the device takes, to put in order?
+    /// Whether the scheduler may have more of the present tenant's requests than the device takes, to sort them.
     fn current_sends_more(&self, under_way: usize, depth: usize) -> bool {
         let Some(current) = self.current.filter(|_| self.seeks) else { return false };
         // It is one of those, as something of it waits.
         !self.entities[current].backlog.is_empty() && under_way < depth + ALONE && self.active_ones == 1
     }
 
-    /// Is the current one's turn not over, as `behind` waits?
+    /// Whether the present tenant's turn continues although `behind` waits.
     fn goes_on(&self, current: usize, behind: usize) -> bool {
         let (own, other) = (&self.entities[current], &self.entities[behind]);
         let ahead = if self.seeks && own.is_sequential() { own.scaled(own.turn()) } else { 0 };
         own.ahead() <= other.ahead().saturating_add(ahead)
     }
 
-    /// Until when the disk waits for it, which has nothing: if it thinks for a short time only.
+    /// Until when the disk waits for it while it has nothing: only if its think time is short.
     fn waits_for(&self, current: usize, behind: usize) -> Option<Instant> {
         let entity = &self.entities[current];
         let since = entity.idle_since.filter(|_| entity.under_way == [0, 0])?;
@@ -242,7 +242,7 @@ impl Turns {
         (is_behind && entity.thinks <= cost / 4).then(|| since + cost / 2)
     }
 
-    /// The disk has waited long enough: that was the current one's time.
+    /// The disk has waited long enough: the time is charged to the present tenant.
     fn ends_waiting(&mut self, now: Instant) {
         if let (Some(since), Some(current)) = (self.waits_since.take(), self.current) {
             let entity = &mut self.entities[current];
@@ -252,12 +252,12 @@ impl Turns {
         }
     }
 
-    /// What a tenant wants first; it is not taken yet.
+    /// A tenant's first piece, which is not taken yet.
     pub fn first(&self, tenant: usize) -> Option<u32> {
         self.entities[tenant].backlog.front().copied()
     }
 
-    /// The first is under way.
+    /// The first piece is sent.
     pub fn begin(&mut self, tenant: usize, kind: CostKind, place: DataExtent) {
         let entity = &mut self.entities[tenant];
         entity.backlog.pop_front();
@@ -270,7 +270,7 @@ impl Turns {
         self.look_at(tenant);
     }
 
-    /// This many pieces of a tenant are over, and took this much of the device's time.
+    /// This many pieces of a tenant are done, and took this much device time.
     pub fn end(&mut self, now: Instant, tenant: usize, kind: CostKind, pieces: u32, took: Span) {
         let entity = &mut self.entities[tenant];
         entity.virtual_time += entity.scaled(took);
@@ -287,7 +287,7 @@ impl Turns {
         self.look_at(tenant);
     }
 
-    /// What a tenant wants no more.
+    /// Removes what a tenant no longer wants.
     pub fn take_back(&mut self, tenant: usize, is_it: impl Fn(u32) -> bool) -> Vec<u32> {
         let backlog = &mut self.entities[tenant].backlog;
         let taken = backlog.iter().copied().filter(|&piece| is_it(piece)).collect();
@@ -301,7 +301,7 @@ impl Turns {
         self.entities[tenant].backlog.iter().copied()
     }
 
-    /// Everything that waits here, in order, tenant by tenant; nothing does then.
+    /// Removes everything that waits here, in order, tenant by tenant.
     pub fn release(&mut self) -> Vec<(usize, u32)> {
         let each = self.entities.iter_mut().enumerate();
         let all =
@@ -311,7 +311,7 @@ impl Turns {
     }
 }
 
-/// A mean that forgets.
+/// An exponential mean.
 fn moved(mean: Span, new: Span) -> Span {
     if mean == Span::ZERO {
         return new;
@@ -326,7 +326,7 @@ mod tests {
     const MS: Span = Span::from_ms(1);
     const HERE: DataExtent = DataExtent { start: 8, sectors: 8 };
 
-    /// A device that does one piece at a time; tenants always want more. What each gets of this many.
+    /// A device that does one piece at a time, for tenants that always want more; returns what each gets of this many.
     fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
         let mut got = vec![Span::ZERO; costs.len()];
         let mut now = Instant::ZERO;
@@ -384,7 +384,7 @@ mod tests {
             now += MS;
             turns.end(now, 0, CostKind::Data, 1, MS);
         }
-        // None wants anything at this moment; then the other one wants much, and has never had anything.
+        // None wants anything at this time; then the other one, which has never had anything, wants much.
         (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
         turns.add(now, 0, 0, CostKind::Data);
         let mut before = 0;

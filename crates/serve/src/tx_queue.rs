@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use crate::buffer::{Buffer, Pool};
 
-/// The most pieces of one send: what `sendmsg` takes (IOV_MAX).
+/// The most pieces of one send: the limit of `sendmsg` (IOV_MAX).
 const MOST_PIECES: usize = 1024;
 
 /// One piece.
 enum TxPiece {
-    /// This much of the headers, behind what went before.
+    /// This much of the headers, after the previous ones.
     Heads(usize),
     /// This part of a buffer.
     Data(Buffer, Range<usize>),
 }
 
-/// Headers and data, in the order in which they go out.
+/// Headers and data, in the order of sending.
 #[derive(Default)]
 pub struct TxQueue {
     heads: Vec<u8>,
@@ -24,22 +24,22 @@ pub struct TxQueue {
 }
 
 impl TxQueue {
-    /// Is there nothing in it?
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Room for another reply of `pieces` pieces?
+    /// Whether there is room for another reply of `pieces` pieces.
     pub fn has_room(&self, pieces: usize) -> bool {
         self.pieces.len() + pieces <= MOST_PIECES
     }
 
-    /// Write a header at the end.
+    /// Appends a header.
     pub fn head(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let before = self.heads.len();
         write(&mut self.heads);
@@ -51,7 +51,7 @@ impl TxQueue {
         }
     }
 
-    /// This part of `buffer` comes next.
+    /// Appends this part of `buffer`.
     pub fn data(&mut self, buffer: Buffer, part: Range<usize>) {
         self.length += part.len();
         self.pieces.push(TxPiece::Data(buffer, part));
@@ -75,7 +75,7 @@ impl TxQueue {
         })
     }
 
-    /// It is sent: empty it for the next, its buffers back to the pool.
+    /// It is sent: empties it for the next, and returns its buffers to the pool.
     pub fn clear(&mut self, pool: &mut Pool) {
         for piece in self.pieces.drain(..) {
             if let TxPiece::Data(buffer, _) = piece {

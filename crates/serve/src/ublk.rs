@@ -27,28 +27,28 @@ mod ring;
 pub use abi::{DeviceState, Info};
 use ring::ControlRing;
 
-/// Where devices are made.
+/// Where devices are created.
 const CONTROL: &str = "/dev/ublk-control";
-/// How long the driver may take to answer what takes no I/O.
+/// How long the driver may take to answer a command without I/O.
 const SOON: Duration = Duration::from_secs(10);
-/// How long a device may take to begin, for which its partitions are read, and to write back what is cached of it.
+/// How long a device may take to begin, when its partitions are read, and to write back cached data.
 const LATE: Duration = Duration::from_secs(120);
 /// How long its file may take to appear.
 const APPEARS: Duration = Duration::from_secs(10);
-/// Queues and their depth, unless something else is said.
+/// The default number of queues, and of their depth.
 const QUEUES: usize = 4;
 const DEPTH: u16 = 64;
 
-/// Which export is to be a block device, and how.
+/// The block device for an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UblkConfig {
-    /// Its name.
+    /// The export's name.
     pub export: String,
-    /// How many queues; none: one per processor, up to four.
+    /// The number of queues; `None` for one per processor, up to four.
     pub queues: Option<u16>,
-    /// How many requests each takes at a time.
+    /// The depth of each.
     pub depth: u16,
-    /// The device's number; none: the first that is free.
+    /// The device's number; `None` for the first that is free.
     pub id: Option<u32>,
 }
 
@@ -85,7 +85,7 @@ struct UblkDriver {
 }
 
 impl UblkDriver {
-    /// Is there one that can what is needed? What is missing is said, and what to do.
+    /// Opens a driver with the required features; the error says what is missing, and what to do.
     fn open() -> Result<UblkDriver, String> {
         let device = OpenOptions::new().read(true).write(true).open(CONTROL).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!(
@@ -141,10 +141,10 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// There is to be one: it has a number, and nothing else of it can be seen yet.
+    /// Adds the device: it has a number, and nothing else is visible yet.
     ///
     /// # Errors
-    /// If there can be none: with what is missing.
+    /// If that fails: with what is missing.
     pub fn open(config: &UblkConfig, serving: &Serving) -> Result<BlockDevice, ServeError> {
         let said = |why: String| ServeError::Config(format!("--ublk {}: {why}", config.export));
         let mut driver = UblkDriver::open().map_err(said)?;
@@ -169,7 +169,7 @@ impl BlockDevice {
         Ok(device)
     }
 
-    /// Its block device appears; I/O of its users may come before this returns.
+    /// Its block device appears; I/O of its users may arrive before this returns.
     ///
     /// # Errors
     /// If it does not.
@@ -208,7 +208,7 @@ impl BlockDevice {
         Ok(ready)
     }
 
-    /// Exports may have come, gone, or changed their size.
+    /// Exports may have been added, removed or resized.
     pub fn show(&self, serving: &Serving) {
         *lock(&self.shown) = GuestTarget::find(&self.config.export, serving);
     }
@@ -218,13 +218,13 @@ impl BlockDevice {
         (block_device(self.info.id), &self.config.export)
     }
 
-    /// As a line for people.
+    /// A line for people.
     pub fn says(&self) -> String {
         let (path, export) = self.path();
         format!("ublk: {}  ({export})", path.display())
     }
 
-    /// What is cached of it is written back; then it is gone.
+    /// Cached data is written back, and the device is removed.
     fn end(&mut self) -> Result<(), String> {
         let id = self.info.id;
         if !self.queues.is_empty() {
@@ -237,7 +237,7 @@ impl BlockDevice {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        // While something is mounted on it, it stays.
+        // While a file system on it is mounted, it stays.
         self.driver.ask(abi::Control::Delete, id, &[], 0, SOON).map(drop)
     }
 }
@@ -251,7 +251,7 @@ impl Drop for BlockDevice {
     }
 }
 
-/// The file of a device's server, which udev may make in a moment.
+/// The file of a device's server, which udev may take a moment to create.
 fn character_device(id: u32) -> Result<OwnedFd, String> {
     let path = PathBuf::from(format!("/dev/ublkc{id}"));
     let until = Instant::now() + APPEARS;
@@ -275,9 +275,9 @@ fn block_device(id: u32) -> PathBuf {
 pub struct UblkDevice {
     /// Its number.
     pub id: u32,
-    /// What the driver says of it.
+    /// The driver's information about it.
     pub info: Info,
-    /// Does its server's process run?
+    /// Whether its server's process runs.
     pub served: bool,
 }
 
@@ -314,7 +314,7 @@ fn numbers_of(directory: &Path) -> Vec<u32> {
     names.filter_map(|name| name.to_str()?.strip_prefix("ublkc")?.parse().ok()).collect()
 }
 
-/// Remove a device that a server has left behind.
+/// Removes a device left behind by a server.
 ///
 /// # Errors
 /// If there is none, or its server runs.
@@ -330,7 +330,8 @@ pub fn remove_ublk(id: u32) -> Result<(), String> {
     driver.ask(abi::Control::Delete, id, &[], 0, LATE).map(drop)
 }
 
-/// Devices whose server is gone are told of, with what removes them. The driver forgets whose they were.
+/// Reports devices whose server is gone, with the command that removes them. The driver does not know which exports
+/// they were.
 pub fn tell_of_left() {
     for UblkDevice { id, .. } in ublk_devices().into_iter().flatten().filter(|device| !device.served) {
         tracing::warn!(device = id, "ublk: its server is gone: `blksched ublk remove {id}` removes it");

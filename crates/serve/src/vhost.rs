@@ -30,7 +30,7 @@ mod lane;
 
 use device::VhostDevice;
 
-/// How clients are numbered.
+/// The counter of clients.
 pub type Numbers = Arc<AtomicU64>;
 
 /// Where a guest's requests go.
@@ -38,7 +38,7 @@ pub type Numbers = Arc<AtomicU64>;
 pub struct GuestTarget {
     /// The shard.
     pub control: ControlHandle,
-    /// Its number of the tenant.
+    /// The tenant's number in the shard.
     pub tenant: usize,
     /// The export.
     pub export: Export,
@@ -54,7 +54,7 @@ impl GuestTarget {
     }
 }
 
-/// What the front knows and the endpoint's thread needs: none while there is no such export.
+/// Shared between the front and the endpoint's thread; `None` while there is no such export.
 pub type ShownTarget = Arc<Mutex<Option<GuestTarget>>>;
 
 /// A socket where a guest's monitor connects.
@@ -62,14 +62,14 @@ pub struct Endpoint {
     path: PathBuf,
     export: String,
     shown: ShownTarget,
-    /// Monitors that are not listened to yet.
+    /// The listener, before the thread has it.
     listener: Option<UnixListener>,
-    /// Has another server its place?
+    /// Whether another server has its place.
     away: Cell<bool>,
 }
 
 impl Endpoint {
-    /// Open it: only its owner may connect, until the socket's mode or owner is changed.
+    /// Opens it: only its owner may connect, until the socket's mode or owner is changed.
     ///
     /// # Errors
     /// If there can be no such socket.
@@ -84,7 +84,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// Let guests in.
+    /// Starts accepting guests.
     ///
     /// # Errors
     /// If there can be no thread.
@@ -97,12 +97,12 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Exports may have come, gone, or changed their size.
+    /// Exports may have been added, removed or resized.
     pub fn show(&self, serving: &Serving) {
         *lock(&self.shown) = GuestTarget::find(&self.export, serving);
     }
 
-    /// Another server may open its own here, until this one [comes back](Endpoint::come_back).
+    /// Lets another server open its own here, until this one [comes back](Endpoint::come_back).
     pub fn step_aside(&self) {
         if let Err(error) = std::fs::rename(&self.path, self.aside()) {
             tracing::warn!(path = %self.path.display(), %error, "vhost-user: stays where it is");
@@ -110,7 +110,7 @@ impl Endpoint {
         self.away.set(true);
     }
 
-    /// It has not, or is gone.
+    /// The other server has not opened it, or is gone.
     pub fn come_back(&self) {
         if let Err(error) = std::fs::rename(self.aside(), &self.path) {
             tracing::warn!(path = %self.path.display(), %error, "vhost-user: nobody can connect any more");
@@ -124,7 +124,7 @@ impl Endpoint {
         name.into()
     }
 
-    /// As a line for people.
+    /// A line for people.
     pub fn says(&self) -> String {
         format!("vhost-user: {}  ({})", self.path.display(), self.export)
     }
@@ -136,13 +136,13 @@ impl Drop for Endpoint {
     }
 }
 
-/// One guest after the other, until the server ends.
+/// Serves one guest after the other, until the server ends.
 fn live(listener: UnixListener, shown: &ShownTarget, numbers: &Numbers, path: &str) {
     let mut listener = Listener::from(listener);
     loop {
         if let Err(error) = one_guest(&mut listener, shown, numbers, path) {
             tracing::warn!(path, error, "vhost-user: cut off");
-            // Whatever is the matter must not keep a processor busy.
+            // Whatever is wrong must not keep a processor busy.
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -157,7 +157,7 @@ fn one_guest(listener: &mut Listener, shown: &ShownTarget, numbers: &Numbers, pa
     let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
     tracing::info!(client = number, path, "vhost-user: a monitor has connected");
     let ended = daemon.wait();
-    // What it waits for must not keep the queues' threads from their end.
+    // What it waits for must not keep the queues' threads from ending.
     device.close();
     drop(daemon);
     tracing::info!(client = number, path, "vhost-user: left");

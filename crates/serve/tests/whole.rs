@@ -16,7 +16,7 @@ use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, Shares
 /// The export's size \[bytes\].
 const SIZE: u64 = 80 << 20;
 
-/// A server that nobody can reach yet.
+/// A server that cannot be reached yet.
 fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
     ServerConfig {
         exports: vec![export.parse().unwrap()],
@@ -46,7 +46,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
     }
 }
 
-/// A server in a folder of its own; it ends when its `running` file does.
+/// A server in a directory of its own; it ends when its `running` file does.
 struct Server {
     folder: PathBuf,
     thread: Option<JoinHandle<u8>>,
@@ -73,7 +73,7 @@ impl Server {
         Server { folder, thread: Some(thread) }
     }
 
-    /// A number of `queue/engine_stat`; none if this engine does not count it.
+    /// A number of `queue/engine_stat`; `None` if this engine does not count it.
     fn stat(&self, name: &str) -> Option<u64> {
         let text = ask(&self.folder.join("control"), &Question::Get("queue/engine_stat".to_owned())).unwrap();
         let mut words = text.split_whitespace().filter_map(|word| word.split_once('='));
@@ -86,7 +86,7 @@ impl Drop for Server {
         let _ = std::fs::remove_file(self.folder.join("running"));
         let thread = self.thread.take();
         let ends = || thread.as_ref().is_none_or(JoinHandle::is_finished);
-        // One that does not end is left to the end of this process.
+        // One that does not end is left until this process ends.
         for _ in 0..2400 {
             if !ends() {
                 thread::sleep(Duration::from_millis(50));
@@ -110,7 +110,7 @@ impl Client {
         let tries = (0..400)
             .find_map(|_| UnixStream::connect(&socket).inspect_err(|_| thread::sleep(Duration::from_millis(50))).ok());
         let mut stream = tries.expect("the server listens");
-        // Who hangs fails.
+        // A test that hangs fails.
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
         stream.set_write_timeout(Some(Duration::from_secs(120))).unwrap();
         let mut handshake = ClientHandshake::new(ClientWish { framing: Framing::Simple, ..ClientWish::open("disk") });

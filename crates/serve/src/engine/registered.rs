@@ -19,15 +19,15 @@ pub struct Registered {
     vacant: Vec<u16>,
     retired: Arc<Retired>,
     limit: RegisterLimit,
-    /// How many indices there are.
+    /// The number of indices.
     size: u16,
 }
 
-/// Does the kernel take more?
+/// Whether the kernel accepts more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegisterLimit {
     Open,
-    /// Not before it has let go of something.
+    /// Not before it has released something.
     Reached,
 }
 
@@ -43,14 +43,14 @@ impl Registered {
     }
 
     /// The index of a buffer, which is registered if it is not yet and can be. `update` tells the kernel what is at an
-    /// index from now on; of no bytes: nothing.
+    /// index from now on; empty for nothing.
     pub fn index_of(
         &mut self,
         buffer: &mut Buffer,
         mut update: impl FnMut(u16, &mut [u8]) -> io::Result<()>,
     ) -> Option<u16> {
         if let Some(known) = buffer.registration() {
-            // One that another ring knows is none of ours.
+            // A buffer registered with another ring cannot be used here.
             return Arc::ptr_eq(&known.retired, &self.retired).then_some(known.index);
         }
         self.let_go(&mut update);
@@ -68,7 +68,7 @@ impl Registered {
         Some(index)
     }
 
-    /// The kernel lets go of what was dropped; then its memory may go.
+    /// Makes the kernel release what was dropped; then its memory can be freed.
     fn let_go(&mut self, update: &mut impl FnMut(u16, &mut [u8]) -> io::Result<()>) {
         for (index, memory) in self.retired.take() {
             match update(index, &mut []) {
@@ -76,7 +76,7 @@ impl Registered {
                     self.vacant.push(index);
                     self.limit = RegisterLimit::Open;
                 }
-                // It may still be known: it stays for ever.
+                // It may still be registered: it stays for ever.
                 Err(_) => core::mem::forget(memory),
             }
         }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::buffer::{PAGE, Pool};
 
-    /// A kernel that knows at most `most` buffers.
+    /// A kernel that registers at most `most` buffers.
     struct Kernel {
         known: Vec<(u16, usize)>,
         most: usize,
@@ -139,7 +139,7 @@ mod tests {
         let address = first.bytes().as_ptr() as usize;
         drop(first);
         assert_eq!(kernel.known, [(index, address)], "the kernel still knows it");
-        // Were its memory free already, this could be it.
+        // If its memory were free already, this could be it.
         let mut second = pool.take(PAGE).unwrap();
         assert_ne!(second.bytes().as_ptr() as usize, address);
         table.index_of(&mut second, |at, bytes| kernel.update(at, bytes)).unwrap();

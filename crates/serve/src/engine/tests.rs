@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use super::*;
 use crate::buffer::{LARGEST, Pool};
 
-/// A file that is gone afterwards.
+/// A file, removed afterwards.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -26,7 +26,7 @@ impl Scratch {
         Ok(Arc::new(file.into()))
     }
 
-    /// Through the page cache, and past it where the file system can.
+    /// With the page cache, and without it where the file system allows.
     fn ways(&self) -> Vec<Arc<OwnedFd>> {
         let direct = self.open(OFlags::DIRECT);
         if direct.is_err() {
@@ -60,7 +60,7 @@ fn finish(engine: &mut dyn Engine, io: Io) -> EngineEvent {
     events.remove(0)
 }
 
-/// What the `round`-th write writes: a pattern whose length divides no size.
+/// The content of the `round`-th write: a pattern whose length divides no size.
 fn content(round: u64, length: usize) -> Vec<u8> {
     let byte = |at: u64| ((at + round).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     let pattern: Vec<u8> = (0..4099).map(byte).collect();
@@ -83,7 +83,7 @@ fn give_back(pool: &mut Pool, parts: Vec<TransferPart>) {
     parts.into_iter().for_each(|part| pool.give(part.buffer));
 }
 
-/// Write and read back, and hold every byte to what it must be.
+/// Writes and reads back, and checks every byte.
 fn there_and_back(engine: &mut dyn Engine, file: &Arc<OwnedFd>, pool: &mut Pool, lengths: &[usize], round: u64) {
     let (whole, start) = (lengths.iter().sum::<usize>(), 4096 * (round % 64));
     let content = content(round, whole);
@@ -127,7 +127,7 @@ fn data_are_right_where_buffers_come_and_go_for_want_of_memory() {
     let many = [4096; 200];
     for engine in &mut engines() {
         for file in scratch.ways() {
-            // Room for one large one, or for small ones: each lets the others go.
+            // Room for one large buffer, or for small ones: each makes the others be freed.
             let mut pool = Pool::new(LARGEST);
             for round in 0..10 {
                 there_and_back(engine.as_mut(), &file, &mut pool, &[LARGEST], 3 * round);

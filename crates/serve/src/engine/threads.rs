@@ -11,12 +11,12 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use super::workers::Workers;
 use super::{Engine, EngineEvent, HURRIED, Io};
 
-/// How many files are worked on at a time.
+/// How many file operations run at once.
 const WORKERS: usize = 8;
-/// What one `sendmsg` takes.
+/// The most vectors of one `sendmsg`.
 const MOST_VECTORS: usize = 1024;
 
-/// Something that waits for a socket.
+/// An operation that waits for a socket.
 struct Pending {
     token: u64,
     io: Io,
@@ -28,7 +28,7 @@ struct Pending {
 pub struct Threads {
     workers: Workers,
     pending: Vec<Pending>,
-    /// Receives that have nothing and end.
+    /// Receives without data that end.
     hurried: Vec<Pending>,
 }
 
@@ -41,7 +41,7 @@ impl Threads {
         Ok(Threads { workers: Workers::new(WORKERS)?, pending: Vec::new(), hurried: Vec::new() })
     }
 
-    /// Try everything that waits for a socket.
+    /// Tries everything that waits for a socket.
     fn try_sockets(&mut self, ready: impl Fn(usize) -> bool, events: &mut Vec<EngineEvent>) {
         let mut at = 0;
         let mut nth = 0;
@@ -73,7 +73,7 @@ impl Engine for Threads {
         let nothing = |Pending { token, io, .. }: Pending| EngineEvent { token, io, result: Err(HURRIED) };
         events.extend(self.hurried.drain(..).map(nothing));
         self.workers.harvest(events);
-        // Most sends go through at once; what is then left must be waited for.
+        // Most sends complete at once; the rest must be waited for.
         let is_send: Vec<bool> = self.pending.iter().map(|pending| matches!(pending.io, Io::Send(..))).collect();
         self.try_sockets(|nth| is_send[nth], events);
         let timeout = if events.len() > before { Some(Duration::ZERO) } else { timeout };
@@ -98,7 +98,7 @@ impl Engine for Threads {
 }
 
 impl Threads {
-    /// Which of the pending can go on.
+    /// Which of the pending operations can continue.
     fn poll(&self, timeout: Option<Duration>) -> io::Result<Vec<bool>> {
         let mut fds: Vec<PollFd<'_>> = self.pending.iter().map(|pending| watch(&pending.io)).collect();
         fds.push(PollFd::new(self.workers.wakeup(), PollFlags::IN));
@@ -120,7 +120,7 @@ fn watch(io: &Io) -> PollFd<'_> {
     match io {
         Io::Send(socket, _) => PollFd::new(socket, PollFlags::OUT),
         Io::Poll(file) | Io::Receive(file, ..) => PollFd::new(file, PollFlags::IN),
-        // What is not asked for, and told nevertheless: that it has hung up.
+        // What poll reports without being asked: a hangup.
         Io::Hangup(socket) => PollFd::new(socket, PollFlags::empty()),
         Io::Read(file, ..) | Io::Write(file, ..) | Io::Sync(file) | Io::Allocate(file, ..) | Io::Extents(file, ..) => {
             PollFd::new(file, PollFlags::empty())
@@ -128,7 +128,7 @@ fn watch(io: &Io) -> PollFd<'_> {
     }
 }
 
-/// Try without blocking; `None` if it must wait on.
+/// Tries without blocking; `None` if it must wait on.
 fn attempt(pending: &mut Pending) -> Option<Result<usize, i32>> {
     let tried = match &mut pending.io {
         Io::Poll(_) | Io::Hangup(_) => Ok(0),

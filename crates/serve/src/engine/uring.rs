@@ -21,10 +21,10 @@ use super::workers::Workers;
 use super::{Allocation, Engine, EngineEvent, Io, Stable, TransferPart, Until};
 use crate::tx_queue::TxQueue;
 
-/// The token of the engine's own poll; no other's, for those count from 0.
+/// The token of the engine's own poll; no other's, since those count from 0.
 const ASIDE: u64 = u64::MAX;
 
-/// What the kernel is shown beside buffers: a message and its vectors. Boxed: the kernel knows its address.
+/// What the kernel gets besides buffers: a message and its vectors. Boxed, because the kernel keeps its address.
 struct MessageVectors {
     message: libc::msghdr,
     vectors: Vec<libc::iovec>,
@@ -34,27 +34,27 @@ struct MessageVectors {
 #[allow(clippy::vec_box)]
 type Idle = Vec<Box<MessageVectors>>;
 
-/// One operation under way.
+/// One operation in flight.
 struct RingEntry {
     token: u64,
     io: Io,
     message: Option<Box<MessageVectors>>,
 }
 
-/// An io_uring and what is under way in it.
+/// An io_uring and its operations in flight.
 pub struct Uring {
     ring: IoUring,
     entries: Slab<RingEntry>,
     /// MessageVectors to use again.
     idle: Idle,
-    /// The buffers that the kernel knows; none where it knows none.
+    /// The registered buffers; `None` if the kernel does not support them.
     registered: Option<Registered>,
     used: BufferUse,
-    /// For what the ring has no operation for.
+    /// For operations that the ring does not have.
     aside: Workers,
 }
 
-/// How files were read and written.
+/// Statistics of transfers.
 #[derive(Clone, Copy, Debug, Default)]
 struct BufferUse {
     /// Transfers with a registered buffer.
@@ -68,7 +68,7 @@ struct BufferUse {
 unsafe impl Send for Uring {}
 
 impl Uring {
-    /// A ring with room for `operations` to be submitted at once, if this kernel has what it takes.
+    /// A ring with room for `operations` to be submitted at once, if this kernel has the required features.
     ///
     /// # Errors
     /// If there is no io_uring, or it lacks an operation.
@@ -103,13 +103,13 @@ impl Uring {
         Ok(uring)
     }
 
-    /// Hear of what has ended aside.
+    /// Polls for what the threads have completed.
     fn listen_aside(&mut self) {
         let wakeup = self.aside.wakeup().clone();
         self.submit(ASIDE, Io::Poll(wakeup));
     }
 
-    /// A transfer of one part is made with a registered buffer, if the kernel takes it: its index.
+    /// Registers the buffer of a transfer of one part, if the kernel accepts it; returns its index.
     fn register(&mut self, io: &mut Io) -> Option<u16> {
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return None };
         let mut index = None;
@@ -132,7 +132,7 @@ impl Uring {
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: what the entry points to is owned by `self.entries` until its completion.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full: hand over what is there. An error shows again in `wait`.
+            // The queue is full: submit its entries. An error shows again in `wait`.
             if self.ring.submit().is_err() {
                 std::thread::yield_now();
             }
@@ -186,7 +186,7 @@ impl Engine for Uring {
         match waited {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
-                // Time is up; a signal came; completions must be collected first.
+                // Time is up; a signal arrived; completions must be collected first.
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
                 _ => Err(error),
             },
@@ -221,7 +221,7 @@ pub fn unsent(socket: &OwnedFd) -> Option<u32> {
     if result == 0 { u32::try_from(count).ok() } else { None }
 }
 
-/// Has this kernel tables of registered buffers that change (5.19)? Then this ring has one.
+/// Whether this kernel has changeable tables of registered buffers (5.19). If so, this ring gets one.
 fn has_fixed(ring: &IoUring, probe: &Probe) -> io::Result<()> {
     let needed = [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE];
     if needed.iter().any(|&code| !probe.is_supported(code)) {
@@ -238,8 +238,8 @@ impl Drop for Uring {
     }
 }
 
-/// The operation as the kernel reads it, a transfer with the registered buffer `index` if there is one. It points only
-/// into what `entry` owns on the heap.
+/// The operation in the form for the kernel, a transfer with the registered buffer `index` if there is one. It points
+/// only into what `entry` owns on the heap.
 fn describe(
     entry: &mut RingEntry,
     index: Option<u16>,

@@ -13,7 +13,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv, pwritev2};
 use super::{Allocation, EngineEvent, Io, Stable, TransferPart};
 use crate::backend::file_extents;
 
-/// Work for the threads, and what they have done.
+/// Work for the threads, and completed work.
 #[derive(Default)]
 struct Shared {
     state: Mutex<WorkersState>,
@@ -30,7 +30,7 @@ struct WorkersState {
 /// Some threads, each with one operation at a time.
 pub struct Workers {
     shared: Arc<Shared>,
-    /// Rises when a thread has done something.
+    /// An eventfd that is signalled when a thread has completed something.
     wakeup: Arc<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -51,23 +51,23 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Can be read from when something has ended.
+    /// Becomes readable when something has completed.
     pub fn wakeup(&self) -> &Arc<OwnedFd> {
         &self.wakeup
     }
 
-    /// Give them an operation on a file.
+    /// Gives the threads an operation on a file.
     pub fn give(&self, token: u64, io: Io) {
         lock(&self.shared).waiting.push_back((token, io));
         self.shared.work.notify_one();
     }
 
-    /// What they have done.
+    /// Takes what they have completed.
     pub fn harvest(&self, events: &mut Vec<EngineEvent>) {
         events.append(&mut lock(&self.shared).done);
     }
 
-    /// There was a wake-up.
+    /// Resets the wake-up.
     pub fn hush(&self) {
         let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
     }
@@ -83,12 +83,12 @@ impl Drop for Workers {
     }
 }
 
-/// A thread that panicked held nothing half-changed.
+/// A thread that panicked left nothing half changed.
 fn lock(shared: &Shared) -> std::sync::MutexGuard<'_, WorkersState> {
     shared.state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread's life.
+/// The loop of a thread.
 fn work_loop(shared: &Shared, wakeup: &OwnedFd) {
     loop {
         let mut state = lock(shared);

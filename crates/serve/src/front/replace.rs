@@ -20,11 +20,11 @@ use crate::orders::{Client, Order};
 
 /// How long the next server may take to open what it needs. Clients wait meanwhile.
 const BEGINS: Duration = Duration::from_secs(20);
-/// How often it is looked at.
+/// How often it is checked.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Front {
-    /// A client of the server before this one. What it was told of its export then is what it goes by.
+    /// Resumes a client of the previous server, with the export as it was described then.
     pub(super) fn go_on_with(&mut self, handed: HandedClient, config: &ServerConfig) {
         let HandedClient { export, framing, allocation, peer, ahead, socket } = handed;
         let uid = rustix::net::sockopt::socket_peercred(&socket).ok().map(|peer| peer.uid.as_raw());
@@ -66,11 +66,11 @@ impl Front {
         self.heir = Some(socket);
     }
 
-    /// Hand over everything else to the server that has the sockets. True: it has begun, and this server has nothing
-    /// any more but clients that cannot be handed over; false: it has not, and this one goes on.
+    /// Hands over everything else to the server that has the sockets. True if it has begun, and this server has nothing
+    /// left but clients that cannot be handed over; false if it has not, and this one continues.
     ///
     /// # Errors
-    /// If this one cannot go on, as another server has its files.
+    /// If this one cannot continue, because another server has its files.
     pub(super) fn replaced_by(&mut self, heir: OwnedFd) -> Result<bool, ServeError> {
         let mut heard = Vec::new();
         // The next one opens sockets of its own at these places.
@@ -96,8 +96,8 @@ impl Front {
         Ok(false)
     }
 
-    /// All shards are told to serve nobody any more; answers the clients of each. None: the next server has ended
-    /// meanwhile, or a shard has.
+    /// Tells all shards to stop serving; returns the clients of each. `None` if the next server has ended meanwhile, or
+    /// a shard has.
     fn quieten(&self, heir: &OwnedFd, heard: &mut Vec<u8>) -> Option<Vec<Vec<Client>>> {
         let ask = |shard: &Running| {
             let (sender, clients) = channel();
@@ -115,7 +115,7 @@ impl Front {
         asked.into_iter().map(await_one).collect()
     }
 
-    /// What clients of each disk were is told to the server that is to go on with them; false if it is not there.
+    /// Passes the clients of each disk to the server that will continue with them; false if it is gone.
     fn pass_on(&self, heir: &OwnedFd, clients: Vec<Vec<Client>>) -> bool {
         let all =
             clients.into_iter().enumerate().flat_map(|(shard, those)| those.into_iter().map(move |one| (shard, one)));
@@ -133,7 +133,7 @@ impl Front {
         hand_over::end(heir).is_ok()
     }
 
-    /// The server that was to have our files lets go of them when it ends, or hears that it was too late.
+    /// The server that was to get our files releases them when it ends, or is told that it was too late.
     fn take_files_back(&self) -> Result<(), ServeError> {
         let until = Instant::now() + BEGINS;
         loop {
@@ -145,9 +145,9 @@ impl Front {
         }
     }
 
-    /// No more clients; what is under way is served. What another server goes on with is left alone.
+    /// Accepts no more clients, and completes what is in flight. What another server continues with is left alone.
     pub(super) fn stop(&mut self) -> Result<(), ServeError> {
-        // What is cached of a block device is written back now, while the shards serve.
+        // Cached data of a block device is written back now, while the shards still serve.
         self.ublk.clear();
         let order = || if self.replaced { Order::Leave } else { Order::Stop };
         self.serving.shards.iter().for_each(|shard| shard.control.order(order()));
@@ -165,7 +165,7 @@ impl Front {
     }
 }
 
-/// Block devices end with their server: what is mounted on them would fail.
+/// Block devices end with their server: file systems mounted on them would fail.
 fn refuse(asker: HandshakingClient) {
     tracing::warn!(peer = %asker.peer, "another server wants to take over: not with block devices (--ublk)");
     let (socket, ..) = asker.into_rest();
@@ -173,7 +173,7 @@ fn refuse(asker: HandshakingClient) {
     let _ = rustix::io::write(&socket, b"error\nit has block devices (--ublk), which cannot be handed over\n");
 }
 
-/// Everything was given to it: does it begin?
+/// It was given everything: whether it begins.
 fn await_its_beginning(heir: &OwnedFd, heard: &mut Vec<u8>) -> bool {
     let until = Instant::now() + BEGINS;
     loop {

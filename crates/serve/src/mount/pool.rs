@@ -9,10 +9,10 @@ use blksched_nbd::{Address, Chunk, Command, Errno, Export, Framing, ReplyReader,
 
 use crate::client::{Entered, enter};
 
-/// A request's end: its data, or the error number that the caller of a file hears.
+/// The result of a request: its data, or the error number for the caller.
 pub type MountAnswer = Result<Vec<u8>, i32>;
 
-/// What a file is made of.
+/// The connections of a file.
 pub struct ConnectionPool {
     uri: Uri,
     export: Export,
@@ -31,7 +31,7 @@ struct PoolConnection {
 }
 
 impl ConnectionPool {
-    /// Open the export once, to see what it is.
+    /// Opens the export once, to learn its properties.
     ///
     /// # Errors
     /// If there is no such export, or no server.
@@ -40,12 +40,13 @@ impl ConnectionPool {
         Ok(ConnectionPool { uri, export, idle: Mutex::new(vec![line]) })
     }
 
-    /// What the server said of it.
+    /// The server's description of it.
     pub fn export(&self) -> &Export {
         &self.export
     }
 
-    /// Ask, and wait for the answer. A connection that broke is not used again: the next request opens another.
+    /// Sends a request, and waits for the answer. A broken connection is not used again: the next request opens
+    /// another.
     pub fn ask(&self, command: Command, offset: u64, length: u64, data: &[u8]) -> MountAnswer {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let line = idle().pop();
@@ -116,7 +117,7 @@ impl PoolConnection {
         }
     }
 
-    /// Data of a reply go where they belong.
+    /// Copies the data of a reply to their place.
     fn take(&mut self, found: &mut [u8], at: Option<u64>, length: u64) -> io::Result<()> {
         let range = at.and_then(|at| Some(at as usize..at.checked_add(length)? as usize));
         let place = range.and_then(|range| found.get_mut(range));

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::tenant::Tenant;
 
 impl Shard {
-    /// May this request have its memory now? If not, its connection waits.
+    /// Whether this request may have its memory now. If not, its connection waits.
     pub(super) fn takes_memory(&mut self, at: usize, request: &Request) -> bool {
         let Connection { tenant, held, .. } = self.connections[at];
         let needed = self.memory_for(tenant, request);
@@ -40,7 +40,7 @@ impl Shard {
         false
     }
 
-    /// It waits no more; the one behind it is looked after.
+    /// It no longer waits; the one after it is looked after.
     pub(super) fn leave_line(&mut self, at: usize) {
         let tenant = self.connections[at].tenant;
         self.connections[at].waits_since = None;

@@ -9,23 +9,23 @@ use blksched::{Command, Op};
 
 use super::{Piece, Shard};
 
-/// How much of a command is tried at a time.
+/// How much of a command is tried at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tries {
     /// All of it.
     Whole,
-    /// Merged, it has failed: each piece by itself, so that only those fail that are themselves bad.
+    /// Merged, it has failed: each piece is tried by itself, so that only bad ones fail.
     Apart {
-        /// The piece that is tried now.
+        /// The piece being tried.
         piece: u32,
-        /// Those that come then, the last first.
+        /// The following ones, the last first.
         rest: Vec<u32>,
     },
 }
 
 impl Shard {
-    /// What was tried is over. True if there is no more to try: of a merged request that failed, each piece is tried by
-    /// itself before any client is told, as one bad block says nothing about its neighbours.
+    /// A try has ended. True if there is nothing more to try: of a merged request that failed, each piece is tried by
+    /// itself before any client is told, since one bad block says nothing about its neighbours.
     pub(super) fn is_settled(&mut self, rq: RequestId) -> bool {
         let Some(flight) = &mut self.flights[rq.index()] else { return false };
         if flight.command.op == Op::Flush {
@@ -61,7 +61,7 @@ impl Shard {
         }
     }
 
-    /// Try one piece of a command by itself.
+    /// Tries one piece of a command by itself.
     fn try_piece(&mut self, rq: RequestId, number: u32) {
         let Some(command) = self.flights[rq.index()].as_ref().map(|flight| flight.command.command()) else { return };
         let Piece { start, sectors, .. } = self.pieces[number as usize];

@@ -12,16 +12,16 @@ use crate::connection::Watch;
 use crate::engine::Io;
 
 impl Shard {
-    /// Be told when the client has gone.
+    /// Asks to be told when the client has gone.
     pub(super) fn watch_socket(&mut self, at: usize) {
         let connection = &mut self.connections[at];
         connection.watch = Watch::UnderWay;
         self.engine.submit(Token::Hangup(at).pack(), Io::Hangup(connection.socket.clone()));
     }
 
-    /// It has gone, or half of it.
+    /// It has gone, or has shut down one direction.
     pub(super) fn hung_up(&mut self, at: usize) {
-        // One that is another server's is watched until this one ends.
+        // One that belongs to another server is watched until this one ends.
         let Some(connection) = self.connections.get_mut(at) else { return };
         connection.watch = Watch::Over;
         self.attend(at);
@@ -31,7 +31,7 @@ impl Shard {
         }
     }
 
-    /// Take back what waits here.
+    /// Cancels what waits here.
     pub(super) fn cancel(&mut self, at: usize) {
         let tenant = self.connections[at].tenant;
         let (works, pieces) = (&self.works, &self.pieces);

@@ -4,22 +4,22 @@ use std::time::Instant as Real;
 
 use blksched::Instant;
 
-/// Tells the time since the shard began.
+/// The time since the shard began.
 pub enum Clock {
     /// Real time.
     Since(Real),
-    /// What a test says.
+    /// The time set by a test.
     #[cfg(test)]
     Told(Instant),
 }
 
 impl Clock {
-    /// It begins now.
+    /// A clock that begins now.
     pub fn start() -> Clock {
         Clock::Since(Real::now())
     }
 
-    /// What time it is.
+    /// The present time.
     pub fn now(&self) -> Instant {
         match self {
             Clock::Since(born) => Instant::from_ns(u64::try_from(born.elapsed().as_nanos()).unwrap_or(u64::MAX)),
@@ -28,7 +28,7 @@ impl Clock {
         }
     }
 
-    /// This much time passes at once.
+    /// Advances by this much at once.
     #[cfg(test)]
     pub fn pass(&mut self, time: std::time::Duration) {
         match self {

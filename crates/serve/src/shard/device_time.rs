@@ -3,10 +3,10 @@
 
 use blksched::{Instant, Span};
 
-/// Parts of a nanosecond are kept.
+/// Fractions of a nanosecond are kept.
 const PARTS: u64 = 1 << 10;
 
-/// A clock that runs the slower, the more the device has.
+/// A clock that runs more slowly the more commands the device has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceTime {
     at: Instant,
@@ -14,7 +14,7 @@ pub struct DeviceTime {
     shared: u64,
 }
 
-/// A moment of that clock.
+/// A time of that clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(u64);
 
@@ -32,7 +32,7 @@ impl DeviceTime {
         Mark(self.shared)
     }
 
-    /// It is done with it; answers the part of its time that the command had.
+    /// The device is done with it; returns the command's part of its time.
     pub fn end(&mut self, now: Instant, since: Mark) -> Span {
         self.advance(now);
         self.in_flight -= 1;

@@ -15,11 +15,11 @@ use crate::memory::Memory;
 use crate::orders::{Change, Leave};
 use crate::tenant::{Tenant, TenantLife};
 
-/// How what was asked came out.
+/// Receives the result of what was asked.
 type ExportAnswer = Sender<Result<String, String>>;
 
 impl Shard {
-    /// A change is made, and answered, now or as soon as it can be.
+    /// Makes a change and answers it, now or as soon as possible.
     pub(super) fn change(&mut self, change: Change, answer: ExportAnswer) {
         let done = match change {
             Change::Add(tenant) => self.add_tenant(*tenant),
@@ -86,7 +86,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Exports that have left let go of what they had.
+    /// Lets exports that have been removed release what they had.
     pub(super) fn end_removals(&mut self) {
         for (at, answer) in core::mem::take(&mut self.removals) {
             let tenant = &mut self.tenants[at];
@@ -100,7 +100,7 @@ impl Shard {
             let empty = Store::Memory(Memory::new(0));
             let store = core::mem::replace(&mut tenant.backend, Backend { size: 0, ..Backend::nothing(empty) }).store;
             let _ = self.queue.remove_group(self.now, group);
-            // Others are not kept waiting.
+            // On a thread, so that others need not wait.
             std::thread::spawn(move || {
                 let synced = match &store {
                     Store::File(file, _) if unsynced => rustix::fs::fdatasync(Arc::clone(file)),

@@ -12,7 +12,7 @@ use crate::engine::{EngineEvent, Io, Question};
 const EXTENTS: usize = 256;
 
 impl Shard {
-    /// Ask; what is in memory is known at once.
+    /// Asks for extents; those of memory are known at once.
     pub(super) fn ask_extents(&mut self, number: u32) {
         let at = self.works[number as usize].connection;
         let (tenant, (offset, end)) = (self.connections[at].tenant, self.works[number as usize].span);
@@ -32,14 +32,14 @@ impl Shard {
         }
     }
 
-    /// The file system has told.
+    /// The file system has answered.
     pub(super) fn extents_known(&mut self, number: u32, event: EngineEvent) {
         self.works[number as usize].error = event.result.err().map(Errno::from_os);
         let Io::Extents(_, _, extents) = event.io else { unreachable!("a question for extents came back as another") };
         self.tell_extents(number, extents);
     }
 
-    /// What of whole blocks is known, cut to what was asked.
+    /// What is known of whole blocks, cut to what was asked.
     fn tell_extents(&mut self, number: u32, mut extents: Vec<Extent>) {
         let Work { request: Request { offset, length, .. }, span, .. } = self.works[number as usize];
         let (mut skip, mut left) = (offset - span.0, length);

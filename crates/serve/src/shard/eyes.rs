@@ -10,7 +10,7 @@ use crate::metrics::quoted;
 use crate::tenant::{Tenant, TenantLife, TenantUse};
 
 impl Shard {
-    /// Everything that is counted.
+    /// All counters.
     pub(super) fn figures(&self, disk: &str) -> String {
         let mut out = String::new();
         let disk = quoted(disk);
@@ -57,7 +57,7 @@ impl Shard {
         }
     }
 
-    /// What a tenant waits for: bios at its caps and for their turn, flushes for their moment, clients for memory.
+    /// What a tenant waits for: bios for its caps and for their turn, flushes for their time, clients for memory.
     pub(super) fn waits_of(&self, at: usize) -> [(&'static str, usize); 4] {
         let tenant = &self.tenants[at];
         let memory = self.connections.iter().filter(|(_, one)| one.tenant == at && one.waits_since.is_some()).count();
@@ -69,7 +69,7 @@ impl Shard {
         ]
     }
 
-    /// How many of each client's pieces wait, at caps, for their turn and for a flush's moment.
+    /// How many of each client's pieces wait for caps, for their turn and for a flush's time.
     fn waits_of_clients(&self, tenant: usize) -> BTreeMap<usize, [usize; 3]> {
         let Tenant { gate, held_flushes, .. } = &self.tenants[tenant];
         let mut waits: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
@@ -81,13 +81,13 @@ impl Shard {
     }
 }
 
-/// One sample: its family, the labels of whose it is, others.
+/// One sample: its family, the labels of its owner, others.
 fn sample(out: &mut String, (family, labels, more): (&str, &str, &str), value: &str) {
     let comma = if more.is_empty() { "" } else { "," };
     let _ = writeln!(out, "{family}{{{labels}{comma}{more}}} {value}");
 }
 
-/// What a client has had; families of clients have a name of their own.
+/// The statistics of a client or tenant; families of clients have a name of their own.
 fn of_used(whose: &str, used: &TenantUse, labels: &str, out: &mut String) {
     let TenantUse { reads, bytes_read, writes, bytes_written, flushes, latency, .. } = used;
     let mut line =

@@ -27,7 +27,7 @@ fn part_of(time: Span, part: u128, total: u128) -> Span {
 }
 
 impl Shard {
-    /// A piece may go as far as its caps are concerned.
+    /// Queues a piece that its caps admit.
     pub(super) fn offer(&mut self, piece: u32, tenant: usize) {
         match self.setting.shares {
             Shares::ByTime => self.turns.add(self.now, tenant, piece, self.kind(piece)),
@@ -46,8 +46,8 @@ impl Shard {
         self.enqueue(piece, tenant);
     }
 
-    /// The next one's turn: what it wants first goes to the queue, with what lies behind it without a gap, which
-    /// merges. True if anything went.
+    /// Serves the next tenant: its first piece goes to the queue, with adjacent ones after it, which merge. True if
+    /// anything went.
     pub(super) fn take_turns(&mut self) -> bool {
         self.turn_at = None;
         if self.setting.shares == Shares::ByScheduler {
@@ -80,7 +80,7 @@ impl Shard {
     }
 
     /// Which tenants pay for a flush that begins now: those whose writes the device has not made stable, by bytes, and
-    /// the one that asks, at least as for a block. Through the page cache only the asker's own data are written.
+    /// the one that asks, for at least a block. With the page cache only the asker's own data is written.
     pub(super) fn flush_payers(&mut self, flushes: &[u32]) -> Vec<Payer> {
         let mut payers: Vec<Payer> = Vec::new();
         for (tenant, one) in self.tenants.iter_mut().enumerate() {
@@ -115,13 +115,13 @@ impl Shard {
         }
     }
 
-    /// The device is done with a request: its time goes to whose data it moved, to each by its part of them.
+    /// The device is done with a request: its time is charged to the tenants whose data it moved, in proportion.
     pub(super) fn charge(&mut self, rq: RequestId, took: Span) {
         let queue = self.queue.queue();
         let total = u128::from(queue.requests()[rq].sectors);
         let writes = queue.requests()[rq].op == Op::Write;
         let (works, connections) = (&self.works, &mut self.connections);
-        // A client is there until its last piece is over.
+        // A client exists until its last piece is over.
         let mut of_its_client = |piece: &Piece| {
             let part = part_of(took, u128::from(piece.sectors), total);
             connections[works[piece.work as usize].connection].used.in_device += part;

@@ -5,7 +5,8 @@ use crate::config::Shares;
 use crate::policies::{DISK, OF_DISK, OF_TENANT, WrittenFiles, switches_on};
 
 impl Shard {
-    /// At the start: the disk's own files first, as io.cost must be on before a tenant's `io.weight` means anything.
+    /// Writes files at the start: the disk's own first, since io.cost must be on before a tenant's `io.weight` means
+    /// anything.
     pub(crate) fn write_files(&mut self, of_disk: &WrittenFiles) -> Result<(), String> {
         for (file, text) in of_disk.written() {
             self.write_disk_file(file, text)?;
@@ -19,7 +20,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Write to a file of a tenant.
+    /// Writes to a file of a tenant.
     pub(super) fn write_tenant_file(&mut self, at: usize, file: &str, text: &str) -> Result<(), String> {
         self.setting.allows(file)?;
         let group = self.tenants[at].group;
@@ -28,7 +29,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Write to a file of the disk.
+    /// Writes to a file of the disk.
     pub(super) fn write_disk_file(&mut self, file: &str, text: &str) -> Result<(), String> {
         let on = switches_on(file, text);
         if file == "io.cost.model" || on != Some(false) {
@@ -40,17 +41,17 @@ impl Shard {
         Ok(())
     }
 
-    /// What a file says; none: it is no file of a tenant.
+    /// A file's content; `None` if a tenant has no such file.
     pub(super) fn tenant_file(&self, at: usize, file: &str) -> Option<String> {
         OF_TENANT.contains(&file).then(|| self.tenants[at].files.read(file))
     }
 
-    /// What a file of the disk says.
+    /// The content of a file of the disk.
     pub(super) fn disk_file(&self, file: &str) -> Option<String> {
         OF_DISK.contains(&file).then(|| self.files.read(file))
     }
 
-    /// May the server's own turns stand in front from now on? Not where a file holds requests back in the queue.
+    /// Checks whether the server may keep the shares from now on; not where a file holds requests back in the queue.
     pub(super) fn may_keep(&self, shares: Shares) -> Result<(), String> {
         if shares == Shares::ByScheduler {
             return Ok(());

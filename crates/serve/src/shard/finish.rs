@@ -14,7 +14,7 @@ use crate::backend::Store;
 use crate::engine::{Allocation, EngineEvent, Io, Stable, TransferPart};
 
 impl Shard {
-    /// An operation on a back end is over.
+    /// An operation on a back end has completed.
     pub(super) fn disk_did(&mut self, number: u32, event: EngineEvent) {
         let rq = RequestId::from_index(number);
         if let Some(flight) = &mut self.flights[rq.index()] {
@@ -50,7 +50,7 @@ impl Shard {
         let writes = matches!(io, Io::Write(..));
         let tried = self.flights[rq.index()].as_mut().map_or(1, |flight| core::mem::replace(&mut flight.tried, 1));
         if again && tried == 0 {
-            // The same once more: what was short then says why.
+            // Tries once more: the error of what was short then gives the reason.
             self.give_engine(rq, io);
             return;
         }
@@ -64,7 +64,7 @@ impl Shard {
         self.fail(rq, failed);
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
         if writes && (!through || failed.is_some()) {
-            // Of neighbouring ranges of one file, several tenants' may be in one request.
+            // One request may contain neighbouring ranges of one file that belong to several tenants.
             for part in &parts {
                 let tenant = self.tenant_of_piece(part.piece);
                 self.tenants[tenant].stability.unsynced = true;
@@ -76,14 +76,14 @@ impl Shard {
         }
     }
 
-    /// Data stay with their pieces until these are answered: what was written may have to be written again.
+    /// Data stays with its pieces until these are answered: a write may have to be repeated.
     pub(super) fn back_to_pieces(&mut self, mut parts: Vec<TransferPart>) {
         for TransferPart { piece: number, buffer, .. } in parts.drain(..) {
             let tenant = self.tenant_of_piece(number);
             let piece = &mut self.pieces[number as usize];
             match piece.op {
                 Op::Read | Op::Write => piece.buffer = Some(buffer),
-                // Zeroes of a longer request: its next stretch has others.
+                // Zeroes of a longer request: its next range has others.
                 _ => self.tenants[tenant].pool.give(buffer),
             }
         }
@@ -101,7 +101,7 @@ impl Shard {
         let unknown = [Os::OPNOTSUPP, Os::NOSYS, Os::INVAL].map(Os::raw_os_error).contains(&code);
         match (unknown, self.asked(piece), what) {
             (false, ..) => self.fail(rq, Some(Errno::from_os(code))),
-            // A hint that is not understood here.
+            // A hint that is not supported here.
             (true, Asked::Trim(_), _) => {}
             (true, Asked::WriteZeroes { .. }, Allocation::Punch) => {
                 let Io::Allocate(file, _, offset, length) = io else { return };
@@ -136,8 +136,8 @@ impl Shard {
         }
     }
 
-    /// The sync behind a change that must be stable is over. One that failed may have taken away the only word of
-    /// what else was lost.
+    /// The sync after a change that must be stable is over. If it failed, it may have consumed the only report of what
+    /// else was lost.
     fn synced_after(&mut self, rq: RequestId, failed: Option<Errno>) {
         self.fail(rq, failed);
         if failed.is_some() {
@@ -146,21 +146,21 @@ impl Shard {
         }
     }
 
-    /// What is tried now has failed.
+    /// The present try has failed.
     pub(super) fn fail(&mut self, rq: RequestId, failed: Option<Errno>) {
         if let (Some(flight), Some(errno)) = (&mut self.flights[rq.index()], failed) {
             flight.error.get_or_insert(errno);
         }
     }
 
-    /// A piece could not be done, and no other piece is the reason.
+    /// A piece failed by itself.
     pub(super) fn blame(&mut self, piece: u32, errno: Errno) {
         let tenant = self.tenant_of_piece(piece);
         self.tenants[tenant].used.errors += 1;
         self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
     }
 
-    /// What the disk model has done by now.
+    /// Completes what the disk model has done by now.
     pub(super) fn finish_modelled(&mut self) {
         while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
             if finished.outcome != blksched_disks::CommandOutcome::Ok {
@@ -184,7 +184,7 @@ impl Shard {
         }
     }
 
-    /// The queue hears that the device is done with a command.
+    /// Tells the queue that the device is done with a command.
     pub(super) fn complete(&mut self, rq: RequestId) {
         let Some(flight) = self.flights[rq.index()].take() else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };

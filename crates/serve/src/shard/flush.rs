@@ -22,7 +22,7 @@ impl Shard {
         others.map(|(_, other)| other.share.weight).sum()
     }
 
-    /// Let the flushes go that have waited long enough, or for nothing.
+    /// Releases the flushes that have waited long enough, or wait for nothing.
     pub(super) fn release_flushes(&mut self, tenant: usize) {
         // Where turns are taken, flushes take theirs.
         let early = self.setting.shares == Shares::ByScheduler && self.now < self.tenants[tenant].flushes_from;

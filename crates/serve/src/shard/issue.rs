@@ -14,45 +14,45 @@ use crate::engine::{Allocation, Io, TransferPart};
 use crate::memory::AfterZeroes;
 use crate::tenant::Tenant;
 
-/// How often a file that is written is looked at: it may have been truncated. What is written between that and the next
-/// look makes it longer again; so may what the kernel had already, however often it were looked at.
+/// How often a file that is written is checked: it may have been truncated. What is written between that and the next
+/// check makes it longer again; so may what the kernel already had, however often it were checked.
 const LOOK: Span = Span::from_ms(4);
 
-/// A command that the device has.
+/// A command in the device.
 pub struct Flight {
-    /// What it is, and the queue's token for its end.
+    /// The command, and the queue's token for its end.
     pub command: InFlight,
     /// When the device got it.
     pub since: Instant,
     /// The same, in the device's own time.
     pub mark: Mark,
-    /// Operations of the engine that are not done.
+    /// How many operations of the engine are not done.
     pub left: u32,
-    /// Is the disk model still busy with it?
+    /// Whether the disk model is still busy with it.
     pub modelled: Modelled,
-    /// What went wrong.
+    /// Its error.
     pub error: Option<Errno>,
-    /// A short transfer is tried once more.
+    /// How often a short transfer was retried.
     pub tried: u32,
-    /// How much of it is tried at a time.
+    /// How much of it is tried at once.
     pub tries: Tries,
-    /// Flushes that it covers.
+    /// The flushes that it covers.
     pub flushes: Vec<u32>,
-    /// The tenant that pays for them.
+    /// The tenants that pay for them.
     pub payers: Vec<Payer>,
 }
 
-/// Where a command is in the disk model.
+/// The state of a command in the disk model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modelled {
-    /// Still there.
+    /// Still in it.
     Busy,
-    /// Through with it, or there is none.
+    /// Done with it, or there is no model.
     Through,
 }
 
 impl Shard {
-    /// Send a command to the device.
+    /// Sends a command to the device.
     pub(super) fn start(&mut self, token: InFlight) {
         let command = token.command();
         if let Some(trace) = &mut self.trace {
@@ -80,7 +80,7 @@ impl Shard {
         });
         match command.op {
             Op::Read | Op::Write => self.transfer(command, None),
-            // Zeroes to write come as data, so that they merge; see `receive`.
+            // Zeroes to be written are sent as data, so that they merge; see `receive`.
             Op::WriteZeroes => unreachable!("no client's command becomes {command:?}"),
             Op::Discard => self.discard(command),
             Op::Flush => self.sync(command.rq),
@@ -88,14 +88,14 @@ impl Shard {
         self.complete_if_done(command.rq);
     }
 
-    /// The disk model, if there is one, begins with it too.
+    /// Also starts it in the disk model, if there is one.
     pub(super) fn give_model(&mut self, command: Command) -> Modelled {
         let Some(model) = &mut self.model else { return Modelled::Through };
         model.start(self.now, command);
         Modelled::Busy
     }
 
-    /// Read or write the pieces of a command, which lie one behind the other, or only one of them.
+    /// Reads or writes the pieces of a command, which are adjacent, or only one of them.
     pub(super) fn transfer(&mut self, command: Command, only: Option<u32>) {
         let mut parts = self.idle_parts.pop().unwrap_or_default();
         let numbers = self.queue.queue().tags(command.rq).map(|tag| tag.0 as u32);
@@ -106,14 +106,14 @@ impl Shard {
             parts.push(TransferPart { piece: number, buffer, length });
         }
         if let Some(part) = parts.last_mut() {
-            // A file that ends within a block ends there still.
+            // A file that ends within a block still ends there.
             let Piece { tenant, start, .. } = self.pieces[part.piece as usize];
             let end = self.tenants[tenant].offset(start) + part.length as u64;
             part.length -= end.saturating_sub(self.tenants[tenant].export.size) as usize;
         }
         let tenant = self.tenant_of_piece(parts[0].piece);
         if command.op == Op::Write && !self.is_whole(tenant) {
-            // A write would make the file longer again, with nothing but zeroes where its data were.
+            // A write would extend the file again, with zeroes instead of its old data.
             self.fail(command.rq, Some(Errno::Io));
             self.back_to_pieces(parts);
             return;
@@ -143,7 +143,7 @@ impl Shard {
         }
     }
 
-    /// Is a tenant's file as long as its export, as far as it was looked at? One that was not is looked at again.
+    /// Whether a tenant's file is as long as its export, as of the last check, which is repeated when due.
     fn is_whole(&mut self, tenant: usize) -> bool {
         let Tenant { backend, whole, .. } = &mut self.tenants[tenant];
         if !whole.1 || self.now.since(whole.0) >= LOOK {
@@ -152,7 +152,7 @@ impl Shard {
         whole.1
     }
 
-    /// Give a stretch back, or make it zero.
+    /// Discards a range, or makes it zero.
     fn discard(&mut self, command: Command) {
         let piece = self.piece_of(command.rq);
         let tenant = self.tenant_of_piece(piece);
@@ -174,7 +174,7 @@ impl Shard {
         }
     }
 
-    /// Write zeroes the slow way.
+    /// Writes zeroes as data.
     pub(super) fn write_zeroes(&mut self, command: Command) {
         let piece = self.piece_of(command.rq);
         let tenant = self.tenant_of_piece(piece);
@@ -190,7 +190,7 @@ impl Shard {
         self.give_engine(command.rq, Io::Write(file, at, parts, stable));
     }
 
-    /// Make everything stable that the flushes of this command cover: each back end once.
+    /// Makes everything stable that the flushes of this command cover: each back end once.
     fn sync(&mut self, rq: RequestId) {
         let Some(flight) = &self.flights[rq.index()] else { return };
         let mut tenants: Vec<usize> = flight.flushes.iter().map(|&piece| self.tenant_of_piece(piece)).collect();
@@ -207,7 +207,7 @@ impl Shard {
         }
     }
 
-    /// What was changed must be stable before the reply, and that takes a sync of its own.
+    /// The change must be stable before the reply, which needs a sync of its own.
     pub(super) fn sync_after(&mut self, rq: RequestId) {
         if !self.flights[rq.index()].as_ref().is_some_and(|flight| flight.command.fua) {
             return;
@@ -229,7 +229,7 @@ impl Shard {
         self.pieces[piece as usize].tenant
     }
 
-    /// The piece behind a command that never merges.
+    /// The piece of a command that never merges.
     pub(super) fn piece_of(&self, rq: RequestId) -> u32 {
         self.queue.queue().tags(rq).next().map_or(0, |tag| tag.0 as u32)
     }

@@ -13,12 +13,12 @@ use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
 use crate::tenant::{Tenant, TenantLife, TenantUse};
 
-/// What a tenant has.
+/// The values of a tenant.
 const OF_TENANT: [&str; 10] =
     ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "latency", "stat", "waits"];
 
 impl Shard {
-    /// Answer a question.
+    /// Answers a question.
     pub(super) fn answer(&mut self, question: &Question) -> Result<String, String> {
         match question {
             Question::Get(name) => self.get(name),
@@ -95,7 +95,7 @@ impl Shard {
         }
     }
 
-    /// As sysfs shows it: all of them, the present one in brackets.
+    /// As in sysfs: all of them, the present one in brackets.
     fn schedulers(&self) -> String {
         let present = self.elevator.entry.name;
         let each = |name: &str| match name == present {
@@ -113,7 +113,7 @@ impl Shard {
         each.join(" ")
     }
 
-    /// The device gets no more than this at a time.
+    /// Sets the depth of the device.
     fn set_depth(&mut self, value: &str) -> Result<(), String> {
         let most = self.queue.header().queue.depth;
         let depth = value.parse().ok().filter(|depth| (1..=most).contains(depth));
@@ -127,7 +127,7 @@ impl Shard {
         let (_, shares) = found.ok_or_else(|| format!("queue/shares: expected time or scheduler, not `{value}`"))?;
         self.may_keep(shares).map_err(|why| format!("queue/shares: {why}"))?;
         self.setting.shares = shares;
-        // What waits for its turn goes where it now waits.
+        // What waits for its turn moves to where it waits now.
         for (tenant, piece) in self.turns.release() {
             self.offer(piece, tenant);
         }
@@ -164,7 +164,7 @@ impl Shard {
         }
     }
 
-    /// `Err(None)`: there is no such thing.
+    /// `Err(None)` if there is no such value.
     fn set_of_tenant(&mut self, at: usize, what: &str, value: &str) -> Result<(), Option<String>> {
         if FILES_OF_TENANT.contains(&what) {
             return self.write_tenant_file(at, what, value).map_err(Some);
@@ -199,7 +199,7 @@ impl Shard {
         Ok(())
     }
 
-    /// The scheduler hears of a tenant's weight.
+    /// Tells the scheduler a tenant's weight.
     pub(super) fn tell_weight(&mut self, at: usize) {
         let Tenant { group, share, .. } = &self.tenants[at];
         let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
@@ -247,7 +247,7 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
     })
 }
 
-/// Per kind of request, how many ended within each bound in microseconds.
+/// For each kind of request, how many ended within each bound in microseconds.
 fn latency(used: &TenantUse) -> String {
     let bounds = BOUNDS_US.map(|us| us.to_string());
     let bounds = || bounds.iter().map(String::as_str).chain(["inf"]);
@@ -272,7 +272,7 @@ fn changed(limit: Option<Limit>, is_rate: bool, value: &str) -> Result<Option<Li
     }
 }
 
-/// As sysfs shows it: a time in whole milliseconds as a bare number.
+/// As in sysfs: a time in whole milliseconds as a plain number.
 fn shown(knob: &Knob, raw: i64) -> String {
     match knob.unit {
         Unit::Ms if raw % 1_000_000 == 0 => (raw / 1_000_000).to_string(),

@@ -16,18 +16,18 @@ use crate::backend::SECTOR;
 use crate::connection::ConnectionPhase;
 use crate::tenant::Tenant;
 
-/// An export's changes under way: writes, TRIM, zeroes.
+/// An export's changes in flight: writes, TRIM, zeroes.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// How many there are.
     under_way: u32,
-    /// How those that are under way hold the export.
+    /// How those in flight hold the export.
     access: HoldMode,
-    /// Those that wait, the first first.
+    /// Those that wait, in order.
     waiting: VecDeque<u32>,
 }
 
-/// How a change holds its export, as a lock is held: beside others of its kind, or alone.
+/// How a change holds its export, like a lock: shared with others of its kind, or exclusively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HoldMode {
     #[default]
@@ -36,7 +36,7 @@ enum HoldMode {
 }
 
 impl Changes {
-    /// May one more begin? If so, it has.
+    /// Whether one more may begin; if so, it has.
     fn begin(&mut self, access: HoldMode) -> bool {
         let alone = access == HoldMode::Exclusive;
         if self.access == HoldMode::Exclusive || (alone && self.under_way > 0) {
@@ -53,7 +53,7 @@ impl Changes {
 }
 
 impl Shard {
-    /// What of a tenant's blocks a request is given, as offsets: those around it, or those within it.
+    /// The blocks of a tenant that a request gets, as offsets: those around it, or those within it.
     pub(super) fn span(&self, tenant: usize, request: &Request) -> (u64, u64) {
         let block = u64::from(self.tenants[tenant].backend.block);
         let Request { offset, length, command, .. } = *request;
@@ -67,7 +67,7 @@ impl Shard {
         }
     }
 
-    /// The blocks of which a change leaves something as it is, as offsets.
+    /// The blocks that a change only partly overwrites, as offsets.
     fn edges(&self, number: u32) -> [Option<u64>; 2] {
         let (tenant, Request { offset, length, command, .. }) = self.of(number);
         if matches!(command, Command::Trim(_)) {
@@ -76,7 +76,8 @@ impl Shard {
         let Tenant { backend, export, .. } = &self.tenants[tenant];
         let (block, end) = (u64::from(backend.block), offset + length);
         let (first, last) = (offset - offset % block, end - end % block);
-        // Of the export's last block a write to its end leaves nothing; but zeroes are written by whole blocks else.
+        // A write to the export's end overwrites all of its last block; but zeroes are written by whole blocks
+        // otherwise.
         let to_the_end = end == export.size && matches!(command, Command::Write(_));
         let front = (first < offset).then_some(first);
         let back = (last < end && !to_the_end).then_some(last).filter(|&last| Some(last) != front);
@@ -88,7 +89,7 @@ impl Shard {
         (self.connections[*connection].tenant, *request)
     }
 
-    /// A change is to begin.
+    /// Begins a change.
     pub(super) fn begin_change(&mut self, number: u32) {
         let (tenant, _) = self.of(number);
         if !self.tenants[tenant].changes.waiting.is_empty() || !self.may_change(number) {
@@ -96,7 +97,7 @@ impl Shard {
         }
     }
 
-    /// It begins, if it may.
+    /// Begins it if possible.
     fn may_change(&mut self, number: u32) -> bool {
         let (tenant, edges) = (self.of(number).0, self.edges(number));
         let access = if edges == [None; 2] { HoldMode::Shared } else { HoldMode::Exclusive };
@@ -115,7 +116,7 @@ impl Shard {
         true
     }
 
-    /// Has its client gone?
+    /// Whether its client has gone.
     fn nobody_waits(&self, number: u32) -> bool {
         self.connections[self.works[number as usize].connection].phase == ConnectionPhase::Gone
     }
@@ -132,7 +133,7 @@ impl Shard {
         }
     }
 
-    /// Those begin that waited.
+    /// Begins those that waited.
     pub(super) fn let_changes_begin(&mut self) {
         while let Some(tenant) = self.changed.pop() {
             while let Some(&number) = self.tenants[tenant].changes.waiting.front() {
@@ -144,7 +145,7 @@ impl Shard {
         }
     }
 
-    /// Everything but its edges.
+    /// Everything except its edges.
     fn begin_body(&mut self, number: u32) {
         self.works[number as usize].stage = ChangeStage::Body;
         match self.of(number).1.command {
@@ -158,7 +159,7 @@ impl Shard {
         }
     }
 
-    /// What a block has behind the end of its export is zero.
+    /// What a block has after the end of its export is zero.
     fn blank_behind_the_end(&mut self, number: u32) {
         let Work { last, connection, span, .. } = self.works[number as usize];
         let tenant = &self.tenants[self.connections[connection].tenant];
@@ -193,7 +194,7 @@ impl Shard {
         edges.into_iter().flatten().for_each(|piece| self.submit_piece(piece));
     }
 
-    /// Its edges are read, or written; true if it goes on.
+    /// Its edges are read, or written; true if it continues.
     pub(super) fn edges_done(&mut self, number: u32) -> bool {
         let Work { stage, edges, error, .. } = &self.works[number as usize];
         let (stage, edges, failed) = (*stage, *edges, error.is_some());
@@ -223,7 +224,7 @@ impl Shard {
         !failed
     }
 
-    /// What a write leaves as it is of a block goes where the rest of that block will be written.
+    /// Copies what a write leaves of a block to where the rest of that block will be written.
     fn keep_edge(&mut self, number: u32, edge: u32) {
         let (tenant, Request { offset, length, .. }) = self.of(number);
         let start = self.pieces[edge as usize].start;
@@ -244,7 +245,7 @@ impl Shard {
         self.tenants[tenant].pool.give(kept);
     }
 
-    /// What is to be zero of a block is, and it is to be written.
+    /// Clears the part of a block that must be zero, and marks the block as to be written.
     fn clear_edge(&mut self, number: u32, edge: u32) {
         let (tenant, Request { offset, length, .. }) = self.of(number);
         let block = u64::from(self.tenants[tenant].backend.block);

@@ -17,7 +17,7 @@ use crate::connection::{Connection, ConnectionPhase, NextBytes, Transport};
 use crate::orders::Client;
 
 impl Shard {
-    /// Read no more of it than what it has begun.
+    /// Reads no more of it than what it has begun.
     pub(super) fn part(&mut self, at: usize) {
         let connection = &mut self.connections[at];
         if connection.phase != ConnectionPhase::Open {
@@ -31,17 +31,17 @@ impl Shard {
         self.attend(at);
     }
 
-    /// Nothing of it is under way.
+    /// Nothing of it is in flight.
     pub(super) fn parts(&mut self, at: usize) {
         self.connections[at].phase = ConnectionPhase::Parted;
     }
 
-    /// Are all of them quiet?
+    /// Whether all of them are quiet.
     pub(super) fn all_have_parted(&self) -> bool {
         self.connections.iter().all(|(_, connection)| connection.phase == ConnectionPhase::Parted)
     }
 
-    /// What they had written is stable: this is who they are. A client that has not come to an end by now is cut off.
+    /// What they had written is stable: passes them on. A client that has not finished by now is disconnected.
     pub(super) fn give(&mut self, heir: &Sender<Vec<Client>>) {
         for at in self.connection_numbers() {
             if matches!(self.connections[at].phase, ConnectionPhase::Open | ConnectionPhase::Parting) {
@@ -60,7 +60,7 @@ impl Shard {
         });
         let clients = clients.collect();
         self.lent = true;
-        // Who asked has gone: then the order to go on, or to end, has come already.
+        // If the caller has gone, then the order to continue, or to end, has already come.
         let _ = heir.send(clients);
     }
 

@@ -17,9 +17,9 @@ use crate::orders::Client;
 use crate::tenant::{Tenant, TenantLife, TenantUse};
 use crate::tx_queue::TxQueue;
 
-/// This much of a piece's data is received straight into its buffer, without a copy \[bytes\].
+/// From this much on, a piece's data is received directly into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
-/// Inboxes may take this much beside a tenant's memory, as a part of it.
+/// Inboxes may take this much besides a tenant's memory, as a fraction of it.
 const INBOXES: usize = 4;
 
 impl Shard {
@@ -34,7 +34,7 @@ impl Shard {
         }
         let inboxes = (tenant.connections as usize + 1) * INBOX;
         if ahead.len() > INBOX || inboxes > tenant.pool.ceiling() / INBOXES {
-            // Its socket closes; the client may come again.
+            // Its socket closes; the client may reconnect.
             let Who { number, peer, .. } = who;
             let (export, most) = (&tenant.export.name, tenant.pool.ceiling() / INBOXES / INBOX);
             tracing::warn!(client = number, %peer, export, most, "turned away: the export has no room for more");
@@ -85,7 +85,7 @@ impl Shard {
         }
     }
 
-    /// Something came, or the client has gone.
+    /// Something was received, or the client has gone.
     pub(super) fn received(&mut self, at: usize, event: EngineEvent) {
         let Io::Receive(_, buffer, _) = event.io else { unreachable!("a receive came back as something else") };
         if let Some(piece) = self.connections[at].filling.take() {
@@ -106,7 +106,7 @@ impl Shard {
         self.understand(at);
     }
 
-    /// Data of a write came straight into their piece.
+    /// Data of a write was received directly into its piece.
     fn filled(&mut self, at: usize, piece: u32, buffer: Buffer, result: Result<usize, i32>) {
         self.pieces[piece as usize].buffer = Some(buffer);
         self.attend(at);
@@ -123,12 +123,12 @@ impl Shard {
         }
     }
 
-    /// Understand as much as is there and there is room for.
+    /// Processes as much as has arrived and there is room for.
     pub(super) fn understand(&mut self, at: usize) {
         while self.connections[at].is_heard() && self.step(at) {}
     }
 
-    /// One step of it; false if that must wait.
+    /// One step of that; false if it must wait.
     fn step(&mut self, at: usize) -> bool {
         match self.connections[at].reading {
             NextBytes::Header => self.header(at),
@@ -140,8 +140,8 @@ impl Shard {
     fn header(&mut self, at: usize) -> bool {
         let connection = &mut self.connections[at];
         connection.waits_for = WaitsFor::Bytes;
-        // A client that waits for room must have something to wait with: nothing else wakes it than its own replies,
-        // and only a receive under way sees the end of its client.
+        // A client that waits for room must have something to wait with: only its own replies wake it, and only a
+        // pending receive notices the end of its client.
         if connection.inbox.unread().is_empty() {
             return false;
         }
@@ -214,7 +214,7 @@ impl Shard {
         }
     }
 
-    /// Cut a work into pieces, each with its buffer.
+    /// Divides a work into pieces, each with its buffer.
     fn cut(&mut self, number: u32, op: Op) {
         let (offset, end) = self.works[number as usize].span;
         let length = end - offset;
@@ -261,14 +261,14 @@ impl Shard {
         true
     }
 
-    /// Up to where the client's data reach in a piece of a write \[bytes\].
+    /// How far the client's data extends in a piece of a write \[bytes\].
     fn wanted(&self, work: u32, piece: &Piece) -> usize {
         let Request { offset, length, .. } = self.works[work as usize].request;
         let left = offset + length - self.tenants[piece.tenant].offset(piece.start);
         piece.length().min(left as usize)
     }
 
-    /// This much of a piece's data is here; with the last of a work's, it is submitted.
+    /// This much of a piece's data has arrived; with the last of a work's, it is submitted.
     fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
         let here = &self.pieces[piece as usize];
         self.connections[at].reading = match (filled == self.wanted(work, here), here.next) {
@@ -281,7 +281,7 @@ impl Shard {
         }
     }
 
-    /// Data of a refused request are skipped; then it is answered.
+    /// Skips the data of a refused request, then answers it.
     fn skip(&mut self, at: usize, request: Request, left: u32, errno: Errno) -> bool {
         let connection = &mut self.connections[at];
         let count = connection.inbox.unread().len().min(left as usize);
@@ -297,7 +297,7 @@ impl Shard {
         true
     }
 
-    /// All pieces of a work go to the queue, or wait for its tenant's caps.
+    /// Sends all pieces of a work to the queue, or lets them wait for its tenant's caps.
     pub(super) fn submit_work(&mut self, number: u32) {
         let mut next = self.works[number as usize].first;
         while let Some(piece) = next {
@@ -313,14 +313,14 @@ impl Shard {
         self.hold_up(tenant);
     }
 
-    /// A tenant whose pieces or flushes must wait is looked at every turn.
+    /// A tenant whose pieces or flushes must wait is checked every turn.
     pub(super) fn hold_up(&mut self, tenant: usize) {
         if self.tenants[tenant].is_held_up() && !self.held_up.contains(&tenant) {
             self.held_up.push(tenant);
         }
     }
 
-    /// Let through what the caps let through.
+    /// Admits what the caps allow.
     pub(super) fn open_gate(&mut self, tenant: usize) {
         while let Some(&piece) = self.tenants[tenant].gate.front() {
             let Piece { sectors, .. } = self.pieces[piece as usize];
@@ -349,7 +349,7 @@ impl Shard {
         }
     }
 
-    /// A flush covers what was replied to; where that is stable already there is nothing to do.
+    /// A flush covers what was replied to; if that is already stable, there is nothing to do.
     fn flush(&mut self, number: u32) {
         let tenant = self.connections[self.works[number as usize].connection].tenant;
         if self.tenants[tenant].stability.is_settled() {
@@ -359,7 +359,7 @@ impl Shard {
         let start = self.tenants[tenant].base;
         let piece = Piece { work: number, tenant, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
         let piece = self.add_piece(number, piece);
-        // Caps do not hold it up, but others' shares may.
+        // Caps do not delay it, but others' shares may.
         self.tenants[tenant].held_flushes.push(piece);
         self.release_flushes(tenant);
         self.hold_up(tenant);
@@ -377,18 +377,18 @@ impl Shard {
         self.abandon_data(at);
     }
 
-    /// Read no more of it, answer what is under way.
+    /// Reads no more of it, and answers what is in flight.
     pub(super) fn leave(&mut self, at: usize) {
         self.depart(at);
         let connection = &self.connections[at];
         if connection.receives() {
-            // Nothing more comes in: the receive under way ends.
+            // Nothing more comes in: the pending receive ends.
             let _ = rustix::net::shutdown(&connection.socket, Shutdown::Read);
         }
         self.attend(at);
     }
 
-    /// It has done what ends a connection.
+    /// It has violated the protocol, which ends a connection.
     pub(super) fn lose(&mut self, at: usize, why: &str) {
         let Connection { who, tenant, .. } = &self.connections[at];
         let export = &self.tenants[*tenant].export.name;
@@ -409,14 +409,14 @@ impl Shard {
     /// A write whose data will not come.
     fn abandon_data(&mut self, at: usize) {
         let connection = &self.connections[at];
-        // What the engine receives into comes back first.
+        // The engine's receive into it must end first.
         if let (NextBytes::Data { work, .. }, None) = (connection.reading, connection.filling) {
             self.connections[at].reading = NextBytes::Header;
             self.dissolve(work);
         }
     }
 
-    /// Receive more, if there is a reason to.
+    /// Receives more, if there is a reason to.
     pub(super) fn receive_more(&mut self, at: usize) {
         let connection = &mut self.connections[at];
         if !connection.is_heard() || connection.waits_for == WaitsFor::Room || connection.receives() {
@@ -448,7 +448,7 @@ impl Shard {
         }
     }
 
-    /// Works whose bios have come back.
+    /// Handles works whose bios have come back.
     pub(super) fn hand_out(&mut self) {
         let mut deliveries = core::mem::take(&mut self.deliveries);
         deliveries.extend(self.queue.deliveries(self.now));

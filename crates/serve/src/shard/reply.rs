@@ -11,7 +11,7 @@ use crate::engine::{EngineEvent, Io};
 use crate::tx_queue::TxQueue;
 
 impl Shard {
-    /// Answer, understand and receive wherever there is reason to.
+    /// Answers, processes and receives wherever there is reason to.
     pub(super) fn look_after_connections(&mut self) {
         while let Some(at) = self.starved.pop() {
             self.attend(at);
@@ -25,12 +25,12 @@ impl Shard {
             }
         }
         dirty.clear();
-        // What was found to do meanwhile is for the next turn.
+        // Work found meanwhile is for the next turn.
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
     }
 
-    /// There is reason to look after a connection before the turn ends.
+    /// Marks a connection as to be looked after before the turn ends.
     pub(super) fn attend(&mut self, at: usize) {
         if let Some(connection) = self.connections.get_mut(at)
             && core::mem::replace(&mut connection.attention, Attention::Due) == Attention::None
@@ -55,7 +55,7 @@ impl Shard {
         }
     }
 
-    /// One send with every reply that is ready and has room.
+    /// Sends every reply that is ready and has room, in one send.
     fn answer_ready(&mut self, at: usize) {
         let Some(mut tx) = self.connections[at].tx.take() else { return };
         while let Some(&number) = self.connections[at].ready.front() {
@@ -101,7 +101,7 @@ impl Shard {
         }
     }
 
-    /// What was read: as a hole if it is nothing but zeroes, and the client understands that.
+    /// The data of a read: as a hole if it is all zeroes, and the client understands that.
     fn answer_read(&mut self, at: usize, number: u32, tx: &mut TxQueue) {
         let framing = self.connections[at].reader.framing();
         let request = self.works[number as usize].request;
@@ -122,7 +122,7 @@ impl Shard {
         }
     }
 
-    /// The parts of a read's pieces that were asked for.
+    /// The requested parts of a read's pieces.
     fn asked_parts(&self, number: u32) -> Vec<(u32, Range<usize>)> {
         let Work { request, span, .. } = self.works[number as usize];
         let (mut skip, mut left) = ((request.offset - span.0) as usize, request.length as usize);
@@ -144,7 +144,7 @@ impl Shard {
         connection.held -= core::mem::take(&mut connection.sending);
         self.attend(at);
         if event.result != Ok(whole) && self.connections[at].phase != ConnectionPhase::Gone {
-            // It went without waiting for its replies: nothing to warn of.
+            // It went without waiting for its replies: no reason for a warning.
             self.hang_up(at);
         }
     }
@@ -154,7 +154,7 @@ impl Shard {
         core::iter::successors(first, |&piece| self.pieces[piece as usize].next)
     }
 
-    /// A work is over: what it held goes back.
+    /// A work is over: what it held is returned.
     pub(super) fn dissolve(&mut self, number: u32) {
         let work = self.works.remove(number as usize);
         let connection = &mut self.connections[work.connection];
@@ -183,7 +183,7 @@ impl Shard {
     }
 }
 
-/// Is there nothing but zeroes? Data say so by their first bytes.
+/// Whether all bytes are zero. Most data shows by its first bytes that it is not.
 fn is_zero(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks::<16>();
     words.iter().all(|word| u128::from_ne_bytes(*word) == 0) && rest.iter().all(|&byte| byte == 0)

@@ -12,15 +12,15 @@ use blksched::{Instant, Span};
 use super::{Shard, Token};
 use crate::connection::{Connection, ConnectionPhase, NextBytes};
 
-/// How long a client may stop.
+/// How long a client may stall.
 const STALL: Span = Span::from_secs(30);
-/// How long others wait for memory before a client may not.
+/// How long others wait for memory before a client may not stall any longer.
 const CROWDED: Span = Span::from_ms(500);
-/// How often those that have stalled are looked for.
+/// How often to check for stalled clients.
 const LOOK: Span = Span::from_secs(1);
 /// How often while others wait.
 const SOON: Span = Span::from_ms(250);
-/// So long a receive may wait for the last byte before it is asked how far it is.
+/// How long a receive may wait for the last byte before it is asked how far it is.
 const QUIET: Span = Span::from_secs(5);
 
 impl Shard {
@@ -34,7 +34,7 @@ impl Shard {
         !self.starved.is_empty()
     }
 
-    /// Cut off the clients that have stalled.
+    /// Disconnects the clients that have stalled.
     pub(super) fn cut_off_the_stalled(&mut self) {
         if self.look.is_none_or(|look| look > self.now) {
             return;
@@ -57,7 +57,8 @@ impl Shard {
         }
     }
 
-    /// Which clients have taken something since the last look, and which have sent some of what is received as a whole?
+    /// Notes which clients have taken something since the last check, and which have sent some of what is received as a
+    /// whole.
     fn see_progress(&mut self) {
         for (at, connection) in &mut self.connections {
             if connection.tx.is_none() {

@@ -12,27 +12,27 @@ use super::work::{Piece, Work};
 use crate::backend::SECTOR;
 use crate::connection::ConnectionPhase;
 
-/// How much a discard covers at a time \[bytes\].
+/// How much a discard covers at once \[bytes\].
 const DISCARD: u64 = 64 << 20;
 
 impl Shard {
-    /// What a request must have of its tenant's memory before it is taken on \[bytes\].
+    /// How much of its tenant's memory a request needs before it is accepted \[bytes\].
     pub(super) fn memory_for(&self, tenant: usize, request: &Request) -> u64 {
         match request.command {
-            // At most a block more on either side.
+            // At most one block more on either side.
             Command::Read | Command::Write(_) => self.around(tenant, request),
             Command::Cache => self.around(tenant, request).min(self.largest_piece as u64),
             _ => 0,
         }
     }
 
-    /// How much the blocks have in which a request has something \[bytes\].
+    /// The size of the blocks that a request touches \[bytes\].
     fn around(&self, tenant: usize, request: &Request) -> u64 {
         let (from, to) = self.span(tenant, request);
         to - from
     }
 
-    /// The first stretch of a long request.
+    /// Begins the first range of a long request.
     pub(super) fn begin_stretches(&mut self, number: u32) {
         let Work { connection, request, .. } = self.works[number as usize];
         let tenant = self.connections[connection].tenant;
@@ -45,14 +45,14 @@ impl Shard {
         self.works[number as usize].holds = holds;
         let start = self.tenants[tenant].base;
         self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors: 0, buffer });
-        // It counts from when its first stretch is submitted, as for the later ones.
+        // It is counted when its first range is submitted, as for the later ones.
         self.works[number as usize].left = 0;
         if !self.next_stretch(number) {
             self.ready(number);
         }
     }
 
-    /// The next stretch, if there is one and it is wanted.
+    /// Begins the next range, if there is one and it is wanted.
     pub(super) fn next_stretch(&mut self, number: u32) -> bool {
         let work = &mut self.works[number as usize];
         let (from, to) = work.span;

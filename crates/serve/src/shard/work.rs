@@ -10,35 +10,35 @@ use crate::buffer::Buffer;
 
 /// One request of a client.
 pub struct Work {
-    /// Whose it is.
+    /// Its connection.
     pub connection: usize,
-    /// What was asked.
+    /// The request.
     pub request: Request,
     /// Its first piece.
     pub first: Option<u32>,
     /// Its last piece.
     pub last: Option<u32>,
-    /// Pieces that are not done.
+    /// How many pieces are not done.
     pub left: u32,
     /// The part of the export that its pieces cover, as offsets.
     pub span: (u64, u64),
-    /// How far it is, if it changes something.
+    /// The stage of a change.
     pub stage: ChangeStage,
-    /// Pieces of the blocks of which it changes only a part.
+    /// Pieces of the blocks that it only partly changes.
     pub edges: [Option<u32>; 2],
-    /// How far its stretches have come, if it has any \[bytes\].
+    /// The progress of its ranges, if it has any \[bytes\].
     pub covered: u64,
-    /// Memory that it holds \[bytes\].
+    /// The memory that it holds \[bytes\].
     pub holds: u64,
-    /// What it was asked for, once that is known.
+    /// The extents that it was asked for, once they are known.
     pub extents: Vec<Extent>,
-    /// What went wrong.
+    /// Its error.
     pub error: Option<Errno>,
-    /// When it was asked.
+    /// When it arrived.
     pub since: Instant,
 }
 
-/// How far a change is.
+/// The stage of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeStage {
     /// It waits, or it changes nothing.
@@ -47,7 +47,7 @@ pub enum ChangeStage {
     Edges,
     /// They are written.
     EdgesBack,
-    /// What lies between is changed.
+    /// What is between them is changed.
     Body,
 }
 
@@ -75,7 +75,7 @@ impl Work {
         u32::from(matches!(self.request.command, Command::BlockStatus { .. }))
     }
 
-    /// Must it be stable before the reply?
+    /// Whether it must be stable before the reply.
     pub fn persist(&self) -> Persist {
         match self.request.command {
             Command::Write(persist) | Command::Trim(persist) | Command::WriteZeroes { persist, .. } => persist,
@@ -88,27 +88,27 @@ impl Work {
 pub struct Piece {
     /// Its work.
     pub work: u32,
-    /// Whose it is.
+    /// Its tenant.
     pub tenant: usize,
     /// The next piece of that work.
     pub next: Option<u32>,
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// Where.
+    /// Its first sector.
     pub start: Sector,
-    /// How much.
+    /// Its length in sectors.
     pub sectors: u32,
-    /// Its data, while no other has them.
+    /// Its data, while nothing else has it.
     pub buffer: Option<Buffer>,
 }
 
 impl Piece {
-    /// How much \[bytes\].
+    /// Its length \[bytes\].
     pub fn length(&self) -> usize {
         self.sectors as usize * SECTOR as usize
     }
 
-    /// As the queue takes it.
+    /// The bio for the queue.
     pub fn bio(
         &self,
         number: u32,
@@ -123,7 +123,7 @@ impl Piece {
             op: self.op,
             start: self.start,
             sectors: self.sectors,
-            // A process waits for every request of a client; what its own page cache writes back looks the same.
+            // A process waits for every request of a client; write-back of its own page cache looks the same.
             waiter: Waiter::Sync,
             priority,
             submitter,

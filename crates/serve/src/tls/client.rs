@@ -15,21 +15,21 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
 
 use super::certificates;
 
-/// Who signs the certificates that are trusted.
+/// The authorities of trusted certificates.
 const TRUSTED: &str = "ca-cert.pem";
-/// The client's own certificate, and those between it and its authority.
+/// The client's own certificate chain.
 const OWN: &str = "client-cert.pem";
 /// Its private key.
 const KEY: &str = "client-key.pem";
 
-/// One connection's TLS.
+/// The TLS of one connection.
 pub struct TlsSession(ClientConnection);
 
 impl TlsSession {
-    /// For a connection to this host.
+    /// A session for a connection to this host.
     ///
     /// # Errors
-    /// If the folder is not what it should be.
+    /// If the directory's content is invalid.
     pub fn new(host: &str, trust: &Trust) -> Result<TlsSession, String> {
         let expected =
             || format!("expected ?tls-certificates= and a folder with {TRUSTED} (and maybe {OWN} and {KEY})");
@@ -56,13 +56,13 @@ impl TlsSession {
         ClientConnection::new(Arc::new(config), name).map(TlsSession).map_err(|why| why.to_string())
     }
 
-    /// Read and write what is within, waiting for the server.
+    /// A stream for reading and writing in plain, which waits for the server.
     pub fn over<'s>(&'s mut self, stream: &'s mut TcpStream) -> Stream<'s, ClientConnection, TcpStream> {
         Stream::new(&mut self.0, stream)
     }
 }
 
-/// From now on a thread carries the bytes of this connection; answers the end that talks in plain.
+/// From now on a thread transfers the bytes of this connection; returns the end that talks in plain.
 ///
 /// # Errors
 /// If there can be no more sockets or threads.

@@ -12,52 +12,52 @@ pub const MOST_DEPTH: u16 = 4096;
 pub const MOST_QUEUES: u16 = 64;
 /// The longest request \[bytes\].
 pub const LARGEST: u32 = 1 << 20;
-/// The longest stretch to discard or to make zero in one request \[sectors\]: 1 GiB.
+/// The longest range to discard or to zero in one request \[sectors\]: 1 GiB.
 const LONGEST: u32 = 1 << 21;
-/// The driver's wish for any number of a device.
+/// Asks the driver for any free number.
 pub const ANY: u32 = u32::MAX;
-/// What a command says that is of no queue.
+/// The queue of a command that belongs to none.
 const NO_QUEUE: u16 = u16::MAX;
 
-/// So long are a control command, a device's information and a request's description \[bytes\].
+/// The size of a control command \[bytes\].
 pub const CONTROL: usize = 32;
-/// A device's information \[bytes\].
+/// The size of a device's information \[bytes\].
 pub const INFO: usize = 64;
-/// A request's description \[bytes\].
+/// The size of a request's description \[bytes\].
 pub const DESCRIPTION: usize = 24;
-/// A command of a queue \[bytes\].
+/// The size of a command of a queue \[bytes\].
 pub const QUEUE: usize = 16;
 
 /// The server reads and writes a request's data at the character device (UBLK_F_USER_COPY, Linux 6.5).
 pub const USER_COPY: u64 = 1 << 7;
-/// Commands have the numbers that `ioctl` would give them (UBLK_F_CMD_IOCTL_ENCODE).
+/// Commands have the numbers of `ioctl`'s encoding (UBLK_F_CMD_IOCTL_ENCODE).
 const IOCTL_NUMBERS: u64 = 1 << 6;
-/// What a device is to have.
+/// The required features of a device.
 pub const WISHES: u64 = USER_COPY | IOCTL_NUMBERS;
 
-/// Where the data of requests lie in the character device \[bytes\].
+/// Where the data of requests is in the character device \[bytes\].
 const DATA: u64 = 0x8000_0000;
-/// Each tag has so much room there, as a power of two.
+/// The room of each tag there, as a power of two.
 const TAG_SHIFT: u32 = 25;
-/// Each queue has as many tags, as a power of two.
+/// The number of tags of each queue, as a power of two.
 const QUEUE_SHIFT: u32 = 41;
 
-/// What is asked at `/dev/ublk-control`.
+/// A command for `/dev/ublk-control`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// What is known of a device.
+    /// Get a device's information.
     Info,
-    /// There is to be one.
+    /// Add a device.
     Add,
-    /// There is to be none.
+    /// Delete a device.
     Delete,
-    /// Its block device appears.
+    /// Make its block device appear.
     Start,
-    /// Its block device goes.
+    /// Remove its block device.
     Stop,
-    /// What the block device is like.
+    /// Set the properties of the block device.
     Parameters,
-    /// What the driver can.
+    /// Get the driver's features.
     Features,
 }
 
@@ -88,7 +88,7 @@ impl Control {
         }
     }
 
-    /// The command itself, of this device; `buffer` is where what it says or hears lies, and how long that is.
+    /// The bytes of the command for this device; `buffer` is the place and length of its data.
     pub fn bytes(self, device: u32, buffer: (u64, u16), data: u64) -> [u8; CONTROL] {
         let mut bytes = [0; CONTROL];
         bytes[0..4].copy_from_slice(&device.to_ne_bytes());
@@ -100,7 +100,7 @@ impl Control {
     }
 }
 
-/// What a queue tells the driver.
+/// A queue's message to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tell {
     /// The first requests may come.
@@ -119,7 +119,7 @@ impl Tell {
     }
 }
 
-/// What is told of one tag: how its request has ended, in bytes or as a negative error.
+/// The message about one tag: the result of its request, in bytes or as a negative error.
 pub fn of_tag(queue: u16, tag: u16, result: i32) -> [u8; QUEUE] {
     let mut bytes = [0; QUEUE];
     bytes[0..2].copy_from_slice(&queue.to_ne_bytes());
@@ -128,14 +128,14 @@ pub fn of_tag(queue: u16, tag: u16, result: i32) -> [u8; QUEUE] {
     bytes
 }
 
-/// Which way data go with a command.
+/// The direction of a command's data.
 #[derive(Clone, Copy)]
 enum DataDirection {
     Out,
     Both,
 }
 
-/// As `ioctl` numbers commands: way, length, the letter of the driver, its own number.
+/// The number of a command in `ioctl`'s encoding: direction, length, the driver's letter, its own number.
 fn numbered(way: DataDirection, own: u32, length: usize) -> u32 {
     let way = match way {
         DataDirection::Out => 2,
@@ -144,12 +144,12 @@ fn numbered(way: DataDirection, own: u32, length: usize) -> u32 {
     way << 30 | (length as u32) << 16 | u32::from(b'u') << 8 | own
 }
 
-/// Where the data of a tag's request lie in the character device \[bytes\].
+/// Where the data of a tag's request is in the character device \[bytes\].
 pub fn data_at(queue: u16, tag: u16, at: u64) -> u64 {
     DATA + (u64::from(queue) << QUEUE_SHIFT) + (u64::from(tag) << TAG_SHIFT) + at
 }
 
-/// Where a queue's descriptions lie in the character device, and how long they are \[bytes\], on pages of this size.
+/// The place and length of a queue's descriptions in the character device \[bytes\], with pages of this size.
 pub fn descriptions(queue: u16, depth: u16, page: usize) -> (u64, usize) {
     let longest = (usize::from(MOST_DEPTH) * DESCRIPTION).next_multiple_of(page);
     (u64::from(queue) * longest as u64, (usize::from(depth) * DESCRIPTION).next_multiple_of(page))
@@ -158,35 +158,35 @@ pub fn descriptions(queue: u16, depth: u16, page: usize) -> (u64, usize) {
 /// A device, as the driver knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// How many queues it has.
+    /// The number of its queues.
     pub queues: u16,
-    /// How many requests each takes.
+    /// The depth of each.
     pub depth: u16,
-    /// Is there a block device?
+    /// Whether there is a block device.
     pub state: DeviceState,
     /// Its number.
     pub id: u32,
-    /// The server's process; none: it has not begun.
+    /// The server's process; `None` if it has not begun.
     pub process: Option<i32>,
-    /// What it has of what was wished for (UBLK_F_…), and more.
+    /// Its features (UBLK_F_…), those asked for and more.
     pub features: u64,
 }
 
-/// Is there a block device?
+/// Whether there is a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceState {
-    /// None: the device has not begun, or its server is gone.
+    /// No: the device has not begun, or its server is gone.
     Dead,
     /// Yes.
     Live,
     /// Yes, and it waits for another server.
     Quiesced,
-    /// What later kernels may say.
+    /// Others of later kernels.
     Other(u16),
 }
 
 impl Info {
-    /// As the driver reads it.
+    /// In the driver's format.
     pub fn bytes(&self) -> [u8; INFO] {
         let mut bytes = [0; INFO];
         bytes[0..2].copy_from_slice(&self.queues.to_ne_bytes());
@@ -198,7 +198,7 @@ impl Info {
         bytes
     }
 
-    /// As the driver says it.
+    /// From the driver's format.
     pub fn read(bytes: &[u8; INFO]) -> Info {
         let state = match u16_at(bytes, 4) {
             0 => DeviceState::Dead,
@@ -218,7 +218,8 @@ impl Info {
     }
 }
 
-/// What the block device is like: `struct ublk_params` with the parts `basic` and, if it can be written, `discard`.
+/// The properties of the block device: `struct ublk_params` with the parts `basic` and, if it can be written,
+/// `discard`.
 pub fn parameters(export: &Export) -> Vec<u8> {
     const BASIC: u32 = 1;
     const DISCARD: u32 = 2;
@@ -234,11 +235,11 @@ pub fn parameters(export: &Export) -> Vec<u8> {
     [0, types, bits].iter().for_each(|&one| word(&mut bytes, one));
     // Logical and physical block, the best and the smallest request, as powers of two.
     bytes.extend_from_slice(&[shift, physical, physical, physical]);
-    // The longest request and no boundary that requests do not cross, in sectors; size; no boundary of memory.
+    // The longest request and no boundary that requests must not cross, in sectors; size; no boundary of memory.
     [(u64::from(LARGEST) / SECTOR) as u32, 0].iter().for_each(|&one| word(&mut bytes, one));
     let sectors = export.size / u64::from(logical) * (u64::from(logical) / SECTOR);
     [sectors, 0].iter().for_each(|long: &u64| bytes.extend_from_slice(&long.to_ne_bytes()));
-    // Where discards begin and of what size they are; the longest discard and the longest zeroes; one stretch each.
+    // The alignment and granularity of discards; the longest discard and the longest zeroes; one range each.
     [0, logical, LONGEST, LONGEST].iter().for_each(|&one| word(&mut bytes, one));
     bytes.extend_from_slice(&[1u16.to_ne_bytes(), [0; 2]].concat());
     let length = bytes.len() as u32;
@@ -248,7 +249,7 @@ pub fn parameters(export: &Export) -> Vec<u8> {
 
 /// The block device's logical and physical blocks \[bytes\].
 pub fn blocks(export: &Export) -> (u32, u32) {
-    // Linux takes logical blocks of up to a page.
+    // Linux accepts logical blocks of up to a page.
     let logical = export.block_size.minimum.clamp(SECTOR as u32, 4096);
     (logical, export.block_size.preferred.clamp(logical, 4096))
 }
@@ -256,11 +257,11 @@ pub fn blocks(export: &Export) -> (u32, u32) {
 /// One request of the block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UblkRequest {
-    /// What is to be done; none: nothing that is known here.
+    /// The command; `None` if it is not supported here.
     pub command: Option<Command>,
-    /// Where \[bytes\].
+    /// The offset \[bytes\].
     pub offset: u64,
-    /// How much \[bytes\].
+    /// The length \[bytes\].
     pub length: u64,
 }
 
@@ -299,7 +300,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// The numbers that `ioctl` gives, worked out by hand: 3 << 30 | 32 << 16 | 'u' << 8 | 4.
+    /// `ioctl`'s encoding, computed by hand: 3 << 30 | 32 << 16 | 'u' << 8 | 4.
     #[test]
     fn commands_have_the_numbers_of_ioctl() {
         assert_eq!(Control::Add.number(), 0xc020_7504);

@@ -27,7 +27,7 @@ use crate::vhost::{Numbers, ShownTarget, lock};
 /// Requests are sent together, up to about this much \[bytes\].
 const BATCH: usize = 1 << 20;
 
-/// What a queue's thread begins with.
+/// The arguments of a queue's thread.
 pub struct Begin {
     /// The character device.
     pub device: Arc<OwnedFd>,
@@ -39,7 +39,7 @@ pub struct Begin {
     pub depth: u16,
     /// Where requests go.
     pub shown: ShownTarget,
-    /// How clients are numbered.
+    /// The counter of clients.
     pub numbers: Numbers,
 }
 
@@ -57,11 +57,11 @@ enum TagPlace {
 struct Tag {
     place: TagPlace,
     wanted: UblkRequest,
-    /// With which error of Linux it fails.
+    /// The Linux error with which it fails.
     failed: Option<i32>,
 }
 
-/// All tags, and what is said to the driver of them.
+/// All tags, and what is reported to the driver about them.
 struct Tags {
     tags: Vec<Tag>,
     ring: QueueRing,
@@ -80,13 +80,13 @@ struct UblkQueue {
     begin: Begin,
     tags: Tags,
     lane: Option<ShardConnection>,
-    /// Tags that are not asked yet, the oldest first.
+    /// Tags whose requests were not sent yet, the oldest first.
     waiting: VecDeque<u16>,
     /// What is to be sent next.
     out: Vec<u8>,
 }
 
-/// A queue's life; `ready` hears when its tags are the driver's, or why they cannot be.
+/// Runs a queue; `ready` is told when the driver has its tags, or why it cannot.
 pub fn live(begin: Begin, ready: &Sender<Result<(), String>>) {
     let (id, queue) = (begin.id, begin.queue);
     let mut queue_life = match UblkQueue::new(begin) {
@@ -135,7 +135,7 @@ impl UblkQueue {
     fn hear_of(&mut self, tag: u16, result: Result<(), i32>) {
         let Some(own) = self.tags.tags.get_mut(usize::from(tag)) else { return };
         if let Err(errno) = result {
-            // ENODEV is the end that was ordered.
+            // ENODEV is the requested end.
             if errno != libc::ENODEV {
                 tracing::warn!(device = self.begin.id, queue = self.begin.queue, tag, errno, "ublk: a tag is lost");
             }
@@ -177,17 +177,17 @@ impl UblkQueue {
         match result {
             Ok(count) if from + count < what.len() => self.tags.ring.send(&lane.socket, what, from + count),
             Err(libc::EINTR | libc::EAGAIN) => self.tags.ring.send(&lane.socket, what, from),
-            // Its memory serves for the next.
+            // Its memory is reused for the next.
             Ok(_) if self.out.is_empty() => {
                 what.clear();
                 self.out = what;
             }
-            // What is wrong is seen where answers come from.
+            // An error shows when answers are received.
             _ => {}
         }
     }
 
-    /// The shard answers no more.
+    /// The shard no longer answers.
     fn lose(&mut self) {
         self.out.clear();
         if let Some(lane) = self.lane.take() {
@@ -201,7 +201,7 @@ impl UblkQueue {
         }
     }
 
-    /// Ask what waits, as much as there is room for.
+    /// Sends what waits, as far as there is room.
     fn ask(&mut self) {
         if self.waiting.is_empty() && self.out.is_empty() {
             return;
@@ -230,7 +230,7 @@ impl UblkQueue {
         self.tags.ring.send(&lane.socket, what, 0);
     }
 
-    /// A client of the shard, if there is such an export.
+    /// Connects to the shard, if there is such an export.
     fn open(&mut self) {
         let Some(target) = lock(&self.begin.shown).clone() else { return };
         let pair = UnixStream::pair();
@@ -245,7 +245,7 @@ impl UblkQueue {
         self.lane = Some(lane);
     }
 
-    /// No more of it: the kernel must let go of what it was given.
+    /// Ends it: the kernel must release what it was given.
     fn close(mut self) {
         self.lose();
         let mut ended = Vec::new();
@@ -264,7 +264,7 @@ impl Tags {
             .filter(|tag| matches!(tag.place, TagPlace::Here | TagPlace::Asked))
     }
 
-    /// A tag's request as NBD has it.
+    /// A tag's request in NBD's format.
     fn encode(&mut self, tag: u16, out: &mut Vec<u8>) {
         let (queue, before) = (self.queue, out.len());
         let own = &mut self.tags[usize::from(tag)];
@@ -319,7 +319,7 @@ impl Asked for Tags {
         }
     }
 
-    /// Back to the driver with it.
+    /// Returns it to the driver.
     fn finish(&mut self, cookie: u64) {
         let Some(tag) = self.tag(cookie) else { return };
         tag.place = TagPlace::Driver;

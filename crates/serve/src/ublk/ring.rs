@@ -19,9 +19,9 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use super::abi::{self, DESCRIPTION, Tell};
 
-/// How much is received at a time \[bytes\].
+/// How much is received at once \[bytes\].
 const INBOX: usize = 256 << 10;
-/// Names of what is under way; tags are below.
+/// Tokens of operations; tags are below.
 const RECEIVE: u64 = 1 << 32;
 const SEND: u64 = RECEIVE + 1;
 
@@ -33,7 +33,7 @@ pub struct ControlRing {
 }
 
 impl ControlRing {
-    /// For the control device.
+    /// A ring for the control device.
     ///
     /// # Errors
     /// If there is no io_uring, or none with long entries (Linux 5.19).
@@ -41,10 +41,10 @@ impl ControlRing {
         Ok(ControlRing { ring: IoUring::builder().build(4)?, device, asked: 0 })
     }
 
-    /// Ask something: what is said goes in as a buffer, and comes back as what is heard.
+    /// Executes a command; its buffer contains the data sent, and then the data received.
     ///
     /// # Errors
-    /// What the driver says, or ETIME if it has said nothing for that long.
+    /// The driver's error, or ETIME if it has not answered in this time.
     pub fn ask(
         &mut self,
         what: abi::Control,
@@ -83,14 +83,14 @@ impl ControlRing {
     }
 }
 
-/// What has ended.
+/// A completed operation.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// This tag carries a request; or will never again.
+    /// This tag carries a request, or never will again.
     Tag(u16, Result<(), i32>),
-    /// So much is in the inbox.
+    /// This much is in the inbox.
     Received(Result<usize, i32>),
-    /// So much was sent.
+    /// This much was sent.
     Sent(Result<usize, i32>),
 }
 
@@ -102,12 +102,12 @@ pub struct QueueRing {
     descriptions: Descriptions,
     inbox: Box<[u8]>,
     receiving: bool,
-    /// What is being sent, and from where on.
+    /// What is being sent, and from which offset.
     sending: Option<(Vec<u8>, usize)>,
 }
 
 impl QueueRing {
-    /// A ring for a queue of this many tags. It belongs to the thread that makes it.
+    /// A ring for a queue with this many tags. It belongs to the thread that creates it.
     ///
     /// # Errors
     /// If there can be none.
@@ -120,14 +120,14 @@ impl QueueRing {
         Ok(QueueRing { ring, device, queue, descriptions, inbox, receiving: false, sending: None })
     }
 
-    /// Tell the driver something of a tag.
+    /// Sends the driver a message about a tag.
     pub fn tell(&mut self, what: Tell, tag: u16, result: i32) {
         let command = abi::of_tag(self.queue, tag, result);
         let entry = opcode::UringCmd16::new(Fd(self.device.as_raw_fd()), what.number()).cmd(command);
         self.push(&entry.build().user_data(u64::from(tag)));
     }
 
-    /// Receive what comes; there is one at a time.
+    /// Receives what arrives; one receive at a time.
     pub fn receive(&mut self, socket: &OwnedFd) {
         assert!(!std::mem::replace(&mut self.receiving, true), "one at a time");
         let (start, length) = (self.inbox.as_mut_ptr(), self.inbox.len() as u32);
@@ -135,7 +135,7 @@ impl QueueRing {
         self.push(&entry.build().user_data(RECEIVE));
     }
 
-    /// Send this, from there on; there is one at a time.
+    /// Sends this from this offset on; one send at a time.
     pub fn send(&mut self, socket: &OwnedFd, what: Vec<u8>, from: usize) {
         assert!(self.sending.is_none(), "one at a time");
         let (what, from) = self.sending.insert((what, from));
@@ -145,22 +145,22 @@ impl QueueRing {
         self.push(&entry);
     }
 
-    /// What was sent last, and from where on.
+    /// What was sent last, and from which offset.
     pub fn sent(&mut self) -> Option<(Vec<u8>, usize)> {
         self.sending.take()
     }
 
-    /// Is a socket waited for?
+    /// Whether a socket is waited for.
     pub fn is_busy(&self) -> bool {
         self.receiving || self.sending.is_some()
     }
 
-    /// Is something being sent?
+    /// Whether something is being sent.
     pub fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
 
-    /// What has come lies in it; it must be [given back](QueueRing::give_inbox) before more is received.
+    /// The inbox with received data; it must be [given back](QueueRing::give_inbox) before more is received.
     pub fn take_inbox(&mut self) -> Box<[u8]> {
         assert!(!self.receiving, "the kernel writes there");
         std::mem::take(&mut self.inbox)
@@ -176,7 +176,7 @@ impl QueueRing {
         self.descriptions.read(tag)
     }
 
-    /// Hand over what is there, without waiting.
+    /// Submits entries without waiting.
     ///
     /// # Errors
     /// If the ring has failed.
@@ -184,7 +184,7 @@ impl QueueRing {
         self.ring.submit().map(drop)
     }
 
-    /// Wait for something to end.
+    /// Waits until something completes.
     ///
     /// # Errors
     /// If the ring has failed.

@@ -12,13 +12,13 @@ use vm_memory::{Address, Bytes, GuestAddress, GuestMemoryBackend, GuestMemoryLoa
 
 use crate::backend::SECTOR;
 
-/// A guest's memory, as it was when a request was taken.
+/// A guest's memory as it was when a request was taken.
 pub type Guest = GuestMemoryLoadGuard<GuestMemoryMmap<()>>;
 
-/// The head of every request, and of each stretch to discard or to make zero \[bytes\].
+/// The header of every request, and of each range to discard or to zero \[bytes\].
 const HEAD: u64 = 16;
 
-/// A stretch of a guest's memory.
+/// A range of a guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuestRange {
     address: GuestAddress,
@@ -28,26 +28,26 @@ pub struct GuestRange {
 /// One request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What is wanted.
+    /// What it asks for.
     pub wish: GuestWish,
-    /// Where what is read goes.
+    /// Where read data goes.
     pub into: Vec<GuestRange>,
     /// Where its status goes.
     pub status: GuestAddress,
 }
 
-/// What a request wants.
+/// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum GuestWish {
-    /// Something of the disk; with the places of what is written.
+    /// A command for the disk, with the places of written data.
     Disk(Command, u64, u64, Vec<GuestRange>),
     /// The disk's name.
     Name,
-    /// What cannot be, and its status.
+    /// Something impossible, with its status.
     Cannot(u8),
 }
 
-/// Understand a chain; none: there is not even a place for a status.
+/// Parses a chain; `None` if there is not even a place for a status.
 pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persist) -> Option<Ask> {
     let (mut from, mut into): (Vec<GuestRange>, Vec<GuestRange>) = (Vec::new(), Vec::new());
     for descriptor in chain {
@@ -55,7 +55,7 @@ pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persis
         match (descriptor.is_write_only(), into.is_empty()) {
             (true, _) => into.push(place),
             (false, true) => from.push(place),
-            // What the device reads comes first.
+            // Parts that the device reads come first.
             (false, false) => return None,
         }
     }
@@ -73,7 +73,7 @@ pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persis
     Some(Ask { wish: wish.unwrap_or(GuestWish::Cannot(VIRTIO_BLK_S_IOERR as u8)), into, status })
 }
 
-/// What these bytes of the guest want; none: they are no request.
+/// The request in these bytes of the guest; `None` if they are not one.
 fn wish(mut from: Vec<GuestRange>, room: u64, memory: &Guest, persist: Persist) -> Option<GuestWish> {
     let head = take(&mut from, memory)?;
     let kind = u32::from_le_bytes(head[..4].try_into().ok()?);
@@ -90,7 +90,7 @@ fn wish(mut from: Vec<GuestRange>, room: u64, memory: &Guest, persist: Persist) 
     })
 }
 
-/// A stretch to discard or to make zero; the device takes one per request.
+/// A range to discard or to zero; the device accepts one per request.
 fn stretch(kind: u32, mut from: Vec<GuestRange>, memory: &Guest, persist: Persist) -> Option<GuestWish> {
     if total(&from) != HEAD {
         return None;
@@ -116,7 +116,7 @@ fn total(places: &[GuestRange]) -> u64 {
     places.iter().map(|place| u64::from(place.length)).sum()
 }
 
-/// The first sixteen bytes, wherever they lie; the rest stays.
+/// The first sixteen bytes, wherever they are; the rest stays.
 fn take(from: &mut Vec<GuestRange>, memory: &Guest) -> Option<[u8; HEAD as usize]> {
     let mut bytes = [0; HEAD as usize];
     let mut filled = 0;
@@ -134,10 +134,10 @@ fn take(from: &mut Vec<GuestRange>, memory: &Guest) -> Option<[u8; HEAD as usize
     Some(bytes)
 }
 
-/// Append what these places hold.
+/// Appends the content of these places.
 ///
 /// # Errors
-/// If they are not the guest's.
+/// If they are not in the guest's memory.
 pub fn gather(places: &[GuestRange], memory: &Guest, out: &mut Vec<u8>) -> Result<(), vm_memory::GuestMemoryError> {
     for place in places {
         let before = out.len();
@@ -147,10 +147,10 @@ pub fn gather(places: &[GuestRange], memory: &Guest, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Write to these places, from their byte `at` on; what does not fit is left out.
+/// Writes to these places, from their byte `at` on; what does not fit is left out.
 ///
 /// # Errors
-/// If they are not the guest's.
+/// If they are not in the guest's memory.
 pub fn scatter(
     places: &[GuestRange],
     memory: &Guest,

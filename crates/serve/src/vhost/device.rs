@@ -22,13 +22,13 @@ use super::{GuestTarget, Numbers, ShownTarget, lock};
 use crate::backend::SECTOR;
 use crate::connection::{Transport, Who};
 
-/// How many queues there are at most.
+/// The most queues.
 pub const QUEUES: usize = 8;
-/// How many places a queue has at most.
+/// The most entries of a queue.
 const PLACES: usize = 1024;
-/// Stretches of data in one request.
+/// The most segments of data in one request.
 const SEGMENTS: u32 = 126;
-/// The longest stretch to discard or to make zero in one request \[sectors\]: 1 GiB.
+/// The longest range to discard or to zero in one request \[sectors\]: 1 GiB.
 const LONGEST: u32 = 1 << 21;
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap<()>>;
@@ -38,7 +38,7 @@ pub struct VhostDevice {
     shown: ShownTarget,
     numbers: Numbers,
     path: Arc<str>,
-    /// What the guest's driver has agreed to.
+    /// The features that the guest's driver has accepted.
     agreed: AtomicU64,
     memory: Mutex<Option<Memory>>,
     lanes: [Mutex<Option<Arc<QueueLane>>>; QUEUES],
@@ -56,13 +56,13 @@ impl VhostDevice {
         self.lanes.iter().filter_map(|lane| lock(lane).clone()).for_each(|lane| lane.close());
     }
 
-    /// A queue's lane; one whose shard answers no more is replaced, for the export may have come back.
+    /// A queue's lane; if its shard no longer answers, it is replaced, since the export may have been added again.
     fn lane(&self, queue: usize, ring: &VringMutex) -> Option<Arc<QueueLane>> {
         let mut place = lock(&self.lanes[queue]);
         if let Some(lane) = place.as_ref().filter(|lane| !lane.is_over()) {
             return Some(lane.clone());
         }
-        // The old lane of an export that is gone answers that everything fails.
+        // The old lane of an export that is gone answers every request with an error.
         let Some(target) = lock(&self.shown).clone() else { return place.clone() };
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let who =
@@ -72,7 +72,7 @@ impl VhostDevice {
         place.clone()
     }
 
-    /// Without FLUSH a guest takes what is answered to be stable.
+    /// Without FLUSH a guest assumes that what is answered is stable.
     fn persist(&self) -> Persist {
         match self.agreed.load(Ordering::Relaxed) & (1 << VIRTIO_BLK_F_FLUSH) {
             0 => Persist::First,
@@ -80,7 +80,7 @@ impl VhostDevice {
         }
     }
 
-    /// `struct virtio_blk_config`, as far as the features that are offered go.
+    /// `struct virtio_blk_config`, as far as the offered features need it.
     fn configuration(&self) -> Vec<u8> {
         let Some(GuestTarget { export, .. }) = lock(&self.shown).clone() else { return vec![0; 60] };
         let block = export.block_size.minimum.max(SECTOR as u32);
@@ -90,7 +90,7 @@ impl VhostDevice {
         // size_max, which is not offered, and seg_max; a geometry, which is not offered.
         [0, SEGMENTS, 0].iter().for_each(|word: &u32| space.extend_from_slice(&word.to_le_bytes()));
         space.extend_from_slice(&block.to_le_bytes());
-        // The physical block as a power of two of logical ones; where it begins; smallest and best request, in blocks.
+        // The physical block as a power of two of logical ones; its alignment; smallest and best request, in blocks.
         let physical = (export.block_size.preferred / block).max(1).ilog2() as u8;
         space.extend_from_slice(&[physical, 0, 1, 0]);
         space.extend_from_slice(&0u32.to_le_bytes());
@@ -158,7 +158,7 @@ impl VhostUserBackend for VhostDevice {
         Ok(())
     }
 
-    /// A thread for each queue: one that waits for memory of its export holds up no other.
+    /// A thread for each queue: one that waits for memory of its export delays no other.
     fn queues_per_thread(&self) -> Vec<u64> {
         (0..QUEUES).map(|queue| 1 << queue).collect()
     }
@@ -173,7 +173,7 @@ impl VhostUserBackend for VhostDevice {
         Ok(())
     }
 
-    /// A guest has something for us. Nothing that it does ends this thread.
+    /// A guest has submitted something. Nothing that it does ends this thread.
     fn handle_event(&self, _: u16, events: EventSet, rings: &[VringMutex], queue: usize) -> std::io::Result<()> {
         let memory = lock(&self.memory).as_ref().map(|memory| memory.memory());
         if let (Some(memory), Some(ring), EventSet::IN) = (memory, rings.first(), events)

@@ -22,16 +22,16 @@ use crate::answers::{Answers, Asked};
 use crate::connection::Who;
 use crate::orders::{Client, Order};
 
-/// How much is received at a time \[bytes\].
+/// How much is received at once \[bytes\].
 const CHUNK: usize = 256 << 10;
 /// Requests are sent together, up to this much \[bytes\].
 const BATCH: usize = 1 << 20;
-/// So long is the name of a disk \[bytes\].
+/// The length of a disk's name \[bytes\].
 const NAME: usize = 20;
-/// So long the monitor waits at most for what is under way when it stops a queue.
+/// How long the monitor waits at most for requests in flight when it stops a queue.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// One queue's way.
+/// The path of one queue's requests.
 pub struct QueueLane {
     socket: OwnedFd,
     under_way: Mutex<UnderWay>,
@@ -45,7 +45,7 @@ struct UnderWay {
     shard: ShardState,
 }
 
-/// Does the shard answer still?
+/// Whether the shard still answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ShardState {
     Answers,
@@ -58,20 +58,20 @@ struct Pending {
     memory: Guest,
     into: Vec<GuestRange>,
     status: GuestAddress,
-    /// Where on the disk what is read begins, and how much it is \[bytes\].
+    /// Where the read begins on the disk, and its length \[bytes\].
     offset: u64,
     length: u64,
     outcome: u32,
 }
 
-/// The queue whose answers come, with what is under way of it.
+/// The queue whose answers arrive, with its requests in flight.
 struct Heard<'a> {
     under_way: &'a mut UnderWay,
     ring: &'a VringMutex,
 }
 
 impl QueueLane {
-    /// A client of the shard; a thread reads its answers.
+    /// Connects a client to the shard, whose answers a thread reads.
     ///
     /// # Errors
     /// If there can be no more sockets or threads.
@@ -92,17 +92,17 @@ impl QueueLane {
         Ok(lane)
     }
 
-    /// Does the shard answer no more?
+    /// Whether the shard no longer answers.
     pub fn is_over(&self) -> bool {
         lock(&self.under_way).shard == ShardState::Gone
     }
 
-    /// Ask no more: what waits is taken back, the rest fails.
+    /// Sends no more: what waits is cancelled, and the rest fails.
     pub fn close(&self) {
         let _ = shutdown(&self.socket, Shutdown::Both);
     }
 
-    /// Wait until everything that was taken is answered.
+    /// Waits until everything that was taken is answered.
     pub fn drain(&self) {
         let under_way = lock(&self.under_way);
         let waited = self.fewer.wait_timeout_while(under_way, DRAIN, |under_way| !under_way.asks.is_empty());
@@ -111,7 +111,7 @@ impl QueueLane {
         }
     }
 
-    /// Everything that is there in the queue now.
+    /// Takes everything that is in the queue now.
     pub fn take_in(&self, ring: &VringMutex, memory: &Guest, understand: impl Fn(Chain) -> Option<Ask>) {
         let mut out = Vec::new();
         loop {
@@ -125,7 +125,7 @@ impl QueueLane {
                 }
             }
             self.send(&mut out);
-            // A guest that lies about how much there is would be asked for ever.
+            // A guest that lies about the amount would be asked for ever.
             if !ring.enable_notification().unwrap_or(false) || taken == 0 {
                 return;
             }
@@ -150,7 +150,7 @@ impl QueueLane {
             let waited = self.fewer.wait_while(lock(&self.under_way), full);
             under_way = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        // The ring's lock comes second, always. Whichever thread stops the queue waits for it, and then for what was
+        // The ring's lock always comes second. The thread that stops the queue waits for it, and then for what was
         // taken.
         let mut state = ring.get_mut();
         let chain = state.get_queue_mut().iter(memory.clone()).ok()?.next()?;
@@ -162,7 +162,7 @@ impl QueueLane {
         Some((head, under_way.asks.insert(pending), ask))
     }
 
-    /// Ask the shard, or answer at once.
+    /// Sends a request to the shard, or answers at once.
     fn begin(&self, ring: &VringMutex, head: u16, cookie: usize, ask: Option<Ask>, out: &mut Vec<u8>) {
         let Some(Ask { wish, .. }) = ask else {
             // There is no place for a status.
@@ -205,14 +205,14 @@ impl QueueLane {
             match send(self.socket.as_fd(), &out[sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => sent += count,
                 Err(rustix::io::Errno::INTR) => {}
-                // The thread that hears answers sees it too.
+                // The thread that reads answers notices it too.
                 Err(_) => break,
             }
         }
         out.clear();
     }
 
-    /// Tell the guest, if it wants to be told.
+    /// Notifies the guest, if it wants to be notified.
     fn tell(&self, ring: &VringMutex) {
         if ring.needs_notification().unwrap_or(true) {
             let _ = ring.signal_used_queue();
@@ -220,7 +220,7 @@ impl QueueLane {
         self.fewer.notify_all();
     }
 
-    /// Answers, until there are no more.
+    /// Reads answers, until there are no more.
     fn hear(&self, ring: &VringMutex) {
         let (mut chunk, mut answers) = (vec![0; CHUNK], Answers::new(Framing::Extended));
         loop {
@@ -230,7 +230,7 @@ impl QueueLane {
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => break,
             };
-            // The lock is held for this statement alone.
+            // The lock is held for this statement only.
             let understood =
                 answers.understand(&chunk[..count], &mut Heard { under_way: &mut lock(&self.under_way), ring });
             if let Err(error) = understood {
@@ -254,7 +254,7 @@ impl QueueLane {
 pub type Chain = virtio_queue::DescriptorChain<Guest>;
 
 impl UnderWay {
-    /// The status, and back with it.
+    /// Writes the status, and returns the chain.
     fn finish(&mut self, ring: &VringMutex, cookie: usize) {
         let Some(pending) = self.asks.try_remove(cookie) else { return };
         let _ = pending.memory.write_obj(pending.outcome as u8, pending.status);
@@ -284,7 +284,7 @@ impl Asked for Heard<'_> {
         }
     }
 
-    /// A guest's disk has one error.
+    /// A guest's disk has only one error.
     fn fails(&mut self, cookie: u64, _errno: i32) {
         if let Some(pending) = self.under_way.asks.get_mut(cookie as usize) {
             pending.outcome = VIRTIO_BLK_S_IOERR;

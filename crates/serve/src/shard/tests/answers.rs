@@ -15,7 +15,7 @@ fn what_the_back_end_says_reaches_the_client_and_is_counted() {
         rig.end(Err(code), is_write);
         assert_eq!(rig.told(client), [(1, Some(errno))]);
         assert_eq!(rig.shard.tenants[0].used.errors, 1);
-        // A transient error: the next one passes.
+        // A transient error: the next one succeeds.
         rig.ask(client, 2, WRITE, 0, 4096);
         rig.let_disk_work();
         assert_eq!(rig.told(client), [(2, None)]);

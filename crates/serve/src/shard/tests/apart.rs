@@ -6,7 +6,7 @@ use blksched_nbd::{Command, Errno, Persist};
 use super::rig::*;
 use crate::engine::Io;
 
-/// Two tenants whose ranges of one file lie one behind the other; requests at the seam merge.
+/// Two tenants with adjacent ranges of one file; requests at the seam merge.
 fn neighbours(elevator: &str) -> Rig {
     let mut rig = settled(elevator, 1);
     rig.shard.tenants[1].base = Sector(SIZE / 512);
@@ -15,7 +15,7 @@ fn neighbours(elevator: &str) -> Rig {
 
 const SIZE: u64 = 1 << 30;
 
-/// The disk works, and every transfer that touches this byte fails; answers how many transfers it made.
+/// Lets the disk work, where every transfer that touches this byte fails; returns the number of transfers.
 fn work_with_a_bad_block(rig: &mut Rig, bad: u64) -> usize {
     let mut transfers = 0;
     loop {
@@ -45,7 +45,7 @@ fn of_many_reads_in_one_request_only_the_bad_one_fails() {
     ] {
         let mut rig = settled(elevator, 1);
         let client = rig.client(0);
-        // The device is busy, so the others meet behind it.
+        // The device is busy, so the others meet in the queue.
         rig.ask(client, 1000, Command::Read, 500 << 20, 4096);
         let bytes: Vec<u8> = (0..64).flat_map(|n| rig.request(client, n, command, n * 4096, 4096)).collect();
         rig.send(client, &bytes);
@@ -63,7 +63,7 @@ fn of_many_reads_in_one_request_only_the_bad_one_fails() {
 
 #[test]
 fn one_tenants_bad_block_fails_nobody_elses_request() {
-    // Where groups are kept apart, only the bad one's eight are tried again; where they are not, all sixteen.
+    // Where groups are kept apart, only the bad one's eight are tried again; otherwise all sixteen.
     for (elevator, command, expected) in [
         ("mq-deadline", Command::Read, 1 + 2 + 8),
         ("mq-deadline", WRITE, 1 + 2 + 8),

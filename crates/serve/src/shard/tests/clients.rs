@@ -18,7 +18,7 @@ fn a_client_that_takes_no_replies_is_not_read_from_for_ever() {
     let read = rig.request(client, 1, Command::Read, 0, 256 << 10);
     let flood = read.repeat(5000);
     let mut taken = 0;
-    // Nothing that is sent arrives; the disk works on.
+    // Nothing that is sent arrives; the disk continues.
     loop {
         let count = rig.send(client, &flood[taken..]);
         taken += count;
@@ -28,7 +28,7 @@ fn a_client_that_takes_no_replies_is_not_read_from_for_ever() {
         }
     }
     assert!(taken < flood.len(), "it was read to the end");
-    // And when it takes them after all, it goes on.
+    // When it takes them after all, it continues.
     let mut told = 0;
     while told < 5000 {
         taken += rig.send(client, &flood[taken..]);
@@ -50,7 +50,7 @@ fn a_client_that_stops_in_the_middle_of_its_data_stops_nobody_else() {
     rig.ask(other, 2, Command::Read, 0, 4096);
     rig.let_disk_work();
     assert_eq!(rig.told(other), [(2, None)]);
-    // It goes: its data were never written, its memory is free.
+    // It leaves: its data was never written, and its memory is free.
     let fd = rig.clients[stalled].fd;
     rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
     assert_eq!(rig.under_way(is_write), 0);
@@ -136,7 +136,7 @@ fn a_client_that_floods_with_requests_that_need_no_memory_is_read_from_no_furthe
     assert!(rig.shard.works.len() <= 1024, "{} at a time", rig.shard.works.len());
 }
 
-/// Half a minute passes in which nobody does anything.
+/// Half a minute passes in which nothing happens.
 fn half_a_minute(rig: &mut Rig) {
     rig.shard.clock.pass(Duration::from_secs(31));
     rig.turn();
@@ -171,7 +171,7 @@ fn who_takes_no_replies_for_half_a_minute_is_cut_off_once_others_need_the_memory
     let read = rig.request(other, 2, Command::Read, 0, 32 << 20);
     assert_eq!(rig.send(other, &read), read.len());
     assert_eq!(rig.under_way(is_disk), 0, "there is no room for both");
-    // At the first look it is seen how much it has taken, at the next that it has taken no more.
+    // The first check sees how much it has taken, the next that it has taken no more.
     half_a_minute(&mut rig);
     half_a_minute(&mut rig);
     let gone = rig.shard.connections.iter().filter(|(_, connection)| connection.phase == ConnectionPhase::Gone).count();

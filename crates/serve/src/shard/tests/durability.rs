@@ -23,9 +23,9 @@ fn a_flush_covers_what_other_connections_were_told() {
 
 #[test]
 fn what_two_tenants_have_written_in_one_request_is_unstable_for_both() {
-    // Since blk-mq no request is of two groups; before, they merged.
+    // Since blk-mq no request belongs to two groups; before, they merged.
     let mut rig = settled("noop", 1);
-    // Ranges of one file, one behind the other.
+    // Adjacent ranges of one file.
     rig.shard.tenants[1].base = Sector((1 << 30) / 512);
     let (before, behind) = (rig.client(0), rig.client(1));
     rig.ask(before, 1, WRITE, 0, 4096);
@@ -47,7 +47,7 @@ fn a_flush_is_not_answered_by_a_sync_that_began_before_it() {
     rig.ask(client, 1, WRITE, 0, 4096);
     rig.end(Ok(4096), is_write);
     rig.ask(client, 2, Command::Flush, 0, 0);
-    // Another write is acknowledged while the first sync is under way.
+    // Another write is acknowledged while the first sync is in flight.
     rig.ask(client, 3, WRITE, 8192, 4096);
     rig.end(Ok(4096), is_write);
     assert_eq!(rig.told(client), [(1, None), (3, None)]);

@@ -14,7 +14,7 @@ fn small() -> Rig {
     rig
 }
 
-/// This many requests at a time, in one go and one by one; then what else the client asks is answered too.
+/// This many requests at a time, in one send and one by one; then the client's other requests are answered too.
 fn it_goes_on(command: Command, count: u64, length: u64) {
     for one_by_one in [false, true] {
         let mut rig = small();
@@ -43,7 +43,7 @@ fn it_ends(command: Command, count: u64, length: u64) {
     let client = rig.client(0);
     let bytes: Vec<u8> = (0..count).flat_map(|n| rig.request(client, n, command, n * length, length)).collect();
     rig.send(client, &bytes);
-    // First it takes no replies, then it is no more.
+    // First it takes no replies, then it is gone.
     rig.vanish(client);
     for _ in 0..3 {
         rig.let_disk_work();

@@ -15,15 +15,15 @@ use crate::engine::Io;
 use crate::policies::{Setting, WrittenFiles};
 use crate::shard::clock::Clock;
 
-/// What the clients of a tenant ask.
+/// What the clients of a tenant request.
 #[derive(Clone, Copy)]
 pub(super) enum Asks {
-    /// Anywhere.
+    /// Random reads.
     Reads,
     Writes,
-    /// 64 KiB, one behind the other.
+    /// 64 KiB, sequential.
     Stream,
-    /// A write and a flush, and again.
+    /// A write and a flush, repeatedly.
     Flushes,
     /// This many reads every second, and nothing else.
     Bursts(u64),
@@ -50,16 +50,16 @@ struct Peer {
     flushes: bool,
 }
 
-/// What a tenant had.
+/// What a tenant got.
 #[derive(Default)]
 pub(super) struct Had {
     /// The device's time, at the end of each half second.
     time: Vec<Span>,
-    /// And what it had asked for by then.
+    /// How much it had requested by then.
     asked: Vec<u64>,
     pub(super) done: u64,
     pub(super) waited: Vec<Span>,
-    /// The longest command that it paid for, and what it had paid before.
+    /// The longest command that it paid for, and how much it had paid before.
     longest: Span,
     paid: Span,
 }
@@ -75,9 +75,9 @@ pub(super) struct World {
 }
 
 const HALF: Span = Span::from_ms(500);
-/// Halves of a second that are looked at.
+/// How many half seconds are observed.
 const HALVES: u64 = 24;
-/// And in which each is looked at alone: five seconds.
+/// The number of them in each window: five seconds.
 const WINDOW: usize = 10;
 
 impl World {
@@ -86,7 +86,7 @@ impl World {
         World::with_files(disk, elevator, setting, loads, &WrittenFiles::default(), &[])
     }
 
-    /// With what is written to the disk's files and to a file of some tenants.
+    /// With texts written to the disk's files and to a file of some tenants.
     pub(super) fn with_files(
         disk: &str,
         elevator: &str,
@@ -119,7 +119,7 @@ impl World {
         World { rig, loads: loads.to_vec(), peers, had, numbers: Numbers(11), now: Instant::ZERO, cookie: 0 }
     }
 
-    /// Everybody asks for as much as it may have under way.
+    /// Every client requests as much as it may have in flight.
     fn ask(&mut self) {
         for at in 0..self.peers.len() {
             let Load { asks, depth, .. } = self.loads[self.peers[at].tenant];
@@ -169,7 +169,7 @@ impl World {
         self.rig.request(client, cookie, command, offset, length)
     }
 
-    /// Everything that takes no time happens.
+    /// Does everything that takes no time.
     fn settle(&mut self) {
         loop {
             while let Some(length) = self.rig.first_of(is_disk) {
@@ -232,7 +232,8 @@ impl World {
     }
 }
 
-/// What each should have of `all`, if it wants no more than `wants`: who wants less than its part gets what it wants.
+/// What each should get of `all`, if it wants no more than `wants`: a tenant that wants less than its part gets what it
+/// wants.
 fn due(all: f64, weights: &[f64], wants: &[f64]) -> Vec<f64> {
     let mut due = vec![0.0; weights.len()];
     let mut open: Vec<usize> = (0..weights.len()).collect();
@@ -249,8 +250,7 @@ fn due(all: f64, weights: &[f64], wants: &[f64]) -> Vec<f64> {
     }
 }
 
-/// What came of it: the worst Jain's index of any five seconds, and by how much the slowest tenant's p99 is beyond its
-/// bound.
+/// The result: the worst Jain's index of any five seconds, and by how much the slowest tenant's p99 exceeds its bound.
 #[derive(Debug)]
 struct Found {
     jain: f64,
@@ -274,7 +274,7 @@ fn play(disk: &str, elevator: &str, knobs: &[(String, i64)], shares: Shares, loa
             .iter()
             .zip(loads)
             .map(|(had, load)| match load.asks {
-                // What it asked in that time, and what it had under way.
+                // What it requested in that time, and what it had in flight.
                 Asks::Bursts(_) => (had.asked[from + WINDOW] - had.asked[from]) as f64 * cost(had),
                 _ => f64::INFINITY,
             })
@@ -291,7 +291,7 @@ fn play(disk: &str, elevator: &str, knobs: &[(String, i64)], shares: Shares, loa
     let all_due = due(1.0, &weights, &vec![f64::INFINITY; loads.len()]);
     for ((had, load), due) in world.had.iter_mut().zip(loads).zip(all_due) {
         had.waited.sort_unstable();
-        // Who was never served has waited all the time.
+        // A tenant that was never served has waited all the time.
         let p99 = had.waited.get(had.waited.len() * 99 / 100).map_or(seconds(HALF * HALVES), |waited| seconds(*waited));
         let in_flight = match load.asks {
             Asks::Bursts(count) => count as f64,
@@ -299,18 +299,18 @@ fn play(disk: &str, elevator: &str, knobs: &[(String, i64)], shares: Shares, loa
         };
         let rate = due / cost(had);
         let bound = if in_flight <= 1.0 { 1.0 } else { 3.0 * in_flight / rate };
-        // Who paid for a long command waits until the others have had as much. On `sata-2009` a read that meets a turn
-        // of destaging (50 ms) takes 63 ms, so a quarter's next one waits 252 ms; a stream's bound was 103, it had 227.
-        // With turns of 5 ms it has 102 of 111 without this.
+        // A tenant that paid for a long command waits until the others have had as much. On `sata-2009` a read that
+        // meets a turn of destaging (50 ms) takes 63 ms, so a quarter's next one waits 252 ms; a stream's bound was
+        // 103, it had 227. With turns of 5 ms it has 102 of 111 without this.
         let bound = bound.max(seconds(had.longest) / due);
-        // A flush is one command, which nobody can interrupt; without any this is nothing.
+        // A flush is one command, which cannot be interrupted; without any this is zero.
         let bound = bound + 2.0 * seconds(longest_flush);
         found.p99 = found.p99.max(p99 / bound);
     }
     found
 }
 
-/// 2 ms a request, whatever it is; and a disk that turns.
+/// 2 ms for any request; and a spinning disk.
 pub(super) const SLOW: &str = "\
 kind = \"fixed\"
 description = \"2 ms a request\"
@@ -336,7 +336,7 @@ fn loads() -> Vec<(&'static str, Vec<Load>)> {
         ("weights 1:2:4:8", weights),
         ("seven, and one with 20 connections", seven),
         ("100 connections and three deep ones", hundred),
-        // No more than fits in a third, or the backlog grows for ever: beside destaging a read costs 12 ms, so 40 a
+        // No more than fits in a third, or the backlog grows endlessly: beside destaging a read costs 12 ms, so 40 a
         // second would be 480 ms of 333.
         (
             "bursts beside one at a time and a heavy writer",
@@ -346,7 +346,7 @@ fn loads() -> Vec<(&'static str, Vec<Load>)> {
     ]
 }
 
-/// Play all of it; what is beyond its bounds.
+/// Runs all of it; returns what exceeds its bounds.
 fn matrix(elevator: &str, knobs: &[(String, i64)], shares: Shares) -> Vec<String> {
     let mut bad = Vec::new();
     for disk in [SLOW, TURNS] {

@@ -7,7 +7,7 @@ use super::matrix::{Asks, Load, SLOW, World, load};
 use crate::config::Shares;
 use crate::policies::{Setting, WrittenFiles};
 
-/// Twelve seconds of a disk that takes 2 ms a request.
+/// Twelve seconds of a disk that takes 2 ms per request.
 const SECONDS: f64 = 12.0;
 const PLAIN: Setting = Setting { shares: Shares::ByScheduler, sleeps: false, cost: false };
 const SLEEPS: Setting = Setting { sleeps: true, ..PLAIN };

@@ -12,7 +12,7 @@ use crate::engine::{EngineEvent, Io, Stable};
 const SLOTS: u64 = 16;
 const SLOT: u64 = 4096;
 
-/// A medium that keeps only what was flushed, and of the rest whatever it likes.
+/// A medium that keeps only what was flushed, and an arbitrary part of the rest.
 #[derive(Default)]
 struct Medium {
     stable: BTreeMap<u64, u8>,
@@ -87,7 +87,7 @@ impl Known {
     }
 }
 
-/// One life until the power is cut; answers what was acknowledged, and how much was done and not yet answered.
+/// One life until the power is cut; returns what was acknowledged, and how much was done and not yet answered.
 fn life(seed: u64, honours_the_flag: bool) -> (u32, u32) {
     let mut numbers = Numbers(seed * 2 + 1);
     let mut rig = Rig::new(["noop", "mq-deadline"][seed as usize % 2], 4);
@@ -127,7 +127,7 @@ fn life(seed: u64, honours_the_flag: bool) -> (u32, u32) {
             }
         }
     }
-    // The power goes: of what is volatile, some survives.
+    // The power fails: some of the volatile data survives.
     for (slot, value) in core::mem::take(&mut medium.volatile) {
         if numbers.below(2) == 0 {
             medium.stable.insert(slot, value);
@@ -140,7 +140,7 @@ fn life(seed: u64, honours_the_flag: bool) -> (u32, u32) {
     (known.acknowledged, done - known.writes)
 }
 
-/// One operation of the medium, any; answers whether it was a write.
+/// Completes any one operation of the medium; returns whether it was a write.
 fn step(rig: &mut Rig, medium: &mut Medium, numbers: &mut Numbers) -> u32 {
     let mut fake = rig.fake.lock().unwrap();
     let places: Vec<usize> = (0..fake.begun.len()).filter(|&at| is_disk(&fake.begun[at].1)).collect();

@@ -33,7 +33,7 @@ fn command(numbers: &mut Numbers) -> (Command, u64) {
     }
 }
 
-/// One operation, any of them, ends; sends and receives of `gone` sockets in failure.
+/// Completes any one operation; sends and receives of `gone` sockets fail.
 fn end_any(rig: &mut Rig, numbers: &mut Numbers, gone: &[i32]) -> bool {
     let mut fake = rig.fake.lock().unwrap();
     let ends = |io: &Io| match io {
@@ -91,7 +91,7 @@ fn play(seed: u64, elevator: &str) {
                 clients[at].asked.push(cookie);
                 send_some(&mut rig, &mut clients[at], &mut numbers);
             }
-            // One of them goes, now or in the middle.
+            // One of them leaves, now or in the middle.
             7 if numbers.below(40) == 0 && gone.len() < 2 && !clients[at].gone => {
                 clients[at].gone = true;
                 gone.push(rig.clients[clients[at].number].fd);
@@ -102,7 +102,7 @@ fn play(seed: u64, elevator: &str) {
     finish(rig, clients, numbers, &gone, seed);
 }
 
-/// Everything that can happen happens.
+/// Does everything that can happen.
 fn finish(mut rig: Rig, mut clients: Vec<Wild>, mut numbers: Numbers, gone: &[i32], seed: u64) {
     let mut idle = 0;
     while idle < 3 {
@@ -115,7 +115,7 @@ fn finish(mut rig: Rig, mut clients: Vec<Wild>, mut numbers: Numbers, gone: &[i3
         while end_any(&mut rig, &mut numbers, gone) {
             moved = true;
         }
-        // What waits for its moment (flushes, deadlines of the elevator) has it.
+        // What waits for its time (flushes, deadlines of the elevator) gets it.
         rig.shard.clock.pass(std::time::Duration::from_secs(1));
         rig.turn();
         idle = if moved { 0 } else { idle + 1 };

@@ -16,12 +16,12 @@ use crate::connection::{Transport, Who};
 use crate::orders::{Client, ControlHandle};
 use crate::policies::{Setting, WrittenFiles};
 
-/// What the shard has begun, and what the test says has ended.
+/// The operations that the shard has begun, and those that the test has completed.
 #[derive(Default)]
 pub struct FakeState {
     pub begun: Vec<(u64, Io)>,
     pub ended: Vec<EngineEvent>,
-    /// What clients have not taken of what was sent.
+    /// How much of what was sent the clients have not taken.
     pub unsent: u32,
 }
 
@@ -69,7 +69,7 @@ impl Numbers {
 pub struct Peer {
     pub fd: i32,
     pub framing: Framing,
-    /// Bytes of the replies that were not read yet.
+    /// Bytes of replies that were not parsed yet.
     pub replies: Vec<u8>,
     pub other_end: Option<UnixStream>,
 }
@@ -117,7 +117,7 @@ impl Rig {
         Rig::on(elevator, depth, tenants, memory, rotational, setting)
     }
 
-    /// The same on a queue of which files can do this.
+    /// The same on a queue with this setting.
     pub fn on(elevator: &str, depth: u32, tenants: usize, memory: usize, rotational: bool, setting: Setting) -> Rig {
         let catalogue = Catalogue::builtin();
         let elevator = catalogue.parse(elevator).unwrap();
@@ -152,7 +152,7 @@ impl Rig {
         self.shard.queue.queue().check();
     }
 
-    /// Sockets that have hung up say so; false if none has.
+    /// Reports sockets that have hung up; false if none has.
     fn hang_ups(&mut self) -> bool {
         let mut fake = self.fake.lock().unwrap();
         let hung_up = |io: &Io| matches!(io, Io::Hangup(socket) if crate::shard::cancel::has_gone(socket));
@@ -162,17 +162,17 @@ impl Rig {
         true
     }
 
-    /// One turn, without looking at everything.
+    /// One turn, without checking invariants.
     pub fn step(&mut self) {
         self.shard.turn().unwrap();
     }
 
-    /// The length of the first operation under way of this kind.
+    /// The length of the first operation in flight of this kind.
     pub fn first_of(&self, is: impl Fn(&Io) -> bool) -> Option<usize> {
         self.fake.lock().unwrap().begun.iter().find(|(_, io)| is(io)).map(|(_, io)| length_of(io))
     }
 
-    /// End the first operation that `is` one of these.
+    /// Completes the first operation that `is` one of these.
     pub fn end(&mut self, result: Result<usize, i32>, is: impl Fn(&Io) -> bool) -> bool {
         let mut fake = self.fake.lock().unwrap();
         let Some(at) = fake.begun.iter().position(|(_, io)| is(io)) else { return false };
@@ -190,7 +190,7 @@ impl Rig {
         assert!(self.end(Ok(0), |io| matches!(io, Io::Poll(_))));
     }
 
-    /// A client of tenant `tenant`; answers its number.
+    /// A client of tenant `tenant`; returns its number.
     pub fn client(&mut self, tenant: usize) -> usize {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let fd = ours.as_raw_fd();
@@ -202,7 +202,7 @@ impl Rig {
         self.clients.len() - 1
     }
 
-    /// Bytes of a client come in, as far as the shard receives any.
+    /// Bytes of a client arrive, as far as the shard receives any.
     pub fn send(&mut self, client: usize, mut bytes: &[u8]) -> usize {
         let fd = self.clients[client].fd;
         let mut sent = 0;
@@ -238,14 +238,14 @@ impl Rig {
         bytes
     }
 
-    /// A client has gone: nothing more comes, and it takes nothing more.
+    /// A client has gone: nothing more arrives, and it takes nothing more.
     pub fn vanish(&mut self, client: usize) {
         let fd = self.clients[client].fd;
         self.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
         while self.end(Err(32), |io| matches!(io, Io::Send(socket, _) if socket.as_raw_fd() == fd)) {}
     }
 
-    /// Everything that is sent arrives; what each client was told since the last call.
+    /// Delivers everything that is sent; returns what each client was told since the last call.
     pub fn told(&mut self, client: usize) -> Vec<(u64, Option<Errno>)> {
         loop {
             let mut fake = self.fake.lock().unwrap();
@@ -277,7 +277,7 @@ impl Rig {
         told
     }
 
-    /// End every operation on a back end, however many follow.
+    /// Completes every operation on a back end, however many follow.
     pub fn let_disk_work(&mut self) {
         loop {
             let length = {
@@ -289,7 +289,7 @@ impl Rig {
         }
     }
 
-    /// Let the disk work until nothing is left, deadlines included.
+    /// Lets the disk work until nothing is left, including deadlines.
     pub fn drain(&mut self) {
         while !self.shard.queue.queue().requests().is_empty() {
             self.let_disk_work();
@@ -298,20 +298,20 @@ impl Rig {
         }
     }
 
-    /// Operations under way of this kind.
+    /// The number of operations in flight of this kind.
     pub fn under_way(&self, is: impl Fn(&Io) -> bool) -> usize {
         self.fake.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
     }
 }
 
-/// What is read is no hole.
+/// Data that is read is not a hole.
 fn fill(io: &mut Io) {
     if let Io::Read(_, _, parts) = io {
         parts.iter_mut().for_each(|part| part.buffer.bytes_mut()[0] = 1);
     }
 }
 
-/// To this file system, everything is data.
+/// In this file system everything is data.
 pub fn tell_extents(io: &mut Io) {
     if let Io::Extents(_, question, extents) = io {
         extents.push(Extent { length: question.length, state: ExtentState::Data });
