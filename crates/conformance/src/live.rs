@@ -4,7 +4,7 @@
 //! asked, and its answer compared with the kernel's. After a difference both continue: requests that one has sent ahead
 //! of the other are remembered until the other sends them too, and are not counted again.
 //!
-//! A trace does not show everything. A request may have grown by bios whose merges are no events; times are in
+//! A trace does not show everything. A request may have grown by bios whose merges are not traced; times are in
 //! microseconds; inserts of another CPU may appear after a decision that was made without them; and a kernel whose
 //! device has no tag left may still take a request from the elevator, and hold it until a tag is free. So each
 //! difference is classified, and only what the trace determines counts against us.

@@ -56,7 +56,7 @@ pub enum Command {
         /// Whether a slow way is acceptable.
         speed: Speed,
     },
-    /// Which parts are allocated?
+    /// Report which parts are allocated.
     BlockStatus {
         /// The number of extents to return at most.
         extents: Extents,

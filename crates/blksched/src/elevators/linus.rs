@@ -16,7 +16,7 @@
 //! | says which era has what? | `presets` |
 //!
 //! No era looks at a clock: "latency" is counted in requests, or sectors, that pass by. `README.md` in this folder
-//! tells the story; the request pool and the plug of 2.4 are the queue's.
+//! gives the overview; the request pool and the plug of 2.4 are the queue's.
 
 mod arrival;
 mod between;
