@@ -35,7 +35,7 @@ fuzz_target!(|input: (&[u8], u16)| {
     for framing in [Framing::Simple, Framing::Structured, Framing::Extended] {
         let limits = Limits::of(&exports[0], true);
         if let Ok((_, Parsed::Request(request, _))) = RequestReader::new(framing, limits).read(bytes) {
-            // What a disconnect says beside itself is never looked at.
+            // The other fields of a disconnect are ignored.
             assert!(request.command == Command::Disconnect || request.offset + request.length <= 1 << 20);
         }
         let _ = ReplyReader::new(framing).read(bytes, |cookie| (cookie % 2 == 0).then_some(4096));

@@ -39,7 +39,7 @@ fn rows(bytes: &[u8]) {
     }
 }
 
-/// They are a recording or refused, whichever devices are asked for, with what is damaged passed over or not.
+/// They are a recording or refused, for any choice of devices, with damage skipped or not.
 fn recorded(bytes: &[u8]) {
     for (device, damage) in [("all", Damage::Refused), ("all", Damage::Skipped), ("each", Damage::Skipped)] {
         let mut reading = Reading { damage, ..Reading::default() };
@@ -55,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
     recorded(bytes);
     match blktrace::read(bytes) {
         Ok(events) => {
-            // An event brings its category's bit, so only what was written once is written the same again.
+            // An event gets its category's bit, so only what was written once is written identically again.
             let once = written(&events);
             let again = blktrace::read(once.as_slice()).expect("what is written can be read");
             assert_eq!((again.len(), written(&again)), (events.len(), once));

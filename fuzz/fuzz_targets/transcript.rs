@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(again, transcript);
         }
         Err(ReadError::Line { line, column, .. }) => assert!(line > 0 && column > 0),
-        // Bytes that are no text.
+        // Bytes that are not text.
         Err(ReadError::Io { .. }) => {}
     }
 });

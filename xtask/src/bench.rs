@@ -19,10 +19,10 @@ use crate::shell;
 /// One benchmark's result.
 struct Timing {
     name: String,
-    /// Nanoseconds per round: mean, and the standard error of it.
+    /// The mean of nanoseconds per round, and its standard error.
     mean_ns: f64,
     error_ns: f64,
-    /// Things done per round, if the benchmark says.
+    /// The elements per round, if the benchmark gives them.
     elements: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ pub fn run() -> Result<Verdict> {
 /// Names of the workspace's benchmarks.
 ///
 /// # Errors
-/// If cargo does not tell.
+/// If cargo does not list them.
 pub fn targets() -> Result<Vec<String>> {
     let finished = shell::cargo(&["metadata", "--no-deps", "--format-version", "1"]).output()?;
     let metadata: Value = serde_json::from_slice(&finished.stdout).context("reading cargo metadata")?;

@@ -40,7 +40,7 @@ impl MemoryFile {
     fn make() -> Result<MemoryFile> {
         let path = PathBuf::from(format!("/dev/shm/blksched-cpu-costs-{}", std::process::id()));
         let file = MemoryFile(path);
-        // Written, so that reads copy instead of finding holes.
+        // Written, so that reads copy data instead of finding holes.
         fs::write(&file.0, vec![1_u8; SIZE as usize]).with_context(|| format!("writing {}", file.0.display()))?;
         Ok(file)
     }
@@ -52,7 +52,7 @@ impl Drop for MemoryFile {
     }
 }
 
-/// Measure, and print the preset; `write` it to a file as well.
+/// Measures, and prints the preset; also writes it to `write`.
 ///
 /// # Errors
 /// If the device cannot be made or fio fails.
@@ -87,7 +87,7 @@ pub fn run(repeats: u32, write: Option<&Path>) -> Result<Verdict> {
     Ok(Verdict::Good)
 }
 
-/// Kernel and processors, as a preset says them.
+/// Kernel and processors, in the form of a preset.
 fn machine() -> fit::Machine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let release = read("/proc/sys/kernel/osrelease").trim().to_owned();

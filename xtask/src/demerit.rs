@@ -12,10 +12,10 @@ use flate2::read::GzDecoder;
 use crate::Verdict;
 use crate::shell;
 
-/// DiskSim's own rms \[ms\], of the drives whose figures we know.
+/// DiskSim's own rms \[ms\] for the drives whose figures are known.
 const DISKSIM: [(&str, f64); 5] =
     [("barracuda", 0.348), ("cheetah9LP", 0.107), ("ibm18es", 0.136), ("atlas_III", 0.378), ("hp_c3323a", 0.306)];
-/// What is promised of every drive, and of all but one \[of DiskSim's rms\].
+/// The limits for every drive, and for all but one \[parts of DiskSim's rms\].
 const MOST: f64 = 1.3;
 const USUAL: f64 = 1.1;
 /// One drive.
@@ -25,10 +25,10 @@ struct Row {
     disksim: Option<f64>,
 }
 
-/// Holds every `DRIVE.model` of `folder` to `DRIVE.trace.gz` beside it.
+/// Compares every `DRIVE.model` of `folder` with `DRIVE.trace.gz` beside it.
 ///
 /// # Errors
-/// If a file cannot be read or understood.
+/// If a file cannot be read or is invalid.
 pub fn run(folder: Option<PathBuf>) -> Result<Verdict> {
     let folder = folder.unwrap_or_else(|| shell::root().join("testdata/disksim"));
     let mut models: Vec<PathBuf> = fs::read_dir(&folder)

@@ -16,17 +16,17 @@ use anyhow::{Context, Result, bail};
 use crate::test::packages;
 use crate::{Verdict, shell};
 
-/// Where Rust's standard library for it is linked statically.
+/// The target for which Rust's standard library is linked statically.
 const TRIPLE: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
-/// Compiles the libraries written in C, with the headers that fit: of Debian's musl-tools.
+/// Compiles the libraries written in C, with matching headers: from Debian's musl-tools.
 const C_COMPILER: &str = "musl-gcc";
 /// The profile in the workspace's manifest.
 const PROFILE: &str = "dist";
 /// Shells, and the file name under which each looks for a program's completions.
 const COMPLETIONS: &[(&str, &str)] =
     &[("bash", "blksched.bash"), ("zsh", "_blksched"), ("fish", "blksched.fish"), ("elvish", "blksched.elv")];
-/// What lies beside the program, from the repository's root.
+/// Files beside the program, relative to the repository's root.
 const BESIDE: &[&str] = &[
     "README.md",
     "CHANGELOG.md",
@@ -36,8 +36,8 @@ const BESIDE: &[&str] = &[
     "docs/grafana.json",
 ];
 
-/// What the counting program is run with for a profile: what people ask of it most, on a disk that turns and on flash,
-/// each scheduler once.
+/// The training runs of the instrumented program: the most common commands, on a spinning disk and on flash, with each
+/// scheduler once.
 const TRAINING: &[&[&str]] = &[
     &["list"],
     &["compare", "--seeds", "2"],
@@ -49,27 +49,27 @@ const TRAINING: &[&[&str]] = &[
     &["trace", "info", "testdata/traces/mq-deadline.blktrace.0", "testdata/traces/mq-deadline.blktrace.1"],
 ];
 
-/// By what the compiler decides what is often done.
+/// What guides the compiler's optimisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guide {
-    /// By its own estimates.
+    /// Its own estimates.
     Estimates,
-    /// By what was counted in [`TRAINING`].
+    /// The counts from [`TRAINING`].
     Profile,
 }
 
-/// What to do about parts of the toolchain that are missing.
+/// What to do about missing parts of the toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Say how to get them, and stop.
+    /// Report how to get them, and stop.
     Say,
     /// Get them.
     Install,
 }
 
-/// What was made.
+/// The results.
 pub struct Made {
-    /// The folder that both were made from.
+    /// The directory from which both were made.
     pub staged: PathBuf,
     /// The archive.
     pub archive: PathBuf,
@@ -77,7 +77,7 @@ pub struct Made {
     pub package: Option<PathBuf>,
 }
 
-/// Builds both, and says where they are.
+/// Builds both, and prints where they are.
 ///
 /// # Errors
 /// If the toolchain lacks a part, or a step fails.
@@ -109,7 +109,7 @@ pub fn make(missing: Missing, guide: Guide) -> Result<Made> {
     Ok(Made { staged, archive, package })
 }
 
-/// The program, compiled with this said to rustc.
+/// The program, compiled with these rustc flags.
 fn built(rustflags: &str) -> Result<PathBuf> {
     let mut build = shell::cargo(&["build", "--profile", PROFILE, "--target", TRIPLE, "--package", "blksched-cli"]);
     build.env(format!("CC_{}", TRIPLE.replace('-', "_")), C_COMPILER);
@@ -120,7 +120,7 @@ fn built(rustflags: &str) -> Result<PathBuf> {
     Ok(shell::target().join(TRIPLE).join(PROFILE).join("blksched"))
 }
 
-/// What a program that counts did in [`TRAINING`].
+/// The profile of an instrumented program in [`TRAINING`].
 fn profile(missing: Missing) -> Result<PathBuf> {
     let merger = merger(missing)?;
     let folder = shell::target().join("dist/profile");
@@ -132,7 +132,7 @@ fn profile(missing: Missing) -> Result<PathBuf> {
     for words in TRAINING {
         println!("counting what `blksched {}` does", words.join(" "));
         let mut counted = shell::command(&program, words);
-        // Threads would count over each other, and wait for each other's counters.
+        // Threads would contend for the counters.
         counted.env("RAYON_NUM_THREADS", "1");
         succeeded(shell::capture(counted)?, &words.join(" "))?;
     }
@@ -143,7 +143,7 @@ fn profile(missing: Missing) -> Result<PathBuf> {
     Ok(profile)
 }
 
-/// `llvm-profdata` of rustup's component `llvm-tools`, which fits the compiler.
+/// `llvm-profdata` from rustup's component `llvm-tools`, which matches the compiler.
 fn merger(missing: Missing) -> Result<PathBuf> {
     let folder = shell::capture(shell::command("rustc", &["--print", "target-libdir"]))?.output;
     let program = Path::new(folder.trim()).with_file_name("bin").join("llvm-profdata");
@@ -156,7 +156,7 @@ fn merger(missing: Missing) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Rust's standard library for the target, a C compiler for it, and `cargo deb`, of which only the last may be missing.
+/// Rust's standard library for the target, a C compiler for it, and `cargo deb`, the only part that may be missing.
 fn prepared(missing: Missing) -> Result<()> {
     let sysroot = shell::capture(shell::command("rustc", &["--print", "sysroot"]))?;
     let library = Path::new(sysroot.output.trim()).join("lib/rustlib").join(TRIPLE);
@@ -182,7 +182,7 @@ fn has_cargo_deb() -> bool {
     shell::capture(shell::cargo(&["deb", "--version"])).is_ok_and(|finished| finished.good)
 }
 
-/// A program that asks for no dynamic loader has no `PT_INTERP` segment.
+/// A program without a dynamic loader has no `PT_INTERP` segment.
 fn is_static(program: &Path) -> Result<()> {
     let bytes = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
     match interpreter(&bytes) {
@@ -210,7 +210,7 @@ fn interpreter(elf: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// The program and everything beside it, in a folder of that name.
+/// The program and everything beside it, in a directory with that name.
 fn stage(program: &Path, name: &str) -> Result<PathBuf> {
     let folder = shell::target().join("dist").join(name);
     if folder.exists() {
@@ -245,12 +245,12 @@ fn archived(staged: &Path, name: &str) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// `cargo deb` takes its files from a folder whose name does not change with the version.
+/// `cargo deb` takes its files from a directory whose name does not depend on the version.
 fn packaged(staged: &Path) -> Result<Option<PathBuf>> {
     if !has_cargo_deb() {
         return Ok(None);
     }
-    // Where the manifest says, wherever cargo builds.
+    // At the manifest's path, wherever cargo builds.
     let current = shell::root().join("target/dist/current");
     fs::create_dir_all(current.parent().context("the folder above")?)?;
     if current.symlink_metadata().is_ok() {
@@ -279,7 +279,7 @@ fn succeeded(finished: shell::Finished, what: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// An ELF header with one program header of that kind.
+    /// An ELF header with one program header of that type.
     fn elf(kind: u32) -> Vec<u8> {
         let mut file = vec![0; 64 + 56];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -20,7 +20,7 @@ use blksched_workloads::replay::PARAMETERS;
 use crate::Verdict;
 use crate::shell;
 
-/// A generated file and what makes it.
+/// A generated file and the function that makes it.
 type Document = (&'static str, fn() -> String);
 
 const DOCUMENTS: [Document; 3] = [
@@ -63,14 +63,14 @@ pub fn run(mode: Mode) -> Result<Verdict> {
     Ok(Verdict::when(fresh))
 }
 
-/// Every generated file with what it must hold.
+/// Every generated file with its expected content.
 fn documents() -> Result<Vec<(String, String)>> {
     let mut all = schema::all()?;
     all.extend(DOCUMENTS.iter().map(|(file, text)| ((*file).to_owned(), text())));
     Ok(all)
 }
 
-/// Why a generated file is not what it should be; nothing if all are.
+/// Why a generated file is out of date; `None` if all are current.
 ///
 /// # Errors
 /// If one exists and cannot be read.
@@ -109,7 +109,7 @@ fn difference(file: &str, expected: &str, found: &str) -> Option<String> {
     None
 }
 
-/// All of `docs/programs.md`.
+/// The text of `docs/programs.md`.
 fn programs() -> String {
     let mut text = String::from(
         "# Programs\n\n\
@@ -162,7 +162,7 @@ fn line(parameter: &Parameter) -> String {
     format!("| `{}` | {kind} | {} | {doc} |\n", parameter.name, parameter.default)
 }
 
-/// All of `docs/knobs.md`.
+/// The text of `docs/knobs.md`.
 fn knobs(catalogue: &Catalogue) -> String {
     let mut text = String::from(
         "# Knobs\n\n\
@@ -178,7 +178,7 @@ fn knobs(catalogue: &Catalogue) -> String {
     text
 }
 
-/// The host's memory is no elevator, and has no eras here.
+/// The host's memory is not an elevator, and has no eras here.
 fn host(text: &mut String) {
     text.push_str(
         "\n## host\n\nThe host's memory, for buffered I/O; each is set by `--host NAME=VALUE,…`. Names that Linux has \
@@ -216,7 +216,7 @@ fn row(knob: &Knob) -> String {
     format!("| `{name}` | {} | {default} | {range} | {} | {} |", unit.symbol(), span(*kernels), cell(doc))
 }
 
-/// Each kernel with the defaults that it had.
+/// Each kernel with its defaults.
 fn eras(text: &mut String, catalogue: &Catalogue, entry: &Entry) {
     text.push_str("\n| kernel | mechanisms | defaults |\n|---|---|---|\n");
     for preset in entry.presets {
@@ -226,7 +226,7 @@ fn eras(text: &mut String, catalogue: &Catalogue, entry: &Entry) {
     }
 }
 
-/// What the elevator of that kernel says its knobs are before anyone turns them.
+/// The default knobs of the elevator of that kernel.
 fn defaults(catalogue: &Catalogue, entry: &Entry, kernel: Kernel) -> Vec<String> {
     let name = format!("{}@{kernel}", entry.name);
     let built = catalogue.build(&name).unwrap_or_else(|error| panic!("{name} is in the catalogue: {error}"));
@@ -239,7 +239,7 @@ fn span(kernels: Kernels) -> String {
     kernels.last.map_or_else(|| format!("since {}", kernels.first), |last| format!("{} to {last}", kernels.first))
 }
 
-/// A sentence's beginning.
+/// A sentence with a capital at its beginning.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::Verdict;
 use crate::shell;
 
-/// Compares the working tree with `revision`, else with the last tag of a release.
+/// Compares the working tree with `revision`, or with the last release tag.
 ///
 /// # Errors
 /// If git or cargo cannot be started.
@@ -32,7 +32,7 @@ pub fn run(revision: Option<&str>) -> Result<Verdict> {
     Ok(Verdict::when(status.success()))
 }
 
-/// The last tag of a release that this commit comes after.
+/// The last release tag before this commit.
 fn last_release() -> Result<Option<String>> {
     let said = shell::capture(shell::command("git", &["describe", "--tags", "--abbrev=0", "--match", "v*"]))?;
     Ok(said.good.then(|| said.output.trim().to_owned()))

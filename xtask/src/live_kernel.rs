@@ -27,11 +27,11 @@ use crate::shell;
 use slow_file::SlowFile;
 use tracing::Tracing;
 
-/// Whether the decisions hang on nothing but what the trace shows.
+/// Whether the decisions depend only on what the trace shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Everything,
-    /// Also on this, which it does not show.
+    /// They also depend on this, which it does not show.
     Not(&'static str),
 }
 
@@ -39,7 +39,7 @@ enum Shown {
 struct Scene {
     scheduler: &'static str,
     load: &'static str,
-    /// The jobs, behind [`GLOBAL`].
+    /// The jobs, after [`GLOBAL`].
     jobs: &'static str,
     shown: Shown,
 }
@@ -85,7 +85,7 @@ rw=randwrite
 iodepth=512
 ";
 
-/// Each in a part of the disk of its own, so that a sector names a request.
+/// Each in its own part of the disk, so that a sector identifies a request.
 const BOTH: &str = "\
 [writer]
 rw=randwrite
@@ -118,7 +118,7 @@ prio=0
 ";
 
 /// # Errors
-/// If the machine cannot be put back as it was.
+/// If the machine cannot be restored.
 pub fn run() -> Result<Verdict> {
     if let Some(missing) = missing() {
         println!("skipped: {missing}");
@@ -157,7 +157,7 @@ fn missing() -> Option<String> {
     }
 }
 
-/// Run the jobs and read what the kernel did.
+/// Runs the jobs and reads what the kernel did.
 fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<TracefsLine>> {
     device.choose(scene.scheduler)?;
     let jobs = folder.join("jobs.fio");
@@ -173,7 +173,7 @@ fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<Trace
     Ok(tracefs::read(BufReader::new(text.as_bytes()), &path)?)
 }
 
-/// Ours as the running kernel decides; the newest, where nobody knows as what that does.
+/// Our preset for the running kernel; the newest, if there is none.
 fn of_this_kernel(scheduler: &str) -> Result<Choice> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let numbers: Vec<&str> = release.split(['.', '-']).take(2).collect();
@@ -182,7 +182,7 @@ fn of_this_kernel(scheduler: &str) -> Result<Choice> {
     Ok(own.or_else(|_| catalogue.parse(scheduler))?)
 }
 
-/// Compare, tell, and say whether all that must agree does.
+/// Compares, reports, and returns whether everything that must agree does.
 fn report(device: &LoopDevice, scene: &Scene, lines: &[TracefsLine]) -> Result<bool> {
     let choice = of_this_kernel(scene.scheduler)?;
     let recorded = RecordedSurroundings {
@@ -211,7 +211,8 @@ fn report(device: &LoopDevice, scene: &Scene, lines: &[TracefsLine]) -> Result<b
     Ok(200 * ours.len() <= *issued as usize && *agreed > 500)
 }
 
-/// How many requests the device had at a time, at most. Far fewer than its tags while others wait: somebody cut them.
+/// The most requests that the device had at a time. If there are far fewer than its tags while others wait, the tags
+/// were cut.
 fn most_in_flight(lines: &[TracefsLine]) -> u32 {
     let flying = lines.iter().scan(0_u32, |flying, line| {
         *flying = match line.event {
@@ -224,13 +225,13 @@ fn most_in_flight(lines: &[TracefsLine]) -> u32 {
     flying.max().unwrap_or(0)
 }
 
-/// The knobs as sysfs has them.
+/// The knobs in sysfs.
 fn knobs(device: &LoopDevice, choice: &Choice) -> Result<Vec<(String, i64)>> {
     let mut knobs = Vec::new();
     let elevator = choice.build().elevator;
     for knob in choice.entry.knobs {
         let Some(text) = device.knob(knob.name)? else { continue };
-        // A kernel may have values that ours does not know; those that do not fit are told.
+        // A kernel may have values that ours does not have; those are reported.
         match knob.parse(&text) {
             Ok(raw) if elevator.tunables().get(knob.name) != Some(raw) => knobs.push((knob.name.to_owned(), raw)),
             Ok(_) => {}

@@ -30,10 +30,10 @@ impl LoopDevice {
         Ok(device)
     }
 
-    /// Give the driver all of its tags back. Writing `nr_requests` under `none` cuts the driver's own tags, and a loop
-    /// device keeps them cut when it is detached, attached anew, or given a scheduler, while `nr_tags` and, under
-    /// `none`, `nr_requests` tell the full number (seen on 6.18.44, in debugfs: `hctx0/tags` has `nr_tags=128` and
-    /// `depth=8`). Writing the number that it tells does nothing, hence two writes.
+    /// Restores all of the driver's tags. Writing `nr_requests` under `none` cuts the driver's own tags, and a loop
+    /// device keeps them cut when it is detached, attached again, or given a scheduler, while `nr_tags` and, under
+    /// `none`, `nr_requests` report the full number (observed on 6.18.44, in debugfs: `hctx0/tags` has `nr_tags=128`
+    /// and `depth=8`). Writing the reported number does nothing, hence two writes.
     fn all_tags(&self) -> Result<()> {
         self.choose("none")?;
         let tags = self.tags()?;
@@ -57,7 +57,7 @@ impl LoopDevice {
         fs::write(self.queue.join("scheduler"), scheduler).with_context(|| format!("choosing {scheduler}"))
     }
 
-    /// A file of the queue's.
+    /// Writes a file of the queue.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         let path = self.queue.join(name);
         fs::write(&path, value).with_context(|| format!("writing `{value}` to {}", path.display()))
@@ -69,20 +69,20 @@ impl LoopDevice {
         if path.exists() { Ok(Some(fs::read_to_string(path)?.trim().to_owned())) } else { Ok(None) }
     }
 
-    /// A number of the queue's own.
+    /// A number in a file of the queue.
     pub fn number_in(&self, name: &str) -> Result<u32> {
         let text = self.read(name)?;
         text.trim().parse().with_context(|| format!("{name} is `{}`", text.trim()))
     }
 
-    /// How many requests the driver takes at a time, if nobody has cut them.
+    /// How many requests the driver accepts at a time, unless they were cut.
     pub fn tags(&self) -> Result<u32> {
         let path = self.queue.with_file_name("mq").join("0/nr_tags");
         let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
         text.trim().parse().with_context(|| format!("nr_tags is `{}`", text.trim()))
     }
 
-    /// Its number as traces filter by it: major << 20 | minor.
+    /// Its number in the form of traces' filters: major << 20 | minor.
     pub fn number(&self) -> Result<u32> {
         let text = fs::read_to_string(self.queue.with_file_name("dev"))?;
         let (major, minor) = text.trim().split_once(':').context("a device's number is major:minor")?;

@@ -63,16 +63,17 @@ struct Arguments {
 enum Verb {
     /// Run everything that must hold: format, lints, style, tests, documentation, transcripts, outside programs
     Test {
-        /// First install the Debian packages and the parts of the Rust toolchain that are missing
+        /// First install missing Debian packages and parts of the Rust toolchain
         #[arg(long)]
         install: bool,
-        /// Only a look: format, style and the unit tests of the crates that the change touches, or the last commit
+        /// A quick check only: format, style and the unit tests of the crates that the change touches, or the last
+        /// commit
         #[arg(long, conflicts_with_all = ["install", "slow", "root"])]
         quick: bool,
-        /// The tests that take minutes, too
+        /// Also the tests that take minutes
         #[arg(long)]
         slow: bool,
-        /// The tests that need root, too: they use loop devices, mounts and schedulers of this machine
+        /// Also the tests that need root: they use loop devices, mounts and schedulers of this machine
         #[arg(long)]
         root: bool,
     },
@@ -80,11 +81,11 @@ enum Verb {
     Tidy,
     /// Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library
     Docs {
-        /// Write nothing; fail if the file is not what would be generated
+        /// Write nothing; fail if a file differs from what would be generated
         #[arg(long)]
         check: bool,
     },
-    /// Renew docs/matrix.md and docs/matrix.csv from the program as it is; some minutes
+    /// Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes
     Matrix,
     /// Renew golden files and generated documents; look at the difference before you commit it
     Bless,
@@ -96,7 +97,7 @@ enum Verb {
     },
     /// Build Python's package into target/wheels, with tools from PyPI
     Wheel {
-        /// Not only for systems like this one: glibc 2.17 and musl, linked with zig from PyPI
+        /// Also for other systems: glibc 2.17 and musl, linked with zig from PyPI
         #[arg(long)]
         everywhere: bool,
     },
@@ -108,16 +109,16 @@ enum Verb {
         /// With --gate: write the counts to xtask/gate.toml
         #[arg(long, requires = "gate")]
         bless: bool,
-        /// Run fio's null engine, blkparse, btt and DiskSim beside ours, those that are here, by processor time
+        /// Run fio's null engine, blkparse, btt and DiskSim beside ours, as far as installed, by processor time
         #[arg(long, conflicts_with = "gate")]
         peers: bool,
-        /// Run each of what can be large at two sizes: what one costs, and how much memory it takes
+        /// Run everything that can be large at two sizes: the cost of one, and the memory
         #[arg(long, conflicts_with_all = ["gate", "peers"])]
         scale: bool,
     },
-    /// Hold our disk to real drives: DiskSim's files and the response times that somebody measured
+    /// Compare our disk with real drives: DiskSim's files and published response times
     Demerit {
-        /// Holds DRIVE.model, .seek, .diskspecs and .trace.gz; by default testdata/disksim
+        /// The directory with DRIVE.model, .seek, .diskspecs and .trace.gz; by default testdata/disksim
         folder: Option<PathBuf>,
     },
     /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
@@ -126,10 +127,10 @@ enum Verb {
     /// Measure what an I/O costs the processors under each scheduler (needs root and fio; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     CpuCosts {
-        /// How often each load is run; the least counts
+        /// How often to run each load; the least counts
         #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
         repeats: u32,
-        /// Write the preset to this file, too
+        /// Also write the preset to this file
         #[arg(long, value_name = "FILE")]
         write: Option<PathBuf>,
     },
@@ -141,29 +142,29 @@ enum Verb {
     TimedDisk {
         /// A preset's name or a TOML file
         disk: String,
-        /// For the shell; `$file` is the file's path
+        /// The shell command; `$file` is the file's path
         command: String,
     },
     /// Measure disk models by the wall clock and compare what is found (needs root and FUSE; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     MeasuredDisk {
-        /// Presets or TOML files of disks that turn; by default every preset's kind of them
+        /// Presets or TOML files of spinning disks; by default all presets of that kind
         disks: Vec<String>,
     },
-    /// Build what a person downloads: a static program with man pages and completions, as an archive and as a .deb
+    /// Build the files for download: a static program with man pages and completions, as an archive and as a .deb
     Dist {
         /// First get what is missing: Rust's library for musl, musl-tools (Debian), cargo-deb, and llvm-tools (--pgo)
         #[arg(long)]
         install: bool,
-        /// Build twice: lay the program out by what a first build counted in runs of the usual commands
+        /// Build twice: the second time guided by a profile of the usual commands
         #[arg(long)]
         pgo: bool,
     },
     /// Check the dependencies' licences and advisories with cargo deny
     Audit,
-    /// Say what changed in the library's public interface, with cargo semver-checks (skipped by name without it)
+    /// Report changes in the library's public interface, with cargo semver-checks (skipped by name without it)
     Interface {
-        /// The commit to compare with; by default the last tag of a release
+        /// The commit to compare with; by default the last release tag
         revision: Option<String>,
     },
 }
@@ -220,10 +221,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a verb found; it has already said what.
+/// A verb's result; it has already printed the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is as it should be.
+    /// Everything is as it should be.
     Good,
     /// Something is not.
     Bad,

@@ -13,7 +13,7 @@ const CSV: &str = "docs/matrix.csv";
 /// # Errors
 /// If the program does not build or run, or a file cannot be written.
 pub fn run() -> Result<Verdict> {
-    // Whatever goes wrong, the pages that there are stay as they are.
+    // Whatever goes wrong, the existing pages stay as they are.
     let [page, csv] = [PAGE, CSV].map(|file| shell::root().join(format!("{file}.new")));
     let csv_name = csv.to_string_lossy().into_owned();
     let mut command =

@@ -18,14 +18,14 @@ use crate::Verdict;
 use crate::shell;
 use crate::timed_disk::{Lateness, TimedDisk, missing};
 
-/// What is measured unless something else is asked.
+/// The disks that are measured by default.
 const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
-/// How far a value may be off.
+/// The greatest deviation of a value.
 const WITHIN: f64 = 0.10;
-/// Answers later than that on average are the machine's, not the disk's.
+/// A greater mean delay is the machine's, not the disk's.
 const LATE: Duration = Duration::from_micros(300);
 
-/// Measures each of these disks, or those that turn.
+/// Measures each of these disks, or the default ones.
 ///
 /// # Errors
 /// If a disk is unknown, or measuring it fails.
@@ -43,7 +43,7 @@ pub fn run(disks: &[String]) -> Result<Verdict> {
     Ok(Verdict::when(holds))
 }
 
-/// False if a value is off.
+/// False if a value deviates too much.
 fn measured(disk: &str) -> Result<bool> {
     let spec = load(disk).map_err(|error| anyhow!("{error}"))?;
     let folder = shell::target().join(format!("xtask/measured-disk-{}", std::process::id()));
@@ -80,7 +80,7 @@ fn heads(spec: &DiskSpec) -> u32 {
     }
 }
 
-/// Does what was measured predict what was held back, on average?
+/// Whether the measured model predicts what was held back, on average.
 fn predicts(disk: &str, found: &DiskSpec) -> bool {
     let errors = || found.validated.iter().map(|part| f64::from(part.error_permille) / 1e3);
     let mean = errors().sum::<f64>() / errors().count().max(1) as f64;

@@ -12,9 +12,9 @@ use crate::test::libtest::Skip;
 use crate::test::report::Outcome;
 
 const PACKAGE: &str = "crates/python";
-/// What building and testing take; the suite's own wants are among them, and the object store of `tests/uri.rs`.
+/// The tools for building and testing, including the suite's own requirements and the object store of `tests/uri.rs`.
 const TOOLS: &[&str] = &["maturin>=1.9,<2", "pytest", "pyarrow", "moto[server]"];
-/// What the slow tier takes besides.
+/// The additional tools of the slow tier.
 const SLOW_TOOLS: &[&str] = &[
     "mypy",
     "optuna",
@@ -28,7 +28,7 @@ const SLOW_TOOLS: &[&str] = &[
     "kubernetes-validate",
 ];
 
-/// Prints the libraries that a wheel's own needs. (auditwheel would look for musl's here, and finds glibc's.)
+/// Prints the libraries that a wheel's own library needs. (auditwheel would look for musl's here, but finds glibc's.)
 const NEEDED: &str = "
 import io, sys, zipfile
 from elftools.elf.elffile import ELFFile
@@ -38,25 +38,25 @@ with zipfile.ZipFile(sys.argv[1]) as wheel:
             dynamic = ELFFile(io.BytesIO(wheel.read(name))).get_section_by_name('.dynamic')
             print(*(tag.needed for tag in dynamic.iter_tags('DT_NEEDED')))
 ";
-/// What everything of musl is in.
+/// The library that contains everything of musl.
 const MUSL: &str = "libc.so";
 
-/// No wheel is larger.
+/// The greatest size of a wheel.
 const MOST_BYTES: u64 = 10_000_000;
 
 /// How the code of a wheel is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Built {
-    /// To be tested: with what is compiled already.
+    /// For testing: reuses what is already compiled.
     Soon,
-    /// To be handed out: as `dist` builds.
+    /// For release: like `dist`.
     Small,
 }
 
-/// For which systems a wheel is.
+/// The systems that a wheel is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wheel {
-    /// Like this one.
+    /// Systems like this one.
     Here,
     /// glibc 2.17 or later, and musl 1.2 or later; linked with zig.
     Everywhere,
@@ -67,14 +67,14 @@ pub enum Wheel {
 pub enum Suite {
     /// Those that take seconds.
     Usual,
-    /// Types, notebooks, Optuna, DuckDB, Polars, Ray, too.
+    /// Also types, notebooks, Optuna, DuckDB, Polars, Ray.
     Slow,
 }
 
-/// Builds the wheels into target/wheels, and says where they are.
+/// Builds the wheels into target/wheels, and prints where they are.
 ///
 /// # Errors
-/// If Python or a tool is not to be had, or the build fails.
+/// If Python or a tool is not available, or the build fails.
 pub fn wheel(what: Wheel) -> Result<()> {
     env::set_current_dir(shell::root())?;
     let environment = Environment::make()?;
@@ -98,7 +98,7 @@ pub fn wheel(what: Wheel) -> Result<()> {
     Ok(())
 }
 
-/// Gets the tools before any test wants one; a machine without Python, or without a way to PyPI, is no failure.
+/// Gets the tools before any test needs one; a machine without Python, or without access to PyPI, is not a failure.
 pub fn tools() -> Outcome {
     let skipped =
         |reason: &str| Outcome::Skipped(Skip { what: "PyPI".to_owned(), reason: reason.to_owned(), packages: vec![] });
@@ -128,7 +128,7 @@ pub fn step(install: bool, suite: Suite) -> Outcome {
     }
     match tested(install, suite) {
         Ok(note) => Outcome::Passed(note),
-        // What cannot be fetched is no fault of ours.
+        // Failing to fetch something is not a failure of the tests.
         Err(error) if is_offline(&error) => skipped("PyPI cannot be reached".to_owned()),
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
@@ -150,7 +150,7 @@ fn tested(install: bool, suite: Suite) -> Result<String> {
     let words = [&["-m", "pytest", "--quiet", "--color=no", "-rs", "-p", "no:cacheprovider"], marked].concat();
     let said = environment.run(&words, Path::new(PACKAGE))?;
     let summary = said.lines().rev().find(|line| line.contains("passed")).unwrap_or("").trim();
-    // What could not run is named.
+    // Skipped tests are named.
     let skipped: String = said.lines().filter(|line| line.starts_with("SKIPPED")).map(|l| format!("; {l}")).collect();
     Ok(format!("{summary}; the wheel has {:.1} MB{skipped}", size as f64 / 1e6))
 }
@@ -198,8 +198,8 @@ impl Environment {
         self.run(&words, Path::new(".")).map(drop)
     }
 
-    /// The wheel that maturin makes, in a folder of its own; with cargo's target folder, so that what is compiled
-    /// already stays.
+    /// The wheel made by maturin, in a directory of its own; with cargo's target directory, so that compiled code is
+    /// reused.
     fn build(&self, name: &str, built: Built, more: &[&str]) -> Result<PathBuf> {
         let (target, wheels) = (shell::target(), shell::target().join("wheels").join(name));
         let _ = fs::remove_dir_all(&wheels);
@@ -225,7 +225,8 @@ impl Environment {
         Ok(env::join_paths(all)?)
     }
 
-    /// What it asks of a system is no more than the tag promises. auditwheel says so where libc is this system's.
+    /// Checks that it requires no more of a system than the tag promises. auditwheel checks that where libc is this
+    /// system's.
     fn keeps_to(&self, wheel: &Path, tag: &str) -> Result<()> {
         let wheel = wheel.display().to_string();
         if tag.starts_with("musllinux") {
@@ -241,7 +242,7 @@ impl Environment {
         if said.join(" ").contains(tag) { Ok(()) } else { bail!("auditwheel does not find {tag}: {}", said.join(" ")) }
     }
 
-    /// What Python prints, in that folder.
+    /// The output of Python in that directory.
     fn run(&self, words: &[&str], folder: &Path) -> Result<String> {
         let mut python = shell::command(self.folder.join("bin/python"), words);
         python.current_dir(shell::root().join(folder)).env("PYTHONDONTWRITEBYTECODE", "1");

@@ -31,37 +31,37 @@ const SET: &str = "testdata/reality/6.18-live";
 
 const GUEST: &str = "testdata/reality/6.1-guest";
 
-/// What a developer may say.
+/// The arguments of the verb.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The set's folder [default: testdata/reality/6.18-live]
+    /// The set's directory [default: testdata/reality/6.18-live]
     #[arg(long)]
     set: Option<PathBuf>,
-    /// In a guest of an older kernel, emulated [set: testdata/reality/6.1-guest]
+    /// In an emulated guest with an older kernel [set: testdata/reality/6.1-guest]
     #[arg(long, conflicts_with_all = ["at_a_time", "schedulers"])]
     guest: bool,
     /// With --guest: its disk is an export of `blksched serve` instead of a file behind FUSE
     #[arg(long, requires = "guest", conflicts_with = "record")]
     served: bool,
-    /// Only disks whose name begins so
+    /// Only disks whose name begins with this
     #[arg(long, default_value = "")]
     disk: String,
-    /// Only jobs whose name begins so; several: with commas
+    /// Only jobs whose name begins with one of these, separated by commas
     #[arg(long, value_delimiter = ',')]
     jobs: Vec<String>,
     /// Only these schedulers
     #[arg(long, value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// How often each is measured
+    /// How often to measure each
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
     repeats: u32,
     /// How many disks run at a time; on a small machine they disturb each other
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
     at_a_time: u8,
-    /// Write what was measured to the set's folder, with the kernel and what the disks' models are now
+    /// Write the measurements to the set's directory, with the kernel and the present results of the disks' models
     #[arg(long)]
     record: bool,
-    /// Measure nothing: hold the predictions to what the set has recorded (needs no root)
+    /// Measure nothing: compare the predictions with the recorded set (needs no root)
     #[arg(long, conflicts_with_all = ["record", "guest", "at_a_time", "schedulers"])]
     recorded: bool,
     /// Only measure, and print the rows
@@ -76,7 +76,7 @@ pub struct Job {
 }
 
 /// # Errors
-/// If the set is wrong, or a device cannot be made or is not put back.
+/// If the set is wrong, or a device cannot be made or restored.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
     if let Some(missing) = missing().filter(|_| !arguments.recorded) {
         println!("skipped: {missing}");
@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         true => in_guest(&mut set, &jobs, arguments, &target),
         false => here(&mut set, &jobs, arguments, &target),
     };
-    // What is still mounted refuses to go.
+    // A directory that is still mounted cannot be removed.
     fs::remove_dir_all(&target).ok();
     let all = all?;
     all.refused.iter().for_each(|refused| println!("skipped: {refused}"));
@@ -192,7 +192,7 @@ fn jobs(folder: &Path, set: &Set, arguments: &Arguments) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// Those that this kernel offers for a loop device and that were asked for.
+/// The schedulers that this kernel offers for a loop device and that were asked for.
 fn schedulers(set: &Set, folder: &Path, arguments: &Arguments) -> Result<Vec<String>> {
     let Some(setting) = set.settings.first() else { bail!("no disk of the set has such a name") };
     let spec = setting.spec(0.0).map_err(anyhow::Error::msg)?;

@@ -12,12 +12,12 @@ use anyhow::{Context, Result, anyhow};
 
 /// The repository's root folder.
 pub fn root() -> PathBuf {
-    // `cargo run` says where this package is now; the path of the build may have moved since.
+    // `cargo run` gives the present path of this package; the build's path may have moved since.
     let package = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
-/// The folder that cargo builds in; everything this package writes on its own account goes below it.
+/// The directory in which cargo builds; everything that this package writes by itself goes below it.
 pub fn target() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     root().join(target)
@@ -35,7 +35,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), arguments)
 }
 
-/// What a command left behind.
+/// The result of a command.
 pub struct Finished {
     /// Whether it exited with 0.
     pub good: bool,
@@ -43,12 +43,12 @@ pub struct Finished {
     pub output: String,
 }
 
-/// No command takes longer: what does has hung.
+/// The time limit of a command: one that takes longer has hung.
 const LONGEST: Duration = Duration::from_secs(40 * 60);
-/// How often a running command is looked at.
+/// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Run to the end and keep what it prints. What hangs is ended after [`LONGEST`].
+/// Runs it to the end and keeps its output. A hung command is killed after [`LONGEST`].
 ///
 /// # Errors
 /// If it cannot be started.
@@ -56,11 +56,11 @@ pub fn capture(command: Command) -> Result<Finished> {
     capture_within(command, LONGEST)
 }
 
-/// As [`capture`], with a limit of its own. A command beyond it is killed with all that it started; the last line of
-/// its output says so.
+/// Like [`capture`], with its own limit. A command beyond it is killed with everything that it started; the last line
+/// of its output says so.
 ///
-/// Its output goes through a file: a program that it leaves behind keeps the file open and keeps nobody waiting, as the
-/// end of a pipe would.
+/// Its output goes through a file: a leftover process keeps the file open without delaying us, as the end of a pipe
+/// would.
 ///
 /// # Errors
 /// If it cannot be started.
@@ -100,7 +100,7 @@ fn log_of_its_own() -> Result<(PathBuf, fs::File)> {
     Ok((path, file))
 }
 
-/// Kills a process and all that it started, and what they started.
+/// Kills a process, everything that it started, and so on.
 fn kill_family(eldest: u32) {
     let mut family = vec![eldest];
     let mut next = 0;
@@ -113,7 +113,7 @@ fn kill_family(eldest: u32) {
     let _ = Command::new("kill").arg("-KILL").args(numbers).stderr(Stdio::null()).status();
 }
 
-/// A process's children, of any of its threads. None where there is no `/proc`.
+/// A process's children, of any of its threads. Empty where there is no `/proc`.
 fn children(parent: u32) -> Vec<u32> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{parent}/task")) else { return vec![] };
     let lists = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -122,7 +122,7 @@ fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Run to the end with our own terminal.
+/// Runs it to the end with our own terminal.
 ///
 /// # Errors
 /// If it cannot be started or does not exit with 0.
@@ -137,13 +137,13 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Whoever owns this process is root.
+/// Whether this process runs as root.
 #[cfg(unix)]
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// A command as one would type it.
+/// A command as typed.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
@@ -172,7 +172,7 @@ mod tests {
         assert!(finished.output.starts_with("before\n") && finished.output.contains("had not ended after 1 s"));
         let number = fs::read_to_string(&child).unwrap();
         fs::remove_file(child).unwrap();
-        // They have been killed; that they are gone takes a moment on a busy machine.
+        // They have been killed; on a busy machine it takes a moment until they are gone.
         let end = Instant::now() + Duration::from_secs(60);
         while is_running(number.trim()) {
             assert!(Instant::now() < end, "its children are gone");

@@ -88,7 +88,7 @@ fn install() -> Outcome {
     }
 }
 
-/// A cargo command that comes with a part of the toolchain.
+/// A cargo command from a component of the toolchain.
 fn component(name: &str, subcommand: &str, arguments: &[&str]) -> Outcome {
     if packages::has_component(subcommand) {
         return command(shell::cargo(arguments));
@@ -133,7 +133,7 @@ fn formatted() -> Outcome {
     component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"])
 }
 
-/// The tests of what `selection` says to cargo, with the outside programs that are here.
+/// The tests of cargo's `selection`, with the installed outside programs.
 fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
     let arguments = [&["test", "--no-fail-fast"], selection, &["--", "--show-output"]].concat();
     let mut cargo = shell::cargo(&arguments);
@@ -150,7 +150,7 @@ fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
     }
 }
 
-/// The tests with an outside program are ordinary tests and have run by now. This looks whether they could, and whether
+/// Tests with an outside program are ordinary tests and have already run. This checks whether they could, and whether
 /// there are any.
 fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcome {
     if !package.is_here() {
@@ -188,7 +188,7 @@ fn replayed() -> Result<Outcome> {
     })
 }
 
-/// What one of each costs, beside what was accepted: a count, whatever else the machine does meanwhile.
+/// The cost of one of each, compared with the accepted counts: independent of what else the machine does.
 fn counted(cases: gate::Cases) -> Outcome {
     if !gate::is_possible() {
         let (what, reason) = ("instructions".to_owned(), gate::WITHOUT.to_owned());
@@ -201,7 +201,7 @@ fn counted(cases: gate::Cases) -> Outcome {
     }
 }
 
-/// Checked, not run; with the workspace's target folder, so that what both use is compiled once.
+/// Checked, not run; with the workspace's target directory, so that shared dependencies are compiled once.
 fn fuzz_targets() -> Command {
     let mut cargo = shell::cargo(&["check", "--quiet", "--manifest-path", FUZZ]);
     cargo.env("CARGO_TARGET_DIR", shell::target());

@@ -42,7 +42,7 @@ use crate::Verdict;
 use crate::shell;
 use tree::Tree;
 
-/// A broken rule, and where.
+/// A broken rule, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file, from the repository's root, with `/`.
@@ -61,15 +61,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What a look at the whole tree gave.
+/// The result of checking the whole tree.
 pub struct Outcome {
     /// Broken rules, by file and line.
     pub findings: Vec<Finding>,
-    /// How long files and functions are, and how many types share their names, for information.
+    /// Lengths of files and functions, and how many types share their names, for information.
     pub figures: String,
 }
 
-/// Check the repository.
+/// Checks the repository.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -82,7 +82,7 @@ pub fn check() -> Result<Outcome> {
     })
 }
 
-/// True if a Rust file of the crates has one of these words.
+/// Whether a Rust file of the crates contains one of these words.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -107,7 +107,7 @@ pub fn run() -> Result<Verdict> {
     Ok(Verdict::when(findings.is_empty()))
 }
 
-/// Every rule over the whole tree; `supported` are the names of the fio options.
+/// Applies every rule to the whole tree; `supported` are the names of the fio options.
 fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.unparsed().collect();
     findings.extend(aliases::check(tree));

@@ -32,12 +32,12 @@ pub struct TimedDisk {
 }
 
 impl TimedDisk {
-    /// Mount it in `folder`.
+    /// Mounts it in `folder`.
     pub fn mount(spec: &DiskSpec, folder: &Path) -> Result<TimedDisk> {
         fs::create_dir_all(folder)?;
         let own = folder.to_owned();
         let spec = spec.clone();
-        // A thread gives its class to those it starts, and I/O priority may hang on it: only the disk's own get it.
+        // Threads inherit their class, and I/O priority may depend on it: only the disk's own threads get it.
         let mounting = std::thread::spawn(move || {
             thread::hurry();
             let clock = Arc::new(Clock::start(&spec)?);
@@ -54,7 +54,7 @@ impl TimedDisk {
         self.folder.join(NAME)
     }
 
-    /// How late its answers have been so far.
+    /// How late its completions have been so far.
     pub fn late(&self) -> Lateness {
         self.clock.late()
     }
@@ -77,7 +77,7 @@ pub fn missing() -> Option<String> {
     }
 }
 
-/// `timed-disk`: mount, run a command, unmount.
+/// `timed-disk`: mounts, runs a command, unmounts.
 ///
 /// # Errors
 /// If there is no such disk, or it cannot be mounted.

@@ -21,17 +21,17 @@ use crate::Verdict;
 use report::{Case, Divergence, Found, Summary};
 
 /// # Errors
-/// If a path cannot be listed or holds no transcript.
+/// If a path cannot be listed or contains no transcript.
 pub fn run(paths: &[PathBuf]) -> Result<Verdict> {
     let summary = replay(paths)?;
     println!("{summary}");
     Ok(summary.verdict())
 }
 
-/// Replay every transcript at or below `paths`, on all cores.
+/// Replays every transcript at or below `paths`, on all cores.
 ///
 /// # Errors
-/// If a path cannot be listed or holds no transcript.
+/// If a path cannot be listed or contains no transcript.
 pub fn replay(paths: &[PathBuf]) -> Result<Summary> {
     let files = collect(paths)?;
     if files.is_empty() {
@@ -81,7 +81,7 @@ fn is_transcript(path: &Path) -> bool {
     name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
 }
 
-/// Replay one.
+/// Replays one.
 fn case(file: &Path) -> Case {
     let replayed = catch_unwind(AssertUnwindSafe(|| replay::replay_file(file)));
     let found = match replayed {

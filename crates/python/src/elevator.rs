@@ -18,16 +18,16 @@ use crate::run::Raised;
 /// The classes, by the elevators' names.
 static CLASSES: Mutex<BTreeMap<String, (&'static str, Py<PyAny>)>> = Mutex::new(BTreeMap::new());
 
-/// From now on this class is an elevator of that name; a later class of the same name takes its place.
+/// Makes this class an elevator with that name; a later class of the same name replaces it.
 pub(crate) fn register(name: String, class: Py<PyAny>) {
     let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
-    // Entries have names for ever: one for each name, not for each class.
+    // Entries' names live for ever: one for each name, not for each class.
     let known = classes.get(&name).map(|(known, _)| *known);
     let known = known.unwrap_or_else(|| &*Box::leak(name.clone().into_boxed_str()));
     classes.insert(name, (known, class));
 }
 
-/// Every one of them, for the catalogue.
+/// All of them, for the catalogue.
 pub(crate) fn entries() -> Vec<Entry> {
     let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
     classes.values().map(|(name, _)| Entry { name, ..ENTRY }).collect()
@@ -48,34 +48,34 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
     let made = Python::attach(|py| {
         let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
         let class = classes.get(choice.entry.name).map(|(_, class)| class.clone_ref(py));
-        // A class may ask for other elevators as it is made.
+        // A class may ask for other elevators while it is created.
         drop(classes);
         class.map(|class| class.call0(py)).expect("only registered names have this entry")
     });
     Box::new(PyElevator { object: raise(made), queued: BTreeMap::new(), gone: Vec::new(), until: None })
 }
 
-/// What Python raised ends the simulation, and is raised by the call that began it.
+/// An exception from Python ends the simulation, and is raised by the call that began it.
 fn raise<T>(result: PyResult<T>) -> T {
     result.unwrap_or_else(|error| std::panic::resume_unwind(Box::new(Raised(error))))
 }
 
-/// A request, as a class sees it.
+/// A request as a class sees it.
 #[pyclass(name = "Request", frozen, get_all, module = "blksched")]
 pub(crate) struct PyRequest {
-    /// Never used again.
+    /// Never reused.
     id: u64,
     /// `read`, `write`, `discard`, `flush`, `writezeroes`
     op: String,
     /// The first, of 512 bytes.
     sector: u64,
-    /// How many, when it was inserted: what merges with it later makes it longer.
+    /// How many there were when it was inserted: later merges make it longer.
     sectors: u32,
     /// The process.
     process: u32,
-    /// Does a process wait for it?
+    /// Whether a process waits for it.
     sync: bool,
-    /// When it was made.
+    /// When it was created.
     queued_ns: u64,
 }
 
@@ -87,18 +87,18 @@ impl PyRequest {
     }
 }
 
-/// The class's object, and what it need not keep itself.
+/// The class's object, and the state that it need not keep itself.
 struct PyElevator {
     object: Py<PyAny>,
     /// By serial number.
     queued: BTreeMap<u64, RequestId>,
-    /// Merged away; the object may still name them.
+    /// Merged away; the object may still return them.
     gone: Vec<u64>,
-    /// When the disk is no longer left idle.
+    /// Until when the disk is left idle.
     until: Option<Instant>,
 }
 
-/// What `dispatch` may return besides a request: None, or a moment until which the disk is left idle.
+/// What `dispatch` may return besides a request: None, or a time until which the disk is left idle.
 #[derive(FromPyObject)]
 enum Chosen {
     Idle { until_ns: u64 },

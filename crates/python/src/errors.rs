@@ -3,7 +3,7 @@
 use blksched_cli::library::Error;
 use pyo3::prelude::*;
 
-/// What went wrong, as an exception.
+/// An error as an exception.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = if error.is_input { "InputError" } else { "Error" };
     let arguments = (&error.message, &error.file, error.line, error.column);
@@ -11,7 +11,7 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A complaint without a place.
+/// An input error without a place.
 pub(crate) fn input(py: Python<'_>, message: &str) -> PyErr {
     of(py, "InputError", message)
 }

@@ -16,14 +16,14 @@ use pyo3::prelude::*;
 use errors::raised;
 use table::PyTable;
 
-/// What is to be run, as Python has it: words, and the name and text of a job file.
+/// What to run, in Python's form: words, and the name and text of a job file.
 type Said = (Vec<String>, Option<(String, String)>);
 
 fn job((words, text): Said) -> LibraryJob {
     LibraryJob { words, text }
 }
 
-/// A simulation that has been made.
+/// A finished simulation.
 #[pyclass(name = "Simulation", frozen)]
 struct PySimulation(Arc<Simulation>);
 
@@ -40,7 +40,7 @@ impl PySimulation {
         run::detached(py, move |_| simulation.requests()).map(PyTable)
     }
 
-    /// A row per request: why then.
+    /// A row per request: the reasons for its times.
     fn decisions(&self, py: Python<'_>) -> PyResult<PyTable> {
         let simulation = self.0.clone();
         run::detached(py, move |_| simulation.decisions()).map(PyTable)
@@ -71,31 +71,31 @@ fn many(py: Python<'_>, said: Said, options: Vec<String>, specs: Vec<(String, u6
     run::detached(py, move |stop| library::many(&job, &options, &specs, &own, stop)).map(PyTable)
 }
 
-/// How many runs a plan is, and how many of them one load is.
+/// How many runs a plan has, and how many of them each load has.
 #[pyfunction]
 fn plan_size(py: Python<'_>, file: String, text: String) -> PyResult<(u64, u64)> {
     run::detached(py, move |_| library::plan_size(&file, &text))
 }
 
-/// The runs of a plan from the one to before the other.
+/// The runs of a plan from the first number up to the second.
 #[pyfunction]
 fn plan_rows(py: Python<'_>, file: String, text: String, from: u64, end: u64, threads: usize) -> PyResult<PyTable> {
     run::detached(py, move |stop| library::plan_rows(&file, &text, (from, end), threads, stop)).map(PyTable)
 }
 
-/// The command line; the code to exit with.
+/// Runs the command line; returns its exit code.
 #[pyfunction]
 fn main(py: Python<'_>, words: Vec<String>) -> u8 {
     py.detach(move || library::main(&words))
 }
 
-/// Makes an elevator of a Python class known under this name.
+/// Makes a Python class an elevator with this name.
 #[pyfunction]
 fn register(name: String, class: Py<PyAny>) {
     elevator::register(name, class);
 }
 
-/// Holds an elevator that was registered to the laws.
+/// Checks a registered elevator against the laws.
 #[pyfunction]
 fn laws(py: Python<'_>, name: String) -> PyResult<()> {
     let Some(entry) = elevator::entries().into_iter().find(|entry| entry.name == name) else {

@@ -14,7 +14,7 @@ use crate::raised;
 /// How long a Ctrl-C may go unnoticed.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What an elevator written in Python raised: carried through the simulation as a panic.
+/// An exception of an elevator written in Python, carried through the simulation as a panic.
 pub(crate) struct Raised(pub(crate) PyErr);
 
 /// Does the work; a Ctrl-C tells it to stop, and is raised when it has.
@@ -28,7 +28,7 @@ pub(crate) fn detached<T: Send>(
         let flag = stop.clone();
         scope.spawn(move || {
             let result = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-            // The thread that waits is still there: the scope ends behind this thread.
+            // The waiting thread is still there: the scope ends after this thread.
             let _ = done.send(result);
         });
         let (mut interrupted, mut ended) = (None, ended);

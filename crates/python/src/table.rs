@@ -13,7 +13,7 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 
 use crate::errors;
 
-/// Rows and columns. `pyarrow.table(t)`, `polars.DataFrame(t)`, `duckdb.sql("FROM t")` take it as it is.
+/// Rows and columns. `pyarrow.table(t)`, `polars.DataFrame(t)`, `duckdb.sql("FROM t")` accept it directly.
 #[pyclass(name = "Table", frozen, module = "blksched")]
 pub(crate) struct PyTable(pub(crate) RecordBatch);
 
@@ -26,7 +26,7 @@ impl PyTable {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A wish for other types may be left unheard.
+        // A request for other types may be ignored.
         drop(requested_schema);
         let batches = vec![Ok::<_, ArrowError>(self.0.clone())];
         let reader = RecordBatchIterator::new(batches, self.0.schema());

@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 
 use crate::{Said, elevator, errors, job, run};
 
-/// What settings of one scheduler are worth.
+/// The objective function of a search over one scheduler's settings.
 #[pyclass(frozen)]
 pub(crate) struct Search(Mutex<Tuning>);
 
 /// Knobs and their raw values.
 type Turned = Vec<(String, i64)>;
-/// Times better with its 95 % interval, p, whether it is proven, what forbids it.
+/// The ratio with its 95 % interval, p, whether it is proven, and what forbids it.
 type Checked = ((f64, f64, f64), f64, bool, Vec<String>);
 
 #[pymethods]
@@ -30,14 +30,14 @@ impl Search {
         Ok(self.locked(py)?.knobs())
     }
 
-    /// The logarithm of how many times better than the untouched scheduler, with the nth seed; None: out.
+    /// The logarithm of how many times better than the defaults it is, with the nth seed; None if it is ruled out.
     fn score(&self, py: Python<'_>, turned: Turned, nth: u32) -> PyResult<Option<f64>> {
         let mut guard = self.locked(py)?;
         let tuning = &mut *guard;
         run::detached(py, |_| tuning.score(&turned, nth))
     }
 
-    /// On seeds that the search has not seen.
+    /// Checks settings on seeds that the search has not seen.
     fn check(&self, py: Python<'_>, turned: Turned) -> PyResult<Checked> {
         let guard = self.locked(py)?;
         let tuning = &*guard;
@@ -45,7 +45,7 @@ impl Search {
         Ok((checked.ratio, checked.p, checked.is_better, checked.forbidden))
     }
 
-    /// As one would type them.
+    /// The settings as typed.
     fn show(&self, py: Python<'_>, turned: Turned) -> PyResult<Vec<String>> {
         Ok(self.locked(py)?.show(&turned))
     }
@@ -53,7 +53,7 @@ impl Search {
 
 impl Search {
     fn locked(&self, py: Python<'_>) -> PyResult<std::sync::MutexGuard<'_, Tuning>> {
-        // Not to be waited for with the interpreter held: the thread that has it needs the interpreter to give it back.
+        // Waiting with the interpreter held would deadlock: the thread that has it needs the interpreter to release it.
         self.0.try_lock().map_err(|_| errors::of(py, "Error", "another thread searches with this one"))
     }
 }

@@ -130,7 +130,7 @@ def test_an_interrupt_ends_a_comparison() -> None:
         "try: bs.compare('reader-and-writer', 'nvme-ssd', seeds=5000, time='10s')\n"
         "except KeyboardInterrupt: print('interrupted')\n"
     )
-    # Whoever runs the tests in the background of a shell has it ignore interrupts, and so would its children.
+    # A shell ignores interrupts in background jobs, and so would their children.
     process = subprocess.Popen(
         [sys.executable, "-c", text],
         stdout=subprocess.PIPE,
@@ -234,7 +234,7 @@ def test_a_plan_is_made_in_memory_stretch_by_stretch() -> None:
     parts = [pyarrow.table(plan_rows("plan.toml", text, at, at + 4, 1)).to_pylist() for at in (0, 4)]
     key = lambda row: json.dumps(row, sort_keys=True)  # noqa: E731
     assert sorted(whole, key=key) == sorted(parts[0] + parts[1], key=key)
-    # A run is known by the same key, whoever makes it.
+    # A run has the same key, however it is made.
     cells = bs.grid(elevator="none", seed=range(1, 5))
     alone = pyarrow.table(bs.sweep("reader-and-writer", "null", cells, time="5ms"))
     assert set(alone.column("key").to_pylist()) == {row["key"] for row in parts[0]}

@@ -50,7 +50,7 @@ def test_the_lines_of_the_documentation_work(tmp_path: Path, monkeypatch: pytest
     assert subprocess.run(command).returncode == 0
     sql = re.search(r"```sql\n(.*?)```", document, re.S)
     assert sql and len(duckdb.sql(sql.group(1)).fetchall()) == 3
-    # The line of `blksched sweep --help`, too.
+    # Also the line in `blksched sweep --help`.
     helped = subprocess.run([*command[:4], "--help"], capture_output=True, text=True).stdout
     line = re.search(r'duckdb -c "(.*?)"', " ".join(helped.split()))
     assert line and len(duckdb.sql(line.group(1)).fetchall()) == 2, helped

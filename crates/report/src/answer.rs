@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::recorded::{Grid, ShownAnswer};
 
-/// Text within HTML.
+/// A text escaped for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -52,7 +52,7 @@ pub(crate) fn answer(answer: &ShownAnswer) -> String {
     text
 }
 
-/// What to do stands out; by how much, and the price, stand behind it.
+/// The recommendation, set apart; the improvement and the price follow it.
 fn action(action: &str) -> String {
     let kind = action.split(' ').next().unwrap_or_default().to_lowercase();
     let (gain, price) = action.split_once(" The price: ").map_or((action, None), |(gain, price)| (gain, Some(price)));
@@ -62,10 +62,10 @@ fn action(action: &str) -> String {
     format!("<p class=\"action {kind}\"><strong>{what}</strong>{how}{price}</p>\n")
 }
 
-/// This many pairs of schedulers are told at once; the others are folded.
+/// How many pairs of schedulers are shown at once; the others are folded.
 const PAIRS: usize = 2;
 
-/// What is said of schedulers against another.
+/// The sentences about schedulers compared with another.
 struct Pair {
     names: Vec<String>,
     base: String,
@@ -78,7 +78,7 @@ impl Pair {
     }
 }
 
-/// Schedulers of which the same is said stand together.
+/// Merges schedulers with the same sentences.
 fn together(pairs: Vec<Pair>) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     for pair in pairs {
@@ -90,7 +90,7 @@ fn together(pairs: Vec<Pair>) -> Vec<Pair> {
     found
 }
 
-/// The verdict's sentences; those of one pair of schedulers stand together.
+/// The verdict's sentences; those of one pair of schedulers are together.
 fn verdict(answer: &ShownAnswer) -> String {
     let pair_of = |sentence: &str| {
         let (subject, rest) = sentence.split_once(": ")?;
@@ -111,7 +111,7 @@ fn verdict(answer: &ShownAnswer) -> String {
     }
     let mut pairs = together(pairs);
     let is_meant = |pair: &Pair| answer.proposed.as_ref().is_some_and(|name| pair.names.contains(name));
-    // What is proposed stands first.
+    // The recommended scheduler comes first.
     pairs.sort_by_key(|pair| !is_meant(pair));
     let shown = match pairs.first() {
         Some(first) if is_meant(first) => 1,
@@ -134,10 +134,10 @@ fn verdict(answer: &ShownAnswer) -> String {
     text
 }
 
-/// What stands before the first colon is what the sentence is about.
+/// The part before the first colon is the subject of the sentence.
 fn sentence_with_subject(sentence: &str) -> String {
     match sentence.split_once(": ") {
-        // A colon within brackets ends no subject.
+        // A colon within brackets does not end a subject.
         Some((subject, rest)) if subject.len() < 60 && !subject.contains('(') => {
             format!("<strong>{}:</strong> {}", escaped(subject), escaped(rest))
         }

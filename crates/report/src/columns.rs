@@ -15,7 +15,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
 
-/// A column's place among all.
+/// A column's index among all.
 pub type ColumnIndex = usize;
 
 /// Columns under construction.
@@ -31,7 +31,7 @@ impl Columns {
         self.add("plain", numbers)
     }
 
-    /// Numbers that are close to the one before.
+    /// Numbers that are close to the previous one.
     pub fn deltas(&mut self, numbers: impl Iterator<Item = u64>) -> ColumnIndex {
         let mut before = 0_i64;
         self.add(
@@ -55,7 +55,7 @@ impl Columns {
         self.heads.len() - 1
     }
 
-    /// All of it behind `head`, deflated and as text.
+    /// Everything after `head`, deflated and as text.
     ///
     /// # Errors
     /// If memory cannot be written to.
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// As the page reads it.
+    /// The data as read by the page.
     fn read(text: &str) -> (Value, Vec<Vec<i64>>) {
         let mut bytes = Vec::new();
         DeflateDecoder::new(&STANDARD.decode(text).unwrap()[..]).read_to_end(&mut bytes).unwrap();

@@ -9,21 +9,21 @@ pub const COLUMNS: usize = 2048;
 /// Rows.
 pub const ROWS: usize = 128;
 
-/// Points counted by cell, and the process that most of each cell is for.
+/// Points counted by cell, and the process to which most of each cell belongs.
 #[derive(Clone, Debug)]
 pub struct Density {
     counts: Vec<u32>,
-    /// A cell's process so far, and how far it leads (Boyer and Moore's vote: right where one has the majority).
+    /// A cell's process so far, and by how much it leads (Boyer and Moore's vote: correct if one has the majority).
     leads: Vec<(u32, u32)>,
 }
 
 impl Density {
-    /// Nothing yet.
+    /// An empty density.
     pub fn new() -> Density {
         Density { counts: vec![0; COLUMNS * ROWS], leads: vec![(0, 0); COLUMNS * ROWS] }
     }
 
-    /// A point of `process` at these parts of width and height (0 to 1).
+    /// Adds a point of `process` at these parts of width and height (0 to 1).
     pub fn add(&mut self, x: f64, y: f64, process: u32) {
         let place = |part: f64, of: usize| ((part * of as f64) as usize).min(of - 1);
         let cell = place(y, ROWS) * COLUMNS + place(x, COLUMNS);
@@ -36,7 +36,7 @@ impl Density {
         }
     }
 
-    /// For the page.
+    /// The data for the page.
     pub fn pack(&self, columns: &mut Columns) -> Value {
         json!({
             "columns": COLUMNS,
@@ -58,7 +58,7 @@ pub const LATENCY_FROM: f64 = 1e2;
 /// Its end \[ns\].
 pub const LATENCY_TO: f64 = 1e12;
 
-/// A latency's part of that axis.
+/// A latency's position on that axis.
 pub fn latency_part(ns: u64) -> f64 {
     let log = (ns as f64).clamp(LATENCY_FROM, LATENCY_TO).log10();
     (log - LATENCY_FROM.log10()) / (LATENCY_TO.log10() - LATENCY_FROM.log10())

@@ -10,7 +10,7 @@ use crate::density::{Density, LATENCY_FROM, LATENCY_TO, latency_part};
 use crate::recorded::{RecordedCommand, RecordedIo, RecordedRun, Report};
 use crate::{percentiles, series};
 
-/// A report is never larger.
+/// The greatest size of a report.
 pub const MOST_BYTES: usize = 8 << 20;
 
 /// How much of the runs a report holds.
@@ -18,9 +18,9 @@ pub const MOST_BYTES: usize = 8 << 20;
 pub enum Detail {
     /// Every I/O with every piece of its time, every command and decision.
     Everything,
-    /// Every I/O and command; where the time went of the slowest hundredth.
+    /// Every I/O and command; where the time of the slowest hundredth went.
     Points,
-    /// Densities, and of I/Os and commands the slowest hundredth, with where their time went.
+    /// Densities, and the slowest hundredth of I/Os and commands, with where their time went.
     Slowest,
     /// The same of the slowest thousandth.
     FewSlowest,
@@ -45,7 +45,7 @@ impl Detail {
         self <= Detail::Points
     }
 
-    /// The part of the I/Os whose pieces are told.
+    /// The part of the I/Os whose pieces are included.
     fn told(self) -> f64 {
         match self {
             Detail::Everything => 1.0,
@@ -56,13 +56,13 @@ impl Detail {
     }
 }
 
-/// What lasted and what was marked, at most, unless everything is told.
+/// The most stretches and marks, unless everything is included.
 const STRETCHES: usize = 20_000;
 const MARKS: usize = 5_000;
 
-/// The report's data as text of at most `room` bytes, and how much it holds.
+/// The report's data as text of at most `room` bytes, and how much it includes.
 pub(crate) fn packed(report: &Report, room: usize) -> io::Result<(String, Detail)> {
-    // What cannot fit need not be tried: a point takes ten bytes and more.
+    // What cannot fit need not be tried: a point takes at least ten bytes.
     let points: usize = report.runs.iter().map(|run| run.ios.len() + run.sent.len()).sum();
     let hopeless = |detail: &Detail| detail.has_points() && points > room;
     for detail in Detail::ALL.into_iter().filter(|detail| !hopeless(detail)) {
@@ -176,7 +176,7 @@ fn commands(sent: &[&RecordedCommand], columns: &mut Columns) -> Value {
     })
 }
 
-/// What the scheduler decided; of too much of it the longest stretches, and marks at equal steps.
+/// The scheduler's decisions; if there are too many, the longest stretches, and marks at equal steps.
 fn decisions(run: &RecordedRun, detail: Detail, columns: &mut Columns) -> Value {
     let (most, marked) = if detail == Detail::Everything { (usize::MAX, usize::MAX) } else { (STRETCHES, MARKS) };
     let mut stretches: Vec<_> = run.stretches.iter().collect();

@@ -15,7 +15,7 @@ use crate::recorded::{Against, Published, Report};
 const TEMPLATE: &str = include_str!("../page/index.html");
 const STYLE: &str = include_str!("../page/style.css");
 
-/// Every module, each behind those that it imports.
+/// Every module, each after those that it imports.
 const MODULES: &[(&str, &str)] = &[
     ("format.js", include_str!("../page/format.js")),
     ("slices.js", include_str!("../page/slices.js")),
@@ -45,16 +45,16 @@ const MODULES: &[(&str, &str)] = &[
     ("main.js", include_str!("../page/main.js")),
 ];
 
-/// A page and what it holds.
+/// A page and how much it includes.
 #[derive(Clone, Debug)]
 pub struct Html {
-    /// All of the file.
+    /// The file's text.
     pub text: String,
     /// How much of the runs is in it.
     pub detail: Detail,
 }
 
-/// The report as one file of at most `most` bytes ([`MOST_BYTES`], unless the caller tries out more).
+/// The report as one file of at most `most` bytes ([`MOST_BYTES`], unless the caller tests a larger size).
 ///
 /// # Errors
 /// If memory cannot be written to.
@@ -71,7 +71,7 @@ pub fn html(report: &Report, most: Option<usize>) -> io::Result<Html> {
         "script" => script.clone(),
         _ => String::new(),
     };
-    // A place is `{{name}}`; what is filled in is not looked at again.
+    // A placeholder is `{{name}}`; substituted text is not searched again.
     let mut parts = TEMPLATE.split("{{");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -82,7 +82,7 @@ pub fn html(report: &Report, most: Option<usize>) -> io::Result<Html> {
     Ok(Html { text, detail })
 }
 
-/// The page's modules by name, as they stand in their files.
+/// The page's modules by name, as in their files.
 pub fn modules() -> impl Iterator<Item = (&'static str, &'static str)> {
     MODULES.iter().copied()
 }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn no_two_modules_give_anything_the_same_name() {
-        // They stand one behind the other in one script, where a second of a name is an error.
+        // They are concatenated into one script, where a repeated name is an error.
         let words = ["function* ", "async function ", "function ", "const ", "let ", "class "];
         let mut known = BTreeSet::new();
         for (name, text) in MODULES {

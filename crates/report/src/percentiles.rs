@@ -39,7 +39,7 @@ pub(crate) fn curves(run: &RecordedRun) -> Vec<Curve> {
     all.into_iter().map(curve).collect()
 }
 
-/// The value that all but one in 10^`nines` stay below or at; none if there are too few for it.
+/// The value that all but one in 10^`nines` do not exceed; `None` if there are too few for it.
 fn at(sorted: &[u64], nines: f64) -> Option<u64> {
     let slower = sorted.len() as f64 * 10_f64.powf(-nines);
     if slower < 1.0 - 1e-9 {

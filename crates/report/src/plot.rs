@@ -29,7 +29,7 @@ pub enum PlotKind {
 const PANEL: (u32, u32) = (460, 300);
 /// Side by side.
 const ACROSS: usize = 2;
-/// Okabe and Ito's, told apart by the colour-blind; they stand on light and on dark.
+/// Okabe and Ito's colours, which the colour-blind can distinguish, on light and on dark.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -42,7 +42,7 @@ const COLOURS: [RGBColor; 7] = [
 const FAINT: RGBColor = RGBColor(222, 226, 230);
 const INK: RGBColor = RGBColor(40, 44, 52);
 
-/// What drawing can fail with.
+/// An error of drawing.
 type Trouble = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
@@ -132,12 +132,12 @@ fn colour(nth: usize) -> RGBColor {
     COLOURS[nth % COLOURS.len()]
 }
 
-/// A job's colour: its place among all.
+/// A job's colour, by its index among all.
 fn colour_of(name: &str, names: &[String]) -> RGBColor {
     names.iter().position(|known| known == name).map_or(RGBColor(122, 122, 122), colour)
 }
 
-/// A picture with its name above it, and room for labels this wide at its left.
+/// A picture with its name above it, and room for labels of this width on its left.
 fn framed<'a, 'b>(area: &'a Area<'b>, name: &str, left: u32) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     let mut chart = ChartBuilder::on(area);
     chart.caption(name, text_style(16)).margin(8).x_label_area_size(34).y_label_area_size(left);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::recorded::{Blame, RecordedCommand, RecordedIo, Stretch, StretchKind, Way};
 
-    /// A process that writes in order, and one that reads anywhere.
+    /// A process that writes sequentially, and one that reads at random.
     pub(super) fn two() -> RecordedRun {
         let mut run = RecordedRun {
             name: "planted".to_owned(),

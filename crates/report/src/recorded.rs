@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 /// Everything that a report shows.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What stands first.
+    /// The first part.
     pub answer: ShownAnswer,
-    /// A run per scheduler, the one that the others are held against first.
+    /// A run per scheduler, beginning with the one with which the others are compared.
     pub runs: Vec<RecordedRun>,
-    /// The run that the answer proposes, an index of `runs`: shown beside the first.
+    /// The run of the recommended scheduler, an index of `runs`: shown beside the first.
     pub proposed: Option<usize>,
     /// Published tables beside ours.
     pub published: Vec<Published>,
-    /// Files that can be saved from inside the page.
+    /// Files that can be saved from the page.
     pub downloads: Vec<Download>,
-    /// Files that lie beside the page if it has no room for everything.
+    /// Files beside the page if it has no room for everything.
     pub beside: Vec<String>,
 }
 
@@ -24,32 +24,32 @@ pub struct Report {
 pub struct ShownAnswer {
     /// The page's title: the workload, and on which disk.
     pub title: String,
-    /// What was asked, in a line.
+    /// What was asked, in one line.
     pub heading: String,
-    /// What to do, first of all sentences.
+    /// The recommendation, before all sentences.
     pub action: Option<String>,
-    /// The scheduler that it proposes, by name.
+    /// The name of the recommended scheduler.
     pub proposed: Option<String>,
     /// The verdict, a sentence or two per job.
     pub sentences: Vec<String>,
     /// Tables below it.
     pub tables: Vec<Grid>,
-    /// How far such predictions have been right before, in sentences.
+    /// How good such predictions have been, in sentences.
     pub trust: Vec<String>,
     /// How it was made, by name: command, version, seed, disk, knobs.
     pub facts: Vec<(String, String)>,
     /// What a reader should know besides.
     pub notes: Vec<String>,
-    /// What the pictures are of, if the figures are of something else: a sentence above them.
+    /// Which run the pictures show, if the figures come from others too: a sentence above them.
     pub pictured: String,
 }
 
-/// A table, as it prints.
+/// A table as printed.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
-    /// Above it.
+    /// The title above it.
     pub title: String,
-    /// Headings; true: a column of numbers.
+    /// Headings; true for a column of numbers.
     pub columns: Vec<(String, bool)>,
     /// Cells as they print.
     pub rows: Vec<Vec<String>>,
@@ -57,18 +57,18 @@ pub struct Grid {
     pub notes: Vec<String>,
 }
 
-/// A file to be saved from inside the page.
+/// A file that can be saved from the page.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// Its name.
     pub name: String,
     /// What kind of data it is.
     pub media_type: &'static str,
-    /// All of it.
+    /// Its content.
     pub text: String,
 }
 
-/// Which way bytes went.
+/// The direction of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// Read.
@@ -85,7 +85,7 @@ impl Way {
     /// All of them, by their number in the data.
     pub const ALL: [Way; 4] = [Way::Read, Way::Write, Way::Trim, Way::Sync];
 
-    /// As people say it.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Way::Read => "read",
@@ -99,40 +99,40 @@ impl Way {
 /// A command that the disk got.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedCommand {
-    /// Whose, an index of [`RecordedRun::processes`].
+    /// Its process, an index of [`RecordedRun::processes`].
     pub process: u32,
-    /// What.
+    /// The direction.
     pub way: Way,
-    /// Where it begins \[512-byte sectors\].
+    /// Its first sector \[512-byte sectors\].
     pub sector: u64,
-    /// How long it is \[sectors\].
+    /// Its length \[sectors\].
     pub sectors: u32,
-    /// When the scheduler got it \[ns\]; it may have passed it by.
+    /// When the scheduler got it \[ns\]; it may have bypassed the scheduler.
     pub queued_ns: u64,
     /// When the disk got it \[ns\].
     pub issued_ns: u64,
     /// When the disk was done \[ns\]; the run's end, if it was not.
     pub ended_ns: u64,
-    /// The first I/O that it carried, by number; 0: none that is told.
+    /// The number of the first I/O that it carried; 0 if none is included.
     pub io: u64,
 }
 
 /// An I/O as its process saw it.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedIo {
-    /// Which, in the order of submission, from 1.
+    /// Its number in the order of submission, from 1.
     pub nth: u64,
-    /// Whose, an index of [`RecordedRun::processes`].
+    /// Its process, an index of [`RecordedRun::processes`].
     pub process: u32,
-    /// What.
+    /// The direction.
     pub way: Way,
-    /// Where it begins \[sectors\].
+    /// Its first sector.
     pub sector: u64,
-    /// How long it is \[sectors\].
+    /// Its length \[sectors\].
     pub sectors: u64,
     /// When it was submitted \[ns\].
     pub begun_ns: u64,
-    /// How long it took \[ns\].
+    /// Its latency \[ns\].
     pub latency_ns: u64,
     /// Its pieces: where they begin in [`RecordedRun::pieces`], and how many.
     pub pieces: (u32, u32),
@@ -143,7 +143,7 @@ pub struct RecordedIo {
 pub struct TimePiece {
     /// What it went to, an index of [`RecordedRun::parts`].
     pub part: u32,
-    /// How long it is \[ns\].
+    /// Its length \[ns\].
     pub ns: u64,
     /// How many commands the disk completed meanwhile.
     pub commands: u32,
@@ -152,11 +152,11 @@ pub struct TimePiece {
 /// What a piece of time can go to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimePart {
-    /// Where the I/O was meanwhile, from 0: before the scheduler, in it, waiting in the drive, served, after it.
+    /// Where the I/O was: from 0, before the scheduler, in it, waiting in the drive, being served, after it.
     pub leg: u8,
-    /// Why.
+    /// The reason.
     pub rule: String,
-    /// The process it blames; empty: none.
+    /// The process to blame; empty if there is none.
     pub whom: String,
 }
 
@@ -165,7 +165,7 @@ pub struct TimePart {
 pub struct Stretch {
     /// An index of [`RecordedRun::lanes`].
     pub lane: u32,
-    /// What.
+    /// The kind.
     pub kind: StretchKind,
     /// When it began \[ns\].
     pub from_ns: u64,
@@ -175,10 +175,10 @@ pub struct Stretch {
     pub why: u32,
 }
 
-/// What lasts.
+/// The kind of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StretchKind {
-    /// A slice, a budget: the turn of a process.
+    /// A process's slice or budget.
     Turn,
     /// A batch.
     Batch,
@@ -186,12 +186,12 @@ pub enum StretchKind {
     Idle,
     /// No token is left.
     NoToken,
-    /// This many tokens there are.
+    /// The number of tokens.
     Tokens,
 }
 
 impl StretchKind {
-    /// As people say it.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             StretchKind::Turn => "turn",
@@ -208,24 +208,24 @@ impl StretchKind {
 pub struct Mark {
     /// An index of [`RecordedRun::lanes`].
     pub lane: u32,
-    /// What.
+    /// The kind.
     pub kind: MarkKind,
-    /// When \[ns\].
+    /// The time \[ns\].
     pub at_ns: u64,
-    /// In words, an index of [`RecordedRun::words`].
+    /// The reason in words, an index of [`RecordedRun::words`].
     pub why: u32,
 }
 
-/// What happens at a moment.
+/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkKind {
-    /// A turn was taken away.
+    /// A slice was preempted.
     Preempted,
-    /// Queues became one, or two again.
+    /// Queues were merged or split.
     Merged,
-    /// Another's request went in a process's turn.
+    /// Another queue's request was served in a process's slice.
     Injected,
-    /// A request's time was up.
+    /// A request had expired.
     Expired,
     /// A weight was raised.
     Raised,
@@ -234,7 +234,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    /// As people say it.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             MarkKind::Preempted => "preempted",
@@ -252,24 +252,24 @@ impl MarkKind {
 pub struct Blame {
     /// The job that waited.
     pub who: String,
-    /// For which job; empty: none.
+    /// The job that it waited for; empty if there is none.
     pub whom: String,
-    /// Why.
+    /// The reason.
     pub rule: String,
     /// As in [`TimePart::leg`].
     pub leg: u8,
-    /// How long in all \[ns\].
+    /// The total time \[ns\].
     pub ns: u64,
-    /// In how many I/Os.
+    /// The number of I/Os.
     pub ios: u64,
 }
 
-/// What one scheduler did.
+/// The run of one scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedRun {
     /// The scheduler, with its knobs.
     pub name: String,
-    /// How long it lasted \[ns\].
+    /// Its length \[ns\].
     pub elapsed_ns: u64,
     /// The disk's size \[sectors\].
     pub disk_sectors: u64,
@@ -279,15 +279,15 @@ pub struct RecordedRun {
     pub jobs_of: Vec<u32>,
     /// Jobs by name.
     pub jobs: Vec<String>,
-    /// What the disk got, in its order.
+    /// The commands that the disk got, in order.
     pub sent: Vec<RecordedCommand>,
-    /// What the processes asked for, in the order in which it ended.
+    /// The processes' I/Os, in the order of completion.
     pub ios: Vec<RecordedIo>,
     /// Pieces of the I/Os.
     pub pieces: Vec<TimePiece>,
     /// What pieces went to.
     pub parts: Vec<TimePart>,
-    /// Whole stories in a sentence, of the slowest I/Os, by number.
+    /// Whole stories of the slowest I/Os in a sentence, by number.
     pub stories: BTreeMap<u64, String>,
     /// Rows of the decision timeline.
     pub lanes: Vec<String>,
@@ -299,7 +299,7 @@ pub struct RecordedRun {
     pub words: Vec<String>,
     /// Who waited for whom over the whole run.
     pub blame: Vec<Blame>,
-    /// I/Os of each job, and how long they took together \[ns\].
+    /// The number of I/Os of each job, and their total time \[ns\].
     pub totals: BTreeMap<String, (u64, u64)>,
     /// What the disk's time went to \[ns\].
     pub disk_time: Vec<(String, u64)>,
@@ -307,19 +307,19 @@ pub struct RecordedRun {
     pub shares: Vec<(String, f64, f64)>,
 }
 
-/// What ours is held against.
+/// What ours is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// What was published.
+    /// Published values.
     Published,
-    /// What was measured on a disk just now.
+    /// Values measured on a disk just now.
     Measured,
 }
 
 /// A published table beside ours.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// What stands beside ours.
+    /// The kind of the values beside ours.
     pub against: Against,
     /// The experiment.
     pub name: String,
@@ -327,27 +327,27 @@ pub struct Published {
     pub source: String,
     /// Its rows.
     pub rows: Vec<PublishedRow>,
-    /// Why it comes out so, in sentences.
+    /// Why the results are as they are, in sentences.
     pub why: Vec<String>,
 }
 
 /// One published value beside ours.
 #[derive(Clone, Debug)]
 pub struct PublishedRow {
-    /// What.
+    /// Its label.
     pub label: String,
-    /// In which unit.
+    /// Its unit.
     pub unit: String,
-    /// As it was published.
+    /// The published value.
     pub published: Option<f64>,
-    /// Ours.
+    /// Our value.
     pub ours: Option<f64>,
     /// The least and the greatest of ours, over the seeds.
     pub spread: Option<(f64, f64)>,
-    /// What it must lie in.
+    /// The bound.
     pub bound: Option<(f64, f64)>,
-    /// Does it?
+    /// Whether ours is inside.
     pub inside: Option<bool>,
-    /// Is it an error if it does not?
+    /// Whether it is an error to be outside.
     pub claimed: bool,
 }

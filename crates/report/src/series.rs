@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::columns::Columns;
 use crate::recorded::RecordedRun;
 
-/// Parts of a run.
+/// The number of parts of a run.
 pub(crate) const BINS: usize = 2048;
 
 /// The width of a part \[ns\].
@@ -13,7 +13,7 @@ pub(crate) fn width(run: &RecordedRun) -> u64 {
     run.elapsed_ns.div_ceil(BINS as u64).max(1)
 }
 
-/// Bytes that came back in each part, for each job.
+/// Bytes completed in each part, for each job.
 pub(crate) fn throughput(run: &RecordedRun) -> Vec<Vec<u64>> {
     let mut bins = vec![vec![0; BINS]; run.jobs.len()];
     let width = width(run);
@@ -27,13 +27,13 @@ pub(crate) fn throughput(run: &RecordedRun) -> Vec<Vec<u64>> {
     bins
 }
 
-/// Requests with the scheduler and commands in the disk: in each part the mean in thousandths, and the most.
+/// Requests in the scheduler and commands in the disk: in each part the mean in thousandths, and the maximum.
 pub(crate) struct Depth {
     pub(crate) mean: Vec<u64>,
     pub(crate) most: Vec<u64>,
 }
 
-/// `spans`: from when until when something was there.
+/// Counts spans, each from when until when something was there.
 pub(crate) fn depth(run: &RecordedRun, spans: impl Iterator<Item = (u64, u64)>) -> Depth {
     let width = width(run);
     let mut changes: Vec<(u64, i64)> =

@@ -8,25 +8,25 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell;
 
-/// How often a running command is looked at.
+/// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(10);
-/// What Linux counts processor time in, whatever the machine.
+/// Linux's unit of processor time, on any machine.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Of one run.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// User's and kernel's processor time, exact to 10 ms.
     pub processor: Duration,
-    /// The most memory it had at a time \[bytes\], as it was seen last before the end.
+    /// Its peak memory \[bytes\], as last observed before the end.
     pub memory: u64,
 }
 
 impl Cost {
-    /// Of a command that is to end well, within `limit`; what it prints is lost.
+    /// Measures a command that must succeed within `limit`; its output is discarded.
     ///
     /// # Errors
-    /// If it cannot be started, fails or takes longer, or this system does not tell what processes take.
+    /// If it cannot be started, fails or takes longer, or this system does not report what processes take.
     pub fn of(mut command: Command, limit: Duration) -> Result<Cost> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let (before, begun) = (of_children()?, Instant::now());
@@ -50,16 +50,16 @@ impl Cost {
         Ok(Cost { processor: of_children()?.saturating_sub(before), memory })
     }
 
-    /// Of each of so many things \[ns\].
+    /// The time of one of this many things \[ns\].
     pub fn each(&self, things: u64) -> f64 {
         self.processor.as_nanos() as f64 / things as f64
     }
 }
 
-/// What a process that runs has taken so far, without its children.
+/// What a running process has taken so far, without its children.
 ///
 /// # Errors
-/// If it has ended, or this system does not tell.
+/// If it has ended, or this system does not report it.
 pub fn so_far(process: u32) -> Result<Cost> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).context("it has ended")?;
     let processor = ticks(&text, OWN).map(of_ticks).context("/proc/PID/stat is not as proc(5) says")?;
@@ -72,12 +72,12 @@ fn of_children() -> Result<Duration> {
     ticks(&text, CHILDREN).map(of_ticks).context("/proc/self/stat is not as proc(5) says")
 }
 
-/// How many words stand between a process's name, which is in brackets, and `utime`; behind that is `stime`.
+/// How many words are between a process's name, which is in brackets, and `utime`, which `stime` follows.
 const OWN: usize = 11;
-/// And before `cutime`; behind that is `cstime`.
+/// How many are before `cutime`, which `cstime` follows.
 const CHILDREN: usize = 13;
 
-/// Two times together.
+/// The sum of two times.
 fn ticks(stat: &str, before: usize) -> Option<u64> {
     let behind = stat.rsplit_once(')')?.1;
     let mut words = behind.split_whitespace().skip(before);
@@ -88,12 +88,12 @@ fn of_ticks(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
 }
 
-/// The most memory that a process has had so far \[bytes\]; `None` once it has ended.
+/// A process's peak memory so far \[bytes\]; `None` once it has ended.
 fn peak_of(process: u32) -> Option<u64> {
     high_water(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
 }
 
-/// Of `VmHWM:     12345 kB`.
+/// Parses `VmHWM: 12345 kB`.
 fn high_water(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)

@@ -31,28 +31,29 @@ use counts::{Accepted, Counts, Table};
 /// The name of the benchmarks that are counted.
 pub const TARGET: &str = "gate";
 const ACCEPTED: &str = "xtask/gate.toml";
-/// What the whole run of the command line is called.
+/// The name of the case that is a whole run of the command line.
 const START: &str = "start/list";
-/// Times of the shorter run. What is left of start-up's variation after the division is far below the tolerance.
+/// The repetitions of the shorter run. What is left of start-up's variation after the division is far below the
+/// tolerance.
 const TIMES: u64 = 2_000;
 /// How much more than accepted a case may cost [%].
 const TOLERANCE_PERCENT: f64 = 5.0;
 
-/// What to do with what was counted.
+/// What to do with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Baseline {
-    /// Compare it with what was accepted.
+    /// Compare them with the accepted ones.
     Compare,
-    /// Accept it.
+    /// Accept them.
     Renew,
 }
 
 /// Which cases are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cases {
-    /// Each, the heaps and the start.
+    /// All, including heaps and start-up.
     All,
-    /// One of each part that a change can make dearer.
+    /// One for each part that a change can make more expensive.
     Chosen,
 }
 
@@ -78,7 +79,7 @@ impl Cases {
     }
 }
 
-/// Counts by case, and what was accepted.
+/// Counts by case, and the accepted counts.
 pub struct Gate {
     cases: Cases,
     counted: Counts,
@@ -104,15 +105,15 @@ pub fn run(baseline: Baseline) -> Result<Verdict> {
     Ok(Verdict::Good)
 }
 
-/// Why nothing can be counted, where it cannot.
+/// Why nothing can be counted without it.
 pub const WITHOUT: &str = "valgrind is not installed (Debian package valgrind)";
 
-/// Can anything be counted here?
+/// Whether anything can be counted here.
 pub fn is_possible() -> bool {
     shell::find_program("valgrind").is_some()
 }
 
-/// Build, count, and read what was accepted.
+/// Builds, counts, and reads the accepted counts.
 ///
 /// # Errors
 /// As [`run`].
@@ -142,10 +143,10 @@ pub fn measure(cases: Cases) -> Result<Gate> {
     Ok(Gate { cases, counted, accepted, compiler: compiler()? })
 }
 
-/// The benchmark that has this case, built.
+/// Builds the benchmark with this case.
 ///
 /// # Errors
-/// If none has, or they do not build.
+/// If none has it, or they do not build.
 pub fn program_of(case: &str) -> Result<PathBuf> {
     for program in programs()? {
         if named(&program)?.iter().any(|name| name == case) {
@@ -155,7 +156,7 @@ pub fn program_of(case: &str) -> Result<PathBuf> {
     bail!("no benchmark called `{TARGET}` has the case {case}")
 }
 
-/// The benchmarks, built.
+/// Builds the benchmarks.
 fn programs() -> Result<Vec<PathBuf>> {
     let build = ["bench", "--quiet", "--workspace", "--bench", TARGET, "--no-run", "--message-format", "json"];
     let built = shell::cargo(&build).output().context("starting cargo")?;
@@ -169,7 +170,7 @@ fn programs() -> Result<Vec<PathBuf>> {
     Ok(ours.filter_map(|message| Some(PathBuf::from(message["executable"].as_str()?))).collect())
 }
 
-/// The command line, built.
+/// Builds the command line.
 ///
 /// # Errors
 /// If it does not build.
@@ -190,7 +191,7 @@ fn named(program: &Path) -> Result<Vec<String>> {
     Ok(finished.output.lines().map(str::to_owned).collect())
 }
 
-/// What a whole run of a program counts.
+/// The counts of a whole run of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     instructions: u64,
@@ -210,7 +211,7 @@ impl Run {
         Run::read(&finished.output).with_context(|| format!("no count in what valgrind says of {shown}"))
     }
 
-    /// From the lines `==123== I   refs:      1,234,567` and `==123== Mispredicts:      1,234  (1,000 cond + 234 ind)`.
+    /// Parses the lines `==123== I refs: 1,234,567` and `==123== Mispredicts: 1,234 (1,000 cond + 234 ind)`.
     fn read(output: &str) -> Option<Run> {
         let count = |is_so: fn(&str) -> bool| {
             let line = output.lines().find(|line| line.starts_with("==") && is_so(line))?;
@@ -229,9 +230,9 @@ fn compiler() -> Result<String> {
 }
 
 impl Gate {
-    /// Bad if a case costs more than was accepted, is gone, or its instructions were never accepted; another compiler's
-    /// counts are told and not judged. Of the chosen cases instructions are judged alone: mispredicted branches move by
-    /// one or two with where code comes to lie, which anybody's change elsewhere may move.
+    /// Bad if a case costs more than accepted, is gone, or its instructions were never accepted; another compiler's
+    /// counts are reported but not judged. Of the chosen cases only instructions are judged: mispredicted branches vary
+    /// by one or two with the placement of code, which any change elsewhere may affect.
     pub fn verdict(&self) -> Verdict {
         let accepted = &self.accepted.counts;
         let fits = |(table, case, count): (Table, &str, f64)| match accepted.get(table, case) {
@@ -243,7 +244,7 @@ impl Gate {
         Verdict::when(!self.is_judged() || (self.counted.all().all(fits) && !gone))
     }
 
-    /// What was accepted, would have been counted, and is no more.
+    /// Accepted cases that should have been counted but no longer exist.
     fn gone(&self) -> impl Iterator<Item = (Table, &str)> {
         let all = self.accepted.counts.all().filter(|(table, case, _)| match self.cases {
             Cases::All => true,
@@ -252,7 +253,7 @@ impl Gate {
         all.filter(|&(table, case, _)| self.counted.get(table, case).is_none()).map(|(table, case, _)| (table, case))
     }
 
-    /// How many cases are dearer than was accepted, gone or new, and how far the worst is above; for one line.
+    /// How many cases cost more than accepted, are gone or new, and how far the worst is above; in one line.
     pub fn in_short(&self) -> String {
         let changes = self.counted.all().filter_map(|(table, case, count)| {
             let accepted = self.accepted.counts.get(table, case).filter(|_| table == Table::Instructions)?;

@@ -17,16 +17,16 @@ use super::cost::Cost;
 use super::gate;
 use crate::{Verdict, shell};
 
-/// The folder of DiskSim's own example.
+/// The directory of DiskSim's own example.
 const DISKSIM: &str = "BLKSCHED_DISKSIM_VALID";
-/// No program takes longer here.
+/// The time limit of each program.
 const LONGEST: Duration = Duration::from_secs(600);
 /// I/Os of the job that fio and the simulator run.
 const IOS: u64 = 1_000_000;
-/// How often each is run; the least counts, since others only add to it.
+/// How often each is run; the least counts, since other processes only add to it.
 const TIMES: usize = 3;
 
-/// A program, and what it does so many of.
+/// A program, and how many things it does.
 struct Peer {
     name: String,
     command: Option<Command>,
@@ -38,7 +38,7 @@ impl Peer {
         Peer { name: name.to_owned(), command: Some(shell::command(program, arguments)), things }
     }
 
-    /// One that is known by its name on the search path.
+    /// A program found by its name on the search path.
     fn found(name: &str, things: u64, program: &str, arguments: &[&str]) -> Peer {
         let command = shell::find_program(program).map(|program| shell::command(program, arguments));
         Peer { name: name.to_owned(), command, things }
@@ -50,16 +50,16 @@ impl Peer {
     }
 }
 
-/// What is done by all of a group, and who does it.
+/// What all programs of a group do, and the programs.
 struct Group {
     title: &'static str,
-    /// What one is called, in the table.
+    /// The name of one thing in the table.
     thing: &'static str,
     peers: Vec<Peer>,
 }
 
 /// # Errors
-/// If our own program cannot be built, or one that is here fails.
+/// If our own program cannot be built, or an installed one fails.
 pub fn run() -> Result<Verdict> {
     let ours = gate::command_line()?;
     let folder = shell::target().join("xtask").join(format!("peers-{}", std::process::id()));
@@ -116,7 +116,7 @@ fn events(ours: &Path, folder: &Path) -> Result<Group> {
     let reader = std::io::BufReader::new(fs::File::open(&trace).context("our own trace")?);
     let events = blksched_traces::blktrace::events(reader).count() as u64;
     let dump = folder.join("dump").display().to_string();
-    // btt reads what blkparse dumps, so that is to be there first.
+    // btt reads what blkparse dumps, so that must exist first.
     if let Some(blkparse) = shell::find_program("blkparse") {
         let mut dumps = shell::command(blkparse, &["-i", "trace", "-O", "-d", &dump]);
         dumps.current_dir(folder);
@@ -134,7 +134,7 @@ fn events(ours: &Path, folder: &Path) -> Result<Group> {
     Ok(Group { title: "a trace that `simulate --blktrace` wrote", thing: "event", peers })
 }
 
-/// DiskSim's example and a load like it of ours: requests one at a time.
+/// DiskSim's example and a similar load of ours: requests one at a time.
 fn disksim(ours: &Path) -> Result<Option<Group>> {
     let (Some(program), Some(folder)) = (shell::find_program("disksim"), std::env::var_os(DISKSIM)) else {
         println!("skipped: disksim is not on the search path, or {DISKSIM} does not name its folder `valid`\n");
@@ -159,7 +159,7 @@ fn disksim(ours: &Path) -> Result<Option<Group>> {
     Ok(Some(Group { title: "requests one at a time", thing: "request", peers }))
 }
 
-/// Each in turn, and that again, so that a busy moment meets all of them.
+/// Runs each in turn, and all of that repeatedly, so that a busy moment affects all of them.
 fn measure(group: Group) -> Result<()> {
     let Group { title, thing, peers } = group;
     let mut rows = Vec::new();
@@ -195,7 +195,7 @@ fn table(title: &str, thing: &str, rows: &[Row]) -> String {
     text
 }
 
-/// The same command once more.
+/// A copy of the command.
 fn again(command: &Command) -> Command {
     let mut same = Command::new(command.get_program());
     same.args(command.get_args());

@@ -14,21 +14,21 @@ use super::cost::{self, Cost};
 use super::gate;
 use crate::{Verdict, shell};
 
-/// Nothing takes longer here.
+/// The time limit of each command.
 const LONGEST: Duration = Duration::from_secs(1800);
-/// No comparison of 4,096 processes and five seeds has more memory \[bytes\].
+/// The greatest memory of a comparison of 4,096 processes and five seeds \[bytes\].
 const MOST_OF_A_COMPARISON: u64 = 1_000_000_000;
 /// Requests that go through a queue.
 const REQUESTS: u64 = 1_000_000;
 
-/// What was measured at a size.
+/// The measurement at one size.
 struct Row {
     what: String,
-    /// How many there are of what is large.
+    /// The size: how many there are of what is large.
     size: u64,
-    /// Of a request, an I/O or an event \[ns\].
+    /// The time of a request, an I/O or an event \[ns\].
     each: f64,
-    /// The most memory \[bytes\].
+    /// The peak memory \[bytes\].
     memory: u64,
 }
 
@@ -73,7 +73,7 @@ fn measured(ours: &Path, folder: &Path) -> Result<Verdict> {
     Ok(Verdict::when(holds))
 }
 
-/// So many requests are queued all the time.
+/// Keeps this many requests queued all the time.
 fn queue(program: &Path, elevator: &str, queued: u64) -> Result<Row> {
     let case = format!("{elevator}/random/{queued}");
     let of = |times: u64| Cost::of(shell::command(program, &[&case, &times.to_string()]), LONGEST);
@@ -82,7 +82,7 @@ fn queue(program: &Path, elevator: &str, queued: u64) -> Result<Row> {
     Ok(Row { what: format!("queued requests, {elevator}"), size: queued, each, memory: run.memory })
 }
 
-/// A job of 4 KiB reads, `ios` of them in all: of so many processes, or at depth 1,024 on an array.
+/// A job of 4 KiB reads, `ios` of them in all, by this many processes, or at depth 1,024 on an array.
 fn simulated(ours: &Path, folder: &Path, what: &str, size: u64, disk: &str, ios: u64) -> Result<Row> {
     let (processes, depth) = if what == "processes" { (size, 1) } else { (1, 1_024) };
     let job = format!(
@@ -96,7 +96,7 @@ fn simulated(ours: &Path, folder: &Path, what: &str, size: u64, disk: &str, ios:
     Ok(Row { what: what.to_owned(), size, each: cost.each(ios), memory: cost.memory })
 }
 
-/// Exports in memory, a client of each with four reads under way.
+/// Exports in memory, with a client of each that keeps four reads in flight.
 fn served(ours: &Path, folder: &Path, tenants: u64) -> Result<Row> {
     let socket = folder.join(format!("{tenants}.sock"));
     let unix = socket.display().to_string();
@@ -131,13 +131,13 @@ impl Drop for Server {
     }
 }
 
-/// Of ten seconds.
+/// The requests of ten seconds.
 fn requests(json: &str) -> Option<f64> {
     let value: Value = serde_json::from_str(json).ok()?;
     Some(value["table"]["rows"][0]["iops"].as_f64()? * 10.0)
 }
 
-/// A trace of so many I/Os is looked through, and read for a replay.
+/// A trace of this many I/Os is summarised, and read for a replay.
 fn traced(ours: &Path, folder: &Path, ios: u64) -> Result<Vec<Row>> {
     let job = "[j]\nrw=randrw\nbs=4k\niodepth=32\nioengine=libaio\ndirect=1\nfilename=/dev/sda\n";
     let file = written(folder, "traced.fio", &format!("{job}number_ios={ios}\n"))?;
@@ -168,7 +168,7 @@ fn compared(ours: &Path, folder: &Path) -> Result<Row> {
     let file = written(folder, "many.fio", job)?;
     let compares = ["compare", &file, "--disk", "nvme-ssd", "--time", "100ms", "--seeds", "5"];
     let cost = Cost::of(shell::command(ours, &compares), LONGEST)?;
-    // What it costs hangs on how many I/Os each scheduler lets through in the time.
+    // The cost depends on how many I/Os each scheduler completes in the time.
     Ok(Row { what: "processes of a comparison".to_owned(), size: 4096, each: f64::NAN, memory: cost.memory })
 }
 

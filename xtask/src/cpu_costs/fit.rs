@@ -6,29 +6,29 @@ use anyhow::{Context, Result};
 
 use super::load::{BATCHES, DEEP, Load, Measured, ONE, TWO};
 
-/// Those that are measured, the one without costs first.
+/// The schedulers that are measured, the one without costs first.
 pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// What was measured on.
+/// The machine that was measured.
 pub struct Machine {
     pub model: String,
     pub cpus: usize,
     pub release: String,
 }
 
-/// The least of all repeats \[us\], and the greatest.
+/// The least and the greatest of all repeats \[us\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Range {
     least: f64,
     most: f64,
 }
 
-/// Costs \[us\] with what they were made of.
+/// Costs \[us\] with their sources.
 pub struct Fitted {
-    /// Of the process, per I/O at depth, without switches.
+    /// The process's cost per I/O at depth, without switches.
     process: f64,
     switch: f64,
-    /// Of schedulers in [`SCHEDULERS`]' order, `none` left out.
+    /// The costs of schedulers in the order of [`SCHEDULERS`], without `none`.
     own: [f64; 3],
     worker: f64,
     handover: f64,
@@ -37,12 +37,12 @@ pub struct Fitted {
 
 /// The part of the process's time that submission takes; the rest is taking completions.
 const SUBMISSION: f64 = 0.75;
-/// What a scheduler costs at the end of a request, of all that it costs.
+/// The part of a scheduler's cost at the end of a request.
 const AT_THE_END: f64 = 0.15;
-/// What mq-deadline and Kyber cost inside their lock \[us\]: their own functions, sampled with perf on 6.18, the least
-/// (to 0.8 and 0.6). With plugs they cost no more than `none` in all, since they take work from it.
+/// The costs of mq-deadline and Kyber inside their lock \[us\]: their own functions, sampled with perf on 6.18, the
+/// least (up to 0.8 and 0.6). With plugs they cost no more than `none` in all, since they save it work.
 const OWN: [f64; 2] = [0.3, 0.35];
-/// The interrupt of a device and the end of a request \[us\].
+/// The cost of a device's interrupt and the completion of a request \[us\].
 const INTERRUPT: f64 = 1.0;
 
 fn range(all: &[Measured], load: &Load, scheduler: &str, of: fn(&Measured) -> f64) -> Result<Range> {
@@ -73,7 +73,7 @@ impl Fitted {
             above.push([total(&BATCHES, scheduler)?, total(&DEEP, scheduler)?, total(&TWO, scheduler)?]);
         }
         let [none, mq_deadline, _, bfq] = above[..] else { unreachable!("there are four") };
-        // Its functions keep interrupts off, so they cannot be sampled: what it costs more than mq-deadline.
+        // Its functions run with interrupts off and cannot be sampled: the difference from mq-deadline.
         let more = ((bfq[0] - mq_deadline[0]) + (bfq[1] - mq_deadline[1])) / 2.0;
         let own = [OWN[0], OWN[1], OWN[0] + more.max(0.0)];
         let mut workers: Vec<f64> = above[1..].iter().zip(own).map(|(us, own)| us[1] - none[1] - own).collect();
@@ -84,7 +84,7 @@ impl Fitted {
         Ok(Fitted { process, switch, own, worker: workers[1].max(0.0), handover, sources })
     }
 
-    /// As a preset's TOML.
+    /// The TOML of a preset.
     pub fn preset(&self, machine: &Machine, repeats: u32) -> String {
         let Machine { model, cpus, release } = machine;
         let kernel: Vec<&str> = release.split(['.', '-']).take(2).collect();
@@ -143,7 +143,7 @@ mod tests {
     use super::super::load::LOADS;
     use super::*;
 
-    /// A machine on which everything costs what it is made of.
+    /// A machine on which all costs are as fitted.
     fn measured(load: Load, scheduler: &str) -> Measured {
         let own = match scheduler {
             "none" => 0.0,

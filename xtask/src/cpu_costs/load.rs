@@ -17,7 +17,7 @@ pub struct Load {
     pub name: &'static str,
     pub jobs: u32,
     pub depth: u32,
-    /// I/Os in one call; with more than two they plug.
+    /// The number of I/Os in one call; with more than two they plug.
     pub batch: u32,
 }
 
@@ -27,7 +27,7 @@ pub const BATCHES: Load = Load { name: "32 deep, 16 in a call", jobs: 1, depth: 
 pub const TWO: Load = Load { name: "two jobs, 32 deep", jobs: 2, depth: 32, batch: 1 };
 pub const LOADS: [Load; 4] = [ONE, DEEP, BATCHES, TWO];
 
-/// How long each lasts \[s\].
+/// The length of each load \[s\].
 const SECONDS: u32 = 2;
 
 /// Processor time per I/O \[us\].
@@ -40,7 +40,7 @@ pub struct Measured {
     pub process: f64,
     /// The kernel's workers'.
     pub workers: f64,
-    /// How often fio was switched away from, per I/O.
+    /// How often fio was switched out, per I/O.
     pub switches: f64,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Measured {
     }
 }
 
-/// Run it once.
+/// Runs it once.
 pub fn measure(device: &LoopDevice, load: &Load, scheduler: &str) -> Result<Measured> {
     let mut fio = Command::new("fio");
     fio.args(["--name=cpu-costs", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--time_based"]);

@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 use crate::shell;
 
 const PAGES: [&str; 2] = ["docs/report.md", "README.md"];
-/// What stands before a command's words.
+/// The prompts before a command's words.
 const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
 
-/// A command goes on in the next line.
+/// The separator where a command continues on the next line.
 const CONTINUED: &str = " \\\n        ";
 
-/// Makes them anew.
+/// Makes the pictures again.
 ///
 /// # Errors
 /// If a command fails.
@@ -22,7 +22,7 @@ pub fn write() -> Result<()> {
     let read = |page| std::fs::read_to_string(shell::root().join(page)).with_context(|| format!("reading {page}"));
     let read = |page| read(page).map(|text| text.replace(CONTINUED, " "));
     let pages = PAGES.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    // What stands on several pages is made once.
+    // A command on several pages is run once.
     let lines: BTreeSet<&str> = pages.iter().flat_map(|page| commands(page)).collect();
     for line in lines {
         let words: Vec<&str> = line.split(' ').collect();

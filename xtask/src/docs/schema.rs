@@ -12,19 +12,19 @@ use crate::shell;
 const PAGE: &str = "docs/schema.md";
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What stands at one place of a document.
+/// What is at one place of a document.
 #[derive(Clone, Debug, Default)]
 struct Node {
     types: Vec<String>,
     doc: String,
-    /// By key; `*` is any, `[]` are a list's elements.
+    /// By key; `*` is any key, `[]` a list's elements.
     below: BTreeMap<String, Node>,
 }
 
 /// Every schema by its file's name.
 ///
 /// # Errors
-/// If the page cannot be read, or says a type that nobody knows.
+/// If the page cannot be read, or names an unknown type.
 pub fn all() -> Result<Vec<(String, String)>> {
     let page = fs::read_to_string(shell::root().join(PAGE)).with_context(|| format!("reading {PAGE}"))?;
     of(&page)
@@ -60,7 +60,7 @@ fn of(page: &str) -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// Samples, ratios and tables: what has a table of its own in the section about them.
+/// Samples, ratios and tables, which have tables of their own in the section about them.
 fn compounds(page: &str) -> Result<Vec<(&'static str, Value)>> {
     let (_, section) = page.split_once("\n## sample, ratio, table\n").context("no section on samples")?;
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -75,7 +75,7 @@ fn compounds(page: &str) -> Result<Vec<(&'static str, Value)>> {
         .collect()
 }
 
-/// Keys, types and what they hold, of each line of a table.
+/// Keys, types and descriptions of each line of a table.
 fn rows(text: &str) -> impl Iterator<Item = (Vec<String>, Vec<String>, String)> {
     text.lines().filter(|line| line.starts_with("| `")).map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
@@ -100,7 +100,7 @@ fn tree(rows: impl Iterator<Item = (Vec<String>, Vec<String>, String)>) -> Node 
     root
 }
 
-/// `a.b[].p99.9` as its parts; a percentile's point parts nothing.
+/// The parts of `a.b[].p99.9`; a percentile's point separates nothing.
 fn parts(key: &str) -> Vec<String> {
     let key = key.replace("p99.9", "p99_9").replace("[]", ".[]");
     key.split('.').map(|part| part.replace("p99_9", "p99.9")).collect()
@@ -110,10 +110,10 @@ fn reference(name: &str) -> String {
     format!("#/$defs/{name}")
 }
 
-/// May a document leave it out?
+/// Whether a document may omit it.
 fn is_optional(node: &Node) -> bool {
     let own = node.types.iter().any(|word| word == "left out");
-    // What the table does not name itself is as optional as all below it.
+    // What the table does not name itself is as optional as everything below it.
     own || (node.types.is_empty() && !node.below.is_empty() && node.below.values().all(is_optional))
 }
 
@@ -169,7 +169,7 @@ fn object(node: &Node, sections: &[(&str, Node)]) -> Result<Value> {
     Ok(value)
 }
 
-/// `schedulers[]`, in whichever section has it.
+/// `schedulers[]`, in the section that has it.
 fn found(path: &str, sections: &[(&str, Node)]) -> Option<Node> {
     let parts = parts(path);
     sections.iter().find_map(|(_, root)| {

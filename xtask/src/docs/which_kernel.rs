@@ -10,14 +10,14 @@ use blksched::author::Kernels;
 use blksched::text::ALIKE;
 use blksched::{Catalogue, Kernel};
 
-/// A scheduler that releases had.
+/// A scheduler, and the releases that had it.
 struct Had {
     scheduler: &'static str,
     releases: Kernels,
     source: &'static str,
 }
 
-/// What a kind of disk got unless somebody chose.
+/// The default of a kind of disk, without a choice by the user.
 struct Default {
     disk: Disk,
     releases: Kernels,
@@ -181,7 +181,7 @@ fn releases() -> Vec<Kernel> {
     two.chain(later).chain((0..=2).map(|minor| v(7, minor))).collect()
 }
 
-/// The preset that decides as a release's scheduler does; nothing if it was not examined.
+/// The preset that decides like a release's scheduler; `None` if it was not examined.
 fn ours(catalogue: &Catalogue, scheduler: &str, release: Kernel) -> Option<String> {
     let entry = catalogue.entries().iter().find(|entry| entry.name == scheduler)?;
     if entry.presets.iter().any(|preset| preset.kernel == release) {
@@ -192,7 +192,7 @@ fn ours(catalogue: &Catalogue, scheduler: &str, release: Kernel) -> Option<Strin
     Some(format!("{scheduler}@{}{switched}", alike.preset))
 }
 
-/// What is said of a release, apart from its name.
+/// The columns of a release, apart from its name.
 #[derive(PartialEq, Eq)]
 struct Row {
     schedulers: Vec<&'static str>,

@@ -14,7 +14,7 @@ use fuser::{
 
 use crate::timed_disk::file::{FILE, attributes};
 
-/// What it is, for people.
+/// Its description for people.
 pub const DESCRIPTION: &str = "a file of 256 MiB that takes 1 ms for each request, four at a time";
 const SIZE: u64 = 256 << 20;
 const TIME: Duration = Duration::from_millis(1);
@@ -29,7 +29,7 @@ pub struct SlowFile {
 }
 
 impl SlowFile {
-    /// Mount it in `folder`.
+    /// Mounts it in `folder`.
     pub fn mount(folder: &Path) -> Result<SlowFile> {
         fs::create_dir_all(folder)?;
         let mut config = Config::default();
@@ -67,7 +67,7 @@ impl Filesystem for Slow {
         reply.attr(&FOREVER, &attributes(ino, SIZE));
     }
 
-    /// Past the page cache, so that every request comes here.
+    /// Bypassing the page cache, so that every request comes here.
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
     }

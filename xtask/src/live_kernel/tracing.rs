@@ -19,7 +19,7 @@ pub struct Tracing {
     folder: PathBuf,
 }
 
-/// What is missing for it: tracefs is mounted if this kernel has it.
+/// What is missing for it; tracefs is mounted if this kernel has it.
 pub fn missing() -> Option<String> {
     let instances = Path::new(TRACEFS).join("instances");
     if !instances.is_dir() && Path::new(TRACEFS).is_dir() {
@@ -31,7 +31,7 @@ pub fn missing() -> Option<String> {
 }
 
 impl Tracing {
-    /// Record the events of one device from now on.
+    /// Records the events of one device from now on.
     pub fn begin(device: u32) -> Result<Tracing> {
         let folder = Path::new(TRACEFS).join("instances").join(INSTANCE);
         if folder.is_dir() {
@@ -50,7 +50,7 @@ impl Tracing {
         Ok(tracing)
     }
 
-    /// What has happened.
+    /// The recorded text.
     pub fn end(self) -> Result<String> {
         self.write("tracing_on", "0")?;
         let lost = fs::read_to_string(self.folder.join("trace"))?;

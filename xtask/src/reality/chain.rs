@@ -20,11 +20,11 @@ pub struct Chain<'a> {
     folder: PathBuf,
     rotational: bool,
     volatile_cache: bool,
-    /// For what only one may be called.
+    /// A name that must be unique.
     name: String,
 }
 
-/// What a run came to, and how late the disk was meanwhile, on average.
+/// The result of a run, and how late the disk was meanwhile, on average.
 pub struct Ran {
     pub rows: Vec<Row>,
     pub late: Duration,
@@ -46,8 +46,8 @@ impl<'a> Chain<'a> {
         Ok(Chain { set, setting, disk, folder, rotational, volatile_cache, name })
     }
 
-    /// A new loop device for each run, so that nothing of the one before is left: tags stay limited for good, and
-    /// throttling and page cache remember.
+    /// A new loop device for each run, so that nothing of the previous one is left: tags stay limited for good, and
+    /// throttling and page cache have memory.
     fn device(&self, scheduler: &str, switched: &Switched) -> Result<LoopDevice> {
         let device = LoopDevice::over(self.disk.path())?;
         device.choose("none")?;
@@ -59,7 +59,7 @@ impl<'a> Chain<'a> {
         if scheduler != "none" {
             device.set("nr_requests", &self.set.nr_requests.to_string())?;
         }
-        // On by default but for BFQ, for what the disk was when it was attached; -1: for what it is now.
+        // On by default except with BFQ, by what the disk was when it was attached; -1 means by what it is now.
         match (switched.wbt_lat_usec, scheduler) {
             (_, "bfq") => {}
             (None, _) => device.set("wbt_lat_usec", "-1")?,

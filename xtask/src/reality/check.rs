@@ -8,7 +8,7 @@ use super::chain::Chain;
 
 const TOLERANCE: f64 = 0.1;
 
-/// The job that asks this much at a time.
+/// The job with this depth.
 pub fn job(depth: u32) -> String {
     format!(
         "[global]\ndirect=1\nbs=4k\nfilename=/dev/sda\ntime_based\nruntime=4\n[r]\nrw=randread\nsize=4g\n\
@@ -16,13 +16,13 @@ pub fn job(depth: u32) -> String {
     )
 }
 
-/// What is wrong with it, and what was seen.
+/// What is wrong with the setting, and what was measured.
 pub fn refused(set: &Set, setting: &RealitySetting, chain: &Chain<'_>) -> Result<(Option<String>, String)> {
     let rows = |depth| chain.run("self-check", &job(depth), "none", 0).map(|ran| (depth, ran.rows));
     held(set, setting, &[rows(1)?, rows(setting.tags)?])
 }
 
-/// The same of what was measured at these depths.
+/// The same for measurements at these depths.
 pub fn held(set: &Set, setting: &RealitySetting, measured: &[(u32, Vec<Row>)]) -> Result<(Option<String>, String)> {
     let (mut seen, mut refused) = (Vec::new(), None);
     for (depth, rows) in measured {

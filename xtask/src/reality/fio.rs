@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::groups::Groups;
 use crate::shell;
 
-/// A job file as it is for fio: on `device`, each process in its group by our own hand (fio 3.33 writes a weight to a
-/// file that kernels with BFQ do not have), and with the I/O priority of an ordinary process, because [`run`] makes
-/// it none. (fio appends its own redirection to the command, hence the parentheses.)
+/// A job file in the form for fio: on `device`, with each process put into its group by us (fio 3.33 writes a weight to
+/// a file that kernels with BFQ do not have), and with the I/O priority of an ordinary process, because [`run`] removes
+/// it. (fio appends its own redirection to the command, hence the parentheses.)
 pub fn text(job: &str, device: &Path, groups: &Groups) -> String {
     let line = |line: &str| match line.trim().split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
         Some(("filename", _)) => format!("filename={}\n", device.display()),
@@ -41,11 +41,11 @@ pub fn groups(job: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// Runs it, before others on a busy processor, but behind the disk and the kernel's workers.
+/// Runs it, with priority on a busy processor, but after the disk and the kernel's workers.
 pub fn run(file: &Path) -> Result<Value> {
     let mut fio = Command::new("chrt");
     fio.args(["-f", "40", "fio", "--output-format=json"]).arg(file);
-    // It leaves what `exec_prerun` printed where it stands.
+    // It leaves the output of `exec_prerun` in its working directory.
     fio.current_dir(file.parent().unwrap_or(file));
     let done = shell::capture(fio)?;
     let output = parsed(&done.output)?;
@@ -56,7 +56,7 @@ fn wrong(output: &str) -> anyhow::Error {
     anyhow!("fio: {}", output.lines().take(3).collect::<Vec<_>>().join("; "))
 }
 
-/// fio's JSON; what jobs and fio itself print may stand around it.
+/// fio's JSON; the output of jobs and of fio itself may surround it.
 pub fn parsed(output: &str) -> Result<Value> {
     let json = output.find("\n{").map_or(output, |at| &output[at..]);
     let json = json.rfind("\n}").map_or(json, |at| &json[..at + 2]);

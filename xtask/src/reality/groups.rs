@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 
 const BLKIO: &str = "/sys/fs/cgroup/blkio";
 
-/// Groups whose names begin with something of our own; removed when dropped.
+/// Groups with a prefix of our own; removed when dropped.
 pub struct Groups {
     prefix: String,
     made: Vec<PathBuf>,
 }
 
-/// Can weights be given here?
+/// Why weights cannot be set here, if they cannot.
 pub fn missing() -> Option<String> {
     let has = Path::new(BLKIO).join("cgroup.procs").exists();
     (!has).then(|| format!("no blkio controller of cgroup version 1 at {BLKIO}"))
@@ -38,7 +38,7 @@ impl Groups {
         Path::new(BLKIO).join(format!("{}-{name}", self.prefix))
     }
 
-    /// Whoever writes its number there is in the group.
+    /// A process that writes its number to this file joins the group.
     pub fn tasks(&self, name: &str) -> PathBuf {
         self.folder(name).join("cgroup.procs")
     }

@@ -22,11 +22,11 @@ use crate::timed_disk::TimedDisk;
 
 const INIT: &str = include_str!("guest/init.sh");
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
-/// The disk's bytes that the server needs for itself, generously.
+/// The bytes of the disk that the server needs for itself, rounded up.
 const OWN_BYTES: u64 = 16 << 20;
-/// The guest's.
+/// The guest's memory.
 const MEMORY: &str = "768M";
-/// How the jobs of the check are called, before their depth.
+/// The prefix of the check's jobs, before their depth.
 const CHECK: &str = "self-check-";
 const PROGRAMS: [&str; 3] = ["qemu-system-x86_64", "busybox", "fio"];
 
@@ -36,22 +36,22 @@ pub fn missing() -> Option<String> {
     program.map(|name| format!("no {name} (Debian packages qemu-system-x86, busybox-static, fio)"))
 }
 
-/// How it is done.
+/// How the guest is run.
 pub struct How<'a> {
     pub repeats: u32,
     pub folder: &'a Path,
-    /// Is the guest's disk an export of our server?
+    /// Whether the guest's disk is an export of our server.
     pub served: bool,
 }
 
-/// What the guest has as its disk.
+/// The guest's disk.
 enum Drive {
     File(TimedDisk),
     Served { model: PathBuf, bytes: u64, socket: PathBuf },
 }
 
 impl Drive {
-    /// QEMU's words for it.
+    /// QEMU's options for it.
     fn words(&self) -> String {
         match self {
             Drive::File(mounted) => format!(
@@ -71,7 +71,7 @@ impl Drive {
 /// All runs of one disk in one guest, and the guest's kernel.
 ///
 /// # Errors
-/// If the guest cannot be made, or does not come to its end.
+/// If the guest cannot be made, or does not finish.
 pub fn run(set: &Set, setting: &RealitySetting, jobs: &[Job], how: &How<'_>) -> Result<(String, Found)> {
     let spec = setting.spec(0.0).map_err(anyhow::Error::msg)?;
     let (folder, repeats) = (how.folder.join("guest"), how.repeats);
@@ -116,7 +116,7 @@ pub fn run(set: &Set, setting: &RealitySetting, jobs: &[Job], how: &How<'_>) -> 
     Ok((kernel, checked(set, setting, found)?))
 }
 
-/// The rows without those of the check, or none if the guest was too slow.
+/// The rows without those of the check; empty if the guest was too slow.
 fn checked(set: &Set, setting: &RealitySetting, found: Found) -> Result<Found> {
     let Found { rows, mut refused } = found;
     let (checks, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.job.starts_with(CHECK));
@@ -179,7 +179,7 @@ fn modules(folder: &Path, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// From power on to power off; what was on the console.
+/// Runs it from power on to power off; returns the console output.
 fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
     let image = folder.join("image");
     let pack = format!("find . | busybox cpio -o -H newc > '{}' 2>/dev/null", image.display());
@@ -214,7 +214,7 @@ fn boot(folder: &Path, root: &Path, disk: &Drive, runs: u64) -> Result<String> {
     Ok(done.output.replace('\r', ""))
 }
 
-/// Our server with nothing but the model, before other processes.
+/// Our server with only the model, at a priority above other processes.
 fn serve(model: &Path, bytes: u64, socket: &Path) -> Result<Command> {
     shell::attached(shell::cargo(&["build", "--quiet", "--release", "--package", "blksched-cli"]))?;
     let mut serve = Command::new("chrt");

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use blksched_simulate::reality::{Row, Set, read, write as table};
 
-/// Rows of the jobs and disks that were measured take the place of those there; the others stay.
+/// Rows of the measured jobs and disks replace the existing ones; the others stay.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -32,7 +32,7 @@ pub fn write(folder: &Path, set: &Set, rows: &[Row]) -> Result<()> {
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-/// The text with another value for a key of a table, where the table has it; everything else as it was.
+/// The text with another value for a key of a table that has it; everything else is unchanged.
 fn replaced(text: &str, table: &str, key: &str, value: &str) -> String {
     let mut here = table.is_empty();
     let line = |line: &str| {

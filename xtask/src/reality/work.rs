@@ -13,9 +13,9 @@ use super::chain::Chain;
 use super::workers::Workers;
 use super::{Job, check};
 
-/// How often a run is repeated that the machine disturbed.
+/// How often a run disturbed by the machine is repeated.
 const TRIES: u32 = 4;
-/// An answer later than this part of a synchronous read's time, on average: disturbed.
+/// A greater mean delay, relative to a synchronous read's time, counts as disturbed.
 const DISTURBED: f64 = 0.05;
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Task<'a> {
     tries: u32,
 }
 
-/// What is to be done on one setting.
+/// What to do on one setting.
 pub struct Work<'a> {
     pub set: &'a Set,
     pub setting: &'a RealitySetting,
@@ -109,7 +109,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A synchronous read's time, as measured, or before that a safe guess.
+    /// A synchronous read's time, as measured, or a safe guess before that.
     fn usual(&self, rows: &[Row]) -> Duration {
         let mut own = rows.iter().filter(|row| row.job == self.set.calibrates);
         own.next().map_or(Duration::from_millis(5), |row| Duration::from_secs_f64(row.latency_us / 1e6))

@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::timed_disk::real_time;
 
-/// Workers that were given priority; ordinary again when dropped.
+/// Workers that were given priority, which is restored when dropped.
 #[derive(Default)]
 pub struct Workers {
     hurried: Vec<String>,
 }
 
 impl Workers {
-    /// Those there are now. The kernel makes new ones, so it is asked before each run.
+    /// Gives priority to the present workers. The kernel creates new ones, so this is repeated before each run.
     pub fn hurry(&mut self) {
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let number = process.file_name().to_string_lossy().into_owned();

@@ -6,23 +6,23 @@
 
 use super::packages::{PACKAGES, Package};
 
-/// What a run of tests came to.
+/// The results of a run of tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Tests that passed (skipped ones among them: to libtest they did).
+    /// Tests that passed (including skipped ones, which passed for libtest).
     pub passed: usize,
     /// Tests that failed.
     pub failed: usize,
     /// Tests that did not run.
     pub skipped: Vec<Skip>,
-    /// Tests that ran for over a minute and were never said to have ended: they hang, or were killed.
+    /// Tests that ran for over a minute and were never reported as ended: they hang, or were killed.
     pub unfinished: Vec<String>,
     /// The output without what passing tests printed.
     pub digest: String,
 }
 
 impl Run {
-    /// What a person needs of a run that failed.
+    /// What a person needs to know about a failed run.
     pub fn failure(&self) -> String {
         let hung: String = self.unfinished.iter().map(|test| format!("did not end: {test}\n")).collect();
         format!("{}{hung}{} tests passed, {} failed", self.digest, self.passed, self.failed)
@@ -32,15 +32,15 @@ impl Run {
 /// A step or a test that did not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// Which.
+    /// Its name.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The Debian packages that it needs.
     pub packages: Vec<&'static Package>,
 }
 
-/// Where in the output we are.
+/// The part of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Listing,
@@ -48,7 +48,7 @@ enum Part {
     FailedOutput,
 }
 
-/// Read a whole run.
+/// Parses a whole run.
 pub fn read(output: &str) -> Run {
     let mut run = Run::default();
     let (mut part, mut suite, mut test) = (Part::Listing, "", "");

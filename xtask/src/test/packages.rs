@@ -11,16 +11,16 @@ use crate::shell;
 pub struct Package {
     /// Its name in Debian.
     pub name: &'static str,
-    /// How to see that it is there.
+    /// How to detect that it is installed.
     pub shows: Shows,
     /// What needs it.
     pub needed_for: &'static str,
-    /// If ordinary tests need it: set to 1 for them when every package that shares the variable is there, so that they
-    /// fail rather than skip.
+    /// If ordinary tests need it: a variable set to 1 for them when every package with the same variable is installed,
+    /// so that they fail rather than skip.
     pub variable: Option<&'static str>,
 }
 
-/// The trace that a package leaves.
+/// How a package is detected.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Shows {
     /// A program on the search path.
@@ -29,11 +29,11 @@ pub enum Shows {
     Folder(&'static str),
     /// A file.
     File(&'static str),
-    /// A folder in the target folder: the package is unpacked there, not installed.
+    /// A directory in the target directory: the package is unpacked there, not installed.
     Unpacked(&'static str),
 }
 
-/// Every package, and nothing of it anywhere else.
+/// Every package; this is the only list.
 pub const PACKAGES: &[Package] = &[
     Package {
         name: "fio",
@@ -196,11 +196,11 @@ pub const PACKAGES: &[Package] = &[
 /// Set to 1 for the tests when every package that they need is there.
 pub const REQUIRE_ALL: &str = "BLKSCHED_REQUIRE_OUTSIDE";
 
-/// Parts of the toolchain: what rustup calls it, and the cargo command that shows it.
+/// Components of the toolchain: rustup's name, and the cargo command that shows it.
 pub const COMPONENTS: &[(&str, &str)] = &[("rustfmt", "fmt"), ("clippy", "clippy")];
 
 impl Package {
-    /// True if this machine has it.
+    /// Whether this machine has it.
     pub fn is_here(&self) -> bool {
         match self.shows {
             Shows::Program(name) => shell::find_program(name).is_some(),
@@ -238,23 +238,23 @@ pub fn named(name: &str) -> &'static Package {
     PACKAGES.iter().find(|package| package.name == name).expect("a package of the table")
 }
 
-/// True if cargo knows that command.
+/// Whether cargo has that command.
 pub fn has_component(command: &str) -> bool {
     shell::capture(shell::cargo(&[command, "--version"])).is_ok_and(|finished| finished.good)
 }
 
-/// What came of installing.
+/// The result of installing.
 pub enum Installed {
-    /// Everything is here; what was done for that.
+    /// Everything is installed; what was done for that.
     All(String),
-    /// This is no Debian: why the rest cannot be had.
+    /// This is not Debian: why the rest cannot be installed.
     NotHere(String),
 }
 
-/// Install whatever is missing.
+/// Installs what is missing.
 ///
 /// # Errors
-/// If something is missing still, though it could have been installed.
+/// If something is still missing, though it could have been installed.
 pub fn install() -> Result<Installed> {
     let mut done = install_components()?;
     let (unpacked, missing): (Vec<_>, Vec<_>) =
@@ -267,7 +267,7 @@ pub fn install() -> Result<Installed> {
         install_packages(&missing)?;
         done.extend(missing);
     }
-    // The guests' kernel is for one architecture, and Debian's alone: where there is none, its step is skipped.
+    // The guests' kernel is for one architecture, and only from Debian: elsewhere its step is skipped.
     let mut lacking = String::new();
     if !unpacked.is_empty() && cfg!(target_arch = "x86_64") && shell::find_program("apt-get").is_some() {
         let names = unpacked.into_iter().map(|package| package.name);
@@ -296,13 +296,13 @@ fn install_components() -> Result<Vec<&'static str>> {
     Ok(missing)
 }
 
-/// Install these Debian packages.
+/// Installs these Debian packages.
 ///
 /// # Errors
-/// If we may not, or apt-get fails; its output is in the error.
+/// If that is not permitted, or apt-get fails; its output is in the error.
 pub fn get(names: &[&str]) -> Result<()> {
     succeed(as_root(&["apt-get", "update"])?)?;
-    // Small images leave documentation out, and fio's examples are some; a package may be there without its files.
+    // Small images omit documentation, including fio's examples; a package may be installed without its files.
     let examples = "Dpkg::Options::=--path-include=/usr/share/doc/*/examples/*";
     let get = ["apt-get", "install", "--yes", "--no-install-recommends", "--reinstall", "--option", examples];
     succeed(as_root(&[&get[..], names].concat())?)
@@ -314,7 +314,7 @@ fn install_packages(missing: &[&str]) -> Result<()> {
     still.map_or(Ok(()), |package| Err(anyhow!("{} is installed, yet {:?} is not there", package.name, package.shows)))
 }
 
-/// The guests' kernel, as the guide gets it. An image knows no package before its first update.
+/// Unpacks the guests' kernel, as in the guide. An image knows no package before its first update.
 fn unpack_kernel() -> Result<()> {
     let fetch = || {
         let mut script = shell::command("sh", &["docs/two-guests.sh", "--fetch"]);
@@ -327,7 +327,7 @@ fn unpack_kernel() -> Result<()> {
     })
 }
 
-/// A command as root, through sudo where we are not.
+/// A command as root, through sudo if necessary.
 fn as_root(words: &[&str]) -> Result<std::process::Command> {
     let id = shell::capture(shell::command("id", &["-u"])).context("asking who we are")?;
     let mut command = if id.output.trim() == "0" {

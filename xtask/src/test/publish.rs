@@ -13,7 +13,7 @@ use super::libtest::Skip;
 use super::report::Outcome;
 use crate::shell;
 
-/// The program that the crate outside is: it asks the library and the command line for something each.
+/// The program of the outside crate: it calls one function each of the library and the command line.
 const PROGRAM: &str = r#"//! Built against the packaged files.
 fn main() {
     assert!(blksched::Catalogue::builtin().build("mq-deadline").is_ok());
@@ -43,12 +43,12 @@ pub fn delivered(elevator: &str) -> Vec<blksched::Delivery> {
 }
 "#;
 
-/// Targets that have no `std`; the first that is installed is built for.
+/// Targets without `std`; the first installed one is used.
 const BARE: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
-/// Packages all, and builds against the packages.
+/// Packages all crates, and builds against the packages.
 pub fn packaged() -> Result<Outcome> {
-    // `publish` checks what the registry would; `package` leaves the files. Neither builds: the crate outside does.
+    // `publish` checks what the registry would; `package` leaves the files. Neither builds: the outside crate does.
     for verb in [&["publish", "--dry-run"][..], &["package"]] {
         let mut cargo = shell::cargo(verb);
         cargo
@@ -69,7 +69,7 @@ pub fn packaged() -> Result<Outcome> {
     let target = bare_target()?;
     for (folder, target) in [(&outside, None), (&embedder, None), (&bare, target)] {
         let mut check = shell::cargo(&["check", "--quiet", "--manifest-path"]);
-        // The workspace's target folder, so that what both use is compiled once.
+        // The workspace's target directory, so that shared dependencies are compiled once.
         check.arg(folder.join("Cargo.toml")).env("CARGO_TARGET_DIR", shell::target());
         if let Some(target) = target {
             check.args(["--target", target]);
@@ -86,7 +86,7 @@ pub fn packaged() -> Result<Outcome> {
     Ok(Outcome::Passed(format!("{} packages; three crates outside build against them, {bare}", packages.len())))
 }
 
-/// Without the registry's index nothing can be packaged; that is no fault of ours.
+/// Without the registry's index nothing can be packaged, which is not a failure of the tests.
 fn failed_or_offline(output: String) -> Outcome {
     let offline = ["Could not resolve host", "failed to query", "Connection refused", "network failure"];
     if offline.iter().any(|word| output.contains(word)) {
@@ -109,7 +109,7 @@ fn unpacked(outside: &Path) -> Result<Vec<String>> {
         if path.extension().is_none_or(|extension| extension != "crate") {
             continue;
         }
-        // Files of a package are all of one year, 2006: by their age cargo would take what it built of them before.
+        // All files of a package have dates of 2006: by their age cargo would reuse what it built of them before.
         let mut tar = shell::command("tar", &["--extract", "--touch", "--gzip", "--file"]);
         tar.arg(&path).arg("--directory").arg(outside);
         let finished = shell::capture(tar)?;
@@ -122,7 +122,7 @@ fn unpacked(outside: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The crate outside: it takes every package of ours from where it was unpacked.
+/// The outside crate, which uses every package of ours from where it was unpacked.
 fn write_outside(outside: &Path, packages: &[String]) -> Result<()> {
     let mut manifest = String::from(
         "[package]\nname = \"outside\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n\n\
@@ -134,7 +134,7 @@ fn write_outside(outside: &Path, packages: &[String]) -> Result<()> {
     }
     fs::write(outside.join("Cargo.toml"), manifest)?;
     fs::write(outside.join("src/main.rs"), PROGRAM)?;
-    // The same versions of everything else as the workspace's.
+    // The same versions of everything else as in the workspace.
     fs::copy(shell::root().join("Cargo.lock"), outside.join("Cargo.lock"))?;
     Ok(())
 }
@@ -145,7 +145,7 @@ fn library(packages: &[String]) -> Result<&str> {
     packages.iter().find(is_library).map(String::as_str).context("the library is not among the packages")
 }
 
-/// The embedder: `examples/embed.rs` as it was packaged, and nothing but the library, with its features off.
+/// The embedder: `examples/embed.rs` as it was packaged, with only the library, without its features.
 fn write_embedder(embedder: &Path, library: &str) -> Result<()> {
     write_manifest(embedder, "embedder", library)?;
     let example = embedder.join("..").join(library).join("examples/embed.rs");

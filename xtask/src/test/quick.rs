@@ -9,14 +9,14 @@ use super::libtest;
 use super::report::{Outcome, Report};
 use crate::{Verdict, shell};
 
-/// Which crates' unit tests are run.
+/// The crates whose unit tests are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Crates {
     All,
     These(BTreeSet<String>),
 }
 
-/// Takes the steps, with a line each.
+/// Runs the steps, with a line each.
 ///
 /// # Errors
 /// If the repository's root is not there; anything else that goes wrong is a failing step.
@@ -45,7 +45,8 @@ fn tests(crates: &Crates, ran: &mut libtest::Run) -> Outcome {
     }
 }
 
-/// What git says of the working tree, or of the last commit if nothing is changed; all crates where it says nothing.
+/// What git reports for the working tree, or for the last commit if nothing is changed; all crates if it reports
+/// nothing.
 fn touched() -> Crates {
     let ask = |arguments: &[&str]| shell::capture(shell::command("git", arguments)).ok().filter(|said| said.good);
     let changed = ask(&["diff", "--name-only", "HEAD"]);
@@ -55,7 +56,7 @@ fn touched() -> Crates {
     if !uncommitted.trim().is_empty() {
         return of_paths(uncommitted.lines());
     }
-    // The first commit of all has no parent, and a shallow clone may not have it.
+    // The very first commit has no parent, and a shallow clone may not have it.
     ask(&["diff", "--name-only", "HEAD^", "HEAD"]).map_or(Crates::All, |last| of_paths(last.output.lines()))
 }
 
@@ -68,7 +69,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
             (Some("crates"), Some("blksched")) => drop(names.insert("blksched".to_owned())),
             (Some("crates"), Some(folder)) => drop(names.insert(format!("blksched-{folder}"))),
             (Some("xtask"), _) => drop(names.insert("xtask".to_owned())),
-            // The workspace's own: what all are built with.
+            // The workspace's own, with which all crates are built.
             (Some("Cargo.toml" | "Cargo.lock"), None) => return Crates::All,
             _ => {}
         }
@@ -76,7 +77,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
     Crates::These(names)
 }
 
-/// As cargo wants it said. `xtask` is a program, and has no library to test.
+/// In cargo's syntax. `xtask` is a program, without a library to test.
 fn selection(crates: &Crates) -> Vec<&str> {
     let Crates::These(names) = crates else { return vec!["--workspace", "--lib"] };
     let packages = names.iter().flat_map(|name| ["--package", name.as_str()]);

@@ -9,21 +9,21 @@ use crate::shell;
 
 use super::libtest::Skip;
 
-/// Lines of a failing step's output that are shown; the rest is in its log.
+/// How many lines of a failing step's output are shown; the rest is in its log.
 const SHOWN_LINES: usize = 300;
 
 /// How a step ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// As it should; what there is to say, often nothing.
+    /// It passed; with a message, often empty.
     Passed(String),
-    /// Not; everything it printed.
+    /// It failed; with everything that it printed.
     Failed(String),
     /// It could not run here.
     Skipped(Skip),
 }
 
-/// The story of a run.
+/// The report of a run.
 #[derive(Default)]
 pub struct Report {
     passed: usize,
@@ -33,7 +33,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Run a step and say how it went.
+    /// Runs a step and prints the result.
     pub fn step(&mut self, name: &'static str, run: impl FnOnce() -> Outcome) {
         if stdout().is_terminal() {
             print!("{name:<22} …");
@@ -58,7 +58,7 @@ impl Report {
         self.skipped_tests.extend(tests);
     }
 
-    /// True if nothing failed.
+    /// Whether nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed.is_empty()
     }
@@ -102,7 +102,7 @@ fn told(skip: &Skip) -> String {
     format!("{}: {}{packages}", skip.what, skip.reason)
 }
 
-/// The end of a failing step's output, indented; all of it goes to a file if that is longer.
+/// The end of a failing step's output, indented; if it is longer, all of it goes to a file.
 fn excerpt(name: &str, output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let from = lines.len().saturating_sub(SHOWN_LINES);

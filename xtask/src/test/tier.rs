@@ -8,10 +8,10 @@ use super::packages;
 use super::report::Outcome;
 use crate::shell;
 
-/// No tier takes longer: what does has hung.
+/// The time limit of a tier: one that takes longer has hung.
 const LONGEST: Duration = Duration::from_secs(4 * 3600);
 
-/// Why a test is not among those of every run.
+/// Why a test is not part of every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// It takes minutes.
@@ -29,7 +29,7 @@ impl Tier {
         }
     }
 
-    /// What a reason of this tier begins with.
+    /// The beginning of a reason of this tier.
     fn mark(self) -> &'static str {
         match self {
             Tier::Slow => "slow:",
@@ -37,7 +37,7 @@ impl Tier {
         }
     }
 
-    /// Runs the tests of this tier that the run before left out; they are no longer among the skipped then.
+    /// Runs the tests of this tier that the previous run left out; they are then no longer counted as skipped.
     pub fn run(self, skipped: &mut Vec<Skip>) -> Outcome {
         if self == Tier::Root && !shell::is_root() {
             let reason = "the user is not root".to_owned();

@@ -4,23 +4,23 @@
 use super::Finding;
 use super::tree::{RustFile, Tree};
 
-/// Files that stand for no mechanism of a kernel's.
+/// Files that do not correspond to a mechanism of a kernel.
 const WITHOUT: [&str; 13] = [
     "presets.rs",
     "tunables.rs",
     "rules.rs",
     "ids.rs",
     "tests.rs",
-    // The layers' tables of contents.
+    // The tables of contents of layers.
     "state.rs",
     "decide.rs",
     "steps.rs",
     "device.rs",
     "hierarchy.rs",
-    // No kernel answers in words, and none takes queued I/O back.
+    // Kernels have neither explanations in words nor a way to take queued I/O back.
     "answers.rs",
     "cancel.rs",
-    // Nor does one keep whether anything rare is going on.
+    // Nor does one track whether anything rare is going on.
     "calm.rs",
 ];
 
@@ -36,8 +36,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 fn is_mechanism(file: &RustFile) -> bool {
     let Some(below) = file.path.strip_prefix("crates/blksched/src/") else { return false };
     let is_meant = match below.split_once('/') {
-        // ADIOS is in no kernel of kernel.org's: its own words are its names. Files beside the elevators' folders are
-        // what several of them share.
+        // ADIOS is not in any mainline kernel: its own words are its names. Files beside the elevators' directories are
+        // shared by several of them.
         Some(("elevators", rest)) => rest.split_once('/').is_some_and(|(elevator, _)| elevator != "adios"),
         Some((folder, _)) => matches!(folder, "queue" | "cgroup"),
         None => false,

@@ -5,7 +5,7 @@
 use super::Finding;
 use super::tree::{TextFile, Tree};
 
-/// Levels from the ground up; a crate may use those of lower levels.
+/// Levels from the bottom up; a crate may use those of lower levels.
 const LEVELS: &[&[&str]] = &[
     &["blksched", "nbd"],
     &["text"],
@@ -15,10 +15,11 @@ const LEVELS: &[&[&str]] = &[
     &["python"],
 ];
 
-/// Arrows along one level that the design has: (who, uses). The replayers read files through `traces`.
+/// Dependencies within one level that the design allows: (crate, used crate). The replayers read files through
+/// `traces`.
 const NEIGHBOURS: &[(&str, &str)] = &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
 
-/// Every arrow that the design does not have.
+/// Every dependency that the design does not allow.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.manifests.iter().flat_map(in_manifest).collect()
 }
@@ -66,7 +67,7 @@ fn package(name: &str, value: &toml::Value) -> String {
     value.get("package").and_then(toml::Value::as_str).unwrap_or(name).to_owned()
 }
 
-/// Our own crate's folder, if the package is ours.
+/// The directory of our own crate, if the package is ours.
 fn ours(package: &str) -> Option<&str> {
     if package == "blksched" { Some("blksched") } else { package.strip_prefix("blksched-") }
 }

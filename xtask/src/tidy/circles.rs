@@ -15,16 +15,16 @@ use super::tree::{RustFile, Tree};
 /// A module's path inside its crate.
 type Module = Vec<String>;
 
-/// What a file says of others.
+/// A file's imports and re-exports.
 #[derive(Default)]
 struct Imports {
     /// Names that it uses.
     uses: Vec<Vec<String>>,
-    /// Names that it passes on: as what, and whence.
+    /// Names that it re-exports: the new name, and the original path.
     doors: Vec<(String, Vec<String>)>,
 }
 
-/// Every circle, told at its first file.
+/// Every circle, reported at its first file.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let library = |file: &&RustFile| file.path.starts_with("crates/blksched/src/") && !file.is_test();
     let files: BTreeMap<Module, &RustFile> = tree.rust.iter().filter(library).map(|f| (module(f), f)).collect();
@@ -80,7 +80,7 @@ fn absolute(files: &BTreeMap<Module, &RustFile>, from: &Module, path: &[String])
     }
 }
 
-/// The module that defines the name at the end of a path, behind at most `doors` doors.
+/// The module that defines the name at the end of a path, through at most `doors` re-exports.
 fn defined_in(
     files: &BTreeMap<Module, &RustFile>,
     imports: &BTreeMap<&Module, Imports>,

@@ -8,7 +8,7 @@ use super::tree::{RustFile, Tree};
 const MAY_ASK: &[&str] = &["cli", "serve", "python", "xtask", "benches"];
 const INSTEAD: &str = "time is an argument: take blksched::Instant from the driver";
 
-/// Every use of a clock where there must be none.
+/// Every use of a clock where it is forbidden.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.rust.iter().filter(|file| !may_ask(file)).flat_map(in_file).collect()
 }

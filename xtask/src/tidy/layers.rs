@@ -5,7 +5,7 @@ use super::Finding;
 use super::tokens::Token;
 use super::tree::{RustFile, Tree};
 
-/// A folder, or a file, below `elevators/`, and words that must not stand in it.
+/// A directory, or a file, below `elevators/`, and words that it must not contain.
 const LAYERS: [(&str, &[&str]); 6] = [
     ("cfq/state", &["Cfq", "data", "decide", "steps"]),
     ("cfq/decide", &["Cfq", "data", "steps"]),
@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
     ("bfq/decide", &["Bfq", "data", "steps"]),
 ];
 
-/// Every name from above.
+/// Every name from a higher layer.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     LAYERS
         .into_iter()
@@ -36,7 +36,7 @@ fn in_file(file: &RustFile, layer: &str, refused: &'static [&'static str]) -> Ve
     lines.map(finding).collect()
 }
 
-/// A type's name anywhere, a module's only on a path.
+/// A type's name anywhere, but a module's only in a path.
 fn mentions<'a>(tokens: &'a [Token], word: &'static str) -> impl Iterator<Item = usize> + 'a {
     let is_type = word.starts_with(char::is_uppercase);
     let here = tokens.iter().enumerate().filter(move |(_, token)| token.text == word);

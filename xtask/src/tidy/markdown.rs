@@ -5,7 +5,7 @@ use super::tree::{TextFile, Tree};
 
 const README_LINES: usize = 80;
 
-/// Everything that is wrong with the prose's form.
+/// Everything wrong with the form of prose.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     tree.markdown.iter().flat_map(in_file).collect()
 }
@@ -27,7 +27,7 @@ fn in_file(file: &TextFile) -> Vec<Finding> {
     found
 }
 
-/// Lines of `# …`, those of code blocks apart (where it is a shell's comment).
+/// Lines of `# …`, except in code blocks (where it is a shell's comment).
 fn titles(text: &str) -> Vec<usize> {
     let (mut titles, mut in_code) = (Vec::new(), false);
     for (at, line) in text.lines().enumerate() {

@@ -7,13 +7,13 @@ use syn::visit::{self, Visit};
 use super::Finding;
 use super::tree::{RustFile, Tree};
 
-/// How many of all types may share their name with at least two others \[%\]: ripgrep's share.
+/// The greatest share of types that may share their name with at least two others \[%\]: ripgrep's share.
 const MOST_PERCENT: usize = 8;
 
-/// Where the types of one name stand: file and line.
+/// Where the types of one name are defined: file and line.
 type Homes<'a> = Vec<(&'a RustFile, usize)>;
 
-/// Every type that shares its name with two others, if those are too many.
+/// Every type that shares its name with two others, if there are too many of those.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let names = Names::of(tree);
     if names.shared().count() * 100 <= names.all() * MOST_PERCENT {
@@ -32,7 +32,7 @@ pub fn figures(tree: &Tree) -> String {
     format!("names of types: {} of {} shared with two others", names.shared().count(), names.all())
 }
 
-/// All types of the crates by their names; those of tests, of traits (associated ones) and of functions left out.
+/// All types of the crates by their names; without those of tests, of traits (associated ones) and of functions.
 #[derive(Default)]
 struct Names<'a> {
     homes: BTreeMap<String, Homes<'a>>,
@@ -98,7 +98,7 @@ impl<'ast> Visit<'ast> for Walk {
 mod tests {
     use super::*;
 
-    /// `shared` files with a `State` each, and beside them `own` types with names of their own.
+    /// `shared` files with a `State` each, and also `own` types with unique names.
     fn tree(shared: usize, own: usize) -> Tree {
         let states = (0..shared).map(|n| (format!("crates/disks/src/s{n}.rs"), "//! S.\nstruct State;\n".to_owned()));
         let others: String = (0..own).map(|n| format!("struct Own{n};\n")).collect();

@@ -5,7 +5,7 @@ use super::Finding;
 use super::tree::{RustFile, Tree};
 
 const FILE: &str = "crates/workloads/tests/it/options.rs";
-/// Where further ones stand.
+/// Where further tests are.
 const FILES: &str = "crates/workloads/tests/it/options";
 
 /// Every option of `supported` without a test. A test belongs to the longest option that its name begins with.

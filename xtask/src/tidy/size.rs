@@ -131,7 +131,7 @@ impl<'ast> Visit<'ast> for Walk {
     }
 }
 
-/// Does it stand only where tests are built?
+/// Whether it exists only in test builds.
 pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.parse_args::<syn::Ident>();
@@ -149,7 +149,7 @@ mod tests {
         check(&Tree::planted(&[(path, text)])).into_iter().map(|finding| (finding.line, finding.message)).collect()
     }
 
-    /// A function of that many lines in all.
+    /// A function of this many lines in all.
     fn function(lines: usize) -> String {
         format!("fn long() {{\n{}}}\n", "    let _ = \"}\"; // {\n".repeat(lines - 2))
     }

@@ -41,7 +41,7 @@ fn flatten(stream: TokenStream, out: &mut Vec<Token>) {
     }
 }
 
-/// Lines on which `words` stand one after the other.
+/// Lines on which `words` are consecutive.
 pub fn lines_with<'a>(tokens: &'a [Token], words: &'a [&'a str]) -> impl Iterator<Item = usize> + 'a {
     tokens
         .windows(words.len())

@@ -20,7 +20,7 @@ pub struct Tree {
     pub manifests: Vec<TextFile>,
     /// `.md`
     pub markdown: Vec<TextFile>,
-    /// Every file and folder, those without text that tidy reads and recordings among them.
+    /// Every file and directory, including recordings and files without text that tidy reads.
     pub names: BTreeSet<String>,
 }
 
@@ -28,19 +28,19 @@ pub struct Tree {
 pub struct TextFile {
     /// From the repository's root, with `/`.
     pub path: String,
-    /// All of it.
+    /// Its content.
     pub text: String,
 }
 
-/// A Rust file, in every form that a rule wants.
+/// A Rust file, in every form that a rule needs.
 pub struct RustFile {
     /// From the repository's root, with `/`.
     pub path: String,
-    /// All of it.
+    /// Its content.
     pub text: String,
     /// Its words and signs without comments; literals are blank.
     pub tokens: Vec<Token>,
-    /// Its items, or why they cannot be read.
+    /// Its items, or why they cannot be parsed.
     pub items: Result<syn::File, syn::Error>,
 }
 
@@ -51,7 +51,7 @@ impl RustFile {
         path.split('/').next().unwrap_or(path)
     }
 
-    /// True for files of tests alone: below a `tests` folder, or a module's own `tests.rs`.
+    /// Whether it contains only tests: it is below a `tests` directory, or a module's own `tests.rs`.
     pub fn is_test(&self) -> bool {
         self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
     }
@@ -70,7 +70,7 @@ impl TextFile {
 }
 
 impl Tree {
-    /// Everything below `root` but what is hidden or built (`target`); of what is recorded (`testdata`) the names.
+    /// Everything below `root` except hidden and built files (`target`); for recordings (`testdata`) only the names.
     ///
     /// # Errors
     /// If something cannot be read.
@@ -104,7 +104,7 @@ impl Tree {
 
     fn add(&mut self, path: String, text: String) {
         if path.ends_with(".rs") {
-            // Both forms from one reading: it is most of tidy's time.
+            // Both forms from one parse, which takes most of tidy's time.
             let (tokens, items) = match TokenStream::from_str(&text) {
                 Ok(stream) => (tokens::of(stream.clone()), syn::parse2(stream)),
                 Err(error) => (Vec::new(), Err(error.into())),
@@ -117,7 +117,7 @@ impl Tree {
         }
     }
 
-    /// Files that are no Rust.
+    /// Files that are not valid Rust.
     pub fn unparsed(&self) -> impl Iterator<Item = Finding> {
         self.rust.iter().filter_map(|file| {
             let error = file.items.as_ref().err()?;

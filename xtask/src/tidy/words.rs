@@ -12,14 +12,14 @@ const MACROS: &[(&str, &str)] = &[
     ("bitflags", "use an enum: a soup of booleans has states that are not legal"),
 ];
 
-/// Words that mark unfinished work, wherever they stand. Spelt in parts, or this file would hold them.
+/// Words that mark unfinished work, anywhere. Spelt in parts, or this file would contain them.
 const REMINDERS: &[(&str, &str)] = &[
     (concat!("FIX", "ME"), "put it right, or write an issue"),
     (concat!("X", "XX"), "say what is wrong, or write an issue"),
     (concat!("HA", "CK"), "say why it is needed"),
 ];
 
-/// A word that stands for a noun which the reader must guess. Spelt in parts, or this file would hold it.
+/// A word for a noun that the reader must guess. Spelt in parts, or this file would contain it.
 const WITHOUT_ANTECEDENT: &str = concat!("who", "ever");
 
 /// The same at the beginning of a sentence.
@@ -36,9 +36,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Documents and heads of files name what they speak of; `prefix` begins the lines that are looked at.
+/// Documents and heads of files name what they are about; `prefix` begins the lines that are checked.
 fn nouns(path: &str, text: &str, prefix: &str) -> Vec<Finding> {
-    // The whole text is asked first: words are told apart letter by letter, which is slow in a program for tests.
+    // The whole text is searched first: comparing words letter by letter is slow in a program for tests.
     let is_near = [WITHOUT_ANTECEDENT, CAPITAL].iter().any(|word| text.contains(word));
     let has =
         |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|w| w.eq_ignore_ascii_case(WITHOUT_ANTECEDENT));
@@ -55,9 +55,9 @@ fn in_code(file: &RustFile) -> Vec<Finding> {
         let message = format!("{word}! is banned: {instead}");
         found.extend(lines_with(&file.tokens, &[word, "!"]).map(|line| file.finding(line, "words", message.clone())));
     }
-    // A literal (which has no text) gives a value to somebody else's field.
+    // A literal (which has no text) is the value of another type's field.
     let declares = |word: &str| !matches!(word, ":" | "");
-    // A knob has the name that sysfs gives it.
+    // A knob has its name from sysfs.
     let is_ours = !file.path.ends_with("/tunables.rs");
     let fields =
         file.tokens.windows(3).filter(|w| is_flags(&w[0].text) && w[1].text == ":" && declares(&w[2].text) && is_ours);

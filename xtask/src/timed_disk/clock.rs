@@ -12,7 +12,7 @@ use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, SubmitterId};
 use blksched_disks::{CommandOutcome, Disk, DiskSpec, Facts};
 
-/// What can be asked of it.
+/// A command for the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub op: Op,
@@ -25,7 +25,7 @@ pub trait Answer: Send + 'static {
     fn done(self, outcome: CommandOutcome);
 }
 
-/// How late answers were: what the machine adds to the model.
+/// How late completions were: what the machine adds to the model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lateness {
     pub commands: u64,
@@ -38,7 +38,7 @@ struct State<A> {
     /// By request number.
     waiting: Vec<Option<A>>,
     free: Vec<usize>,
-    /// More than the disk takes at a time.
+    /// Those beyond the disk's depth.
     behind: VecDeque<(Asked, A)>,
     late: Lateness,
     ending: bool,
@@ -157,7 +157,7 @@ impl<A> State<A> {
         self.disk.start(now, Command { rq, op, start, sectors, submitter: SubmitterId(0), fua: false });
     }
 
-    /// What has ended by now; each step is made at the time that the model asked for.
+    /// What has completed by now; each step is made at the time that the model asked for.
     fn due(&mut self, now: Instant) -> Vec<(A, CommandOutcome)> {
         let mut done = Vec::new();
         while let Some(next) = self.disk.next().filter(|next| *next <= now) {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Not how fast it is, only that nothing is answered early, lost, or answered twice.
+    /// Only that nothing is answered early, lost, or answered twice; not how fast it is.
     #[test]
     fn every_command_is_answered_once_and_none_early() {
         let spec = "kind = \"fixed\"\ndescription = \"d\"\ncapacity = \"1MiB\"\nmax_command = \"64KiB\"\ndepth = 2\n\

@@ -15,14 +15,14 @@ use fuser::{
 use super::clock::{Answer, Asked, Clock};
 
 pub const NAME: &str = "disk";
-/// The file in the folder.
+/// The file in the directory.
 pub const FILE: INodeNo = INodeNo(2);
 const FOREVER: Duration = Duration::from_secs(3600);
 const SECTOR: u64 = 512;
 /// The kernel's own limit for a request, unless an administrator raised it.
 const MOST: u32 = 1 << 20;
 
-/// The calls that wait in the kernel, and what for.
+/// The calls waiting in the kernel.
 pub enum Reply {
     Read(ReplyData, usize),
     Write(ReplyWrite, u32),
@@ -57,7 +57,7 @@ impl DiskFile {
     }
 }
 
-/// Of a folder with one file of this many bytes.
+/// The attributes of a directory with one file of this many bytes.
 pub fn attributes(ino: INodeNo, bytes: u64) -> FileAttr {
     let (kind, size, perm) =
         if ino == FILE { (FileType::RegularFile, bytes, 0o600) } else { (FileType::Directory, 0, 0o700) };
@@ -77,7 +77,7 @@ pub fn attributes(ino: INodeNo, bytes: u64) -> FileAttr {
         gid: 0,
         rdev: 0,
         blksize: 4096,
-        // What macOS calls flags; Linux has none.
+        // macOS's flags; Linux has none.
         flags: 0,
     }
 }
@@ -89,7 +89,7 @@ fn asked(op: Op, offset: u64, bytes: u64) -> Asked {
 }
 
 impl Filesystem for DiskFile {
-    /// As many at a time as the disk takes, and none larger than it takes.
+    /// As many at a time as the disk accepts, and none larger than it accepts.
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         config.set_max_write(self.most).ok();
         config.set_max_background(self.depth.clamp(64, 1024) as u16).ok();
@@ -109,7 +109,7 @@ impl Filesystem for DiskFile {
         reply.attr(&FOREVER, &attributes(ino, self.bytes));
     }
 
-    /// Past the page cache, so that every request comes here.
+    /// Bypassing the page cache, so that every request comes here.
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
     }
@@ -157,7 +157,7 @@ impl Filesystem for DiskFile {
         self.clock.ask(Asked { op: Op::Flush, start: Sector(0), sectors: 0 }, Reply::Flush(reply));
     }
 
-    /// Closing it is no matter of the disk's.
+    /// Closing it does not concern the disk.
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         reply.ok();
     }

@@ -11,19 +11,19 @@ use crate::Verdict;
 pub struct Case {
     /// Its file.
     pub file: PathBuf,
-    /// What came of it.
+    /// Its result.
     pub found: Found,
 }
 
-/// What came of a transcript.
+/// The result of a transcript.
 pub enum Found {
     /// It was replayed, to its end or to the first divergence.
     Replayed {
         /// Events replayed.
         events: usize,
-        /// Its recorder says that the outcome depends on a tree's shape.
+        /// Its recorder marked the outcome as dependent on a tree's shape.
         shape_sensitive: bool,
-        /// Where we decided otherwise.
+        /// Where our decision differs.
         divergence: Option<Divergence>,
     },
     /// We do not have this `scheduler@kernel`.
@@ -32,7 +32,7 @@ pub enum Found {
     Broken(String),
 }
 
-/// Where we decided otherwise than the kernel.
+/// A decision of ours that differs from the kernel's.
 pub struct Divergence {
     /// The event's line in the file, from 1.
     pub line: usize,
@@ -66,7 +66,7 @@ impl Summary {
         Verdict::when(all.diverging + all.unsupported + all.broken == 0)
     }
 
-    /// In a few words.
+    /// A short summary.
     pub fn in_short(&self) -> String {
         let all = self.total();
         format!("{} cases, {} events, {} divergences by tree shape", all.cases, all.events, all.by_shape)

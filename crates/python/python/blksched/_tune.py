@@ -111,7 +111,7 @@ def tune(
         return [(knob, raw) for knob, raw in choices.items() if raw is not None]
 
     def objective(trial: Any) -> Any:
-        # None: as it is.
+        # None: the default.
         choices = {knob: trial.suggest_categorical(knob, [None, *values]) for knob, values in axes}
         sums = [0.0] * len(searches)
         for nth in range(seeds):

@@ -11,7 +11,7 @@ use crate::recorded::{RecordedRun, StretchKind};
 const ACROSS: usize = 230;
 const DOWN: usize = 110;
 
-/// Commands by place and time; what no process uses of the disk is cut short.
+/// Commands by place and time; unused parts of the disk are shortened.
 pub(super) fn lba(area: &Area<'_>, run: &RecordedRun, names: &[String], used: &[DiskRegion]) -> Result<(), Trouble> {
     let seconds = (run.elapsed_ns as f64 / 1e9).max(1e-9);
     let mut chart = framed(area, &run.name, 62).build_cartesian_2d(0.0..seconds, 0.0..1.0)?;
@@ -67,7 +67,7 @@ pub(super) fn lba(area: &Area<'_>, run: &RecordedRun, names: &[String], used: &[
     Ok(())
 }
 
-/// This many sectors, short.
+/// This many sectors, in short form.
 fn bytes(sectors: u64) -> String {
     let (mut size, mut unit) = (sectors as f64 * 512.0, 0);
     while size >= 1024.0 && unit < 4 {
@@ -77,7 +77,7 @@ fn bytes(sectors: u64) -> String {
     if size >= 10.0 || size.fract() == 0.0 { format!("{size:.0} {name}") } else { format!("{size:.1} {name}") }
 }
 
-/// At most this many bars a lane; the first part of the run that has no more.
+/// The most bars of a lane; the first part of the run that has no more is shown.
 const BARS: usize = 60;
 
 pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> Result<(), Trouble> {

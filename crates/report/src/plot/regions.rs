@@ -2,14 +2,14 @@
 
 use crate::recorded::RecordedRun;
 
-/// Parts of the disk that are looked at; what lies closer together than twenty of them is one region.
+/// The number of slices of the disk; used parts with fewer than twenty of them in between form one region.
 const SLICES: usize = 2048;
 const APART: usize = 20;
 const MOST: usize = 6;
-/// A gap's part of the height.
+/// The height of a gap, as a part of the whole.
 const GAP: f64 = 0.07;
 
-/// A part of the disk \[sectors\], and of the height.
+/// A part of the disk \[sectors\], and the corresponding part of the height.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DiskRegion {
     pub(super) from: u64,
@@ -18,7 +18,7 @@ pub(super) struct DiskRegion {
     pub(super) high: f64,
 }
 
-/// The regions that any run touches.
+/// The regions used by any run.
 pub(super) fn regions(runs: &[RecordedRun]) -> Vec<DiskRegion> {
     let whole = runs.iter().map(|run| run.disk_sectors).max().unwrap_or(1).max(1);
     let mut slices: Vec<Option<(u64, u64)>> = vec![None; SLICES];

@@ -69,7 +69,7 @@ pub(super) fn curves(area: &Area<'_>, runs: &[RecordedRun], title: &str) -> Resu
 /// At most this many rows and columns.
 const MOST: usize = 6;
 
-/// Which jobs waited and for which, in an order that all panels share, and the longest mean wait of any.
+/// Which jobs waited and for which, in an order shared by all panels, and the longest mean wait of any.
 pub(super) struct Matrix {
     who: Vec<String>,
     whom: Vec<String>,
@@ -106,7 +106,7 @@ fn whom_of(row: &Blame) -> String {
     if row.whom.is_empty() { "nobody".to_owned() } else { row.whom.clone() }
 }
 
-/// How long a mean I/O of one waited for the other \[ns\].
+/// How long one job's mean I/O waited for another \[ns\].
 fn mean(run: &RecordedRun, waiter: &str, name: &str) -> f64 {
     let sum: u64 = waits(run).filter(|row| row.who == waiter && whom_of(row) == name).map(|row| row.ns).sum();
     sum as f64 / run.totals.get(waiter).map_or(1.0, |(ios, _)| (*ios).max(1) as f64)

@@ -9,7 +9,7 @@ use blksched_report::{Detail, html};
 use driver::Browser;
 use serde_json::{Value, json};
 
-/// A folder of this test's own, removed when it ends.
+/// A directory of this test's own, removed when it ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -29,12 +29,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A browser that is slow to go may still hold a file.
+        // A browser that ends slowly may still hold a file.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The browser, or why there is none.
+/// The browser; `None`, with the reason, if there is none.
 fn browser(folder: &Folder) -> Option<Browser> {
     if driver::program().is_none() {
         println!("skipped: no browser; chromium is not installed");
@@ -94,7 +94,7 @@ fn every_picture_is_drawn_as_its_data_says_and_nothing_complains() {
         let off = (0..10).any(|step| near(pixel(&mut browser, "#lba canvas", x, 0.55 + f64::from(step) * 0.04)));
         assert!(!off, "the writer is nowhere else");
     }
-    // Each canvas has more than its paper, and says what it is.
+    // Each canvas has more than its paper, and a description.
     let drawn = browser.run(
         "[...document.querySelectorAll('main canvas')].map((c) => {
          const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set();
@@ -114,7 +114,7 @@ fn every_picture_is_drawn_as_its_data_says_and_nothing_complains() {
          b.getBoundingClientRect().width; })()",
     );
     assert!((part.as_f64().unwrap() - 0.6).abs() < 0.01, "{part}");
-    // The row that lies outside says so, in a word.
+    // The row outside of its bound says so, in a word.
     assert_eq!(browser.run("document.querySelectorAll('.published .outside').length"), json!(1));
 }
 
@@ -145,7 +145,7 @@ fn wheel_pointer_and_keys_move_all_pictures_and_tell_stories() {
     browser.mouse("mouseReleased", x + 50.0, y, json!({ "button": "left" }));
     let moved = window(&mut browser);
     assert!(moved.0 < closer.0 && (moved.1 - moved.0 - closer.1 + closer.0).abs() < 1.0, "{moved:?}");
-    // Keys alone: to a picture, to an I/O, to its story, and back.
+    // With keys only: to a picture, to an I/O, to its story, and back.
     browser.run("document.querySelector('#latency canvas').focus()");
     browser.settle();
     browser.key("n");
@@ -161,7 +161,7 @@ fn wheel_pointer_and_keys_move_all_pictures_and_tell_stories() {
     assert_eq!(window(&mut browser), whole);
     browser.key("+");
     assert!(window(&mut browser).0 > whole.0);
-    // Every picture and every control is reached by the tabulator.
+    // Every picture and every control can be reached with the tab key.
     let reachable =
         browser.run("document.querySelectorAll('canvas[tabindex=\"0\"], button, input, select, summary').length");
     let mut seen = std::collections::BTreeSet::new();
@@ -203,7 +203,7 @@ fn a_run_too_large_for_the_file_is_told_by_densities() {
     assert!(said.as_str().unwrap().contains("too large"), "{said}");
 }
 
-/// A file that the page has saved, when it is there.
+/// A file that the page has saved, once it is there.
 fn saved(browser: &mut Browser, folder: &Path, name: &str) -> String {
     for _ in 0..100 {
         if let Some(text) = std::fs::read_to_string(folder.join(name)).ok().filter(|text| !text.is_empty()) {
@@ -273,8 +273,8 @@ fn on_paper_every_picture_is_there_at_once_and_nothing_is_folded() {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
-/// Files that somebody names: opened at three widths in light and dark, without a complaint; `BLKSCHED_SHOTS` is where
-/// the pictures go.
+/// Named files, opened at three widths in light and dark, without an error; `BLKSCHED_SHOTS` is the directory for the
+/// pictures.
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn at_three_widths_in_light_and_dark_nothing_is_wider_than_the_window() {

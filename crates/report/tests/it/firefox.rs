@@ -12,12 +12,12 @@ use blksched_report::{Detail, html};
 use driver::Firefox;
 use serde_json::json;
 
-/// A folder of this test's own, removed when it ends.
+/// A directory of this test's own, removed when it ends.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A browser that is slow to go may still hold a file.
+        // A browser that ends slowly may still hold a file.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -46,7 +46,7 @@ fn the_page_opens_draws_and_prints_in_firefox() {
     let mut firefox = Firefox::start(&folder.0.join("profile"));
     firefox.open(&file);
     assert_eq!(firefox.complaints(), Vec::<String>::new());
-    // Each picture has more than its paper, and says what it is.
+    // Each picture has more than its paper, and a description.
     let drawn = firefox.run(
         "return [...document.querySelectorAll('main canvas')].map((c) => {
          const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set();
@@ -84,7 +84,7 @@ fn planted_as_it_was(firefox: &mut Firefox) {
     firefox.key("0");
 }
 
-/// Every heading of the screen stands on paper, what was folded too.
+/// Every heading on the screen is also on paper, including folded ones.
 fn on_paper(firefox: &mut Firefox, folder: &Folder) {
     let headings = firefox.run("return [...document.querySelectorAll('h1, h2')].map((h) => h.textContent)");
     let bytes = STANDARD.decode(firefox.print()).unwrap();

@@ -5,11 +5,11 @@ use crate::planted;
 use blksched_report::{Detail, html};
 use serde_json::json;
 
-/// As the page has it (`panel.js`).
+/// As in the page (`panel.js`).
 const MOST_TOUCHED: u64 = 20_000;
 
-/// What somebody does who looks around: each step is one event, and the next waits for the next frame. Answers for
-/// each part of it the time from frame to frame \[ms\].
+/// The actions of a user who looks around: each step is one event, and the next waits for the next frame. Returns the
+/// times from frame to frame for each part \[ms\].
 const LOOKING: &str = "(async () => {
     const canvas = document.querySelector('#lba canvas'); canvas.scrollIntoView({ block: 'center' }); canvas.focus();
     const { view } = blksched.page; const box = canvas.getBoundingClientRect(); const found = {};
@@ -66,13 +66,13 @@ fn a_million_ios_touch_a_stated_number_of_points_a_frame() {
     all.sort_by(f64::total_cmp);
     let [half, late, most] = [all[all.len() / 2], all[all.len() * 99 / 100], all[all.len() - 1]];
     println!("all {}: median {half:.1} ms, p99 {late:.1} ms, at most {most:.1} ms", all.len());
-    // Closer than that there are points, not densities: somebody's story stands beside the pointer.
+    // At closer range there are points, not densities: the story of an I/O appears beside the pointer.
     let touched = browser.run("blksched.frames.most").as_u64().unwrap();
     println!("at most {touched} points touched in a frame of a picture");
     assert!(touched > 4_000 && touched <= MOST_TOUCHED, "{touched} points in a frame");
     assert!(browser.run("blksched.frames.drawn").as_u64().unwrap() > 400, "it has not followed");
     assert_eq!(browser.complaints, Vec::<String>::new());
     drop(browser);
-    // A browser that is slow to go may still hold a file.
+    // A browser that ends slowly may still hold a file.
     let _ = std::fs::remove_dir_all(&folder);
 }

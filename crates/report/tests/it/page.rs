@@ -28,7 +28,7 @@ fn modules_are_short_and_say_what_they_are_for() {
     }
 }
 
-/// A colour as the eye takes it up: linear red, green, blue.
+/// A colour as linear red, green, blue.
 type Light = [f64; 3];
 
 fn series(theme: &str) -> Vec<Light> {
@@ -43,7 +43,7 @@ fn series(theme: &str) -> Vec<Light> {
     colours.map(|hex| [linear(&hex[1..3]), linear(&hex[3..5]), linear(&hex[5..7])]).collect()
 }
 
-/// What is seen of a colour by the whole-sighted, and without the cones for red, green, blue (matrices of Machado,
+/// How colours are perceived with normal vision, and without the cones for red, green, blue (matrices of Machado,
 /// Oliveira and Fernandes, 2009, severity 1).
 const SIGHTS: [[[f64; 3]; 3]; 4] = [
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -52,7 +52,7 @@ const SIGHTS: [[[f64; 3]; 3]; 4] = [
     [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]],
 ];
 
-/// CIE 1976 L*, a*, b* of what is seen.
+/// CIE 1976 L*, a*, b* of the perceived colour.
 fn lab(colour: &Light, sight: &[[f64; 3]; 3]) -> [f64; 3] {
     let seen: Vec<f64> =
         sight.iter().map(|row| row.iter().zip(colour).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0)).collect();
@@ -66,7 +66,7 @@ fn lab(colour: &Light, sight: &[[f64; 3]; 3]) -> [f64; 3] {
 
 #[test]
 fn the_first_five_colours_are_told_apart_by_everybody() {
-    // 12 is some five times what can just be told apart side by side.
+    // 12 is about five times the just noticeable difference side by side.
     const LEAST: f64 = 12.0;
     for theme in ["LIGHT", "DARK"] {
         let colours = series(theme);

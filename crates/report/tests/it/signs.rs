@@ -5,7 +5,7 @@ use crate::planted;
 use blksched_report::{Mark, MarkKind, RecordedRun, Report, Stretch, StretchKind, html};
 use serde_json::Value;
 
-/// Around its middle, in pixels: where a sign has ink, and where it has none.
+/// Relative to its centre, in pixels: where a sign has ink, and where it has none.
 type Shape = (MarkKind, &'static [(i32, i32)], &'static [(i32, i32)]);
 
 const SHAPES: [Shape; 6] = [
@@ -17,7 +17,7 @@ const SHAPES: [Shape; 6] = [
     (MarkKind::Tokens, &[(0, -2), (-3, -2), (0, 5), (3, 5)], &[(-4, 2), (4, 2), (-4, -6)]),
 ];
 
-/// A run of a second, in which every sign stands once, and every kind of stretch once, below it.
+/// A run of a second, in which every sign and, below it, every kind of stretch occurs once.
 fn run() -> RecordedRun {
     let mut run = planted::run("signs", 1_000);
     run.elapsed_ns = 1_000_000_000;
@@ -35,7 +35,7 @@ fn run() -> RecordedRun {
     run
 }
 
-/// The colours around a moment of a lane, 12 pixels to each side, row by row.
+/// The colours around a time on a lane, 12 pixels to each side, row by row.
 fn around(browser: &mut Browser, at_ns: u64, lane: u32) -> Vec<[u64; 3]> {
     let found = browser.run(&format!(
         "(() => {{ const p = blksched.page.host.panels.find((one) => one.laneColour); const [y, each] = p.y({lane});
@@ -76,7 +76,8 @@ fn every_sign_and_every_stretch_is_drawn_as_what_it_is() {
         assert!(said.as_str().unwrap().contains(kind.name()), "{said}");
         assert!(told.as_str().unwrap().contains(&format!("1 × {}", kind.name())), "{told}");
     }
-    // Turns, batches and waits for a token are full, idling is hatched, tokens are pale, with their number in it.
+    // Slices, batches and waits for a token are solid, idling is hatched, and tokens are pale, with their number
+    // inside.
     let is_full =
         |colour: &[u64; 3]| colour[2].saturating_sub(colour[0]) > 90 || colour[0].saturating_sub(colour[2]) > 90;
     for stretch in &report.runs[0].stretches {
@@ -91,6 +92,6 @@ fn every_sign_and_every_stretch_is_drawn_as_what_it_is() {
         }
     }
     drop(browser);
-    // A browser that is slow to go may still hold a file.
+    // A browser that ends slowly may still hold a file.
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -9,11 +9,11 @@ use super::ACCEPTED;
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
-    /// Instructions a time, or of a whole run.
+    /// Instructions per repetition, or of a whole run.
     Instructions,
-    /// Mispredicted branches a time, or of a whole run.
+    /// Mispredicted branches per repetition, or of a whole run.
     Mispredicted,
-    /// Bytes on the heap, of each of something.
+    /// Bytes on the heap, for each of something.
     Bytes,
 }
 
@@ -28,7 +28,7 @@ impl Table {
         }
     }
 
-    /// The most that is as good as what was accepted. Of a few mispredictions one in four times is no news.
+    /// The greatest count that passes. Where mispredictions are rare, one in four repetitions is tolerated.
     pub fn most(self, accepted: f64, tolerance_percent: f64) -> f64 {
         let slack = if self == Table::Mispredicted { 0.25 } else { 0.0 };
         accepted * (1.0 + tolerance_percent / 100.0) + slack
@@ -60,7 +60,7 @@ impl Counts {
 /// `xtask/gate.toml`
 #[derive(Debug, Default, PartialEq)]
 pub struct Accepted {
-    /// The compiler and the machine's kind: counts differ between them.
+    /// The compiler and the machine's architecture: counts differ between them.
     pub compiler: String,
     pub counts: Counts,
 }

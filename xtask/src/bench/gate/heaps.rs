@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use super::counts::{Counts, Table};
 use crate::shell;
 
-/// What `gate --heaps` names is weighed: in each line what one of it is called, and twice a case and how many it has.
+/// Measures the cases of `gate --heaps`: each line has the name of one thing, and twice a case and how many things it
+/// has.
 pub(super) fn weigh(program: &Path, counted: &mut Counts) -> Result<()> {
     let named = shell::capture(shell::command(program, &["--heaps"]))?;
     if !named.good {
@@ -42,7 +43,7 @@ impl Heap<'_> {
     }
 }
 
-/// The most bytes that a run of a case has on the heap at a time.
+/// The peak heap size of a run of a case \[bytes\].
 fn peak(program: &Path, case: &str) -> Result<u64> {
     let out = shell::target().join(format!("massif.{}", std::process::id()));
     let mut valgrind = Command::new("valgrind");
@@ -58,7 +59,7 @@ fn peak(program: &Path, case: &str) -> Result<u64> {
     greatest(&text).with_context(|| format!("massif tells nothing of {case}"))
 }
 
-/// From the lines `mem_heap_B=123456` of massif's snapshots.
+/// Parses the lines `mem_heap_B=123456` of massif's snapshots.
 fn greatest(massif: &str) -> Option<u64> {
     massif.lines().filter_map(|line| line.strip_prefix("mem_heap_B=")?.parse().ok()).max()
 }

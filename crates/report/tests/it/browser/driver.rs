@@ -14,7 +14,7 @@ pub struct Browser {
     from: BufReader<ChildStdout>,
     session: String,
     next: u64,
-    /// What the page complained of.
+    /// Errors of the page.
     pub complaints: Vec<String>,
 }
 
@@ -25,10 +25,10 @@ pub fn program() -> Option<&'static str> {
 }
 
 impl Browser {
-    /// Opens nothing yet.
+    /// Starts without a page.
     pub fn start(profile: &Path) -> Browser {
         let program = program().expect("somebody has looked");
-        // The protocol's pipes are the numbers 3 and 4.
+        // The protocol's pipes have the numbers 3 and 4.
         let line = format!(
             "exec {program} --headless=new --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
              --no-first-run --remote-debugging-pipe --user-data-dir='{}' about:blank 3<&0 4>&1 >/dev/null 2>&1",
@@ -49,7 +49,7 @@ impl Browser {
         browser
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a command, and waits for the answer.
     pub fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.next += 1;
         let id = self.next;
@@ -95,7 +95,7 @@ impl Browser {
         self.settle();
     }
 
-    /// Until two frames have been drawn, and no picture waits for its turn.
+    /// Waits until two frames have been drawn, and no picture is waiting.
     pub fn settle(&mut self) {
         self.run(
             "new Promise((done) => { let frames = 0; const next = () => { frames += 1;
@@ -114,7 +114,7 @@ impl Browser {
         panic!("`{condition}` never held; complaints: {:?}", self.complaints);
     }
 
-    /// What an expression comes to.
+    /// The value of an expression.
     pub fn run(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.ask("Runtime.evaluate", parameters);
@@ -122,7 +122,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Width of the window, and light or dark.
+    /// Sets the width of the window, and light or dark.
     pub fn look(&mut self, width: u32, theme: &str) {
         let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
         self.ask("Emulation.setDeviceMetricsOverride", size);
@@ -131,7 +131,7 @@ impl Browser {
         self.settle();
     }
 
-    /// The whole page as PNG files, each this many pixels high.
+    /// Saves the whole page as PNG files, each this many pixels high.
     pub fn shoot(&mut self, folder: &Path, name: &str) {
         const HIGH: u64 = 1500;
         let whole = self.run("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]");
@@ -145,7 +145,7 @@ impl Browser {
         }
     }
 
-    /// A key is pressed.
+    /// Presses a key.
     pub fn key(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let code = if key.len() == 1 { json!(key) } else { Value::Null };
@@ -161,7 +161,7 @@ impl Browser {
         self.settle();
     }
 
-    /// The mouse does something at a place of the window.
+    /// Moves, presses or releases the mouse at a place in the window.
     pub fn mouse(&mut self, kind: &str, x: f64, y: f64, more: Value) {
         let mut parameters = json!({ "type": kind, "x": x, "y": y });
         if let (Value::Object(all), Value::Object(more)) = (&mut parameters, more) {
@@ -174,7 +174,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have gone by itself.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// What it is told before it starts: no page, no update and no telemetry asks the network.
+/// Settings before it starts: no page, no update and no telemetry uses the network.
 const SETTINGS: &str = r#"
 user_pref("marionette.port", 0);
 user_pref("browser.shell.checkDefaultBrowser", false);
@@ -32,14 +32,14 @@ pub struct Firefox {
     next: u64,
 }
 
-/// The browser's name, if it is here.
+/// The browser's name, if it is installed.
 pub fn program() -> Option<&'static str> {
     let is_here = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     ["firefox-esr", "firefox"].into_iter().find(is_here)
 }
 
 impl Firefox {
-    /// Opens nothing yet. `profile`: a folder of its own.
+    /// Starts without a page, in a directory of its own, `profile`.
     pub fn start(profile: &Path) -> Firefox {
         std::fs::create_dir_all(profile).unwrap();
         std::fs::write(profile.join("user.js"), SETTINGS).unwrap();
@@ -92,7 +92,7 @@ impl Firefox {
         panic!("the page is not ready; complaints: {:?}", self.complaints());
     }
 
-    /// Until two frames have been drawn, and no picture waits for its turn.
+    /// Waits until two frames have been drawn, and no picture is waiting.
     pub fn settle(&mut self) {
         let script = "const done = arguments[arguments.length - 1];
                       const page = () => (window.wrappedJSObject ?? window).blksched;
@@ -102,13 +102,13 @@ impl Firefox {
         self.ask("WebDriver:ExecuteAsyncScript", json!({ "script": script, "args": [] }));
     }
 
-    /// What a script returns.
+    /// The value that a script returns.
     pub fn run(&mut self, script: &str) -> Value {
         let parameters = json!({ "script": script, "args": [], "sandbox": null });
         self.ask("WebDriver:ExecuteScript", parameters)["value"].clone()
     }
 
-    /// A key is pressed.
+    /// Presses a key.
     pub fn key(&mut self, key: &str) {
         let strokes = json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
         let actions = json!([{ "type": "key", "id": "keys", "actions": strokes }]);
@@ -116,7 +116,7 @@ impl Firefox {
         self.settle();
     }
 
-    /// As it is printed: the bytes of a PDF in base64.
+    /// Prints the page: the bytes of a PDF in base64.
     pub fn print(&mut self) -> String {
         self.ask("WebDriver:Print", json!({}))["value"].as_str().expect("a PDF").to_owned()
     }
@@ -133,13 +133,13 @@ impl Firefox {
 
 impl Drop for Firefox {
     fn drop(&mut self) {
-        // It may have gone by itself.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// It writes down the port that it chose.
+/// Connects to the port that it chose and wrote to a file.
 fn connected(profile: &Path) -> TcpStream {
     let file = profile.join("MarionetteActivePort");
     for _ in 0..1200 {

@@ -8,7 +8,7 @@ use blksched_report::{
 
 /// The disk's size \[sectors\].
 pub const DISK: u64 = 1 << 30;
-/// From one I/O to the next \[ns\].
+/// The time from one I/O to the next \[ns\].
 pub const GAP: u64 = 50_000;
 
 /// A run of this many I/Os.
