@@ -156,6 +156,7 @@ impl Cfq {
         self.last_delayed_sync = now.wrapping_sub(self.second());
         self.head_start = self.rules.clock.head_start(cx.now);
         self.groups = Groups::new(now);
+        // 4.20 does not idle by default on a disk without an arm, which has no position to keep; `group_idle` stays.
         if self.knobs.kernel >= V4_20 && !cx.device().rotational {
             self.knobs.slice_idle = Span::ZERO;
             self.ticks = Ticks::of(&self.knobs, self.unit);

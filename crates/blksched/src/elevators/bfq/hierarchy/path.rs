@@ -50,6 +50,7 @@ impl Hierarchy {
                 self.update_next(now, level, None, service);
             }
             let Some(above) = self.group_above(level) else { return };
+            // The group still wants service, and is only requeued: even if all it has is in service (amendment A6).
             if self.levels[level].next.is_some() || self.levels[level].in_service.is_some() {
                 break above;
             }

@@ -61,6 +61,7 @@ impl BfqQueue {
     /// Whether its think time is short, if that has changed. Not judged for write-back, nor soon after a split.
     #[inline(always)]
     fn thinks_otherwise(&self, at: Arrival) -> Option<bool> {
+        // Why not soon after a split, no source says; kept.
         if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {
             return None;
         }

@@ -68,9 +68,11 @@ impl Injection {
         let hurts = knows && at.injected && at.took_ns >= tolerable && old > 0;
         if hurts {
             self.limit -= 1;
+        // A limit beyond what the device ever has would have no effect.
         } else if knows && at.injected && at.took_ns < tolerable && old <= at.most_in_device {
             self.limit += 1;
         }
+        // The first measurement is the reference, and so is any faster one: alone, a request takes no longer.
         if (!knows && at.was_alone) || at.took_ns < self.alone_ns {
             if !knows {
                 self.limit = old.max(1);

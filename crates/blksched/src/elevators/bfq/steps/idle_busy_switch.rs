@@ -43,6 +43,7 @@ impl Bfq {
         self.leave_old_burst(call, q);
         let came = self.renew_budget(call, q, cost);
         self.queues[q].birth.is_new = false;
+        // A queue just split off has never been busy, so it would seem to have been idle for long (`look_at`).
         if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.terms.new_start {
             self.raise(call, q, at);
         }

@@ -39,6 +39,7 @@ impl Groups {
     /// Charges a group when a slice of one of its queues is over.
     pub(crate) fn charge(&mut self, g: Gid, charge: u64) {
         let fraction = self[g].share.fraction;
+        // Removed and inserted again, which is when a new leaf weight and the other groups' changes take effect.
         self.quit(g);
         self[g].share.at = self[g].share.at.after((charge << 24) / fraction);
         self.put_in(g);
@@ -76,6 +77,7 @@ impl Groups {
             fraction = fraction * self[at].share.weight / self[above].share.weights;
             at = above;
         }
+        // At least 1, because charges are divided by it.
         self[g].share.fraction = fraction.max(1);
         let key = self[g].share.at;
         self.waiting.insert(g, key);

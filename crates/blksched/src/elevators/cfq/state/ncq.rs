@@ -67,6 +67,7 @@ impl NcqWatch {
         self.decided = true;
         match self.rule {
             Ncq::Recurring => (self.most, self.samples) = (0, 0),
+            // Kept at the limit, so every later completion that qualifies decides again, until the answer is yes.
             Ncq::UntilYes => self.samples = SAMPLES,
         }
     }

@@ -57,6 +57,7 @@ impl Workload {
             Some(Saved { left, class, kind }) => {
                 (self.expires, self.class, self.kind) = (now.wrapping_add(left), class, kind);
             }
+            // Already over, so that a kind is chosen again.
             None => self.expires = now.wrapping_sub(1),
         }
     }
