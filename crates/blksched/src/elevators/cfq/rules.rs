@@ -52,7 +52,7 @@ mechanism! {
         SinceLastSync = "since_last_sync",
         /// one per slice_sync since a sync request ended late: 2.6.33
         SinceDelayedSync = "since_delayed_sync",
-        /// that, times what is left of the slice: the patch of 2009-11-26
+        /// that, times the rest of the slice: the patch of 2009-11-26
         RemainingSlice = "remaining_slice",
     }
 }
@@ -142,7 +142,7 @@ mechanism! {
         SinceMade = "since_made",
         /// from its insertion, by its own knob: 2.6.32, 2.6.33
         SinceInserted = "since_inserted",
-        /// the same, and an expired request goes past all limits: 4.20
+        /// the same, and an expired request bypasses all limits: 4.20
         PastLimits = "past_limits",
     }
 }
@@ -168,7 +168,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// what time is counted in
+    /// the unit of time
     pub enum Clock = "clock" {
         /// ticks of hz: 2.6.31 to 2.6.33
         Jiffies = "jiffies",
@@ -190,9 +190,9 @@ mechanism! {
 mechanism! {
     /// what happens to two requests of a queue with the same first sector
     pub enum Alias = "alias" {
-        /// the older is forced out, past all limits: 2.6.31 to 2.6.33
+        /// the older is forced out, bypassing all limits: 2.6.31 to 2.6.33
         Forced = "forced",
-        /// the newer goes behind it: 4.20
+        /// the newer is queued behind it: 4.20
         Behind = "behind",
     }
 }
@@ -220,7 +220,7 @@ mechanism! {
 mechanism! {
     /// whether groups share the disk by weight
     pub enum Grouping = "groups" {
-        /// all is one group: 4.20 without group scheduling
+        /// all processes are in one group: 4.20 without group scheduling
         Off = "off",
         /// by weight and virtual disk time: 4.20 with group scheduling; not recorded for 2.6.33
         On = "on",

@@ -1,6 +1,6 @@
 //! A queue's waker, and the queues that it wakes.
 //!
-//! **Rule** A process is a waker of this one if one of its requests completed right before a request of this one
+//! **Rule** A queue is the waker of this one if one of its requests completed right before a request of this one
 //! arrived, three times within 128 idle times.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `waker_bfqq`, `woken_list`, `tentative_waker_bfqq`, `num_waker_detections`.

@@ -2,8 +2,7 @@
 //!
 //! **Rule** At each completion with more than 5 requests queued or in flight, remember the largest number in the disk;
 //! after 50 such completions the disk queues if that was 5 or more.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c6;
-//! [`Ncq`] says what differs.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c6; [`Ncq`] says what differs.
 //! **In the kernel** `cfq_update_hw_tag`, `hw_tag`.
 
 #![doc(alias = "cfq_update_hw_tag")]
