@@ -74,7 +74,7 @@ pub fn is_trace(bytes: &[u8]) -> bool {
 /// Reads a whole trace. If it ends inside an event (its writer was killed), it is read up to there.
 ///
 /// # Errors
-/// If `input` cannot be read, or something else than an event stands where one should.
+/// If `input` cannot be read, or contains something else where an event is expected.
 pub fn read(input: impl Read) -> Result<Vec<BlktraceEvent>, BlktraceError> {
     events(BufReader::new(input)).collect()
 }
@@ -97,7 +97,7 @@ impl<I: BufRead> Events<I> {
     /// Reads the next event into `event`, whose memory is reused; false at the end.
     ///
     /// # Errors
-    /// If the input cannot be read, or something else than an event stands where one should.
+    /// If the input cannot be read, or contains something else where an event is expected.
     pub fn next_into(&mut self, event: &mut BlktraceEvent) -> Result<bool, BlktraceError> {
         if !self.take_out()? {
             return Ok(false);

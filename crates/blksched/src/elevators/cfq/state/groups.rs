@@ -181,7 +181,7 @@ impl Groups {
         core::iter::successors(Some(g), |&g| self[g].share.parent).any(|g| g == above)
     }
 
-    /// Ends the pauses of a queue's tree and group when it gets a request.
+    /// Ends the think time of a queue's tree and group when the queue gets a request.
     #[inline]
     pub(crate) fn pauses_end(&mut self, queue: &CfqQueue, now: Tick, ticks: &Ticks, grouping: Grouping) {
         if queue.is_sync() {
@@ -193,7 +193,7 @@ impl Groups {
         }
     }
 
-    /// Begins the pauses of a queue's tree and group when one of its requests completes.
+    /// Begins the think time of a queue's tree and group when one of the queue's requests completes.
     #[inline]
     pub(crate) fn pauses_begin(&mut self, queue: &CfqQueue, waiter: Waiter, now: Tick, grouping: Grouping) {
         if waiter == Waiter::Sync {
