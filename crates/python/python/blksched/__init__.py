@@ -6,8 +6,8 @@
 >>> r.jobs["reader"].read.clat.p50 > 0
 True
 
-Times are integers in nanoseconds. Tables (`Table`) go to polars, pyarrow, pandas or duckdb as they are, by Arrow's
-PyCapsule interface.
+Times are integers in nanoseconds. polars, pyarrow, pandas and duckdb read tables (`Table`) through Arrow's PyCapsule
+interface.
 """
 
 from __future__ import annotations

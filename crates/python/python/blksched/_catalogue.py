@@ -1,4 +1,4 @@
-"""What there is: the same lists as `blksched list`."""
+"""The catalogue: the same lists as `blksched list`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def workloads() -> Listing:
 
 
 def knobs(elevator: str) -> Listing:
-    """What can be turned on a scheduler: name, unit, default, range, what it does.
+    """A scheduler's knobs: name, unit, default, range, meaning.
 
     >>> "slice_idle" in [row["name"] for row in knobs("bfq")]
     True

@@ -1,4 +1,4 @@
-"""A scheduler of your own, in Python; and a world that asks what to do next, for those that learn."""
+"""A scheduler of your own, in Python; and a world that asks for each decision, for learning agents."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Idle:
-    """Leave the disk alone until then, although requests are queued."""
+    """Leave the disk idle until then, although requests are queued."""
 
     until_ns: int
 
 
 class Elevator:
-    """A scheduler. An object of the class is made for every run; it hears of requests and says which is next.
+    """A scheduler. An object of the class is created for every run; it is told of requests and chooses the next one.
 
     >>> class Nearest(Elevator):
     ...     def __init__(self):
@@ -42,9 +42,9 @@ class Elevator:
         raise NotImplementedError(f"{type(self).__name__} has no insert")
 
     def dispatch(self, now: int) -> Union[Request, Idle, None]:
-        """What should the disk do next? Asked only while something is queued. None: wait for a completion.
+        """The next request for the disk; called only while something is queued. None: wait for a completion.
 
-        A request that has merged with another is forgotten for you: if you name it, you are asked again.
+        Merged requests are tracked for you: if you return one that is gone, dispatch is called again.
         """
         raise NotImplementedError(f"{type(self).__name__} has no dispatch")
 
@@ -52,12 +52,12 @@ class Elevator:
         """The disk is done with it."""
 
     def requeue(self, now: int, rq: Request) -> None:
-        """The disk handed it back untried: it goes first when it can go again."""
+        """The disk returned it without trying it: it goes first when it can go again."""
         self.insert(now, rq)
 
 
 def named(elevator: str | type[Elevator]) -> str:
-    """The name under which the program knows it; a class is made known."""
+    """The elevator's name in the program; a class is registered."""
     if isinstance(elevator, str):
         return elevator
     if not (isinstance(elevator, type) and issubclass(elevator, Elevator)):
@@ -68,21 +68,21 @@ def named(elevator: str | type[Elevator]) -> str:
 
 
 def laws(elevator: type[Elevator]) -> None:
-    """Hold a scheduler to the laws that every one keeps: each request issued once, none lost, the same again.
+    """Check a scheduler against the laws for all: each request issued once, none lost, repeatable.
 
-    Raises `LawBroken`, which names the law and the seed of the script that shows it.
+    Raises `LawBroken` with the law and the seed of the script that shows it.
     """
     _laws(named(elevator))
 
 
 @dataclass
 class Observation:
-    """What is to be decided on."""
+    """The state for a decision."""
 
     now_ns: int
-    #: In the order in which they came.
+    #: In order of arrival.
     queued: list[Request]
-    #: Behind the last sector that was asked for.
+    #: The sector after the last one requested.
     position: int
     in_flight: int
     #: Since the last decision: request, and ns from its queueing to its completion.
@@ -93,7 +93,7 @@ class World:
     """A simulation that asks its caller for every decision.
 
     `reset()` begins and gives the first `Observation`, `step(rq)` decides (a request of `queued`, or None: wait) and
-    gives the next one; None when the run is over, and `result` is what it came to.
+    gives the next one, or None when the run is over; then `result` has the result.
     """
 
     def __init__(
@@ -153,13 +153,13 @@ class World:
 
         try:
             outcome: Any = simulate(elevator=_stepped(self._asked, self._decided), **self._arguments)
-        except BaseException as error:  # handed to whoever steps
+        except BaseException as error:  # raised in the thread that steps
             outcome = error
         self._asked.put(outcome)
 
 
 class _Over(Exception):
-    """Whoever steps has left."""
+    """The thread that steps has left."""
 
 
 def _stepped(asked: SimpleQueue[Any], decided: SimpleQueue[Any]) -> type[Elevator]:

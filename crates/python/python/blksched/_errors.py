@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Exceptions."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ class InputError(Error, ValueError):
 
 
 class LawBroken(Error, AssertionError):
-    """An elevator does what none may do; the message names the law, and the seed that shows it."""
+    """An elevator breaks a law; the message names the law, and the seed that shows it."""

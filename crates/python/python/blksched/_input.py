@@ -1,4 +1,4 @@
-"""What runs, and on what disk."""
+"""Workloads and disks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Job:
-    """What runs. Two are put beside each other with `+`: all of it runs at once."""
+    """A workload. `+` combines two, which run at once."""
 
     words: tuple[str, ...] = ()
     text: tuple[str, str] | None = None
@@ -25,7 +25,7 @@ class Job:
 
 
 def fio(text: str, *, name: str = "job") -> Job:
-    """A fio job file's text; `name` stands in messages.
+    """A fio job file's text; `name` is for messages.
 
     >>> fio("[a]\\nrw=randread\\nsize=1m").words
     ()
@@ -59,7 +59,7 @@ def _with(name: str, parameters: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk, and how deep its queue is."""
+    """A disk, and the depth of its queue."""
 
     name: str
     depth: int | None = None
@@ -81,7 +81,7 @@ class _DiskMaker(Protocol):
 
 
 class _Disk:
-    """A disk by its name: `bs.disks()`, `iocost:MODEL`, `raid5:4xhdd-7200`; `disk.toml(path)`: one of your own."""
+    """A disk by its name: `bs.disks()`, `iocost:MODEL`, `raid5:4xhdd-7200`; `disk.toml(path)` for your own."""
 
     def __call__(self, name: str, *, depth: int | None = None, attached: str | None = None) -> Disk:
         return Disk(name, depth, attached)

@@ -82,7 +82,7 @@ class Explanation:
 
 
 class Result:
-    """What a simulation came to."""
+    """The result of a simulation."""
 
     def __init__(self, inner: Simulation, asked: tuple[Job, list[str]]) -> None:
         self._inner, self._asked = inner, asked
@@ -101,7 +101,7 @@ class Result:
 
     @property
     def requests(self) -> Table:
-        """A row per request that the disk got: whose, where, and its times in ns. (The run is made again for it.)"""
+        """A row per request that the disk got: job, place, and times in ns. (The run is repeated for it.)"""
         return self._inner.requests()
 
     @property
@@ -110,7 +110,7 @@ class Result:
         return self._inner.decisions()
 
     def explain(self, slowest: int = 5) -> Explanation:
-        """Why were the slowest I/Os slow, and who is to blame?"""
+        """Why the slowest I/Os were slow, and which job is to blame."""
         job, options = self._asked
         wanted = [*options, "--slowest", str(slowest)]
         data = json.loads(answer("explain", job._said(), [*wanted, "--json"])[0])
@@ -142,7 +142,7 @@ def _jobs(parts: list[dict[str, Any]]) -> dict[str, JobResult]:
 
 
 def spec(elevator: Scheduler, knobs: Mapping[str, Knob] | None = None) -> str:
-    """`bfq:slice_idle=0`, of a name or a class and its knobs."""
+    """`bfq:slice_idle=0`, from a name or a class and its knobs."""
     turned = "".join(f":{name}={value}" for name, value in (knobs or {}).items())
     return named(elevator) + turned
 
@@ -184,7 +184,7 @@ class Comparison:
 
     @property
     def use(self) -> str | None:
-        """The scheduler to be used instead of the first; None: keep it."""
+        """The scheduler to use instead of the first; None: keep it."""
         action = self.data.get("action")
         return action["use"] if action else None
 
@@ -207,7 +207,7 @@ def compare(
     host: str | None = None,
     starts: str | None = None,
 ) -> Comparison:
-    """One load under several schedulers; the first is your default, which the others are held against.
+    """One load under several schedulers; the first is your default, with which the others are compared.
 
     >>> c = compare("reader-and-writer", "null", ["none", "mq-deadline"], seeds=2, time="10ms")
     >>> bool(c.verdict)

@@ -1,4 +1,4 @@
-"""Which knobs are worth turning: Optuna chooses what is tried, and `compare --tune`'s rule judges it."""
+"""Which knobs are worth changing: Optuna chooses what to try, and `compare --tune`'s rule judges it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CALL = re.compile(r"^\s*([\w.]+)\(\s*(.+?)(?:\.(read|write|trim|sync|fsync|flus
 
 
 def as_goal(said: str) -> str:
-    """`p99(app.read)` in the words of `--goal`; whatever is in those words already stays.
+    """`p99(app.read)` in the words of `--goal`; a goal in those words is unchanged.
 
     >>> as_goal("p99(app.read)"), as_goal("app: p99 read"), as_goal("finish(backup) < 2h")
     ('app: p99 read', 'app: p99 read', 'backup: finish < 2h')
@@ -29,7 +29,7 @@ def as_goal(said: str) -> str:
 
 
 def _times(ratio: float) -> str:
-    """As a sentence has it: two seeds that differ much leave an interval without an end.
+    """The number in a sentence: two seeds that differ greatly leave an unbounded interval.
 
     >>> _times(1.234), _times(1e58), _times(1e-9)
     ('1.23', 'more than 1000', 'less than 0.001')
@@ -41,7 +41,7 @@ def _times(ratio: float) -> str:
 
 @dataclass(frozen=True)
 class Tuned:
-    """Settings, and what they came to on seeds that the search has not seen."""
+    """Settings, and their results on seeds that the search has not seen."""
 
     elevator: str
     #: Raw values by name, as the search has them.
@@ -90,9 +90,9 @@ def tune(
     sampler: Any = None,
     pruner: Any = None,
 ) -> Tuned:
-    """Search the knobs of a scheduler and of what stands around it. Needs Optuna: `pip install 'blksched[tune]'`.
+    """Search the knobs of a scheduler and of the queue around it. Needs Optuna: `pip install 'blksched[tune]'`.
 
-    Each trial is run with up to `seeds` seeds, each held against the untouched scheduler with the same seed; Optuna's
+    Each trial is run with up to `seeds` seeds, each compared with the default settings with the same seed; Optuna's
     pruner may end it early. `sampler` and `pruner` are Optuna's. Several goals give a Pareto front.
     """
     try:
@@ -146,7 +146,7 @@ def tune(
 
 
 def _best(study: Any) -> list[Any]:
-    """The best trials, each settings once."""
+    """The best trials, each setting once."""
     found: dict[str, Any] = {}
     for trial in study.best_trials:
         found.setdefault(repr(sorted(trial.params.items())), trial)

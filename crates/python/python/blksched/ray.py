@@ -1,6 +1,6 @@
 """A plan on a Ray cluster: one task per load with all its configurations. Needs `pip install 'blksched[ray]'`.
 
-A task that is lost with its node is made again elsewhere; runs are deterministic, so its rows are the same.
+A task that is lost with its node is repeated elsewhere; runs are deterministic, so its rows are the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def sweep(
     cpus: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> pyarrow.Table:
-    """Every run of a plan (docs/sweep.md), as one table of Arrow; the files it names must be on every node.
+    """Every run of a plan (docs/sweep.md), as one Arrow table; the files that it names must be on every node.
 
-    `progress` hears of each task that ends: how many of how many are done.
+    `progress` is called after each task with the number done and the total.
     """
     import pyarrow
     import ray
