@@ -75,13 +75,13 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "loops",
         kind: ParameterKind::Count,
         default: "1",
-        doc: "how often it is played, each time from where the recording ended",
+        doc: "number of times it is played; each begins where the recording ended",
     },
     Parameter {
         name: "class",
         kind: ParameterKind::Word(&["recorded", "rt", "be", "idle"]),
         default: "recorded",
-        doc: "the I/O class of all its processes, as ionice calls it; with process= of one of them",
+        doc: "the I/O class of all its processes, in ionice's terms; with process=, of that process",
     },
     Parameter {
         name: "rows",

@@ -5,18 +5,18 @@
 
 use crate::kernel::{Kernel, Kernels, V6_12, V6_18};
 
-/// Releases that decide as a preset does.
+/// Releases that make the same decisions as a preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Alike {
     /// The elevator.
     pub elevator: &'static str,
-    /// Which releases.
+    /// The releases.
     pub releases: Kernels,
-    /// As of which preset they decide.
+    /// The preset.
     pub preset: Kernel,
-    /// With these mechanisms switched.
+    /// The mechanisms that differ from the preset's.
     pub switched: &'static [(&'static str, &'static str)],
-    /// Where that is known from.
+    /// The source for it.
     pub source: &'static str,
 }
 
@@ -28,15 +28,15 @@ const V2_6_33: Kernel = Kernel::new(2, 6, 33);
 const V6_1: Kernel = v(6, 1);
 const PER_WORD: &[(&str, &str)] = &[("tags", "per_word")];
 
-const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, its limits counted per tag word and requests handed back \
-     going to their class as in 6.1; the change that remembers a position is of 2023-05-18 (log of its commits), and \
-     that 6.5 is the first to have it was not found in words";
-const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, its limits counted per tag \
+const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, with limits counted per tag word and requests handed \
+     back going to their class as in 6.1; the change that remembers a position is of 2023-05-18 (log of its commits), \
+     and no source says that 6.5 is the first to have it";
+const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, with limits counted per tag \
      word as in 6.1; 6.2 to 6.5 were not examined";
 const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; those between were not examined";
 const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; 6.19 to 7.1 were not examined";
 
-const LINUS_2_4_18: &str = "2.4.18 was recorded; that those before it and 2.4.19 decide alike was found nowhere";
+const LINUS_2_4_18: &str = "2.4.18 was recorded; no source says that the releases before it and 2.4.19 decide alike";
 const LINUS_2_4: &str = "elevator.c of 2.4.37.10 is word for word that of 2.4.20, which was recorded";
 
 /// Every such release.
@@ -137,7 +137,7 @@ pub const ALIKE: &[Alike] = &[
         releases: Kernels::between(v(6, 2), v(6, 11)),
         preset: V6_12,
         switched: PER_WORD,
-        source: "6.6.87 replays every recording, its limits counted per tag word as in 6.1",
+        source: "6.6.87 replays every recording, with limits counted per tag word as in 6.1",
     },
     Alike {
         elevator: "kyber",
@@ -152,7 +152,7 @@ pub const ALIKE: &[Alike] = &[
         preset: V6_18,
         switched: &[],
         source: "7.2.12 replays the recordings, but limits the depth of synchronous writes too, which is \
-                 not built; 6.19 to 7.1 were not examined",
+                 not implemented here; 6.19 to 7.1 were not examined",
     },
     Alike {
         elevator: "bfq",
@@ -177,7 +177,7 @@ pub const ALIKE: &[Alike] = &[
     },
 ];
 
-/// The preset that this release of an elevator decides as, if it is not a preset itself and was examined.
+/// The preset that decides as this release of an elevator does, if the release is not a preset itself and was examined.
 pub(super) fn alike(elevator: &str, release: Kernel) -> Option<&'static Alike> {
     ALIKE.iter().find(|alike| alike.elevator == elevator && alike.releases.contain(release))
 }

@@ -21,7 +21,7 @@ use crate::request::{Bio, RequestId, Requests};
 /// none in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "none",
-    summary: "no scheduler: first in, first out, as a present kernel does by default on fast disks",
+    summary: "no scheduler: first in, first out; the default of current kernels on fast disks",
     presets: &[
         Preset {
             kernel: Kernel::new(6, 1, 0),

@@ -22,7 +22,7 @@ const V2_4_21: Kernel = Kernel::new(2, 4, 21);
 /// noop in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "noop",
-    summary: "first in, first out; merges neighbours in time, never sorts",
+    summary: "first in, first out; merges adjacent requests, never sorts",
     presets: &[
         Preset {
             kernel: V2_4_21,

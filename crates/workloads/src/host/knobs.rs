@@ -21,10 +21,10 @@ blksched::tunables! {
     /// The simulated host's memory. Defaults are Linux's where it has the parameter (READ,
     /// `Documentation/admin-guide/sysctl/vm.rst` and `Documentation/block/queue-sysfs.rst`; the values are MEMORY).
     pub struct HostKnobs {
-        /// Memory for the page cache, and what the ratios are of. Job files see it as $mb_memory.
+        /// Memory for the page cache; the ratios refer to it. Job files see it as $mb_memory.
         memory: u64 [Bytes] = 4_u64 << 30, 64 * MIB..=64 * GIB, Kernels::since(V2_5),
             sweep [512 * MIB, 4 * GIB];
-        /// The largest readahead window of a file. Twice that for a reader that says it is sequential.
+        /// The largest readahead window of a file. Twice that for a reader that declares itself sequential.
         read_ahead_kb: u32 [Kib] = 128, 0..=16 * KIB, Kernels::since(V2_5), sweep [0, 32, 128, 512, 2048];
         /// Dirty memory above this part of memory is written in the background.
         dirty_background_ratio: u32 [Percent] = 10, 0..=100, Kernels::since(V2_5), sweep [1, 5, 10];
@@ -37,7 +37,7 @@ blksched::tunables! {
         /// Files that have been dirty for longer are written.
         dirty_expire_centisecs: Span [Centisecs] = Span::from_secs(30), 0..=360_000 * CS,
             Kernels::since(V2_5), sweep [500 * CS, 3000 * CS];
-        /// How often files are looked through for that; 0: never.
+        /// How often files are checked for expired data; 0: never.
         dirty_writeback_centisecs: Span [Centisecs] = Span::from_secs(5), 0..=360_000 * CS,
             Kernels::since(V2_5), sweep [0, 100 * CS, 500 * CS];
         /// How far dirty memory must fall below its limit before the writers that sleep wake, all at once. Not a
@@ -47,12 +47,12 @@ blksched::tunables! {
         /// How many writes the flusher has under way at most. Not a parameter of Linux, where the request slots bound
         /// it; they do here too.
         flusher_requests: u32 [Requests] = 128, 1..=65_536, Kernels::since(V2_5), sweep [8, 128, 1024];
-        /// Once it had that many, it goes on when this many of them are done. Not a parameter of Linux.
+        /// Having reached that number, it continues once this many of them are done. Not a parameter of Linux.
         flusher_batch: u32 [Requests] = 32, 1..=65_536, Kernels::since(V2_5), sweep [1, 32];
         /// What the processor needs for a buffered read or write, whatever its length. Measured: fio 3.33, psync, a
         /// cached file, one machine; FIT.
         call: Span [Ns] = Span::from_ns(500), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
-        /// And for each KiB copied. Measured likewise: 50 ns reading, 120 to 150 ns writing; FIT.
+        /// The same for each KiB copied. Measured likewise: 50 ns reading, 120 to 150 ns writing; FIT.
         copy_kib: Span [Ns] = Span::from_ns(100), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
     }
 }

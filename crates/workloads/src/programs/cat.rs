@@ -9,7 +9,7 @@ use super::{Launch, Program, ProgramProcess};
 
 pub(super) const PROGRAM: Program = Program {
     name: "cat",
-    about: "reads the files of one directory, none of which is known before the one before is read",
+    about: "reads the files of a directory; each is known only after the previous one has been read",
     source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("31", "1KiB", "48KiB", "0.1ms";
         Parameter { name: "at", kind: ParameterKind::Place, default: "4%", doc: "where the directory lies" }

@@ -28,7 +28,12 @@ pub(super) const PROGRAM: Program = Program {
     about: "processes that each read a file from front to back, through readahead and the file system's blocks",
     source: "Vivek Goyal and Jeff Moyer, 2009-09-03, \"Re: [RFC] Improve CFQ fairness\"",
     parameters: &[
-        Parameter { name: "processes", kind: ParameterKind::Count, default: "4", doc: "how many, a file each" },
+        Parameter {
+            name: "processes",
+            kind: ParameterKind::Count,
+            default: "4",
+            doc: "number of processes, one file each",
+        },
         Parameter { name: "size", kind: ParameterKind::Bytes, default: "256MiB", doc: "a file's size" },
         Parameter { name: "at", kind: ParameterKind::Place, default: "0%", doc: "where the first file lies" },
         Parameter {
@@ -53,7 +58,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "metadata_within",
             kind: ParameterKind::Place,
             default: "30%",
-            doc: "from the disk's beginning to here lie these blocks",
+            doc: "these blocks lie between the disk's beginning and here",
         },
         Parameter { name: "first", kind: ParameterKind::Bytes, default: "16KiB", doc: "readahead: the first window" },
         Parameter {
@@ -80,14 +85,14 @@ pub(super) const PROGRAM: Program = Program {
             default: "30us",
             doc: "what a process does after each read",
         },
-        Parameter { name: "copy", kind: ParameterKind::Time, default: "1ms", doc: "and how long it copies out a MiB" },
+        Parameter { name: "copy", kind: ParameterKind::Time, default: "1ms", doc: "time to copy out a MiB" },
         Parameter {
             name: "start_within",
             kind: ParameterKind::Time,
             default: "1ms",
-            doc: "each begins at a moment up to this, drawn evenly",
+            doc: "each begins at a time between 0 and this, drawn evenly",
         },
-        Parameter { name: "runtime", kind: ParameterKind::Time, default: "3600s", doc: "it stops after so long" },
+        Parameter { name: "runtime", kind: ParameterKind::Time, default: "3600s", doc: "it stops after this time" },
     ],
     processes,
 };

@@ -26,14 +26,14 @@ pub(super) const PROGRAM: Program = Program {
     source: "Jeff Moyer, 2009-10-23, \"cfq: implement merging and breaking up of cfq_queues\"",
     parameters: &[
         Parameter { name: "readers", kind: ParameterKind::Count, default: "3", doc: "processes" },
-        Parameter { name: "chunk", kind: ParameterKind::Bytes, default: "32KiB", doc: "what one reads at a time" },
-        Parameter { name: "size", kind: ParameterKind::Bytes, default: "128MiB", doc: "the stretch" },
+        Parameter { name: "chunk", kind: ParameterKind::Bytes, default: "32KiB", doc: "size of one read" },
+        Parameter { name: "size", kind: ParameterKind::Bytes, default: "128MiB", doc: "size of the stretch" },
         Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where it begins" },
         Parameter {
             name: "turns",
             kind: ParameterKind::Word(&["windowed", "token", "free"]),
             default: "windowed",
-            doc: "who may read when",
+            doc: "which process may read when",
         },
         Parameter {
             name: "write_out",
@@ -45,7 +45,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "random_chunks",
             kind: ParameterKind::Count,
             default: "0",
-            doc: "what each reads afterwards, anywhere on the disk",
+            doc: "chunks that each process reads afterwards, anywhere on the disk",
         },
     ],
     processes,

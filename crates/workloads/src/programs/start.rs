@@ -32,7 +32,7 @@ pub struct Common {
 
 /// All of them.
 pub const COMMON: [Common; 2] = [
-    Common { name: "name", default: "the program's own", doc: "what it is called in reports" },
+    Common { name: "name", default: "the program's own", doc: "its name in reports" },
     Common { name: "start", default: "0s", doc: "when it begins" },
 ];
 

@@ -35,7 +35,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "dirty",
             kind: ParameterKind::Bytes,
             default: "200MiB",
-            doc: "what all threads together may have unwritten",
+            doc: "dirty data that all threads together may have",
         },
     ],
     processes,

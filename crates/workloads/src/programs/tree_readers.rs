@@ -16,8 +16,8 @@ pub(super) const PROGRAM: Program = Program {
     about: "processes that each read a tree of small files for ever, directory by directory",
     source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
-        Parameter { name: "trees", kind: ParameterKind::Count, default: "5", doc: "how many, a process each" },
-        Parameter { name: "tree", kind: ParameterKind::Bytes, default: "512MiB", doc: "what a tree is scattered over" },
+        Parameter { name: "trees", kind: ParameterKind::Count, default: "5", doc: "number of trees, one process each" },
+        Parameter { name: "tree", kind: ParameterKind::Bytes, default: "512MiB", doc: "how far a tree is scattered" },
         Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where the first tree lies" },
         Parameter { name: "apart", kind: ParameterKind::Bytes, default: "2GiB", doc: "from one tree to the next" },
     ),

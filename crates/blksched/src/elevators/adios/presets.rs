@@ -11,7 +11,7 @@ use crate::queue::{Plugging, Slots};
 /// ADIOS in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "adios",
-    summary: "deadlines from learned latencies, reads before write-back; out of tree (CachyOS's kernels bring it)",
+    summary: "deadlines from learned latencies, reads before write-back; out of tree (in CachyOS's kernels)",
     presets: &[Preset {
         kernel: V6_18,
         source: "recordings of ADIOS 3.1.9 on 6.18.2; the patches for 6.12 and 6.19 hold the same scheduler",
@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
         max_sectors: 2560,
     }],
     home: Home::OutOfTree,
-    mechanisms: &[hz("the kernel's ticks per second (CONFIG_HZ): when models are renewed")],
+    mechanisms: &[hz("the kernel's ticks per second (CONFIG_HZ): when models are updated")],
     knobs: AdiosTunables::KNOBS,
     bound,
     build: |choice: &Choice| Box::new(Adios::new(AdiosTunables::of(choice.kernel()), choice.hz())),

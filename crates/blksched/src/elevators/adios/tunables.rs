@@ -40,7 +40,7 @@ tunables! {
         shrink_at_kreqs: u32 [Choice] = 5000, 1..=100_000, Kernels::since(V6_18), sweep [1, 5000];
         /// From this many GiB on, a model's sums shrink when it is updated.
         shrink_at_gbytes: u32 [Choice] = 50, 1..=1000, Kernels::since(V6_18), sweep [1, 50];
-        /// Sums shrink by one part in 2 to the power of this.
+        /// Sums shrink by one part in 2^N, where N is this number.
         shrink_resist: u32 [Choice] = 2, 1..=3, Kernels::since(V6_18), sweep [1, 2, 3];
         /// How little reads are charged for being taken out of order, as a nice value.
         read_priority: i32 [Choice] = 8, -20..=19, Kernels::since(V6_18), sweep [-20, 0, 8, 19];

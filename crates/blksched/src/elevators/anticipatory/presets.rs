@@ -12,7 +12,7 @@ use crate::tunables::Tunables;
 /// The anticipatory scheduler in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "anticipatory",
-    summary: "waits a moment after each read for the next one close by; batches of reads and writes, by time",
+    summary: "waits a moment after each read for the next one nearby; batches of reads and writes, by time",
     presets: &[Preset {
         kernel: V2_6_32,
         source: "recordings of 2.6.32, the last kernel that had it",

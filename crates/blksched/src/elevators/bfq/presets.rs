@@ -23,7 +23,7 @@ const LATEST: Preset = Preset {
 /// BFQ in the catalogue.
 pub const ENTRY: Entry = Entry {
     name: "bfq",
-    summary: "a budget of sectors and a share of the throughput per process, by weight; newcomers go first",
+    summary: "a budget of sectors and a share of throughput per process, by weight; newly active ones go first",
     presets: &[
         Preset {
             kernel: V6_1,

@@ -37,7 +37,7 @@ tunables! {
         /// How long a queue may take to use up its budget. Rounded up to the kernel's tick.
         timeout_sync: Span [Ms] = Span::from_ms(124), MS..=INT_MAX * MS, Kernels::since(V6_1),
             sweep [50 * MS, 124 * MS, 300 * MS];
-        /// One request at a time, and always idle: exact shares, at any price in throughput.
+        /// One request at a time, and always idle: exact shares, whatever the cost in throughput.
         strict_guarantees: bool [Switch] = false, 0..=1, Kernels::since(V6_1), sweep [0, 1];
         /// Favours processes that start something, or that need little I/O but in time: interactive and soft real-time
         /// queues have their weights raised.

@@ -90,7 +90,7 @@ mechanism! {
         SeekyShortly = "seeky_shortly",
         /// not for seeky queues, unless four requests are queued at once: 2.6.33
         UnlessSeekyAndShallow = "unless_shallow",
-        /// nor for a tree with a long think time; and for groups (group_idle): 4.20
+        /// nor for a service tree with a long think time; also for groups (group_idle): 4.20
         TreeThinks = "tree_thinks",
     }
 }
@@ -148,7 +148,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// how often it is decided whether the disk queues by itself
+    /// how often it is decided whether the disk has NCQ
     pub enum Ncq = "ncq" {
         /// every 50 completions: 2.6.31, 2.6.32
         Recurring = "recurring",
@@ -172,7 +172,7 @@ mechanism! {
     pub enum Clock = "clock" {
         /// ticks of hz: 2.6.31 to 2.6.33
         Jiffies = "jiffies",
-        /// nanoseconds; the idle class's slice no longer depends on its last: 4.20
+        /// nanoseconds; an idle-class queue's place no longer depends on the queue before it: 4.20
         Nanoseconds = "nanoseconds",
     }
 }
@@ -180,9 +180,9 @@ mechanism! {
 mechanism! {
     /// what think times are averaged over
     pub enum Think = "think" {
-        /// each process's, ended by write-back too: 2.6.31 to 2.6.33
+        /// each process's requests, write-back included: 2.6.31 to 2.6.33
         PerProcess = "per_process",
-        /// each process's, service tree's and group's: 4.20
+        /// each process's, each service tree's and each group's: 4.20
         ThreeLevels = "three_levels",
     }
 }
@@ -202,7 +202,7 @@ mechanism! {
     pub enum WriteBack = "write_back" {
         /// that of the new level, or its present one if that level has none: 2.6.31 to 2.6.33
         Moves = "moves",
-        /// that of the priority it had before: 4.20
+        /// that of its previous priority: 4.20
         LagsBehind = "lags",
     }
 }
@@ -232,7 +232,7 @@ mechanism! {
     pub enum Charge = "charge" {
         /// the time of their slices, on any disk
         Time = "time",
-        /// requests, if the disk queues and slice_idle is 0 (IOPS mode); else time: 4.20
+        /// requests, if the disk has NCQ and slice_idle is 0 (IOPS mode); otherwise time: 4.20
         RequestsWithoutIdling = "requests",
     }
 }

@@ -41,7 +41,7 @@ tunables! {
         /// The slice of write-back of level 4.
         slice_async: Span [Ms] = Span::from_ms(40), 1..=INT_MAX * MS, Kernels::since(V2_6_31),
             sweep [10 * MS, 40 * MS, 100 * MS];
-        /// How many requests of write-back per slice and level, times two.
+        /// A slice of write-back ends after twice this many requests for each level below 8, if other queues wait.
         slice_async_rq: i32 [Requests] = 2, 1..=INT_MAX, Kernels::since(V2_6_31), sweep [1, 2, 8];
         /// How long the disk waits for the next request of the active queue. 0 turns idling off, which is the default
         /// on a disk without an arm since 4.20.
@@ -50,7 +50,7 @@ tunables! {
         /// Latency before throughput: write-back keeps few requests in flight; since 2.6.33 slices also shrink when
         /// many processes wait.
         low_latency: bool [Switch] = true, 0..=1, Kernels::since(V2_6_32), sweep [0, 1];
-        /// Idle for processes that seek, even if the disk queues (the patch of the mail of 2009-09-03).
+        /// Whether the disk idles for processes that seek even if it has NCQ (the patch of the mail of 2009-09-03).
         fairness: bool [Switch] = false, 0..=1, Kernels::between(V2_6_31, V2_6_31), sweep [0, 1];
         /// Whether processes that seek stay in their own group (`+groups`) instead of counting for the root.
         group_isolation: bool [Switch] = false, 0..=1, Kernels::between(V2_6_33, V2_6_33), sweep [0, 1];

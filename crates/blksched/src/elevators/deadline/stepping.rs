@@ -28,7 +28,7 @@ use crate::tunables::Tunables;
 mechanism! {
     /// what happens to two requests with the same first sector
     pub enum Alias = "alias" {
-        /// the older is forced out at once: 2.6
+        /// the older is dispatched at once: 2.6
         Force = "force",
         /// the newer is queued behind it: 4.20
         Behind = "behind",

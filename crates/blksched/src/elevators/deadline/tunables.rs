@@ -20,8 +20,8 @@ tunables! {
         /// How long a write may wait before the next batch of writes starts with it. In 2.5 writes never expire.
         write_expire: Span [Ms] = Span::from_ms(5000), 0..=INT_MAX * MS, Kernels::since(V2_6),
             sweep [500 * MS, 1000 * MS, 5000 * MS];
-        /// How much a batch takes before the direction is chosen again: requests since 2.6, points of cost in 2.5
-        /// (1 for a contiguous request, `seek_cost` for any other).
+        /// The size of a batch, after which the direction is chosen again: in requests since 2.6, in cost in 2.5 (1 for
+        /// a contiguous request, `seek_cost` for any other).
         fifo_batch: i32 [Requests] = 16, 0..=INT_MAX, Kernels::since(V2_5_38), sweep [1, 8, 16, 32, 64];
         /// The cost to a batch of a request that does not continue the one before it.
         seek_cost: i32 [Cost] = 16, 0..=INT_MAX, Kernels::between(V2_5_38, V2_5_45), sweep [1, 4, 16, 32];

@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
         LATEST,
     ],
     home: Home::Mainline,
-    mechanisms: &[Tags::MECHANISM, hz("the kernel's ticks per second (CONFIG_HZ): when latencies are looked at")],
+    mechanisms: &[Tags::MECHANISM, hz("the kernel's ticks per second (CONFIG_HZ): when latencies are evaluated")],
     knobs: KyberTunables::KNOBS,
     bound,
     build: |choice: &Choice| {

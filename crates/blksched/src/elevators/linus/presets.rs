@@ -25,7 +25,7 @@ mechanism! {
 }
 
 mechanism! {
-    /// whether all reads go before all writes (2.5.38): the rework of 2002-09-25, in for one day
+    /// whether all reads go before all writes (2.5.38): the rework of 2002-09-25, present for one day
     pub enum Rework = "rework" {
         /// as released
         Off = "off",

@@ -46,7 +46,7 @@ pub const ENTRY: Entry = Entry {
         PositionRule::MECHANISM,
         AtHead::MECHANISM,
         Tags::MECHANISM,
-        hz("the kernel's ticks per second (CONFIG_HZ): what expiry times are rounded to"),
+        hz("the kernel's ticks per second (CONFIG_HZ): the unit to which expiry times are rounded"),
     ],
     knobs: MqDeadlineTunables::KNOBS,
     bound,

@@ -21,7 +21,7 @@ tunables! {
             sweep [500 * MS, 1000 * MS, 5000 * MS];
         /// How often in a row a batch of reads may pass over waiting writes.
         writes_starved: i32 [Times] = 2, INT_MIN..=INT_MAX, Kernels::since(V6_1), sweep [1, 2, 4, 8, 16];
-        /// How many requests a batch has before the direction is chosen again.
+        /// The number of requests in a batch, after which the direction is chosen again.
         fifo_batch: i32 [Requests] = 16, 0..=INT_MAX, Kernels::since(V6_1), sweep [1, 8, 16, 32, 64];
         /// Whether to search for a queued request that starts where a bio ends. With 0 the bio may still join the
         /// request merged last.
