@@ -14,7 +14,6 @@ use blksched::{
     Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
-use blksched_measure::Completion;
 use blksched_workloads::host::{Host, HostKnobs};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
@@ -23,6 +22,7 @@ use crate::story::{Happening, IoId};
 use crate::wakes::Wakes;
 
 mod burst;
+mod flight;
 mod kblockd;
 mod known;
 mod mail;
@@ -33,6 +33,7 @@ mod still;
 mod work;
 mod workers;
 
+use flight::{Flight, Flights, Owner};
 use known::Known;
 use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
@@ -43,39 +44,7 @@ use still::{MOST_STEPS, STEPS_PER_SOURCE};
 use work::{CpuWork, Labour};
 use workers::Workers;
 
-/// The bio's submitter.
-#[derive(Clone, Copy, Debug)]
-enum Owner {
-    Source(u32),
-    Host,
-}
-
-/// A bio, or a call, in flight. Queue and host know it by its place in the world's table, its owner by the owner's own
-/// tag.
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    owner: Owner,
-    tag: Tag,
-    op: Op,
-    start: Sector,
-    bytes: u64,
-    priority: Priority,
-    submitted_at: Instant,
-    /// Once it is complete: when its request was queued, when the disk got it, and how it ended.
-    queued_at: Instant,
-    issued_at: Instant,
-    failed: bool,
-}
-
-impl Flight {
-    fn new(owner: Owner, tag: Tag, what: (Op, Sector, u64), priority: Priority, now: Instant) -> Flight {
-        let (op, start, bytes) = what;
-        let (submitted_at, queued_at, issued_at, failed) = (now, now, now, false);
-        Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed }
-    }
-}
-
-/// The constant properties of a source.
+/// What a source says of itself once and for all.
 #[derive(Clone, Copy, Debug)]
 struct Manner {
     submitter: SubmitterId,
@@ -118,12 +87,11 @@ pub struct World<L: Listener, O: Observer> {
     alive: usize,
     /// The source of each submitter.
     submitters: Vec<(SubmitterId, usize)>,
-    in_flight: Vec<Flight>,
-    free: Vec<u32>,
+    flights: Flights,
     /// When each request in the device was issued, by its index, and the token for its end.
     issued: Vec<(Instant, Option<InFlight>)>,
-    /// The completions that each source has not taken yet.
-    untaken: Vec<VecDeque<Completion>>,
+    /// Of each source, what is complete and what it has not taken: by its own tag, and the place where it still lies.
+    untaken: Vec<VecDeque<(Tag, u32)>>,
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
     observer: O,
@@ -176,8 +144,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             direct_in_background: false,
             steps: 0,
             submitters,
-            in_flight: Vec::new(),
-            free: Vec::new(),
+            flights: Flights::default(),
             issued: Vec::new(),
             untaken: vec![VecDeque::new(); alive],
             emissions: Vec::new(),
@@ -332,7 +299,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
         }
         while let Some(index) = self.wakes.take(self.now) {
-            self.emit(index);
+            self.take_turn(index);
             self.step()?;
         }
         self.step()
@@ -355,7 +322,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.workers_called -= 1;
                 self.run_worker();
             }
-            Letter::Done(place) => match (&self.labour, self.in_flight[place as usize].owner) {
+            Letter::Done(place) => match (&self.labour, self.flights[place].owner) {
                 (Some(_), Owner::Source(source)) => self.toil(CpuWork::Hear { source, place }),
                 _ => self.end_io(place),
             },
@@ -459,7 +426,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         for (nth, &delivery) in deliveries.iter().enumerate() {
             match delivery {
                 Delivery::Done { tag, outcome } => {
-                    let flight = &mut self.in_flight[tag.0 as usize];
+                    let flight = &mut self.flights[tag.0 as u32];
                     flight.failed = outcome == Outcome::Failed;
                     (flight.queued_at, flight.issued_at) =
                         if nth < mine { (queued_at, issued_at) } else { (self.now, self.now) };
@@ -485,59 +452,55 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Tells an I/O's owner that it is complete.
     fn end_io(&mut self, place: u32) {
-        let flight = self.in_flight[place as usize];
-        let Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed } = flight;
-        self.free.push(place);
         self.tells(|| Happening::Landed { io: IoId(place.into()) });
+        let flight = &mut self.flights[place];
+        flight.finished_at = self.now;
+        let Flight { owner, tag, failed, issued_at, .. } = *flight;
         let source = match owner {
             Owner::Source(source) => source as usize,
-            Owner::Host => return self.host.completed(self.now, tag, failed, issued_at),
+            Owner::Host => {
+                self.flights.release(place);
+                return self.host.completed(self.now, tag, failed, issued_at);
+            }
         };
         let Manner { submitter, takes_completions, .. } = self.manners[source];
-        let (accepted_at, finished_at) = (queued_at.max(submitted_at), self.now);
-        let done = Completion {
-            submitter,
-            tag,
-            op,
-            start,
-            bytes,
-            priority,
-            submitted_at,
-            queued_at,
-            accepted_at,
-            issued_at,
-            finished_at,
-        };
         if takes_completions {
-            self.untaken[source].push_back(done);
+            self.untaken[source].push_back((tag, place));
         } else {
+            let done = self.flights.release(place).completion(submitter);
             self.observer.completed(self.now, source, &done);
         }
-        self.tell(source, Delivered::Done { tag, failed });
+        let next = self.sources[source].done(self.now, tag, failed);
+        self.next_turn(source, next);
     }
 
-    /// Source number `source` takes a completion; of a call that was several I/Os, all of them.
+    /// Source number `source` takes a completion; of a call that was several I/Os all of them.
+    #[inline]
     fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
-        let Self { untaken, observer, now, labour, .. } = self;
-        let untaken = &mut untaken[source];
-        let mut take = |done: &mut Completion| {
-            let at_once = if labour.is_some() { done.accepted_at } else { done.submitted_at };
-            done.accepted_at = accepted.unwrap_or(at_once);
-            observer.completed(*now, source, done);
-        };
-        // Usually they are taken as they came, one at a time.
-        if let Some(mut done) = untaken.pop_front_if(|done| done.tag == tag) {
-            take(&mut done);
+        // Mostly they are taken as they came, one at a time.
+        if let Some((_, place)) = self.untaken[source].pop_front_if(|(other, _)| *other == tag) {
+            self.record_taken(source, place, accepted);
         }
-        if untaken.iter().any(|done| done.tag == tag) {
-            untaken.retain_mut(|done| {
-                let stays = done.tag != tag;
-                if !stays {
-                    take(done);
-                }
-                stays
-            });
+        if !self.untaken[source].is_empty() {
+            self.take_others(source, tag, accepted);
         }
+    }
+
+    #[inline(never)]
+    fn take_others(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
+        while let Some(at) = self.untaken[source].iter().position(|(other, _)| *other == tag)
+            && let Some((_, place)) = self.untaken[source].remove(at)
+        {
+            self.record_taken(source, place, accepted);
+        }
+    }
+
+    #[inline]
+    fn record_taken(&mut self, source: usize, place: u32, accepted: Option<Instant>) {
+        let mut done = self.flights.release(place).completion(self.manners[source].submitter);
+        let at_once = if self.labour.is_some() { done.accepted_at } else { done.submitted_at };
+        done.accepted_at = accepted.unwrap_or(at_once);
+        self.observer.completed(self.now, source, &done);
     }
 
     fn tell(&mut self, source: usize, what: Delivered) {
@@ -550,7 +513,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
-        self.insert_in_flight(Flight::new(owner, tag, (op, start, bytes), priority, self.now))
+        self.flights.insert(Flight::new(owner, tag, (op, start, bytes), priority, self.now))
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {
@@ -574,18 +537,5 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.sources[other].awaits_exits()
         });
         self.awaiting = awaiting;
-    }
-
-    fn insert_in_flight(&mut self, flight: Flight) -> Tag {
-        match self.free.pop() {
-            Some(place) => {
-                self.in_flight[place as usize] = flight;
-                Tag(u64::from(place))
-            }
-            None => {
-                self.in_flight.push(flight);
-                Tag(self.in_flight.len() as u64 - 1)
-            }
-        }
     }
 }

@@ -22,8 +22,22 @@ pub trait Source: Send {
     /// There is one burst at a time, so that a submitter that goes to sleep inside it has submitted nothing beyond it.
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>);
 
+    /// The same for a driver that is glad of a burst of one bio by itself: it is answered, and nothing is listed. A
+    /// source may always list.
+    fn turn(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
+        self.emit(now, out);
+        None
+    }
+
     /// Something came back; `next` may have become `now`.
     fn delivered(&mut self, now: Instant, what: Delivered);
+
+    /// A bio of its own is complete, or a call has returned, and what [`next`](Source::next) is from then on: two calls
+    /// in one.
+    fn done(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
+        self.delivered(now, Delivered::Done { tag, failed });
+        self.next()
+    }
 
     /// The bio just submitted found no request slot: the submitter sleeps inside its system call and submits nothing
     /// until [`Delivered::Awake`].
@@ -91,6 +105,27 @@ impl GaveUp {
             GaveUp::MaxLatency => 110,
         }
     }
+}
+
+/// A burst that is one bio, as most are: what is listed as [`Emission::Taken`], if anything is taken,
+/// [`Emission::Submit`] and [`Emission::Waits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoneBurst {
+    /// The completion that the source takes first.
+    pub taken: Option<TakenIo>,
+    /// What it submits.
+    pub bio: Bio,
+    /// What [`Source::next`] is from then on, unless something comes back or the source falls asleep.
+    pub next: Option<Instant>,
+}
+
+/// A completion that a source takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenIo {
+    /// Which.
+    pub tag: Tag,
+    /// When its submission was over, if that was not at once.
+    pub accepted: Option<Instant>,
 }
 
 /// What a source does.

@@ -2,31 +2,64 @@
 
 use blksched::author::Waiter;
 use blksched::{Bio, Hints, Listener, Op, Submitted};
-use blksched_workloads::Emission;
 use blksched_workloads::host::HostCall;
+use blksched_workloads::{Emission, LoneBurst, TakenIo};
 
 use super::work::CpuWork;
 use super::{Observer, World};
 use crate::story::{Begun, Happening};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// Submits one burst of a source.
-    pub(super) fn emit(&mut self, index: usize) {
+    /// One turn of a source.
+    pub(super) fn take_turn(&mut self, index: usize) {
+        match self.sources[index].turn(self.now, &mut self.emissions) {
+            Some(burst) => self.submit_lone(index, &burst),
+            None => self.carry_out(index),
+        }
+    }
+
+    /// A burst of one bio, which is not listed.
+    #[inline]
+    fn submit_lone(&mut self, index: usize, burst: &LoneBurst) {
+        if let Some(TakenIo { tag, accepted }) = burst.taken {
+            self.taken(index, tag, accepted);
+        }
+        let bio = self.begin_bio(index, &burst.bio);
+        match self.enters_alone(index, &bio) {
+            LoneEntry::Stays => self.next_turn(index, burst.next),
+            LoneEntry::Sleeps => self.set_wake(index),
+            LoneEntry::NotAlone if self.labour.is_some() => {
+                self.toil_for(index, &bio, true);
+                self.set_wake(index);
+                if self.obey_host() {
+                    self.run_queue();
+                }
+                return;
+            }
+            LoneEntry::NotAlone => {
+                self.enter(index, bio);
+                self.obey_host();
+                self.queue.waits(self.now, self.manners[index].submitter);
+                self.set_wake(index);
+            }
+        }
+        self.obey_host();
+        self.run_queue();
+    }
+
+    /// What a source has listed.
+    fn carry_out(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
-        self.sources[index].emit(self.now, &mut emissions);
-        // A bio that a processor works for first enters the queue later, and the worker does not run earlier for it.
+        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
         let mut entered = self.labour.is_none();
         let mut nth = 0;
         while let Some(emission) = emissions.get(nth) {
             nth += 1;
             match *emission {
                 Emission::Submit(ref bio) => {
-                    let mut bio = if self.direct_in_background { in_background(*bio) } else { *bio };
-                    let what = (bio.op, bio.start, u64::from(bio.sectors) * 512);
-                    bio.tag = self.begin_io(index, bio.tag, what, bio.priority);
-                    self.tells(|| Happening::Began(Begun::direct(&bio)));
+                    let bio = self.begin_bio(index, bio);
                     let waits = matches!(emissions.get(nth), Some(Emission::Waits));
-                    if waits && self.enters_alone(index, &bio) {
+                    if waits && self.enters_alone(index, &bio) != LoneEntry::NotAlone {
                         (nth, entered) = (nth + 1, true);
                         continue;
                     }
@@ -69,25 +102,45 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.run_queue();
         }
     }
-}
 
-impl<L: Listener, O: Observer> World<L, O> {
-    /// A burst of one bio enters the queue in one step, unless an observer wants to see it in two or something comes
+    /// A source's own bio is on its way, by the world's name for it.
+    #[inline]
+    fn begin_bio(&mut self, index: usize, bio: &Bio) -> Bio {
+        let mut bio = if self.direct_in_background { in_background(*bio) } else { *bio };
+        let what = (bio.op, bio.start, u64::from(bio.sectors) * 512);
+        bio.tag = self.begin_io(index, bio.tag, what, bio.priority);
+        self.tells(|| Happening::Began(Begun::direct(&bio)));
+        bio
+    }
+
+    /// A burst of one bio enters the queue in one step, if no onlooker wants to see it in two and nothing comes
     /// between.
-    fn enters_alone(&mut self, index: usize, bio: &Bio) -> bool {
+    fn enters_alone(&mut self, index: usize, bio: &Bio) -> LoneEntry {
         let seen = self.observer.is_watching() || self.labour.is_some();
         let between = self.host.has_wishes() || self.host.concerns(bio);
         if seen || between || !self.manners[index].sleeps_for_slots {
-            return false;
+            return LoneEntry::NotAlone;
         }
         if self.queue.submit_alone(self.now, *bio) == Submitted::Asleep {
             self.fell_asleep(index, bio.submitter);
+            return LoneEntry::Sleeps;
         }
-        true
+        LoneEntry::Stays
     }
 }
 
-/// The bio; if it is a write, not marked as synchronous.
+/// What becomes of a burst of one bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LoneEntry {
+    /// It has entered the queue in one step.
+    Stays,
+    /// The same, and its submitter sleeps for a slot.
+    Sleeps,
+    /// It takes more than one step, and has taken none.
+    NotAlone,
+}
+
+/// The bio, if it is a write, as one that no process waits for.
 fn in_background(bio: Bio) -> Bio {
     match bio.op {
         Op::Write => {

@@ -25,14 +25,14 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
                 Wish::WaitedForMemory(_) => self.queue.waited_for_memory(self.now),
                 Wish::GoOn(bio) => {
-                    let Owner::Source(index) = self.in_flight[bio.tag.0 as usize].owner else {
+                    let Owner::Source(index) = self.flights[bio.tag.0 as u32].owner else {
                         unreachable!("the host bypasses sources' bios only")
                     };
                     self.submit(index as usize, bio);
                 }
                 Wish::Return { tag, failed, issued_at, .. } => {
-                    let flight = &mut self.in_flight[tag.0 as usize];
-                    // Nothing delayed it before its first transfer, so it was queued from the beginning.
+                    let flight = &mut self.flights[tag.0 as u32];
+                    // Nothing kept it from the disk before its first transfer, so it queued from the beginning.
                     flight.queued_at = flight.submitted_at;
                     flight.issued_at = issued_at.unwrap_or(self.now).max(flight.submitted_at);
                     flight.failed = failed;
@@ -63,7 +63,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn submit_for_host(&mut self, bio: Bio) {
         let bytes = u64::from(bio.sectors) * 512;
         let flight = Flight::new(Owner::Host, bio.tag, (bio.op, bio.start, bytes), bio.priority, self.now);
-        let tag = self.insert_in_flight(flight);
+        let tag = self.flights.insert(flight);
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
         if self.hand_in(bio) == Submitted::Asleep {

@@ -188,8 +188,13 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Sets when a source is called next: not before it has finished its work.
     pub(super) fn set_wake(&mut self, source: usize) {
-        let works = self.works(source);
-        self.wakes.set(source, if works { None } else { self.sources[source].next() });
+        self.next_turn(source, self.sources[source].next());
+    }
+
+    /// The same for one that has just said when.
+    #[inline]
+    pub(super) fn next_turn(&mut self, source: usize, next: Option<Instant>) {
+        self.wakes.set(source, if self.works(source) { None } else { next });
     }
 
     /// Gives work to a processor.

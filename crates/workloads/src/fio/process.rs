@@ -31,7 +31,7 @@ mod think;
 mod trouble;
 
 use super::settings::Durable;
-use crate::{Delivered, Emission, Source, Trouble};
+use crate::{Delivered, Emission, LoneBurst, Source, Trouble};
 pub(crate) use command::PriorityShare;
 pub(crate) use files::{FileArea, FileSet, Pieces};
 use files::{FileSeeds, FilesInUse};
@@ -335,7 +335,7 @@ impl Process {
         Bio { priority, group, ..Bio::flush(tag, self.script.submitter) }
     }
 
-    fn done(&mut self, now: Instant, tag: Tag, failed: bool) {
+    fn came_back(&mut self, now: Instant, tag: Tag, failed: bool) {
         self.stopped |= now >= self.end;
         self.ready = self.ready.max(now);
         assert!(tag.0 < self.next_tag, "{tag:?} was never submitted");
@@ -511,10 +511,25 @@ impl Source for Process {
         self.emit_rest(now, out);
     }
 
+    fn turn(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
+        if !self.goes_plainly(now) || now < self.ready {
+            self.emit(now, out);
+            return None;
+        }
+        self.upcoming.set(None);
+        self.turn_plainly(now, out)
+    }
+
+    fn done(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
+        self.upcoming.set(None);
+        self.came_back(now, tag, failed);
+        self.work_out_next()
+    }
+
     fn delivered(&mut self, now: Instant, what: Delivered) {
         self.upcoming.set(None);
         match what {
-            Delivered::Done { tag, failed } => self.done(now, tag, failed),
+            Delivered::Done { tag, failed } => self.came_back(now, tag, failed),
             Delivered::Awake => {
                 self.asleep = false;
                 self.ready = self.ready.max(now);

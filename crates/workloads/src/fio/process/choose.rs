@@ -53,9 +53,24 @@ impl Process {
     /// The next I/O's direction and place; `None` if its last pass over its files is over.
     pub(super) fn choose(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
         let dir = self.direction(now);
-        if let Some(place) = self.place(now, dir) {
-            return Some((dir, place));
+        match self.place(now, dir) {
+            Some(place) => Some((dir, place)),
+            None => self.choose_in_next_pass(now),
         }
+    }
+
+    /// The same for a job that draws it from its files and nothing else.
+    #[inline]
+    pub(super) fn choose_plainly(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
+        let dir = self.direction(now);
+        match self.files.next(dir) {
+            Some(place) => Some((dir, place)),
+            None => self.choose_in_next_pass(now),
+        }
+    }
+
+    #[cold]
+    fn choose_in_next_pass(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
         self.passes += 1;
         let reads_back = self.read_back.as_ref().is_some_and(ReadBack::has_written);
         if self.passes >= self.script.passes || reads_back {

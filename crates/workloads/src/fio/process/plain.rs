@@ -8,10 +8,11 @@
 use blksched::{Bio, Durability, Hints, Instant, Op};
 
 use super::pace::RateLimit;
+use super::reap::ReapStep;
 use super::{CompleteIo, Phase, Process, Script};
-use crate::Emission;
 use crate::fio::ddir::Ddir;
 use crate::fio::settings::{Durable, Mix};
+use crate::{Emission, LoneBurst, TakenIo};
 
 /// Whether the script uses no rare option.
 pub(super) fn is_plain(script: &Script) -> bool {
@@ -57,11 +58,30 @@ impl Process {
         if !self.reaper.has_room() || self.ready > now {
             return;
         }
-        self.slept.begin();
         let Some(bio) = self.submit_plainly(now) else { return self.emit_rest(now, out) };
         out.push(Emission::Submit(bio));
         out.push(Emission::Waits);
-        self.slept.over(now);
+    }
+
+    /// The same where it takes one completion or none, and submits.
+    #[inline]
+    pub(super) fn turn_plainly(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
+        let taken = match self.reaper.step() {
+            ReapStep::Submits => None,
+            ReapStep::TakesAndSubmits(CompleteIo { tag, .. }) => {
+                Some(TakenIo { tag, accepted: self.slept.accepted(tag) })
+            }
+            ReapStep::Other => {
+                self.emit_plainly(now, out);
+                return None;
+            }
+        };
+        let Some(bio) = self.submit_plainly(now) else {
+            out.extend(taken.map(|TakenIo { tag, accepted }| Emission::Taken { tag, accepted }));
+            self.emit_rest(now, out);
+            return None;
+        };
+        Some(LoneBurst { taken, bio, next: self.work_out_next() })
     }
 
     #[inline]
@@ -87,12 +107,13 @@ impl Process {
 
     #[inline]
     fn submit_plainly(&mut self, now: Instant) -> Option<Bio> {
-        let Some((dir, (start, sectors))) = self.choose(now) else {
+        let Some((dir, (start, sectors))) = self.choose_plainly(now) else {
+            self.slept.begin();
             self.stopped = true;
             return None;
         };
         self.reaper.submitted();
-        self.slept.submitted(self.next_tag);
+        self.slept.alone(self.next_tag);
         self.submitted_ios += 1;
         if now >= self.counts {
             (self.submitted_ios, self.counts) = (1, Instant::NEVER);
@@ -168,7 +189,11 @@ mod tests {
                 break;
             }
             if next.is_some_and(|next| next <= now) {
-                process.emit(now, &mut out);
+                if let Some(LoneBurst { taken, bio, next }) = process.turn(now, &mut out) {
+                    out.extend(taken.map(|TakenIo { tag, accepted }| Emission::Taken { tag, accepted }));
+                    out.extend([Emission::Submit(bio), Emission::Waits]);
+                    assert_eq!(process.next(), next);
+                }
                 for emission in out.drain(..) {
                     told.push(format!("{emission:?}"));
                     let Emission::Submit(bio) = emission else { continue };
@@ -187,7 +212,8 @@ mod tests {
                 continue;
             }
             let tag = open.swap_remove(draw(open.len() as u64) as usize);
-            process.delivered(now, Delivered::Done { tag, failed: fails == Some(tag.0) });
+            let next = process.done(now, tag, fails == Some(tag.0));
+            assert_eq!(process.next(), next);
         }
         told
     }

@@ -39,7 +39,15 @@ pub(super) struct CompleteIo {
     pub failed: bool,
 }
 
-/// What a job does with its queue.
+/// Where a job's next step is one I/O: what it takes first. Otherwise it takes more or waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReapStep {
+    Submits,
+    TakesAndSubmits(CompleteIo),
+    Other,
+}
+
+/// What a job does about its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Filling,
@@ -132,7 +140,28 @@ impl Reaper {
         Some(done)
     }
 
-    /// Updates the state after completions were taken.
+    /// A job that waits for nothing else goes on. It takes what it takes in this call; one that failed is left there.
+    #[inline]
+    pub fn step(&mut self) -> ReapStep {
+        let takes = self.takes(false);
+        if takes == 0 && self.has_room() {
+            return ReapStep::Submits;
+        }
+        let fills_again = match self.mode {
+            Mode::Filling => true,
+            Mode::Draining => self.out <= self.batch.low.min(self.batch.depth - 1) + 1,
+            Mode::Emptying => self.out == 1,
+        };
+        if takes != 1 || !fills_again {
+            return ReapStep::Other;
+        }
+        let Some(done) = self.ring.pop_front_if(|done| !done.failed) else { return ReapStep::Other };
+        self.out -= 1;
+        self.mode = Mode::Filling;
+        ReapStep::TakesAndSubmits(done)
+    }
+
+    /// After what was taken at once.
     pub fn settle(&mut self) {
         let is_over = match self.mode {
             Mode::Filling => return,

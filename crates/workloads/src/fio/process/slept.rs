@@ -28,6 +28,12 @@ impl Slept {
         self.call = if self.call.is_empty() { tag..tag + 1 } else { self.call.start..tag + 1 };
     }
 
+    /// A call begins that submits this one and no other.
+    #[inline]
+    pub fn alone(&mut self, tag: u64) {
+        (self.call, self.slept) = (tag..tag + 1, false);
+    }
+
     /// It sleeps.
     pub fn sleeps(&mut self) {
         self.slept = true;
@@ -40,8 +46,10 @@ impl Slept {
         }
     }
 
-    /// When this one was accepted, unless that was when it was submitted. May be asked once.
+    /// When this one was accepted, if not when it was submitted. Asked once.
+    #[inline]
     pub fn accepted(&mut self, tag: Tag) -> Option<Instant> {
-        self.accepted.remove(&tag.0)
+        // Mostly none sleeps.
+        if self.accepted.is_empty() { None } else { self.accepted.remove(&tag.0) }
     }
 }

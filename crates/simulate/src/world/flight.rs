@@ -1,0 +1,113 @@
+//! I/Os on their way, each in a place of its own, and what is kept of each.
+
+use std::ops::{Index, IndexMut};
+
+use blksched::{Instant, Op, Priority, Sector, SubmitterId, Tag};
+use blksched_measure::Completion;
+
+/// The bio's submitter.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    Source(u32),
+    Host,
+}
+
+/// A bio, or a call, on its way. Queue and host know it by its place in the world's table, its owner by the owner's own
+/// tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) owner: Owner,
+    pub(super) tag: Tag,
+    pub(super) op: Op,
+    pub(super) start: Sector,
+    pub(super) bytes: u64,
+    pub(super) priority: Priority,
+    pub(super) submitted_at: Instant,
+    /// Once it is complete: when its request was queued, when the disk was given it, and how it ended.
+    pub(super) queued_at: Instant,
+    pub(super) issued_at: Instant,
+    pub(super) failed: bool,
+    /// Once its owner has heard of it: when that was.
+    pub(super) finished_at: Instant,
+}
+
+impl Flight {
+    #[inline]
+    pub(super) fn new(
+        owner: Owner,
+        tag: Tag,
+        (op, start, bytes): (Op, Sector, u64),
+        priority: Priority,
+        now: Instant,
+    ) -> Flight {
+        let (submitted_at, queued_at, issued_at, finished_at) = (now, now, now, now);
+        let failed = false;
+        Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed, finished_at }
+    }
+
+    /// What its record says of it, if its submission was over at once.
+    #[inline]
+    pub(super) fn completion(&self, submitter: SubmitterId) -> Completion {
+        let Flight { tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, finished_at, .. } = *self;
+        Completion {
+            submitter,
+            tag,
+            op,
+            start,
+            bytes,
+            priority,
+            submitted_at,
+            queued_at,
+            accepted_at: queued_at.max(submitted_at),
+            issued_at,
+            finished_at,
+        }
+    }
+}
+
+/// All of them, by their places.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    places: Vec<Flight>,
+    free: Vec<u32>,
+}
+
+impl Flights {
+    /// It gets a place: the world's name for it.
+    #[inline]
+    pub(super) fn insert(&mut self, flight: Flight) -> Tag {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = flight;
+                Tag(u64::from(place))
+            }
+            None => {
+                self.places.push(flight);
+                Tag(self.places.len() as u64 - 1)
+            }
+        }
+    }
+
+    /// It needs its place no more; what is there may be looked at until another gets it.
+    #[inline]
+    pub(super) fn release(&mut self, place: u32) -> &Flight {
+        self.free.push(place);
+        &self.places[place as usize]
+    }
+}
+
+impl Index<u32> for Flights {
+    type Output = Flight;
+
+    #[inline]
+    fn index(&self, place: u32) -> &Flight {
+        &self.places[place as usize]
+    }
+}
+
+impl IndexMut<u32> for Flights {
+    #[inline]
+    fn index_mut(&mut self, place: u32) -> &mut Flight {
+        &mut self.places[place as usize]
+    }
+}
