@@ -1,4 +1,4 @@
-//! Reads a recording off a trace's events, one by one.
+//! Makes a recording from a trace's events, one by one.
 
 use std::collections::BTreeMap;
 
@@ -9,64 +9,68 @@ use super::recording::{RecordedProcess, Recording, ReplayIo, TraceAction, TraceE
 use super::spool::Spool;
 use super::under_way::UnderWay;
 
-/// Where an I/O stands: process, and place among its I/Os.
+/// The position of an I/O: its process, and its index among that process's I/Os.
 type IoPlace = (u32, u32);
 
-/// More devices than this count as one: a simulation of this many disks is not meant.
+/// The most devices that are told apart; further ones count as the last. No simulation has this many disks.
 const MOST_DEVICES: usize = u16::MAX as usize;
 
-/// Those whose completion is looked for at most: a trace that completes nothing does not fill the memory.
+/// The most I/Os whose completions are looked for, so that a trace without completions does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// What a process is at while the trace is read.
+/// The most I/Os in one burst: a trace that lacks the end of a plug does not fill the memory. (Kernels flush a plug after
+/// at most 64 requests.)
+const MOST_PLUGGED: usize = 1 << 16;
+
+/// The state of a process while the trace is read.
 #[derive(Clone, Debug, Default)]
 struct ProcessState {
     under_way: u32,
-    /// When it last submitted something or heard of a completion \[ns\].
+    /// When it last submitted an I/O or one of its I/Os completed \[ns\].
     last: u64,
     plugged: bool,
-    /// What is not packed yet, because a plug may still say when it was handed over: what the process collects, else
-    /// its last I/O.
+    /// I/Os that are not packed yet, because a plug may still determine when they were submitted: the burst that the
+    /// process collects, or else its last I/O.
     open: Vec<ReplayIo>,
-    /// How many it had so far.
+    /// The number of its I/Os so far.
     ios: u32,
 }
 
-/// Reads a trace, event by event.
+/// A recording in the making.
 #[derive(Default)]
 pub struct Builder {
     recording: Recording,
     processes: Vec<RecordedProcess>,
     /// The moment of the first event.
     first: Option<u64>,
-    /// Each process's place.
+    /// The index of each process.
     places: BTreeMap<u32, usize>,
     /// The process of the last event.
     last: Option<(u32, usize)>,
     devices: BTreeMap<(u32, u32), u16>,
     last_device: Option<((u32, u32), u16)>,
     states: Vec<ProcessState>,
-    /// Whose they are, and when each was submitted \[ns\].
+    /// The I/Os in flight, each with its position and when it was submitted \[ns\].
     under_way: UnderWay<(IoPlace, u64)>,
-    /// How many I/Os there were so far.
+    /// The number of I/Os so far.
     queued: usize,
     spool: Spool,
 }
 
 impl Builder {
-    /// Of what is read, this much stays in memory \[bytes\]; what is beyond lies in a temporary file, in `$TMPDIR` or
-    /// `/var/tmp`. Without it: [`KEPT_IN_MEMORY`](super::KEPT_IN_MEMORY).
+    /// A builder that keeps at most this much of the recording in memory \[bytes\] and the rest in a temporary file, in
+    /// `$TMPDIR` or `/var/tmp`. The default is [`KEPT_IN_MEMORY`](super::KEPT_IN_MEMORY).
     pub fn keeping(most: u64) -> Builder {
         Builder { spool: Spool::keeping(most), ..Builder::default() }
     }
 
-    /// Why some of it is lost: the temporary file cannot be written. Then reading on is of no use.
+    /// Why part of the recording is lost, if the temporary file cannot be written. There is no use in reading on.
     pub fn trouble(&self) -> Option<&str> {
         self.spool.trouble()
     }
 
-    /// One more event; they come in the order of their moments. `completed` hears when each I/O that it completes was
-    /// submitted \[ns\], so that nobody beside has to look for it again.
+    /// Adds an event; events are added in order of time. `completed` is called for each I/O that the event completes,
+    /// with the time of its submission \[ns\], so that the caller need not look for it.
     #[inline]
     pub fn add(&mut self, event: &TraceEvent, completed: impl FnMut(u64)) {
         let first = *self.first.get_or_insert(event.time);
@@ -80,10 +84,10 @@ impl Builder {
         self.recording.length = Span::from_ns(since);
     }
 
-    /// All of them; `names` are those of processes, as far as the trace tells.
+    /// Returns the recording; `names` are the names of processes, as far as the trace tells.
     ///
     /// # Errors
-    /// If nobody submitted anything, or the temporary file cannot be written.
+    /// If the trace has no submitted I/O, or the temporary file cannot be written.
     pub fn finish(mut self, names: &BTreeMap<u32, String>) -> Result<Recording, String> {
         for (process, state) in self.processes.iter_mut().zip(&self.states) {
             state.open.iter().for_each(|io| process.ios.push(io, &mut self.spool));
@@ -105,6 +109,9 @@ impl Builder {
     fn queue(&mut self, event: &TraceEvent, since: u64) {
         let device = self.device(event.device);
         let process = self.process(event.pid).unwrap_or_else(|| self.newcomer(event.pid, since));
+        if self.states[process].open.len() >= MOST_PLUGGED {
+            self.unplug(process, since);
+        }
         let state = &mut self.states[process];
         if !state.plugged {
             let (packed, spool) = (&mut self.processes[process].ios, &mut self.spool);
@@ -123,7 +130,7 @@ impl Builder {
             priority: Priority::default(),
             under_way: state.under_way,
             device,
-            // The first comes as long after the recording's beginning as it did.
+            // The first I/O keeps its distance from the recording's beginning.
             pause: Span::from_ns(if state.ios == 0 { since } else { since - state.last }),
             goes_on: state.plugged,
         });
@@ -136,7 +143,7 @@ impl Builder {
         state.ios += 1;
     }
 
-    /// The place of a device among the recording's.
+    /// The index of a device in the recording.
     fn device(&mut self, device: (u32, u32)) -> u16 {
         if let Some((last, place)) = self.last_device
             && last == device
@@ -152,7 +159,7 @@ impl Builder {
         place
     }
 
-    /// The place of a process that is known.
+    /// The index of a known process.
     fn process(&mut self, pid: u32) -> Option<usize> {
         match self.last {
             Some((last, process)) if last == pid => Some(process),
@@ -180,7 +187,7 @@ impl Builder {
         self.under_way.inside(event, ios);
     }
 
-    /// A request's completion is that of every bio that ends inside of it.
+    /// A request's completion completes every bio that ends inside the request.
     fn complete(&mut self, event: &TraceEvent, since: u64, mut completed: impl FnMut(u64)) {
         self.recording.completions += 1;
         let states = &mut self.states;
@@ -192,7 +199,7 @@ impl Builder {
         });
     }
 
-    /// blktrace tells of a plug behind the first bio that is in it.
+    /// blktrace reports a plug after the first bio in it.
     fn plug(&mut self, event: &TraceEvent, since: u64) {
         let Some(process) = self.process(event.pid) else { return };
         let state = &mut self.states[process];
@@ -200,15 +207,47 @@ impl Builder {
             state.plugged = true;
             state.open.last_mut().expect("it has submitted something").goes_on = true;
         }
-        if event.what == TraceAction::Unplug && core::mem::take(&mut state.plugged) {
-            let (last, before) = state.open.split_last_mut().expect("it has submitted something");
-            (last.at, last.goes_on) = (Span::from_ns(since), false);
-            let handed_over = before.len();
-            if handed_over > 0 {
-                let (packed, spool) = (&mut self.processes[process].ios, &mut self.spool);
-                before.iter().for_each(|io| packed.push(&ReplayIo { at: Span::from_ns(since), ..*io }, spool));
-                state.open.drain(..handed_over);
+        if event.what == TraceAction::Unplug && state.plugged {
+            self.unplug(process, since);
+        }
+    }
+
+    /// The process submits its burst. The last I/O of it stays open: blktrace may report a further plug after it.
+    fn unplug(&mut self, process: usize, since: u64) {
+        let state = &mut self.states[process];
+        state.plugged = false;
+        let (last, before) = state.open.split_last_mut().expect("it has submitted something");
+        (last.at, last.goes_on) = (Span::from_ns(since), false);
+        let submitted = before.len();
+        if submitted > 0 {
+            let (packed, spool) = (&mut self.processes[process].ios, &mut self.spool);
+            before.iter().for_each(|io| packed.push(&ReplayIo { at: Span::from_ns(since), ..*io }, spool));
+            state.open.drain(..submitted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recording::tests::event;
+    use super::*;
+
+    /// Below, at and above the limit of a burst whose end the trace lacks.
+    #[test]
+    fn a_plug_that_is_never_opened_does_not_fill_the_memory() {
+        for (ios, bursts) in [(MOST_PLUGGED - 1, 1), (MOST_PLUGGED, 1), (MOST_PLUGGED + 1, 2)] {
+            let mut builder = Builder::default();
+            builder.add(&event(0, TraceAction::Queue, 0), |_| {});
+            builder.add(&event(0, TraceAction::Plug, 0), |_| {});
+            for nth in 1..ios as u64 {
+                builder.add(&event(nth, TraceAction::Queue, 8 * nth), |_| {});
             }
+            assert!(builder.states[0].open.len() <= MOST_PLUGGED);
+            let recording = builder.finish(&BTreeMap::new()).unwrap();
+            // A burst without an end goes on until the recording's, which ends it.
+            let all = recording.in_order();
+            let ends = all.iter().take(ios - 1).filter(|io| !io.goes_on).count();
+            assert_eq!((all.len(), ends + 1), (ios, bursts));
         }
     }
 }

@@ -1,17 +1,18 @@
-//! The priorities of a process's I/Os, as runs of equal ones: most processes never change theirs.
+//! The priorities of a process's I/Os, as runs of equal ones, because most processes never change theirs.
 
 use blksched::Priority;
 
-/// Priorities by place; those that nothing was said of are normal.
+/// Priorities by an I/O's index; the default is normal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PriorityRuns {
-    /// Where each run begins and its priority; sorted, and neighbours differ. Before the first all are normal.
+    /// The index at which each run begins, and its priority; sorted, and neighbours differ. I/Os before the first run are
+    /// normal.
     runs: Vec<(u32, Priority)>,
 }
 
 impl PriorityRuns {
-    /// From now on the I/O at `place` has this priority, and those beside it keep theirs. Nearly always it is among the
-    /// last, so runs are looked through from their end.
+    /// Sets the priority of the I/O at `place`; the others keep theirs. Nearly always it is one of the last I/Os, so runs
+    /// are searched from the end.
     pub fn set(&mut self, place: u32, priority: Priority) {
         let behind = self.runs_before(place);
         let before = self.nth(behind);
@@ -38,19 +39,19 @@ impl PriorityRuns {
         }
     }
 
-    /// How many runs begin at `place` or before it.
+    /// The number of runs that begin at `place` or before it.
     fn runs_before(&self, place: u32) -> usize {
         let behind = self.runs.iter().rev().take_while(|run| run.0 > place).count();
         self.runs.len() - behind
     }
 
-    /// The priority that this many runs lead to.
+    /// The priority of the last of this many runs.
     fn nth(&self, runs: usize) -> Priority {
         runs.checked_sub(1).map_or(Priority::default(), |last| self.runs[last].1)
     }
 
-    /// The priority at `place`. `run` is how many runs began before the place that was asked for last; places are asked
-    /// for in their order.
+    /// The priority at `place`. Places are requested in ascending order; `run` is the number of runs that began up to the
+    /// previous one.
     pub fn at(&self, place: u32, run: &mut usize) -> Priority {
         while self.runs.get(*run).is_some_and(|next| next.0 <= place) {
             *run += 1;

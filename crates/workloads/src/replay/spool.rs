@@ -1,9 +1,9 @@
 //! Where a recording's packed I/Os are kept: in memory up to a limit, and beyond it in a temporary file.
 //!
-//! **Rule** A piece that is full is offered to the [`Spool`]. While the pieces in memory are fewer than the limit allows,
-//! it stays there; otherwise it is appended to a file that has no name, so that nothing is left behind however the
-//! program ends. A process reads its own pieces in their order, so one of them is in memory at a time.
-//! **Left out** One open piece per process, and what is under way, do not count towards the limit.
+//! **Rule** A full piece is given to the [`Spool`]. It stays in memory if the limit allows it; otherwise it is appended to
+//! a file without a name, so that nothing is left behind however the program ends. A process reads its pieces in
+//! order, so only one of those in the file is in memory at a time.
+//! **Left out** The open piece of each process and the I/Os in flight do not count towards the limit.
 
 use std::fs::File;
 use std::io;
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How much of a recording stays in memory unless somebody says otherwise \[bytes\].
+/// How much of a recording stays in memory by default \[bytes\].
 pub const KEPT_IN_MEMORY: u64 = 64 << 20;
 
-/// What decides where a recording's next full piece goes.
+/// Decides where a recording's next full piece goes.
 #[derive(Debug)]
 pub(super) struct Spool {
     /// How much may stay in memory \[bytes\], and how much does.
@@ -48,13 +48,12 @@ impl Default for Spool {
 }
 
 impl Spool {
-    /// One that keeps this much in memory \[bytes\].
+    /// A spool that keeps this much in memory \[bytes\].
     pub fn keeping(most: u64) -> Spool {
         Spool { most, held: 0, file: None, end: 0, trouble: None }
     }
 
-    /// Where this full piece is from now on. If it cannot be written it is lost, and [`trouble`](Spool::trouble) says
-    /// so.
+    /// Stores a full piece. A piece that cannot be written is lost, and [`trouble`](Spool::trouble) says so.
     pub fn keep(&mut self, bytes: Vec<u8>) -> Piece {
         let len = bytes.len();
         if self.held + len as u64 <= self.most {
@@ -86,7 +85,7 @@ impl Spool {
         Ok(Piece::Filed { file, at, len: bytes.len() })
     }
 
-    /// Why something could not be kept.
+    /// Why a piece could not be stored.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
@@ -110,7 +109,7 @@ impl SpoolFile {
 }
 
 impl Piece {
-    /// How many bytes it has.
+    /// Its length \[bytes\].
     pub fn len(&self) -> usize {
         match self {
             Piece::Held(bytes) => bytes.len(),
