@@ -10,6 +10,7 @@ use super::geometry::{Behind, Place, Spiral, Track};
 use super::lane::TrackLane;
 use super::rotation::Platters;
 use super::seek::SeekCurve;
+use super::shortlist::CoarseCosts;
 use super::targets::{Fields, Targets, padded};
 use crate::{Activity, HddSpec};
 
@@ -149,7 +150,31 @@ impl Mechanism {
         costs[count..].iter_mut().for_each(|cost| *cost = f32::INFINITY);
     }
 
-    /// The same for all fields, used or not; the platters are at `angle`.
+    /// The same of one place, with the platters at `angle`.
+    #[inline]
+    pub(super) fn estimate(&self, angle: i32, place: &Place, access: Access) -> f32 {
+        if self.seek.is_measured() {
+            return self.cost(angle, 0, place, access) as f32;
+        }
+        let (cylinder, here) = (place.track.cylinder as f32, self.head);
+        let apart = (cylinder - here.cylinder as f32).abs();
+        let moves = self.seek.estimate().move_ns(apart, place.track.head == here.head);
+        let settles = access == Access::Write && moves > 0.0;
+        let still = if settles { self.seek.write_settle_ns() as f32 } else { 0.0 };
+        self.platters.estimate().until(angle, place.angle, moves + still)
+    }
+
+    /// For a choice among many: what costs are at least.
+    pub(super) fn coarse_costs(&self) -> Option<CoarseCosts> {
+        CoarseCosts::new(&self.seek, self.spiral.cylinders(), self.platters.revolution().as_ns() as i32)
+    }
+
+    /// Where the arm is.
+    pub(super) fn cylinder(&self) -> i32 {
+        self.head.cylinder
+    }
+
+    /// The same of all fields, whether they count or not; the platters are at `angle`.
     #[inline(never)]
     fn estimates(
         &self,

@@ -33,6 +33,7 @@ mod rotation;
 mod seek;
 mod segments;
 mod serve;
+mod shortlist;
 mod targets;
 #[cfg(test)]
 pub(crate) mod tests_support;
@@ -109,6 +110,7 @@ pub(crate) struct Hdd {
 impl Hdd {
     pub(crate) fn new(spec: &HddSpec, seed: u64) -> Hdd {
         let depth = spec.ncq.as_ref().map_or(1, |ncq| ncq.depth);
+        let mechanism = Mechanism::new(spec, seed);
         Hdd {
             facts: Facts {
                 sectors: spec.capacity_sectors,
@@ -119,9 +121,9 @@ impl Hdd {
                 // FUA writes are queued commands, so a drive without a queue has none.
                 fua: spec.ncq.is_some(),
             },
-            mechanism: Mechanism::new(spec, seed),
             wire: Wire::new(spec.overhead, spec.interface, spec.watermarks),
-            queue: Queue::new(spec.ncq.as_ref(), spec.capacity_sectors),
+            queue: Queue::new(spec.ncq.as_ref(), spec.capacity_sectors, &mechanism),
+            mechanism,
             look_ahead: spec.look_ahead.as_ref().map(|ahead| LookAhead::new(ahead, spec.capacity_sectors)),
             cache: spec.write_cache.as_ref().map(WriteCache::new),
             destage: Destage::new(spec.write_cache.as_ref().map_or(&DestageSpec::USUAL, |cache| &cache.destage)),

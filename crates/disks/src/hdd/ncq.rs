@@ -15,7 +15,7 @@ use blksched::{Command, Instant, Op, Span};
 use super::geometry::Place;
 use super::lane::TrackLane;
 use super::mechanism::{Access, Mechanism};
-use super::targets::{Targets, cheapest, padded};
+use super::shortlist::Shortlist;
 use crate::{NcqSpec, QueueOrder};
 
 /// A command that needs the medium.
@@ -51,26 +51,16 @@ pub(super) struct Queue {
     ages: Vec<(u32, u32)>,
     /// What a choice looks at, compactly and in no order: for each the slot, and how many came before it.
     places: Vec<(u32, u64)>,
-    /// The coarse position where it begins, if it is a read; as long as [`padded`].
-    reads: Vec<i32>,
-    shift: u32,
-    /// What its cost depends on.
-    targets: Targets,
+    /// The same, coarsely.
+    shortlist: Shortlist,
     arrived: u64,
-    /// Scratch.
-    costs: Vec<f32>,
     /// When the last of them has been decoded.
     all_ready: Instant,
 }
 
-/// Coarse positions are below this.
-const COARSE_BITS: u32 = 30;
-/// Stands for "not a read" in [`Queue::reads`]: far below all reads, and differences still have a sign.
-const NO_READ: i32 = -(1 << COARSE_BITS);
-
 impl Queue {
-    /// The queue of a disk with this many sectors.
-    pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64) -> Queue {
+    /// Of a disk of that many sectors.
+    pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64, mechanism: &Mechanism) -> Queue {
         let (order, age_limit, depth) =
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
         Queue {
@@ -81,11 +71,8 @@ impl Queue {
             free: Vec::with_capacity(depth),
             ages: vec![(0, 0)],
             places: Vec::with_capacity(depth),
-            reads: vec![NO_READ; padded(depth)],
-            shift: (u64::BITS - disk_sectors.leading_zeros()).saturating_sub(COARSE_BITS),
-            targets: Targets::with_capacity(depth),
+            shortlist: Shortlist::new(depth, disk_sectors, mechanism.coarse_costs()),
             arrived: 0,
-            costs: Vec::with_capacity(padded(depth)),
             all_ready: Instant::ZERO,
         }
     }
@@ -95,14 +82,7 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, queued: Queued) {
-        let access = queued.access();
-        let place = self.places.len();
-        if place == self.reads.len() {
-            self.reads.resize(padded(2 * place + 1), NO_READ);
-        }
-        self.reads[place] =
-            if access == Access::Read { (queued.command.start.0 >> self.shift) as i32 } else { NO_READ };
-        self.targets.push(&queued.place, access);
+        self.shortlist.push(&queued.place, queued.access(), queued.command.start.0);
         self.all_ready = self.all_ready.max(queued.ready);
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(slot as usize) {
@@ -122,11 +102,8 @@ impl Queue {
 
     /// The command in this place.
     pub(super) fn remove(&mut self, place: usize) -> Queued {
-        self.targets.swap_remove(place);
+        self.shortlist.swap_remove(place);
         let (slot, _) = self.places.swap_remove(place);
-        let last = self.places.len();
-        self.reads[place] = self.reads[last];
-        self.reads[last] = NO_READ;
         let (before, behind) = self.ages[slot as usize + 1];
         self.ages[before as usize].1 = behind;
         self.ages[behind as usize].0 = before;
@@ -150,7 +127,7 @@ impl Queue {
 
     /// Whether a queued read continues where the last one ended. `window` is what has just been read.
     pub(super) fn continues(&self, window: Option<(u64, u64)>) -> bool {
-        self.any_in(window) && (0..self.places.len()).any(|place| self.continues_in(window, place))
+        self.may_continue(window) && (0..self.places.len()).any(|place| self.continues_in(window, place))
     }
 
     /// Which command is next at `at`, by its place. `window` is what has just been read.
@@ -160,34 +137,21 @@ impl Queue {
         if self.order == QueueOrder::Arrival || self.places.len() == 1 || waited > self.age_limit {
             return self.places.iter().position(|&(slot, _)| slot == oldest);
         }
-        if !self.any_in(window) {
-            return Some(self.cheapest(at, mechanism));
+        if !self.may_continue(window) {
+            return Some(self.cheapest(at, mechanism, None));
         }
         let streaming = (0..self.places.len()).filter(|&place| self.continues_in(window, place));
-        let Some(sequential) = streaming.min_by_key(|&place| self.places[place].1) else {
-            return Some(self.cheapest(at, mechanism));
-        };
-        if waited <= self.sequential_limit || self.places[sequential].0 == oldest {
-            return Some(sequential);
+        match streaming.min_by_key(|&place| self.places[place].1) {
+            None => Some(self.cheapest(at, mechanism, None)),
+            Some(first) if waited <= self.sequential_limit || self.places[first].0 == oldest => Some(first),
+            // The stream has had its time: the best of the others, of which the oldest is one.
+            Some(_) => Some(self.cheapest(at, mechanism, window)),
         }
-        // The stream has had its time: the best of the others, if there are any.
-        self.work_out_costs(at, mechanism);
-        for place in 0..self.places.len() {
-            if self.continues_in(window, place) {
-                self.costs[place] = f32::MAX;
-            }
-        }
-        Some(self.oldest_of_the_cheapest())
     }
 
-    /// Whether any read may begin in the window. All are checked, coarsely and several at a time.
-    fn any_in(&self, window: Option<(u64, u64)>) -> bool {
-        let Some((first, end)) = window else { return false };
-        let (first, end) = ((first >> self.shift) as i32, (end >> self.shift) as i32);
-        // Negative if it begins outside.
-        let outside = |&start: &i32| start.wrapping_sub(first) | end.wrapping_sub(start);
-        let reads = &self.reads[..padded(self.places.len())];
-        reads.iter().map(outside).fold(-1, |all, one| all & one) >= 0
+    /// Can any read begin in the window? All are looked at, coarsely and several at a time.
+    fn may_continue(&self, window: Option<(u64, u64)>) -> bool {
+        window.is_some_and(|(first, end)| self.shortlist.may_read_in(first, end))
     }
 
     /// Whether it is a read that begins in the window.
@@ -196,33 +160,32 @@ impl Queue {
         queued.access() == Access::Read && lies_in(window, queued.command.start.0)
     }
 
-    fn cheapest(&mut self, at: Instant, mechanism: &Mechanism) -> usize {
-        self.work_out_costs(at, mechanism);
-        self.oldest_of_the_cheapest()
-    }
-
-    fn oldest_of_the_cheapest(&self) -> usize {
-        let cheapest = cheapest(&self.costs);
-        if cheapest.is_only {
-            return cheapest.index;
-        }
-        let as_cheap = (0..self.places.len()).filter(|&place| self.costs[place] == cheapest.cost);
-        as_cheap.min_by_key(|&place| self.places[place].1).unwrap_or(cheapest.index)
-    }
-
-    /// Computes the cost of reaching each \[ns\].
-    fn work_out_costs(&mut self, at: Instant, mechanism: &Mechanism) {
-        if self.all_ready <= at {
-            return mechanism.costs(at, &self.targets, &mut self.costs);
-        }
+    /// The command that is reached first, the older of equals; none that continues in `except`.
+    fn cheapest(&mut self, at: Instant, mechanism: &Mechanism, except: Option<(u64, u64)>) -> usize {
         let angle = mechanism.angle(at);
-        let cost = |queued: &Queued| {
-            let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
-            mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32
+        let (slots, places, is_ready) = (&self.slots, &self.places, self.all_ready <= at);
+        let cost = |place: usize| {
+            let (slot, before) = places[place];
+            let queued = &slots[slot as usize];
+            let access = queued.access();
+            let cost = if access == Access::Read && lies_in(except, queued.command.start.0) {
+                f32::INFINITY
+            } else if is_ready {
+                mechanism.estimate(angle, &queued.place, access)
+            } else {
+                let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
+                mechanism.cost(angle, delay_ns, &queued.place, access) as f32
+            };
+            (cost, before)
         };
-        self.costs.clear();
-        self.costs.extend(self.places.iter().map(|&(slot, _)| cost(&self.slots[slot as usize])));
-        self.costs.resize(padded(self.places.len()), f32::INFINITY);
+        if is_ready && let Some(coarse) = self.shortlist.costs() {
+            return self.shortlist.cheapest((&coarse, mechanism.cylinder(), angle), cost);
+        }
+        let least = |least: (usize, (f32, u64)), place| {
+            let cost = cost(place);
+            if cost < least.1 { (place, cost) } else { least }
+        };
+        (0..places.len()).fold((0, (f32::INFINITY, u64::MAX)), least).0
     }
 }
 
@@ -240,6 +203,7 @@ mod tests {
 
     use super::*;
     use crate::hdd::mechanism::Accessed;
+    use crate::hdd::targets::Targets;
     use crate::hdd::tests_support::{TestRandom, hdd_spec};
 
     /// The simplest implementation: in order of age, each cost by itself.
@@ -284,9 +248,9 @@ mod tests {
             [(1, QueueOrder::Positioning, 1000), (2, QueueOrder::Positioning, 30), (3, QueueOrder::Arrival, 1000)]
         {
             let ncq = NcqSpec { order, age_limit: Span::from_ms(age_limit_ms), ..spec.ncq.unwrap() };
-            let (mut queue, mut plain) =
-                (Queue::new(Some(&ncq), spec.capacity_sectors), Plain { queued: Vec::new(), spec: ncq });
             let mut mechanism = Mechanism::new(&spec, seed);
+            let mut queue = Queue::new(Some(&ncq), spec.capacity_sectors, &mechanism);
+            let mut plain = Plain { queued: Vec::new(), spec: ncq };
             let (mut random, mut at) = (TestRandom(seed), Instant::ZERO);
             // How many choices were made among several, and how many of them for a stream.
             let (mut choices, mut streams) = (0, 0);

@@ -54,14 +54,24 @@ impl SeekCurve {
         if let Some(&measured) = self.measured.get(distance as usize).filter(|_| distance > 0) {
             return measured;
         }
-        let cylinders = f64::from(distance);
-        let short = if cylinders < self.knee { cylinders } else { self.knee };
-        let arm = (self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short)) as i32;
+        let arm = self.arm_ns(f64::from(distance)) as i32;
         let switch = if same_head { 0 } else { self.head_switch_ns };
         if distance > 0 { arm } else { switch }
     }
 
-    /// Whether [`SeekCurve::estimate`] is not usable, because the curve is measured.
+    /// What the arm takes for so many cylinders, by the rule \[ns\].
+    #[inline]
+    pub(super) fn arm_ns(&self, cylinders: f64) -> f64 {
+        let short = if cylinders < self.knee { cylinders } else { self.knee };
+        self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short)
+    }
+
+    /// A third of the stroke \[cylinders\]: where the root ends.
+    pub(super) fn knee(&self) -> f64 {
+        self.knee
+    }
+
+    /// Is [`SeekCurve::estimate`] no estimate, because the curve is measured?
     pub(super) fn is_measured(&self) -> bool {
         !self.measured.is_empty()
     }

@@ -77,17 +77,6 @@ impl Targets {
         }
     }
 
-    /// Removes one, and puts the last in its place.
-    #[inline]
-    pub(super) fn swap_remove(&mut self, index: usize) {
-        self.len -= 1;
-        let last = self.len;
-        self.cylinders[index] = self.cylinders[last];
-        self.heads[index] = self.heads[last];
-        self.angles[index] = self.angles[last];
-        self.settles[index] = self.settles[last];
-    }
-
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -99,18 +88,8 @@ pub(super) fn padded(count: usize) -> usize {
     (count + (LANES - 1)) & !(LANES - 1)
 }
 
-/// The cheapest of some costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cheapest {
-    /// The index of the first of them.
-    pub(super) index: usize,
-    pub(super) cost: f32,
-    /// Whether no other is as cheap.
-    pub(super) is_only: bool,
-}
-
-/// The cheapest of these costs, which are padded with infinity to a multiple of [`LANES`].
-pub(super) fn cheapest(costs: &[f32]) -> Cheapest {
+/// The first of the cheapest; what lies between the costs' number and a multiple of [`LANES`] is infinite.
+pub(super) fn cheapest(costs: &[f32]) -> usize {
     let mut least = [f32::INFINITY; LANES];
     for some in costs.chunks_exact(LANES) {
         for (least, cost) in least.iter_mut().zip(some) {
@@ -121,37 +100,35 @@ pub(super) fn cheapest(costs: &[f32]) -> Cheapest {
     // A count compiles to a vector comparison and one test.
     let among = |some: &[f32]| some.iter().filter(|one| **one == cost).count();
     let mut chunks = costs.chunks_exact(LANES).enumerate().filter(|(_, some)| among(some) > 0);
-    let Some((nth, first)) = chunks.next() else { return Cheapest { index: 0, cost, is_only: true } };
-    let index = nth * LANES + first.iter().position(|one| *one == cost).unwrap_or(0);
-    Cheapest { index, cost, is_only: among(first) == 1 && chunks.next().is_none() }
+    let Some((nth, first)) = chunks.next() else { return 0 };
+    nth * LANES + first.iter().position(|one| *one == cost).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cheapest, LANES, cheapest, padded};
+    use super::{LANES, cheapest, padded};
 
-    fn of(costs: &[f32]) -> Cheapest {
+    fn of(costs: &[f32]) -> usize {
         let mut all = costs.to_vec();
         all.resize(padded(costs.len()), f32::INFINITY);
         cheapest(&all)
     }
 
     #[test]
-    fn the_first_of_the_cheapest_is_found_and_whether_there_are_others() {
-        let found = |index, cost, is_only| Cheapest { index, cost, is_only };
-        assert_eq!(of(&[3.0, 1.5, 2.0, 1.5, f32::MAX]), found(1, 1.5, false));
-        assert_eq!(of(&[0.0, 0.0]), found(0, 0.0, false));
+    fn the_first_of_the_cheapest_is_found() {
+        assert_eq!(of(&[3.0, 1.5, 2.0, 1.5, f32::MAX]), 1);
+        assert_eq!(of(&[0.0, 0.0]), 0);
         let mut costs: Vec<f32> = (0..40).map(|nth| (nth * 7_919 % 40) as f32 * 1e5).collect();
-        assert_eq!(of(&costs), found(0, 0.0, true));
+        assert_eq!(of(&costs), 0);
         costs[0] = f32::MAX;
-        assert_eq!((of(&costs).cost, of(&costs).is_only), (1e5, true));
+        assert_eq!(costs[of(&costs)], 1e5);
         for last in 0..3 * LANES {
             let mut costs = vec![2.0; last];
             costs.push(1.0);
-            assert_eq!(of(&costs), found(last, 1.0, true));
+            assert_eq!(of(&costs), last);
             costs.insert(0, 1.0);
-            assert_eq!(of(&costs), found(0, 1.0, false));
+            assert_eq!(of(&costs), 0);
         }
-        assert_eq!(cheapest(&[]), found(0, f32::INFINITY, true));
+        assert_eq!(cheapest(&[]), 0);
     }
 }

@@ -182,7 +182,7 @@ impl WriteCache {
         let first = candidates.start;
         self.extents.range(candidates).for_each(|extent| self.targets.push(&extent.place, Access::Write));
         mechanism.costs(at, &self.targets, &mut self.costs);
-        first + cheapest(&self.costs).index
+        first + cheapest(&self.costs)
     }
 
     /// Removes the next piece of an extent, to be written.
