@@ -9,7 +9,6 @@
 //! **Why many** CFQ keeps a tree of requests per process. A table of nodes for each would cost memory for every new
 //! process; here a tree is a [`Root`] of twelve bytes that its owner keeps. [`Tree`](super::Tree) is one with its root.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
@@ -32,12 +31,18 @@ impl<K> Summary<K> for () {
     fn of(_own: K, _below: [Option<()>; 2]) {}
 }
 
-/// One tree of a [`Forest`]; meaningless with another forest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// One tree of a [`Forest`]; of no use with another forest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     top: u32,
     first: u32,
     len: u32,
+}
+
+impl Default for Root {
+    fn default() -> Root {
+        Root { top: NIL, first: NIL, len: 0 }
+    }
 }
 
 impl Root {
@@ -68,7 +73,8 @@ impl Root {
 /// The nodes of many sorted sets of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Forest<K, S = ()> {
-    /// Slot 0 is the sentinel that represents every missing child; item `i` is in slot `i + 1`.
+    /// By thing. The textbook's sentinel is whatever lies beyond the table, so that one test tells whether there is such
+    /// a node and whether it may be indexed.
     nodes: Vec<Node<K, S>>,
     /// The place where the last failed search ended, until a tree changes. A bio's look-up and the insertion of the
     /// request that it becomes usually end in the same gap, so that the second need not descend again.
@@ -127,10 +133,11 @@ pub enum Steps {
     Uncounted,
 }
 
-const NIL: u32 = 0;
+/// Stands for every missing node.
+const NIL: u32 = u32::MAX;
 /// No tree has this at its top.
-const UNKNOWN: u32 = u32::MAX;
-/// No search has this many comparisons.
+const UNKNOWN: u32 = NIL - 1;
+/// No search has as many comparisons.
 const UNCOUNTED: u32 = u32::MAX;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
@@ -150,61 +157,60 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Node<K, S> {
 impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// No nodes yet.
     pub fn new() -> Forest<K, S> {
-        let sentinel = Node::of(K::default(), NIL, Colour::Black);
         let place = Place { parent: NIL, side: 0, beyond: NIL, comparisons: UNCOUNTED };
         let gap = Gap { key: K::default(), top: UNKNOWN, place };
-        Forest { nodes: vec![sentinel], gap, rekeyed: false }
+        Forest { nodes: Vec::new(), gap, rekeyed: false }
     }
 
     /// Makes room for items numbered below `things`, so that inserting them needs no allocation.
     pub fn reserve(&mut self, things: usize) {
-        self.nodes.reserve((things + 1).saturating_sub(self.nodes.len()));
+        self.nodes.reserve(things.saturating_sub(self.nodes.len()));
     }
 
     /// Whether `id` is in one of the trees.
     pub fn contains(&self, id: u32) -> bool {
-        self.nodes.get(id as usize + 1).is_some_and(|node| node.colour != Colour::Out)
+        self.nodes.get(id as usize).is_some_and(|node| node.colour != Colour::Out)
     }
 
     /// The key under which the member `id` was inserted.
     #[inline]
     pub fn key(&self, id: u32) -> K {
-        self.nodes[id as usize + 1].key
+        self.nodes[id as usize].key
     }
 
     /// Gives the member `id` another key and leaves it where it is, even if that breaks the order, as in kernels whose
     /// trees compare the *present* values of what members point at.
     pub fn rekey(&mut self, id: u32, key: K) {
-        let Node { beside: [before, behind], colour, .. } = self.nodes[id as usize + 1];
+        let Node { beside: [before, behind], colour, .. } = self.nodes[id as usize];
         assert!(colour != Colour::Out, "{id} is not in the tree");
         self.gap.top = UNKNOWN;
-        let below = before == NIL || self.nodes[before as usize].key <= key;
-        let above = behind == NIL || key <= self.nodes[behind as usize].key;
+        let below = self.nodes.get(before as usize).is_none_or(|before| before.key <= key);
+        let above = self.nodes.get(behind as usize).is_none_or(|behind| key <= behind.key);
         self.rekeyed |= !(below && above);
-        self.nodes[id as usize + 1].key = key;
-        self.summarise_up(id + 1);
+        self.nodes[id as usize].key = key;
+        self.summarise_up(id);
     }
 
     /// The same in a forest in which order is lost anyway: it is not checked whether it is kept, and so
     /// [`Forest::find`] and [`Forest::insert`] cannot remember a gap from now on.
     #[inline(always)]
     pub fn rekey_anyhow(&mut self, id: u32, key: K) {
-        let node = &mut self.nodes[id as usize + 1];
+        let node = &mut self.nodes[id as usize];
         assert!(node.colour != Colour::Out, "{id} is not in the tree");
         node.key = key;
         self.gap.top = UNKNOWN;
         self.rekeyed = true;
-        self.summarise_up(id + 1);
+        self.summarise_up(id);
     }
 
     /// The value kept for the subtree whose top is the member `id`.
     pub fn summary(&self, id: u32) -> S {
-        self.nodes[id as usize + 1].summary
+        self.nodes[id as usize].summary
     }
 
     /// The members at the tops of the subtrees below `id`, lower keys first.
     pub fn below(&self, id: u32) -> [Option<u32>; 2] {
-        self.nodes[id as usize + 1].child.map(member)
+        self.nodes[id as usize].child.map(member)
     }
 
     /// The member of a tree with the greatest key; of equal keys, the one inserted last.
@@ -215,19 +221,19 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// The member behind `id` in its tree.
     #[inline]
     pub fn next(&self, id: u32) -> Option<u32> {
-        member(self.nodes[id as usize + 1].beside[RIGHT])
+        member(self.nodes[id as usize].beside[RIGHT])
     }
 
     /// The member before `id` in its tree.
     #[inline]
     pub fn previous(&self, id: u32) -> Option<u32> {
-        member(self.nodes[id as usize + 1].beside[LEFT])
+        member(self.nodes[id as usize].beside[LEFT])
     }
 
     /// The members on both sides of `id` in its tree.
     #[inline(always)]
     pub fn neighbours(&self, id: u32) -> (Option<u32>, Option<u32>) {
-        let [before, behind] = self.nodes[id as usize + 1].beside;
+        let [before, behind] = self.nodes[id as usize].beside;
         (member(before), member(behind))
     }
 
@@ -248,26 +254,23 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     #[inline(always)]
     fn search(&mut self, of: Root, key: K, steps: Steps) -> (Option<u32>, u32) {
-        // Counted from the slot behind the sentinel, a missing child lies beyond the table: one test for both.
-        let members = &self.nodes[1..];
-        let mut at = of.top.wrapping_sub(1) as usize;
-        let (mut last, mut side, mut comparisons) = (at, LEFT, 0);
-        while let Some(node) = members.get(at) {
-            // An index instead of a branch, because the direction of a search cannot be predicted. Equal keys are
-            // detected at the end.
+        let nodes = &self.nodes[..];
+        let (mut at, mut last, mut side, mut comparisons) = (of.top, NIL, LEFT, 0);
+        while let Some(node) = nodes.get(at as usize) {
+            // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
             (last, side) = (at, usize::from(key > node.key));
-            at = node.child[side].wrapping_sub(1) as usize;
+            at = node.child[side];
             comparisons += u32::from(steps == Steps::Counted);
         }
-        let Some(parent) = members.get(last) else { return (None, 0) };
-        let (slot, beyond) = (last as u32 + 1, parent.beside[side]);
-        // The side on which a search ends cannot be predicted either, here and below.
-        let behind = select_unpredictable(side == LEFT, slot, beyond);
-        if self.rekeyed || (behind != NIL && self.nodes[behind as usize].key == key) {
+        let Some(parent) = nodes.get(last as usize) else { return (None, 0) };
+        let beyond = parent.beside[side];
+        // On which side a search falls out cannot be predicted either, here and below.
+        let behind = select_unpredictable(side == LEFT, last, beyond);
+        if self.rekeyed || nodes.get(behind as usize).is_some_and(|behind| behind.key == key) {
             return self.find_again(of, key);
         }
         let comparisons = if steps == Steps::Counted { comparisons } else { UNCOUNTED };
-        self.gap = Gap { key, top: of.top, place: Place { parent: slot, side: side as u32, beyond, comparisons } };
+        self.gap = Gap { key, top: of.top, place: Place { parent: last, side: side as u32, beyond, comparisons } };
         (None, comparisons)
     }
 
@@ -275,8 +278,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     #[inline(never)]
     fn find_again(&self, of: Root, key: K) -> (Option<u32>, u32) {
         let (mut at, mut comparisons) = (of.top, 0);
-        while at != NIL {
-            let node = &self.nodes[at as usize];
+        while let Some(node) = self.nodes.get(at as usize) {
             comparisons += 1;
             if key == node.key {
                 return (member(at), comparisons);
@@ -294,14 +296,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             return None;
         }
         let before = select_unpredictable(place.side as usize == LEFT, place.beyond, place.parent);
-        (before == NIL || self.nodes[before as usize].key < key).then_some(place)
+        self.nodes.get(before as usize).is_none_or(|before| before.key < key).then_some(place)
     }
 
     /// The gap behind all keys equal to `key`.
     fn descend(&self, of: Root, key: K) -> Place {
         let (mut at, mut parent, mut side, mut comparisons) = (of.top, NIL, LEFT, 0);
-        while at != NIL {
-            let node = &self.nodes[at as usize];
+        while let Some(node) = self.nodes.get(at as usize) {
             comparisons += 1;
             (parent, side) = (at, usize::from(key >= node.key));
             at = node.child[side];
@@ -311,8 +312,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     /// The gap of the child that `parent` lacks on this side; without a parent, of the first member.
     fn place(&self, parent: u32, side: usize, comparisons: u32) -> Place {
-        // The sentinel's neighbours have no meaning.
-        let beyond = if parent == NIL { NIL } else { self.nodes[parent as usize].beside[side] };
+        let beyond = self.nodes.get(parent as usize).map_or(NIL, |parent| parent.beside[side]);
         Place { parent, side: side as u32, beyond, comparisons }
     }
 
@@ -325,9 +325,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// Whether that is the one before or behind the key depends on the tree's shape.
     pub fn last_visited(&self, of: Root, key: K) -> Option<u32> {
         let (mut at, mut last) = (of.top, NIL);
-        while at != NIL {
+        while let Some(node) = self.nodes.get(at as usize) {
             last = at;
-            let node = &self.nodes[at as usize];
             match key.cmp(&node.key) {
                 core::cmp::Ordering::Less => at = node.child[LEFT],
                 core::cmp::Ordering::Greater => at = node.child[RIGHT],
@@ -340,8 +339,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// The first member of a tree, in order, with a key of at least `key`.
     pub fn at_or_behind(&self, of: Root, key: K) -> Option<u32> {
         let (mut at, mut found) = (of.top, NIL);
-        while at != NIL {
-            let node = &self.nodes[at as usize];
+        while let Some(node) = self.nodes.get(at as usize) {
             let side = usize::from(key > node.key);
             if side == LEFT {
                 found = at;
@@ -378,8 +376,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// If it is in one already.
     pub fn insert_if_free(&mut self, into: &mut Root, id: u32, key: K) -> bool {
         let (mut at, mut parent, mut side) = (into.top, NIL, false);
-        while at != NIL {
-            let node = &self.nodes[at as usize];
+        while let Some(node) = self.nodes.get(at as usize) {
             if node.key == key {
                 return false;
             }
@@ -393,43 +390,42 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 
     #[inline(always)]
     fn enter(&mut self, into: &mut Root, id: u32, key: K, place: Place) {
-        let slot = id + 1;
-        if slot as usize >= self.nodes.len() {
-            self.grow(slot);
+        if id as usize >= self.nodes.len() {
+            self.grow(id);
         }
         self.gap.top = UNKNOWN;
-        self.hang(into, slot, key, place);
+        self.hang(into, id, key, place);
         into.len += 1;
-        self.summarise_up(slot);
-        self.fix_insertion(into, slot, place.parent);
+        self.summarise_up(id);
+        self.fix_insertion(into, id, place.parent);
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, slot: u32) {
-        self.nodes.resize(slot as usize + 1, Node::of(K::default(), NIL, Colour::Out));
+    fn grow(&mut self, id: u32) {
+        assert!(id < UNKNOWN, "{id} stands for no thing");
+        self.nodes.resize(id as usize + 1, Node::of(K::default(), NIL, Colour::Out));
     }
 
     /// Inserts into a gap, as a red node.
     #[inline(always)]
-    fn hang(&mut self, into: &mut Root, slot: u32, key: K, Place { parent, side, beyond, .. }: Place) {
+    fn hang(&mut self, into: &mut Root, id: u32, key: K, Place { parent, side, beyond, .. }: Place) {
         let (nodes, side) = (&mut self.nodes[..], side as usize & 1);
-        let node = &mut nodes[slot as usize];
-        assert!(node.colour == Colour::Out, "{} is already in a tree", slot - 1);
+        let node = &mut nodes[id as usize];
+        assert!(node.colour == Colour::Out, "{id} is already in a tree");
         *node = Node::of(key, parent, Colour::Red);
         node.beside[side] = beyond;
         node.beside[1 - side] = parent;
-        if parent == NIL {
-            (into.top, into.first) = (slot, slot);
+        let Some(above) = nodes.get_mut(parent as usize) else {
+            (into.top, into.first) = (id, id);
             return;
+        };
+        (above.child[side], above.beside[side]) = (id, id);
+        match nodes.get_mut(beyond as usize) {
+            Some(beyond) => beyond.beside[1 - side] = id,
+            None if side == LEFT => into.first = id,
+            None => {}
         }
-        if side == LEFT && beyond == NIL {
-            into.first = slot;
-        }
-        // A missing neighbour is the sentinel, whose own neighbours are never read.
-        nodes[beyond as usize].beside[1 - side] = slot;
-        let parent = &mut nodes[parent as usize];
-        (parent.child[side], parent.beside[side]) = (slot, slot);
     }
 
     /// Removes `id` from its tree.
@@ -438,47 +434,52 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     /// If it is in none.
     #[inline]
     pub fn remove(&mut self, from: &mut Root, id: u32) {
-        let z = id + 1;
         self.gap.top = UNKNOWN;
         let nodes = &mut self.nodes[..];
-        let Node { parent, child: [left, right], beside: [before, behind], colour, .. } = nodes[z as usize];
+        let node = &mut nodes[id as usize];
+        let Node { parent, child: [left, right], beside: [before, behind], colour, .. } = *node;
         assert!(colour != Colour::Out, "{id} is in no tree");
-        nodes[before as usize].beside[RIGHT] = behind;
-        nodes[behind as usize].beside[LEFT] = before;
-        if before == NIL {
-            from.first = behind;
+        node.colour = Colour::Out;
+        match nodes.get_mut(before as usize) {
+            Some(before) => before.beside[RIGHT] = behind,
+            None => from.first = behind,
         }
-        nodes[z as usize].colour = Colour::Out;
+        if let Some(behind) = nodes.get_mut(behind as usize) {
+            behind.beside[LEFT] = before;
+        }
         let mut removed = colour;
-        // The lowest member whose subtree changes.
+        // The lowest member whose subtree is another one afterwards; `x`, if there is one, is below it.
         let mut lowest = parent;
         let x;
         if left == NIL || right == NIL {
-            x = left | right;
-            balance::replace(nodes, &mut from.top, z, parent, x);
+            x = if left == NIL { right } else { left };
+            balance::replace(nodes, &mut from.top, id, parent, x);
         } else {
             // The one behind it takes its place.
             let y = behind;
             let Node { parent: above, child: [_, below], colour: other, .. } = nodes[y as usize];
             (removed, x, lowest) = (other, below, y);
-            if above == z {
-                nodes[x as usize].parent = y;
-            } else {
+            if above != id {
                 lowest = above;
                 nodes[above as usize].child[LEFT] = x;
-                nodes[x as usize].parent = above;
+                if let Some(x) = nodes.get_mut(x as usize) {
+                    x.parent = above;
+                }
                 nodes[y as usize].child[RIGHT] = right;
                 nodes[right as usize].parent = y;
             }
-            balance::replace(nodes, &mut from.top, z, parent, y);
+            balance::replace(nodes, &mut from.top, id, parent, y);
             let node = &mut nodes[y as usize];
             (node.child[LEFT], node.colour) = (left, colour);
             nodes[left as usize].parent = y;
         }
         from.len -= 1;
         self.summarise_up(lowest);
-        if removed == Colour::Black {
-            self.fix_removal(from, x);
+        if let Some(x) = self.nodes.get_mut(x as usize) {
+            // The only child of one that is gone is red, and that one was black: it takes its colour.
+            x.colour = Colour::Black;
+        } else if removed == Colour::Black {
+            self.fix_removal(from, lowest);
         }
     }
 
@@ -488,7 +489,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     }
 
     fn colour(&self, at: u32) -> Colour {
-        self.nodes[at as usize].colour
+        self.nodes.get(at as usize).map_or(Colour::Black, |node| node.colour)
     }
 
     fn parent(&self, at: u32) -> u32 {
@@ -505,8 +506,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
 }
 
 #[inline(always)]
-fn member(slot: u32) -> Option<u32> {
-    slot.checked_sub(1)
+fn member(at: u32) -> Option<u32> {
+    (at != NIL).then_some(at)
 }
 
 #[cfg(test)]

@@ -2,19 +2,30 @@
 
 use alloc::vec::Vec;
 
-use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary, member};
+use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary};
 
-/// Rotates the edge between `at` and its child on the other side, so that `at` moves down to `side`.
+/// Is this node red? A missing one is black.
 #[inline(always)]
-fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, side: usize) {
-    let up = nodes[at as usize].child[1 - side];
+fn is_red<K, S>(nodes: &[Node<K, S>], at: u32) -> bool {
+    nodes.get(at as usize).is_some_and(|node| node.colour == Colour::Red)
+}
+
+/// This node, if there is one, is below `parent` now.
+#[inline(always)]
+fn set_parent<K, S>(nodes: &mut [Node<K, S>], at: u32, parent: u32) {
+    if let Some(node) = nodes.get_mut(at as usize) {
+        node.parent = parent;
+    }
+}
+
+/// Turn the edge between `at` and `up`, its child on the other side, so that `at` moves down to `side`.
+#[inline(always)]
+fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, [at, up]: [u32; 2], side: usize) {
     let inner = core::mem::replace(&mut nodes[up as usize].child[side], at);
     let node = &mut nodes[at as usize];
     node.child[1 - side] = inner;
     let parent = core::mem::replace(&mut node.parent, up);
-    if inner != NIL {
-        nodes[inner as usize].parent = at;
-    }
+    set_parent(nodes, inner, at);
     replace(nodes, root, at, parent, up);
     if S::KEPT {
         summarise(nodes, at);
@@ -22,23 +33,47 @@ fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, at: 
     }
 }
 
-/// Puts `by` in the place of `at`, below `parent`; also sets the sentinel's parent, which the fix-up of a removal
-/// needs.
+/// Two rotations in one: `inner`, the child on `side` of `up`, which is the other child of `at`, comes above both, and
+/// `at` moves down to `side`.
+#[inline(always)]
+fn rotate_twice<K: Copy, S: Summary<K>>(
+    nodes: &mut [Node<K, S>],
+    root: &mut u32,
+    [at, up, inner]: [u32; 3],
+    side: usize,
+) {
+    let node = &mut nodes[inner as usize];
+    let near = core::mem::replace(&mut node.child[side], at);
+    let far = core::mem::replace(&mut node.child[1 - side], up);
+    let node = &mut nodes[at as usize];
+    node.child[1 - side] = near;
+    let parent = core::mem::replace(&mut node.parent, inner);
+    let node = &mut nodes[up as usize];
+    (node.child[side], node.parent) = (far, inner);
+    set_parent(nodes, near, at);
+    set_parent(nodes, far, up);
+    replace(nodes, root, at, parent, inner);
+    if S::KEPT {
+        summarise(nodes, at);
+        summarise(nodes, up);
+        summarise(nodes, inner);
+    }
+}
+
+/// Hang `by` where `at` hangs, below `parent`.
 #[inline(always)]
 pub(super) fn replace<K, S>(nodes: &mut [Node<K, S>], root: &mut u32, at: u32, parent: u32, by: u32) {
-    nodes[by as usize].parent = parent;
-    if parent == NIL {
-        *root = by;
-    } else {
-        let child = &mut nodes[parent as usize].child;
-        child[usize::from(child[LEFT] != at)] = by;
+    set_parent(nodes, by, parent);
+    match nodes.get_mut(parent as usize) {
+        Some(node) => node.child[usize::from(node.child[LEFT] != at)] = by,
+        None => *root = by,
     }
 }
 
 /// Recomputes the value of the subtree at `at`.
 fn summarise<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], at: u32) {
     let Node { key, child, .. } = nodes[at as usize];
-    let below = child.map(|slot| member(slot).map(|_| nodes[slot as usize].summary));
+    let below = child.map(|child| nodes.get(child as usize).map(|node| node.summary));
     nodes[at as usize].summary = S::of(key, below);
 }
 
@@ -56,71 +91,77 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     #[inline(always)]
     pub(super) fn fix_insertion(&mut self, of: &mut Root, mut z: u32, mut parent: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
-        while nodes[parent as usize].colour == Colour::Red {
-            let grandparent = nodes[parent as usize].parent;
+        loop {
+            let Some(above) = nodes.get(parent as usize) else {
+                // Only one that has come to the top can be red there.
+                nodes[z as usize].colour = Colour::Black;
+                return;
+            };
+            if above.colour != Colour::Red {
+                return;
+            }
+            let grandparent = above.parent;
             let children = nodes[grandparent as usize].child;
             let side = usize::from(children[RIGHT] == parent);
             let uncle = children[1 - side];
-            if nodes[uncle as usize].colour == Colour::Red {
+            nodes[grandparent as usize].colour = Colour::Red;
+            if is_red(nodes, uncle) {
                 nodes[parent as usize].colour = Colour::Black;
                 nodes[uncle as usize].colour = Colour::Black;
-                nodes[grandparent as usize].colour = Colour::Red;
                 z = grandparent;
                 parent = nodes[z as usize].parent;
                 continue;
             }
-            if nodes[parent as usize].child[side] != z {
-                rotate(nodes, root, parent, side);
-                // They have exchanged places.
-                parent = z;
+            if nodes[parent as usize].child[side] == z {
+                nodes[parent as usize].colour = Colour::Black;
+                rotate(nodes, root, [grandparent, parent], 1 - side);
+            } else {
+                nodes[z as usize].colour = Colour::Black;
+                rotate_twice(nodes, root, [grandparent, parent, z], 1 - side);
             }
-            nodes[parent as usize].colour = Colour::Black;
-            nodes[grandparent as usize].colour = Colour::Red;
-            rotate(nodes, root, grandparent, 1 - side);
-            break;
-        }
-        // Only a node that has become the top can be red there.
-        if parent == NIL {
-            nodes[z as usize].colour = Colour::Black;
+            return;
         }
     }
 
-    /// A black node above `x` was removed.
+    /// A black node without children is gone below `parent`.
     #[inline(always)]
-    pub(super) fn fix_removal(&mut self, of: &mut Root, mut x: u32) {
+    pub(super) fn fix_removal(&mut self, of: &mut Root, mut parent: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
-        while x != *root && nodes[x as usize].colour == Colour::Black {
-            let parent = nodes[x as usize].parent;
-            let children = nodes[parent as usize].child;
+        // A subtree with too few black nodes: the missing child, or further up a whole one.
+        let mut x = NIL;
+        while let Some(above) = nodes.get(parent as usize) {
+            let children = above.child;
             let side = usize::from(children[LEFT] != x);
             let mut sibling = children[1 - side];
-            if nodes[sibling as usize].colour == Colour::Red {
+            if is_red(nodes, sibling) {
                 nodes[sibling as usize].colour = Colour::Black;
                 nodes[parent as usize].colour = Colour::Red;
-                rotate(nodes, root, parent, side);
+                rotate(nodes, root, [parent, sibling], side);
                 sibling = nodes[parent as usize].child[1 - side];
             }
             let nephews = nodes[sibling as usize].child;
             let (near, far) = (nephews[side], nephews[1 - side]);
-            if nodes[far as usize].colour == Colour::Black {
-                if nodes[near as usize].colour == Colour::Black {
-                    nodes[sibling as usize].colour = Colour::Red;
-                    x = parent;
-                    continue;
-                }
-                nodes[near as usize].colour = Colour::Black;
-                nodes[sibling as usize].colour = Colour::Red;
-                rotate(nodes, root, sibling, 1 - side);
-                sibling = near;
+            let colour = nodes[parent as usize].colour;
+            if is_red(nodes, far) {
+                nodes[sibling as usize].colour = colour;
+                nodes[parent as usize].colour = Colour::Black;
+                nodes[far as usize].colour = Colour::Black;
+                rotate(nodes, root, [parent, sibling], side);
+                return;
             }
-            nodes[sibling as usize].colour = nodes[parent as usize].colour;
-            nodes[parent as usize].colour = Colour::Black;
-            let far = nodes[sibling as usize].child[1 - side];
-            nodes[far as usize].colour = Colour::Black;
-            rotate(nodes, root, parent, side);
-            x = *root;
+            if is_red(nodes, near) {
+                nodes[near as usize].colour = colour;
+                nodes[parent as usize].colour = Colour::Black;
+                rotate_twice(nodes, root, [parent, sibling, near], side);
+                return;
+            }
+            nodes[sibling as usize].colour = Colour::Red;
+            if colour == Colour::Red {
+                nodes[parent as usize].colour = Colour::Black;
+                return;
+            }
+            (x, parent) = (parent, nodes[parent as usize].parent);
         }
-        nodes[x as usize].colour = Colour::Black;
     }
 
     /// Checks the red-black rules, the order, and the cached first member.
