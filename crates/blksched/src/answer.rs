@@ -69,8 +69,10 @@ pub enum Insert {
     Before(RequestId),
 }
 
-/// The result of an elevator's own look-up for a bio.
+/// What an elevator's own look-up found for a bio. It has a tag of its own, not a niche in that of [`Insert`]: then
+/// whether anything was found takes one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Lookup {
     /// Nothing.
     Nothing,
