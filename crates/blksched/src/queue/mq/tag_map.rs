@@ -14,6 +14,7 @@
 #![doc(alias = "sbitmap_queue_clear")]
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::TagOrder;
 
@@ -37,20 +38,55 @@ struct TagWord {
     usable: u64,
 }
 
-/// The tags that are taken.
+impl TagWord {
+    /// Those of these bits that are free; if none is, after what was given back has been cleared.
+    #[inline(always)]
+    fn free_within(&mut self, bits: u64) -> u64 {
+        let free = !self.taken & bits;
+        if free != 0 {
+            return free;
+        }
+        self.clear_freed();
+        !self.taken & bits
+    }
+
+    /// Is one of these bits free, or given back? If not, the word looks full, and what was given back beside them is
+    /// cleared.
+    #[inline(always)]
+    fn has_room(&mut self, bits: u64) -> bool {
+        let has = (!self.taken | self.freed) & bits != 0;
+        if !has && self.freed != 0 {
+            self.clear_freed();
+        }
+        has
+    }
+
+    #[inline(always)]
+    fn clear_freed(&mut self) {
+        self.taken &= !core::mem::take(&mut self.freed);
+    }
+}
+
+/// Which tags are taken.
 #[derive(Clone, Debug)]
 pub struct TagMap {
     order: TagOrder,
     depth: u32,
-    /// Bits of a word, as a power of two; fixed when the map is made.
+    /// Bits of a word, as a power of two, and the bits of a tag that say where in its word it is; fixed when the map is
+    /// made.
     shift: u32,
-    /// The words in use come first; a map that shrank keeps the others as they were.
+    low: u32,
+    /// A search that begins below this tag may take its word's lowest: below the depth, unless tags go round.
+    near: u32,
+    /// Those in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
     hint: u32,
     /// One entry per kind of recent search: BFQ has one for reads, one for writes, and others while it raises.
     full: [FullWords; 4],
     /// The number of times that tags were given back, or that their number changed.
     changes: u64,
+    /// After so many changes a search last found the word full where it began.
+    passed: u64,
 }
 
 /// Words in which a search found no tag. They remain so until a tag is given back, and the same search from the same
@@ -78,10 +114,13 @@ impl TagMap {
             order,
             depth,
             shift: word_shift(depth),
+            low: (1 << word_shift(depth)) - 1,
+            near: 0,
             words: Vec::new(),
             hint: 0,
             full: [FullWords::NONE; 4],
             changes: 0,
+            passed: u64::MAX,
         };
         map.words.resize(map.word_count(), TagWord::default());
         map.know_usable();
@@ -128,42 +167,48 @@ impl TagMap {
     #[inline(always)]
     pub(super) fn take_near_hint(&mut self, search: SearchDepth) -> Option<u32> {
         match search {
-            // A search without a limit takes the lowest free bit of the word.
-            SearchDepth::All => self.take_of_hints_word(|free, _| free),
-            SearchDepth::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(ahead_of),
-            SearchDepth::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(ahead_of),
+            // A search without a limit takes the word's lowest.
+            SearchDepth::All => self.take_of_hints_word(u64::MAX, |free, _| free),
+            SearchDepth::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(u64::MAX, ahead_of),
+            SearchDepth::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(u64::MAX, ahead_of),
             SearchDepth::PerWord(_) | SearchDepth::OfAll(_) => None,
         }
     }
 
-    /// The lowest of the word's free bits that `among` leaves; `among` gets them and the place in the word where the
-    /// search begins.
+    /// Of the word where the search begins, the lowest of those that `among` leaves of its free bits `within`, told
+    /// them and where in the word the search begins.
     #[inline(always)]
-    fn take_of_hints_word(&mut self, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
-        if self.hint >= self.depth || self.order == TagOrder::RoundRobin {
+    fn take_of_hints_word(&mut self, within: u64, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
+        let hint = self.hint;
+        if hint >= self.near {
             return None;
         }
-        let (shift, hint) = (self.shift, self.hint);
-        let w = (hint >> shift) as usize;
+        let w = (hint >> self.shift) as usize;
         let word = self.words.get_mut(w)?;
-        if !word.taken & word.usable == 0 {
-            word.taken &= !core::mem::take(&mut word.freed);
-        }
-        let free = !word.taken & word.usable;
+        let free = word.free_within(word.usable & within);
         if free == 0 {
             return None;
         }
-        let bit = among(free, hint & ((1 << shift) - 1)).trailing_zeros();
+        let from = hint & self.low;
+        let bit = among(free, from).trailing_zeros();
         word.taken |= 1 << bit;
-        let tag = ((w as u32) << shift) + bit;
+        let tag = hint - from + bit;
         if tag == hint {
-            self.hint = if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 };
+            self.hint = self.after(tag);
         }
         Some(tag)
     }
 
     #[inline(never)]
     fn take_anywhere(&mut self, search: SearchDepth) -> Option<u32> {
+        if search != SearchDepth::All && self.hint < self.near && self.passed != self.changes {
+            let within = mask(self.usable((self.hint >> self.shift) as usize, search));
+            if within != 0
+                && let Some(tag) = self.take_of_hints_word(within, ahead_of)
+            {
+                return Some(tag);
+            }
+        }
         self.scan(search).0
     }
 
@@ -171,32 +216,71 @@ impl TagMap {
     #[inline(always)]
     fn scan(&mut self, search: SearchDepth) -> (Option<u32>, u32) {
         let hint = self.valid_hint();
-        let count = self.word_count() as u32;
-        let changes = self.changes;
+        let count = self.word_count();
+        let first = (hint >> self.shift) as usize;
         let place = self.place_of(search);
         let known = self.full[place];
-        let is_known = known.changes == changes && known.hint == hint && known.search == search;
+        let is_known = known.changes == self.changes && known.hint == hint && known.search == search;
         let skipped = if is_known { known.count } else { 0 };
-        let mut w = (hint >> self.shift) + skipped;
-        let wraps = search != SearchDepth::All;
-        let at_bit = skipped == 0 && (wraps || self.order == TagOrder::RoundRobin);
-        let mut from = if at_bit { hint & (self.bits_per_word() - 1) } else { 0 };
-        let of_full = self.of_full_words(search);
-        for full in skipped..count {
-            w = if w >= count { w - count } else { w };
-            let is_whole = (w + 1) << self.shift <= self.depth;
-            let usable = if is_whole { of_full.usable(w as usize) } else { self.usable(w as usize, search) };
-            if let Some(bit) = self.take_of_word(w as usize, usable, from, wraps) {
-                let tag = (w << self.shift) + bit;
-                self.full[place] = FullWords { changes, hint, search, count: full };
-                self.move_hint(tag);
-                return (Some(tag), full - skipped + 1);
-            }
-            from = 0;
-            w += 1;
+        let found = self.take_of_first(search, first, skipped).or_else(|| {
+            let begin = first + skipped.max(1) as usize;
+            let parts = self.parts(search);
+            let found = self.with_room(begin..count, &parts);
+            let (w, within) = found.or_else(|| self.with_room(begin.saturating_sub(count)..first, &parts))?;
+            let bit = self.words[w].free_within(within).trailing_zeros();
+            Some((w, bit))
+        });
+        let Some((w, bit)) = found else {
+            self.hint = 0;
+            return (None, count as u32 - skipped);
+        };
+        self.words[w].taken |= 1 << bit;
+        let full = (if w >= first { w - first } else { w + count - first }) as u32;
+        self.full[place] = FullWords { changes: self.changes, hint, search, count: full };
+        if full > 0 {
+            self.passed = self.changes;
         }
-        self.hint = 0;
-        (None, count - skipped)
+        let tag = ((w as u32) << self.shift) + bit;
+        self.move_hint(tag);
+        (Some(tag), full - skipped + 1)
+    }
+
+    /// A bit of the word where the search begins, unless that is known to be full.
+    fn take_of_first(&mut self, search: SearchDepth, w: usize, skipped: u32) -> Option<(usize, u32)> {
+        if skipped > 0 {
+            return None;
+        }
+        let within = mask(self.usable(w, search));
+        if within == 0 {
+            return None;
+        }
+        let (from, word) = (self.hint & self.low, &mut self.words[w]);
+        let free = match (search, self.order) {
+            (SearchDepth::All, TagOrder::Lowest) => word.free_within(within),
+            // It does not wrap.
+            (SearchDepth::All, TagOrder::RoundRobin) => word.free_within(within & (u64::MAX << from)),
+            (SearchDepth::PerWord(_) | SearchDepth::OfAll(_), _) => ahead_of(word.free_within(within), from),
+        };
+        (free != 0).then(|| (w, free.trailing_zeros()))
+    }
+
+    /// The first of these words with a bit for the search, and which of its bits the search may use. A word of which it
+    /// may use none is passed by, and what was given back there stays uncleared.
+    #[inline(always)]
+    fn with_room(&mut self, words: Range<usize>, parts: &[(usize, u64); 3]) -> Option<(usize, u64)> {
+        let mut from = words.start;
+        for &(end, within) in parts {
+            let end = end.min(words.end);
+            if from < end {
+                if within != 0
+                    && let Some(at) = self.words[from..end].iter_mut().position(|word| word.has_room(within))
+                {
+                    return Some((from + at, within));
+                }
+                from = end;
+            }
+        }
+        None
     }
 
     /// The place that remembers, or may remember, the full words of this kind of search.
@@ -206,9 +290,10 @@ impl TagMap {
         same.or_else(stale).unwrap_or(0)
     }
 
-    /// What [`TagMap::usable`] returns for words with all their bits; divided once, not for each word.
-    fn of_full_words(&self, search: SearchDepth) -> OfFullWords {
-        let bits = self.bits_per_word();
+    /// What [`TagMap::usable`] says, divided once and not for each word: the words before each of these have these bits
+    /// for the search.
+    fn parts(&self, search: SearchDepth) -> [(usize, u64); 3] {
+        let (bits, whole_words, count) = (self.bits_per_word(), (self.depth >> self.shift) as usize, self.word_count());
         let (whole, rest) = match search {
             SearchDepth::All => (bits, 0),
             SearchDepth::PerWord(limit) => (bits.min(limit), 0),
@@ -218,7 +303,10 @@ impl TagMap {
                 ((share / u64::from(self.depth)) as u32, share % u64::from(self.depth))
             }
         };
-        OfFullWords { bits, whole, rest }
+        // What the division left over goes to the first words.
+        let more = ((rest >> self.shift) as usize).min(whole_words);
+        let last = if whole_words < count { self.usable(whole_words, search) } else { 0 };
+        [(more, mask((whole + 1).min(bits))), (whole_words, mask(whole)), (count, mask(last))]
     }
 
     /// Takes up to `want` tags at once: of the first word with that much room after its first free bit, those that are
@@ -228,7 +316,7 @@ impl TagMap {
         let mut w = (hint >> self.shift) as usize;
         let count = self.word_count();
         for _ in 0..count {
-            self.clear_freed(w);
+            self.words[w].clear_freed();
             let bits = self.bits(w);
             let taken = self.words[w].taken;
             let first = (!taken).trailing_zeros();
@@ -272,7 +360,7 @@ impl TagMap {
     /// The next search begins at the tag just given back, unless tags are allocated in turn or it is beyond the depth.
     #[inline]
     pub fn hint_at(&mut self, tag: u32) {
-        if self.order == TagOrder::Lowest && tag < self.depth {
+        if tag < self.near {
             self.hint = tag;
         }
     }
@@ -284,7 +372,7 @@ impl TagMap {
     pub fn resize(&mut self, depth: u32) {
         assert!(depth > 0, "a map of no tags");
         for w in 0..self.word_count() {
-            self.clear_freed(w);
+            self.words[w].clear_freed();
         }
         (self.depth, self.changes) = (depth, self.changes + 1);
         let count = self.word_count().max(self.words.len());
@@ -293,6 +381,7 @@ impl TagMap {
     }
 
     fn know_usable(&mut self) {
+        self.near = if self.order == TagOrder::Lowest { self.depth } else { 0 };
         for w in 0..self.words.len() {
             self.words[w].usable = if w < self.word_count() { mask(self.bits(w)) } else { 0 };
         }
@@ -300,7 +389,7 @@ impl TagMap {
 
     #[inline(always)]
     fn place(&self, tag: u32) -> (usize, u64) {
-        ((tag >> self.shift) as usize, 1 << (tag & (self.bits_per_word() - 1)))
+        ((tag >> self.shift) as usize, 1 << (tag & self.low))
     }
 
     /// A hint beyond a map that shrank starts anew (in a kernel, anywhere).
@@ -311,44 +400,20 @@ impl TagMap {
         self.hint
     }
 
-    #[inline(always)]
-    fn take_of_word(&mut self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
-        if usable == 0 {
-            return None;
-        }
-        let from = if from >= usable { 0 } else { from };
-        let mut bit = self.look(w, usable, from, wraps);
-        if bit.is_none() && self.clear_freed(w) {
-            bit = self.look(w, usable, from, wraps);
-        }
-        self.words[w].taken |= 1 << bit?;
-        bit
-    }
-
-    #[inline(always)]
-    fn look(&self, w: usize, usable: u32, from: u32, wraps: bool) -> Option<u32> {
-        let free = !self.words[w].taken & mask(usable);
-        let ahead = free & !mask(from);
-        let found = if ahead == 0 && wraps { free } else { ahead };
-        (found != 0).then(|| found.trailing_zeros())
-    }
-
-    /// Returns whether any bit became free.
-    #[inline(always)]
-    fn clear_freed(&mut self, w: usize) -> bool {
-        let freed = core::mem::take(&mut self.words[w].freed);
-        self.words[w].taken &= !freed;
-        freed != 0
-    }
-
     #[inline]
     fn move_hint(&mut self, tag: u32) {
         if tag == self.hint || self.order == TagOrder::RoundRobin {
-            self.hint = if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 };
+            self.hint = self.after(tag);
         }
     }
 
-    /// The number of bits of word `w`; the last may be shorter.
+    /// Where a search goes on that took this tag where it began.
+    #[inline(always)]
+    fn after(&self, tag: u32) -> u32 {
+        if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 }
+    }
+
+    /// Bits of word `w`; the last may be shorter.
     #[inline]
     fn bits(&self, w: usize) -> u32 {
         (self.depth - ((w as u32) << self.shift)).min(self.bits_per_word())
@@ -367,21 +432,6 @@ impl TagMap {
                 (whole as u32 + u32::from(rest >= (w as u64 + 1) * u64::from(bits))).min(bits)
             }
         }
-    }
-}
-
-/// The number of bits that a search may use of a word that has all of its bits.
-struct OfFullWords {
-    bits: u32,
-    whole: u32,
-    /// The remainder of the division goes to the first words.
-    rest: u64,
-}
-
-impl OfFullWords {
-    #[inline(always)]
-    fn usable(&self, w: usize) -> u32 {
-        (self.whole + u32::from(self.rest >= (w as u64 + 1) * u64::from(self.bits))).min(self.bits)
     }
 }
 
@@ -509,7 +559,21 @@ mod tests {
         }
     }
 
-    /// BFQ's limit in a large map is shallow, and its first words are soon full.
+    /// One that it may use none of is not full to it.
+    #[test]
+    fn what_was_given_back_stays_uncleared_in_a_word_that_a_search_passes_by() {
+        let mut map = map(TagOrder::Lowest, 64);
+        assert_eq!((0..64).filter_map(|_| map.take(SearchDepth::All)).count(), 64);
+        map.give_back(33);
+        map.hint_at(33);
+        // This many are one of the first word.
+        assert_eq!(map.take(SearchDepth::OfAll(1)), None);
+        map.give_back(34);
+        map.hint_at(34);
+        assert_eq!(map.take(SearchDepth::OfAll(48)), Some(34), "33 is cleared with it, and the search begins at 34");
+    }
+
+    /// BFQ's share of a large map is shallow, and its first words are full soon.
     #[test]
     fn a_map_that_fills_is_looked_through_once() {
         let mut map = map(TagOrder::Lowest, 1 << 16);
