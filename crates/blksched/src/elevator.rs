@@ -233,7 +233,13 @@ pub trait Merges {
     /// A request exists, has left its submitter's plug, and may still merge into another before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
-    /// A prepared request merged into another; it will never be inserted.
+    /// The same of a request that was just made of this bio alone and that nothing will merge away: it is inserted next,
+    /// and counts as queued already. For elevators that need not look it up.
+    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _bio: &Bio) {
+        self.prepare(cx, rq);
+    }
+
+    /// A prepared request merged away; it will never be inserted.
     fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
 

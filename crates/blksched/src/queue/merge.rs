@@ -280,15 +280,7 @@ impl MergeIndex {
         }
     }
 
-    /// The same for one that may merge and ends here, under rules by which requests are hashed.
-    #[inline(always)]
-    pub(super) fn admit_new(&mut self, requests: &mut Requests, rq: RequestId, end: Sector) {
-        self.nothing_at = NOWHERE;
-        self.hash.insert_at(requests, rq, end);
-        self.is_first_or(rq, Extent::of(&requests[rq]));
-    }
-
-    /// The same for one that is being made.
+    /// The same of one that is made now.
     #[inline(always)]
     pub(super) fn make(&mut self, requests: &mut Requests, now: Instant, bio: &Bio, tag: u32) -> RequestId {
         self.nothing_at = NOWHERE;

@@ -32,6 +32,15 @@ pub(super) struct RequestData {
     pub(super) expires_ns: u64,
 }
 
+/// What is known of the bio met last, which may be the one whose request arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// Its queue is its process's own, and there is none to merge with: nothing has changed since that was asked.
+    Alone,
+    /// It would have to be asked.
+    Unknown,
+}
+
 /// Budget fair queueing.
 #[derive(Debug)]
 pub struct Bfq {
@@ -41,6 +50,7 @@ pub struct Bfq {
     pub(super) clock: TickCache,
 
     pub(super) contexts: Contexts,
+    pub(super) met: Met,
     pub(super) queues: Queues,
     /// The write-back queue of each group, class and level.
     pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
@@ -83,6 +93,7 @@ impl Bfq {
             terms: Terms::new(hz),
             clock: TickCache::new(hz),
             contexts: Contexts::default(),
+            met: Met::Unknown,
             queues: Queues::default(),
             write_back: BTreeMap::new(),
             rows: Lists::new(),

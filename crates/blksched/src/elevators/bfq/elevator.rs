@@ -15,6 +15,7 @@ use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours,
     Run, Tuned,
 };
+use crate::elevators::bfq::data::Met;
 use crate::elevators::bfq::rules::Grouping;
 use crate::elevators::bfq::terms::Call;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
@@ -49,6 +50,7 @@ impl Elevator for Bfq {
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert) -> Run {
         let bio = **cx.rq(rq);
         let mut call = self.call(cx);
+        self.met = Met::Unknown;
         self.arrived(&mut call, rq, &bio);
         Run::No
     }
@@ -136,19 +138,26 @@ impl Merges for Bfq {
     #[inline(always)]
     fn meet(&mut self, cx: &mut Cx<'_>, bio: &Bio) {
         let mut call = self.call(cx);
+        self.met = Met::Unknown;
         if let Some(context) = self.contexts.find_often(bio.submitter)
-            && self.contexts.settled != Some(bio.group)
+            && !self.contexts.is_settled_in(bio.group)
         {
             let level = self.hierarchy.level_of(bio.group);
             let run = self.notice_group(&mut call, context, level);
             cx.wish(run);
-            self.contexts.settled = Some(bio.group);
+            self.contexts.settle_in(bio.group);
         }
     }
 
     #[inline(always)]
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.prepared(cx, rq);
+        let bio = **cx.rq(rq);
+        self.prepared(cx, rq, &bio);
+    }
+
+    #[inline(always)]
+    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
+        self.prepared(cx, rq, bio);
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
@@ -168,6 +177,7 @@ impl Merges for Bfq {
             return false;
         }
         let mut call = self.call(cx);
+        self.met = Met::Unknown;
         let Some((context, q)) = self.queue_of(bio.submitter, bio.waiter) else { return false };
         let mut own = q;
         if let Some(into) = self.cooperator(&mut call, context, q, bio.start) {
@@ -217,7 +227,7 @@ impl Admits for Bfq {
 
 impl Grouped for Bfq {
     fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
-        self.contexts.settled = None;
+        self.contexts.unsettle();
         if self.rules.groups == Grouping::On {
             let Bfq { hierarchy, queues, .. } = self;
             hierarchy.group_changed(id, group, || queues.iter().map(|(q, _)| q).collect());
@@ -225,7 +235,7 @@ impl Grouped for Bfq {
     }
 
     fn ungroup(&mut self, cx: &mut Cx<'_>, id: GroupId) {
-        self.contexts.settled = None;
+        self.contexts.unsettle();
         let mut call = self.call(cx);
         let run = self.group_gone(&mut call, id);
         cx.wish(run);

@@ -104,7 +104,15 @@ impl Merges for Cfq {
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.begin(cx);
         self.settle();
-        self.prepared(cx, rq);
+        let bio = **cx.rq(rq);
+        self.prepared(cx, rq, &bio);
+    }
+
+    #[inline(always)]
+    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
+        self.begin(cx);
+        self.settle();
+        self.prepared(cx, rq, bio);
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

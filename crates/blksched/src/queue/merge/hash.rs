@@ -34,14 +34,7 @@ impl EndHash {
     /// Puts `id` at the front of its chain.
     #[inline(always)]
     pub(super) fn insert(&mut self, requests: &mut Requests, id: RequestId) {
-        let end = requests[id].end();
-        self.insert_at(requests, id, end);
-    }
-
-    /// The same for a request that ends here.
-    #[inline(always)]
-    pub(super) fn insert_at(&mut self, requests: &mut Requests, id: RequestId, end: Sector) {
-        let (bucket, first) = self.at(end);
+        let (bucket, first) = self.at(requests[id].end());
         requests.chain(id, first, bucket);
     }
 

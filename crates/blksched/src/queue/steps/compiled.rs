@@ -159,29 +159,17 @@ fn become_request<E: Elevator, const WATCHED: bool>(
     if rules.on_insert == OnInsert::Merge && !state.merges.nothing_ends_at(bio.start) {
         return may_continue::<E, WATCHED>(elevator, &mut cx.apart(), bio, at, tag);
     }
-    let rq = if hooks.has(Hook::Prepare) {
-        let rq = state.requests.make_lone(Stage::Prepared, true, cx.now, bio, tag);
-        if WATCHED {
-            state.track(state.clock, rq, bio);
-        }
-        elevator.prepare(cx, rq);
-        let state = &mut *cx.state;
-        state.requests.get_mut(rq).stage = Stage::Queued;
-        if rules.uses_hash() {
-            state.merges.admit_new(&mut state.requests, rq, bio.end());
-        }
-        rq
+    let rq = if rules.uses_hash() {
+        state.merges.make(&mut state.requests, cx.now, bio, tag)
     } else {
-        let rq = if rules.uses_hash() {
-            state.merges.make(&mut state.requests, cx.now, bio, tag)
-        } else {
-            state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
-        };
-        if WATCHED {
-            state.track(state.clock, rq, bio);
-        }
-        rq
+        state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
     };
+    if WATCHED {
+        state.track(state.clock, rq, bio);
+    }
+    if hooks.has(Hook::Prepare) {
+        elevator.prepare_lone(cx, rq, bio);
+    }
     cx.state.queued += 1;
     cx.tell(|_| {
         let Bio { submitter, start, sectors, .. } = *bio;

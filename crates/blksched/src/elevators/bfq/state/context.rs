@@ -74,11 +74,54 @@ pub(crate) struct Contexts {
     pub(crate) slots: Vec<Context>,
     pub(crate) free: Vec<Cid>,
     pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
-    /// The process looked up last: most look-ups are for the same one again.
-    pub(crate) recent: Option<(SubmitterId, Cid)>,
-    /// The group that `recent` is known to be in: its bios of that group need no check until groups are added or
-    /// removed.
-    pub(crate) settled: Option<GroupId>,
+    /// The one looked for last: most look-ups are for it again.
+    recent: Recent,
+    /// The group that this one is known to be in: its bios of that group say nothing new, until groups come or go.
+    settled: Settled,
+}
+
+/// A process, if there is one: its submitter's number, or one that no submitter has, so that one comparison tells.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    submitter: u64,
+    context: Cid,
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent { submitter: u64::MAX, context: 0 }
+    }
+}
+
+impl Recent {
+    #[inline(always)]
+    fn of(submitter: SubmitterId, context: Cid) -> Recent {
+        Recent { submitter: u64::from(submitter.0), context }
+    }
+
+    #[inline(always)]
+    fn context_of(self, submitter: SubmitterId) -> Option<Cid> {
+        (self.submitter == u64::from(submitter.0)).then_some(self.context)
+    }
+}
+
+/// A group's number, or one that no group has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settled(u64);
+
+impl Settled {
+    const NOWHERE: Settled = Settled(u64::MAX);
+
+    #[inline(always)]
+    fn in_group(group: GroupId) -> Settled {
+        Settled(u64::from(group.0))
+    }
+}
+
+impl Default for Settled {
+    fn default() -> Settled {
+        Settled::NOWHERE
+    }
 }
 
 impl Contexts {
@@ -87,27 +130,38 @@ impl Contexts {
         self.free.reserve(processes);
     }
 
+    /// Is the process looked for last known to be in this group?
+    #[inline(always)]
+    pub(crate) fn is_settled_in(&self, group: GroupId) -> bool {
+        self.settled == Settled::in_group(group)
+    }
+
+    pub(crate) fn settle_in(&mut self, group: GroupId) {
+        self.settled = Settled::in_group(group);
+    }
+
+    pub(crate) fn unsettle(&mut self) {
+        self.settled = Settled::NOWHERE;
+    }
+
     #[inline]
     pub(crate) fn find(&self, submitter: SubmitterId) -> Option<Cid> {
-        match self.recent {
-            Some((recent, context)) if recent == submitter => Some(context),
-            _ => self.by_submitter.get(&submitter).copied(),
-        }
+        self.recent.context_of(submitter).or_else(|| self.by_submitter.get(&submitter).copied())
     }
 
     /// Looks up a process that will probably be looked up again soon.
     #[inline]
     pub(crate) fn find_often(&mut self, submitter: SubmitterId) -> Option<Cid> {
-        match self.recent {
-            Some((recent, context)) if recent == submitter => Some(context),
-            _ => self.find_anew(submitter),
+        match self.recent.context_of(submitter) {
+            None => self.find_anew(submitter),
+            known => known,
         }
     }
 
     #[inline(never)]
     fn find_anew(&mut self, submitter: SubmitterId) -> Option<Cid> {
         let found = self.by_submitter.get(&submitter).copied()?;
-        (self.recent, self.settled) = (Some((submitter, found)), None);
+        (self.recent, self.settled) = (Recent::of(submitter, found), Settled::NOWHERE);
         Some(found)
     }
 
@@ -142,7 +196,7 @@ impl Contexts {
         };
         self.slots[id as usize] = context;
         self.by_submitter.insert(submitter, id);
-        (self.recent, self.settled) = (Some((submitter, id)), None);
+        (self.recent, self.settled) = (Recent::of(submitter, id), Settled::NOWHERE);
         id
     }
 
@@ -158,7 +212,7 @@ impl Contexts {
     #[inline(never)]
     fn forget(&mut self, id: Cid, submitter: SubmitterId) {
         if self.by_submitter.remove(&submitter).is_some() {
-            (self.recent, self.settled) = (None, None);
+            (self.recent, self.settled) = (Recent::default(), Settled::NOWHERE);
             self.free.push(id);
         }
     }

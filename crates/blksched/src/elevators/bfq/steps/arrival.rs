@@ -10,7 +10,7 @@
 #![doc(alias = "bfq_rq_enqueued")]
 #![doc(alias = "bfq_update_io_seektime")]
 
-use crate::elevators::bfq::data::{Bfq, RequestData};
+use crate::elevators::bfq::data::{Bfq, Met, RequestData};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::arrival::{Arrival, News};
 use crate::elevators::bfq::state::context::Context;
@@ -28,8 +28,10 @@ impl Bfq {
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId, bio: &Bio) {
         let RequestData { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = *bio;
-        // The same was tested before the bio became a request (`may_merge`), but the result may have changed.
-        if let Some(into) = self.cooperator(call, context, q, start) {
+        // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
+        if self.met != Met::Alone
+            && let Some(into) = self.cooperator(call, context, q, start)
+        {
             self.move_request(call, rq, q, into);
             q = into;
         }

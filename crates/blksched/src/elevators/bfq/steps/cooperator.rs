@@ -19,7 +19,7 @@
 #![doc(alias = "bfq_may_be_close_cooperator")]
 #![doc(alias = "bfq_setup_stable_merge")]
 
-use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::positions::CLOSE;
 use crate::elevators::bfq::terms::Call;
@@ -107,8 +107,12 @@ impl Bfq {
     /// Whether testing if a bio may merge could merge two queues.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn may_redirect(&mut self, bio: &Bio) -> bool {
-        let own = self.queue_of(bio.submitter, bio.waiter);
-        own.is_some_and(|(context, q)| !self.belongs_to_itself(context, q))
+        let Some((context, q)) = self.queue_of(bio.submitter, bio.waiter) else { return false };
+        let belongs = self.belongs_to_itself(context, q);
+        if belongs {
+            self.met = Met::Alone;
+        }
+        !belongs
     }
 
     #[inline(never)]

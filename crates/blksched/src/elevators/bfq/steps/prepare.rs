@@ -12,23 +12,22 @@
 #![doc(alias = "bfq_init_rq")]
 
 use crate::elevator::Cx;
-use crate::elevators::bfq::data::Bfq;
+use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::priority::weight;
 use crate::elevators::bfq::rules::Newcomer;
 use crate::elevators::bfq::terms::Call;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
-use crate::request::{PerWaiter, Priority, RequestId, SubmitterId, Waiter};
+use crate::request::{Bio, PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 
 impl Bfq {
     /// Finds the queue for a new request, creating, merging or splitting queues as needed.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let request = cx.rq(rq);
-        let (submitter, waiter, priority, group) = (request.submitter, request.waiter, request.priority, request.group);
+    pub(in crate::elevators::bfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
+        let Bio { submitter, waiter, priority, group, .. } = *bio;
         let context = self.contexts.meet(submitter);
-        let settled = self.contexts.settled == Some(group);
+        let settled = self.contexts.is_settled_in(group);
         let process = &mut self.contexts[context];
         // The usual case: nothing has changed for its process, and its queue is unshared and not new.
         if process.priority == priority
@@ -48,12 +47,13 @@ impl Bfq {
                 return;
             }
         }
+        self.met = Met::Unknown;
         let level = self.hierarchy.level_of(group);
         let mut call = self.call(cx);
         self.notice_priority(&mut call, context, priority, level);
         // If this requests a run, it is done after the insertion that follows.
         self.notice_group(&mut call, context, level);
-        self.contexts.settled = Some(group);
+        self.contexts.settle_in(group);
         self.find_queue(&mut call, context, level, rq);
     }
 

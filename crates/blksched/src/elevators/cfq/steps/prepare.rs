@@ -25,15 +25,14 @@ use crate::elevators::cfq::rules::WriteBack;
 use crate::elevators::cfq::state::process::Process;
 use crate::elevators::cfq::state::queue::Reading;
 use crate::elevators::ioprio::Ioprio;
-use crate::request::{PerWaiter, RequestId, SubmitterId, Waiter};
+use crate::request::{Bio, PerWaiter, RequestId, SubmitterId, Waiter};
 
 impl Cfq {
     /// Finds the queue for a new request, creating the process and the queue if there are none.
     #[inline(always)]
-    pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let request = cx.rq(rq);
-        let (submitter, waiter, priority) = (request.submitter, request.waiter, request.priority);
-        let (group, prefers) = (self.group_of(request.group), request.hints.meta);
+    pub(in crate::elevators::cfq) fn prepared(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
+        let Bio { submitter, waiter, priority, .. } = *bio;
+        let (group, prefers) = (self.group_of(bio.group), bio.hints.meta);
         let pid = match self.processes.of(submitter) {
             Some(known) => known,
             None => self.processes.make(submitter, group, priority, self.now),
