@@ -6,7 +6,7 @@ pub use crate::facts::DeviceFacts;
 pub(crate) use crate::facts::Due;
 use crate::group::Group;
 use crate::index::Steps;
-use crate::queue::merge::{Merging, adjoins};
+use crate::queue::merge::{Merging, first_beside};
 use crate::queue::rq_qos::OwnThrottling;
 use crate::queue::{CalmSteps, QueueState};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
@@ -205,18 +205,10 @@ pub trait Merges {
         &self,
         requests: &Requests,
         bio: &Bio,
-        mut than: Option<RequestId>,
+        than: Option<RequestId>,
         left: &mut usize,
     ) -> Option<(RequestId, End)> {
-        while *left > 0 {
-            *left -= 1;
-            let rq = self.newest(bio, than)?;
-            if let Some(end) = adjoins(&requests[rq], bio) {
-                return Some((rq, end));
-            }
-            than = Some(rq);
-        }
-        None
+        first_beside(requests, bio, than, left, |than| self.newest(bio, than))
     }
 
     /// The queued requests adjacent to `rq` in order, for coalescing.

@@ -10,7 +10,7 @@
 
 use crate::explain::End;
 use crate::index::List;
-use crate::queue::merge::adjoins;
+use crate::queue::merge::first_beside;
 use crate::request::{Bio, RequestId, Requests};
 
 /// How many requests are examined ([`Search::Newest`](crate::queue::merge::Search)).
@@ -121,26 +121,7 @@ impl NewestJoin {
         if !self.marks.may_adjoin(bio) {
             return None;
         }
-        self.look(requests, bio, than, left)
-    }
-
-    #[inline]
-    fn look(
-        &self,
-        requests: &Requests,
-        bio: &Bio,
-        mut than: Option<RequestId>,
-        left: &mut usize,
-    ) -> Option<(RequestId, End)> {
-        while *left > 0 {
-            *left -= 1;
-            let rq = self.newest(than)?;
-            if let Some(end) = adjoins(&requests[rq], bio) {
-                return Some((rq, end));
-            }
-            than = Some(rq);
-        }
-        None
+        first_beside(requests, bio, than, left, |than| self.newest(than))
     }
 
     pub(super) fn check(&self, requests: &Requests) {

@@ -205,7 +205,28 @@ pub(crate) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
     Extent::of(request).end_beside(bio)
 }
 
-/// The position of a request: for elevators that keep a copy where they search for a request that a bio adjoins.
+/// Of the requests that `newest` answers with, from `than` on, the first that `bio` adjoins, and at which end. `left`: so
+/// many may still be looked at.
+#[inline]
+pub(crate) fn first_beside(
+    requests: &Requests,
+    bio: &Bio,
+    mut than: Option<RequestId>,
+    left: &mut usize,
+    newest: impl Fn(Option<RequestId>) -> Option<RequestId>,
+) -> Option<(RequestId, End)> {
+    while *left > 0 {
+        *left -= 1;
+        let rq = newest(than)?;
+        if let Some(end) = adjoins(&requests[rq], bio) {
+            return Some((rq, end));
+        }
+        than = Some(rq);
+    }
+    None
+}
+
+/// Where a request lies: for elevators that keep a copy of it where they look for one that a bio adjoins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     start: Sector,
