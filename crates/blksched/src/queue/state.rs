@@ -53,7 +53,9 @@ pub(crate) enum Rest {
     Nothing,
     /// The bio joined this request, and one that it then absorbed must be freed.
     Joined { into: RequestId, end: End, freed: Option<RequestId> },
-    /// No slot is free at once; the bio's request would be inserted here.
+    /// What the bio found to join would be too large with it; its request is inserted here.
+    TooLarge(Insert),
+    /// No slot is simply free; the bio's request would be inserted here.
     NoSlot(Insert),
     /// The policy with this number holds the bio back.
     Held(usize),

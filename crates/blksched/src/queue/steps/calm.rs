@@ -119,6 +119,7 @@ impl<L: Listener> BlockQueue<L> {
     fn submit_rest(&mut self, now: Instant, bio: &Bio) -> Submitted {
         match core::mem::replace(&mut self.core.state.rest, Rest::Nothing) {
             Rest::Joined { into, end, freed } => self.joined(now, bio, into, end, freed),
+            Rest::TooLarge(at) => self.enter_anew(now, bio, at),
             Rest::NoSlot(at) => self.take_pooled(now, bio, at),
             Rest::Held(nth) => {
                 self.core.state.calm = Calm::UNKNOWN;
@@ -143,6 +144,19 @@ impl<L: Listener> BlockQueue<L> {
             self.core.state.tell_merged(now, into, bio);
         }
         Submitted::Merged { into, end }
+    }
+
+    /// What it found is too large to join.
+    #[cold]
+    fn enter_anew(&mut self, now: Instant, bio: &Bio, at: Insert) -> Submitted {
+        self.core.state.calm = Calm::UNKNOWN;
+        if self.core.state.wished != Run::No {
+            self.obey_wish(now);
+        }
+        match self.core.state.slots {
+            SlotPools::Pools(_) => self.take_pooled(now, bio, at),
+            SlotPools::Tags(_) => self.allocate(now, bio, SplitPiece { of: None, last: true }),
+        }
     }
 
     #[cold]

@@ -87,19 +87,21 @@ fn known<E: Elevator>(elevator: &E) -> Known {
 fn arrive<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
     let known = known(elevator);
     let at = match cx.look_for(elevator, known, bio) {
-        Ok(hit) => return join::<E, WATCHED>(elevator, &mut cx.apart(), bio, hit),
+        Ok(hit) => return join(elevator, &mut cx.apart(), bio, hit),
         Err(at) => at,
     };
     enter::<E, WATCHED>(elevator, cx, bio, at)
 }
 
-/// The bio joins a request, unless that would be too large.
+/// It joins a request, unless that is too large then. The same for all three of a step.
 #[inline(never)]
-fn join<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
-    match cx.join_if_it_fits(elevator, bio, None, hit) {
-        (Attempt::Insert(at), _) => enter::<E, WATCHED>(elevator, cx, bio, at),
-        (Attempt::Joined { into, end }, freed) => leave(cx.state, Rest::Joined { into, end, freed }),
-    }
+fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
+    let rest = match cx.join_if_it_fits(elevator, bio, None, hit) {
+        (Attempt::Insert(at), _) => Rest::TooLarge(at),
+        (Attempt::Joined { into, end }, freed) => Rest::Joined { into, end, freed },
+    };
+    cx.state.rest = rest;
+    NONE
 }
 
 /// Whether the elevator may request a run in one of the calls made while a bio searches for a request to join.
