@@ -115,9 +115,9 @@ impl Bfq {
         }
     }
 
-    /// Called once, when the device is known. Reserves room for its requests (at most 4096) and for the queues of a
-    /// usual load; the tables grow if there are more.
-    pub(super) fn meet_device(&mut self, call: &Call<'_, '_>) {
+    /// The device is known now, and room is made for this many requests, within reason, and for the queues of a usual
+    /// load; more have room made for them when they come.
+    pub(super) fn meet_device(&mut self, call: &Call<'_>) {
         let rotational = call.cx.device().rotational;
         self.device = Device::new(rotational);
         self.hierarchy.levels[ROOT].idle_class_at = call.now;
@@ -133,10 +133,11 @@ impl Bfq {
         self.handed_back.reserve(requests);
     }
 
-    /// Begins a call of the contract.
-    pub(super) fn call<'c, 'a>(&mut self, cx: &'c mut Cx<'a>) -> Call<'c, 'a> {
+    /// One call of the contract begins.
+    #[inline(always)]
+    pub(super) fn call<'c>(&mut self, cx: &'c mut Cx<'_>) -> Call<'c> {
         let (ns, now) = (cx.now.as_ns(), self.clock.tick(cx.now));
-        Call { cx, ns, now }
+        Call { cx: cx.apart(), ns, now }
     }
 
     pub(super) fn entity(&self, q: Qid) -> &Entity {

@@ -60,7 +60,7 @@ impl Elevator for Bfq {
     fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
         let (ns, now) = (cx.now.as_ns(), self.clock.latest());
         debug_assert_eq!(now, self.clock.tick(cx.now));
-        self.arrived(&mut Call { cx, ns, now }, rq, bio);
+        self.arrived(&mut Call { cx: cx.apart(), ns, now }, rq, bio);
         Run::No
     }
 
@@ -143,7 +143,7 @@ impl Merges for Bfq {
             && !self.contexts.is_settled_in(bio.group)
         {
             let level = self.hierarchy.level_of(bio.group);
-            let run = self.notice_group(&mut call, context, level);
+            let run = self.notice_group(&mut call.apart(), context, level);
             cx.wish(run);
             self.contexts.settle_in(bio.group);
         }

@@ -19,22 +19,30 @@ pub(crate) type Jiffy = i64;
 /// So long ago that every timeout has passed since.
 pub(crate) const LONG_AGO: Jiffy = i64::MIN / 4;
 
-/// One call of the contract: its context, and the time by both clocks.
-pub(crate) struct Call<'c, 'a> {
-    pub(crate) cx: &'c mut Cx<'a>,
+/// One call of the contract: its context, and the moment by both clocks.
+pub(crate) struct Call<'a> {
+    pub(crate) cx: Cx<'a>,
     /// Nanoseconds.
     pub(crate) ns: u64,
     /// Ticks.
     pub(crate) now: Jiffy,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     pub(crate) fn rq(&self, id: RequestId) -> &Request {
         self.cx.rq(id)
     }
 
+    #[inline(always)]
     pub(crate) fn explain(&mut self, reason: Reason) {
         self.cx.explain(reason);
+    }
+
+    /// The same, for what is compiled apart because it is rare: what is passed there has to be in memory, and the
+    /// caller's own need not be.
+    #[inline(always)]
+    pub(crate) fn apart(&mut self) -> Call<'_> {
+        Call { cx: self.cx.apart(), ns: self.ns, now: self.now }
     }
 }
 

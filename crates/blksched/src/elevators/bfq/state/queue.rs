@@ -115,13 +115,7 @@ impl BfqQueue {
         self.raising.is_raised()
     }
 
-    pub(crate) fn new(
-        call: &Call<'_, '_>,
-        owner: SubmitterId,
-        waiter: Waiter,
-        ioprio: Ioprio,
-        assigned: i64,
-    ) -> BfqQueue {
+    pub(crate) fn new(call: &Call<'_>, owner: SubmitterId, waiter: Waiter, ioprio: Ioprio, assigned: i64) -> BfqQueue {
         BfqQueue {
             serial: 0,
             owner,
@@ -172,7 +166,7 @@ impl Queues {
 
     pub(crate) fn make(
         &mut self,
-        call: &Call<'_, '_>,
+        call: &Call<'_>,
         owner: SubmitterId,
         waiter: Waiter,
         ioprio: Ioprio,

@@ -25,7 +25,7 @@ const SMALL: u32 = 32;
 impl Bfq {
     /// Inserts a prepared request, which consists of this bio.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_, '_>, rq: RequestId, bio: &Bio) {
+    pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_>, rq: RequestId, bio: &Bio) {
         let RequestData { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = *bio;
         // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
@@ -55,11 +55,11 @@ impl Bfq {
         // service time measured would be that of several requests.
         let is_alone = requests <= 1 && queue.is_sync();
         if news.is_any() || is_alone {
-            self.obey_news(call, q, news, is_alone);
+            self.obey_news(&mut call.apart(), q, news, is_alone);
             queue = &mut self.queues[q];
         }
         if call.cx.is_heard() {
-            self.say_searched(call, q, start);
+            self.say_searched(&mut call.apart(), q, start);
             queue = &mut self.queues[q];
         }
         if queue.is_sync() {
@@ -74,7 +74,7 @@ impl Bfq {
         queue.next = next;
         let (was_raised, mut interactive) = (queue.is_raised(), false);
         if is_next || !queue.busy || waiter == Waiter::Async {
-            interactive = self.find_its_place(call, q, is_next);
+            interactive = self.find_its_place(&mut call.apart(), q, is_next);
             queue = &mut self.queues[q];
         }
         // Restarts the time of its raising, or of not being raised. For a queue that stays raised it must not restart
@@ -84,18 +84,18 @@ impl Bfq {
         }
         // The disk may have been left idle for it.
         if queue.slice.waits && self.hierarchy.in_service == Some(q) {
-            self.was_waited_for(call, q, rq);
+            self.was_waited_for(&mut call.apart(), q, rq);
         }
     }
 
     #[cold]
-    fn say_searched(&self, call: &mut Call<'_, '_>, q: Qid, start: Sector) {
+    fn say_searched(&self, call: &mut Call<'_>, q: Qid, start: Sector) {
         let steps = self.sorted.comparisons(self.queues[q].sorted, start);
         call.explain(Reason::Searched { index: crate::explain::Index::Tree, steps });
     }
 
     #[inline(never)]
-    fn obey_news(&mut self, call: &mut Call<'_, '_>, q: Qid, news: News, is_alone: bool) {
+    fn obey_news(&mut self, call: &mut Call<'_>, q: Qid, news: News, is_alone: bool) {
         if let Some(shortly) = news.thinks_shortly {
             self.changes_its_mind(call, q, shortly);
         }
@@ -110,7 +110,7 @@ impl Bfq {
 
     /// Handles a queue that has a new next request, is not busy yet, or is write-back. True if it begins something new.
     #[inline(never)]
-    fn find_its_place(&mut self, call: &mut Call<'_, '_>, q: Qid, is_next: bool) -> bool {
+    fn find_its_place(&mut self, call: &mut Call<'_>, q: Qid, is_next: bool) -> bool {
         if is_next {
             self.position_add(call, q);
         }
@@ -127,8 +127,8 @@ impl Bfq {
         false
     }
 
-    /// Inserts a request into the order by sector again; true if the next request changes.
-    fn sort_in(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) -> bool {
+    /// Into the order by sector, anew; true if that changes which is next.
+    fn sort_in(&mut self, call: &mut Call<'_>, q: Qid, rq: RequestId) -> bool {
         let start = call.rq(rq).start;
         if call.cx.is_heard() {
             self.say_searched(call, q, start);
@@ -142,8 +142,8 @@ impl Bfq {
         is_next
     }
 
-    /// Raises write-back that arrives in a busy queue after a pause.
-    fn raise_write_back(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    /// Write-back that comes to a busy queue after a pause gets going.
+    fn raise_write_back(&mut self, call: &mut Call<'_>, q: Qid) {
         let raising = self.queues[q].raising;
         let paused = call.now > raising.since + self.terms.write_back;
         if !self.knobs.low_latency || raising.is_raised() || !paused {
@@ -158,7 +158,7 @@ impl Bfq {
 
     /// Handles a request for whose queue the disk was being left idle.
     #[inline(never)]
-    fn was_waited_for(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId) {
+    fn was_waited_for(&mut self, call: &mut Call<'_>, q: Qid, rq: RequestId) {
         let waiter = call.rq(rq).waiter;
         let queue = &self.queues[q];
         let of_its_kind = |&slot: &u32| call.rq(RequestId::from_index(slot)).waiter == waiter;
@@ -175,8 +175,8 @@ impl Bfq {
         }
     }
 
-    /// Re-sorts a request after a front merge, but only if it has passed another one.
-    pub(in crate::elevators::bfq) fn begins_earlier(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+    /// A bio joined a request in front. It is put in anew only if it has passed another one.
+    pub(in crate::elevators::bfq) fn begins_earlier(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
         if self.queues[q].next == Some(rq) {
             self.position_moved(q, start);

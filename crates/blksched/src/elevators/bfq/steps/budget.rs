@@ -33,7 +33,7 @@ const WRITE_BACK_COSTS: i64 = 3;
 impl Bfq {
     /// The cost of serving a request, charged to its queue.
     #[inline(always)]
-    pub(super) fn cost(&self, call: &Call<'_, '_>, rq: RequestId, q: Qid, queue: &BfqQueue) -> i64 {
+    pub(super) fn cost(&self, call: &Call<'_>, rq: RequestId, q: Qid, queue: &BfqQueue) -> i64 {
         let sectors = i64::from(call.rq(rq).sectors);
         if queue.is_sync() { sectors } else { self.cost_of_write_back(sectors, q) }
     }
@@ -47,20 +47,20 @@ impl Bfq {
 
     /// Whether it has a next request that fits into the rest of its budget.
     #[inline(always)]
-    pub(super) fn has_room(&self, call: &Call<'_, '_>, q: Qid, queue: &BfqQueue) -> bool {
+    pub(super) fn has_room(&self, call: &Call<'_>, q: Qid, queue: &BfqQueue) -> bool {
         queue.next.is_some_and(|next| self.cost(call, next, q, queue) <= self.entity(q).left())
     }
 
     /// Charges this many sectors to a queue.
     #[inline(always)]
-    pub(super) fn charge(&mut self, call: &Call<'_, '_>, q: Qid, sectors: i64) {
+    pub(super) fn charge(&mut self, call: &Call<'_>, q: Qid, sectors: i64) {
         self.queues[q].note_served(call.now, sectors);
         self.hierarchy.serve_entity(Node::queue(q), sectors);
         self.release_left();
     }
 
-    /// Assigns a queue's next budget after a slice.
-    pub(super) fn assign_budget(&mut self, call: &mut Call<'_, '_>, q: Qid, slice: Why) {
+    /// After a slice: how much may it have next time?
+    pub(super) fn assign_budget(&mut self, call: &mut Call<'_>, q: Qid, slice: Why) {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];
         let raised = queue.is_raised();
@@ -91,7 +91,7 @@ impl Bfq {
 
     /// Adapts a queue's budget to its new next request.
     #[inline]
-    pub(super) fn fit_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn fit_budget(&mut self, call: &mut Call<'_>, q: Qid) {
         if self.hierarchy.in_service != Some(q) {
             self.fit_waiting_budget(call, q);
         }
@@ -99,7 +99,7 @@ impl Bfq {
 
     /// The same for a queue that is not in service.
     #[inline(never)]
-    pub(super) fn fit_waiting_budget(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn fit_waiting_budget(&mut self, call: &mut Call<'_>, q: Qid) {
         let Some(next) = self.queues[q].next else { return };
         let cost = self.cost(call, next, q, &self.queues[q]);
         let entity = self.entity(q);

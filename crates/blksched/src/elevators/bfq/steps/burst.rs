@@ -22,8 +22,8 @@ use crate::explain::Reason;
 const LARGE: u32 = 8;
 
 impl Bfq {
-    /// Adds a new queue to the burst, if it belongs to one, at its first request.
-    pub(super) fn meet_burst(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    /// The first request of a new queue: does it belong to a burst?
+    pub(super) fn meet_burst(&mut self, call: &mut Call<'_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
         // A queue just created by a split belongs to an old process.
@@ -50,7 +50,7 @@ impl Bfq {
         self.burst.last_joined = call.now;
     }
 
-    fn become_large(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    fn become_large(&mut self, call: &mut Call<'_>, q: Qid) {
         self.burst.is_large = true;
         while let Some(member) = self.burst.members.first() {
             self.burst.leave(member);
@@ -59,7 +59,7 @@ impl Bfq {
         self.mark_large(call, q);
     }
 
-    fn mark_large(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    fn mark_large(&mut self, call: &mut Call<'_>, q: Qid) {
         self.queues[q].birth.in_large_burst = true;
         call.explain(Reason::InLargeBurst { owner: self.queues[q].owner });
     }

@@ -18,8 +18,8 @@ impl Bfq {
         self.busy.iter().sum()
     }
 
-    /// Makes a queue busy: it wants service from now on.
-    pub(super) fn join_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    /// It wants service from now on.
+    pub(super) fn join_service_trees(&mut self, call: &mut Call<'_>, q: Qid) {
         let kept = core::mem::take(&mut self.queues[q].slice.keeps_budget);
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
         self.queues[q].busy = true;
@@ -35,8 +35,8 @@ impl Bfq {
         self.was_woken(q);
     }
 
-    /// Makes a queue non-busy.
-    pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_, '_>, q: Qid, service: Service) {
+    /// It wants none any more.
+    pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_>, q: Qid, service: Service) {
         self.queues[q].busy = false;
         let class = self.entity(q).class;
         // Uncounted in its present class: a change of class while busy leaves the counts of both classes wrong, as in

@@ -17,15 +17,15 @@ use crate::request::RequestId;
 
 impl Bfq {
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn completed(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+    pub(in crate::elevators::bfq) fn completed(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let q = self.rows[rq].queue;
         if self.sample.request == Some(rq) {
-            self.end_sample(call, q);
+            self.end_sample(&mut call.apart(), q);
         }
         self.watch_device(call);
         self.device.in_device -= 1;
         if self.device.rate.completed(call.ns) {
-            self.rate_changed(call);
+            self.rate_changed(&mut call.apart());
         }
         let mut queue = &mut self.queues[q];
         queue.habits.last_end_ns = call.ns;
@@ -46,11 +46,12 @@ impl Bfq {
             self.note_soft_real_time(call.now, q);
         }
         if self.hierarchy.in_service == Some(q) && !goes_on {
-            self.go_on_after(call, q);
+            self.go_on_after(&mut call.apart(), q);
         }
     }
 
-    fn watch_device(&mut self, call: &mut Call<'_, '_>) {
+    #[inline(always)]
+    fn watch_device(&mut self, call: &mut Call<'_>) {
         let too_few = |q: Qid| {
             let queue = &self.queues[q];
             let of_queue = queue.in_device + queue.sorted.len();
@@ -65,7 +66,7 @@ impl Bfq {
 
     /// Uncounts a request of `q` in the device.
     #[inline]
-    pub(in crate::elevators::bfq) fn left_device(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(in crate::elevators::bfq) fn left_device(&mut self, call: &Call<'_>, q: Qid) {
         self.device.in_device -= 1;
         let queue = &mut self.queues[q];
         queue.in_device -= 1;
@@ -75,8 +76,8 @@ impl Bfq {
         }
     }
 
-    /// Decides whether to idle for the queue in service, or to end its slice, when one of its requests has completed.
-    fn go_on_after(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    /// A request of the queue in service has come back.
+    fn go_on_after(&mut self, call: &mut Call<'_>, q: Qid) {
         let nothing_in_device = self.queues[q].in_device == 0;
         // Tested first: a slice that is out of time is not ended while its queue must be waited for; `idling_is_over`
         // ends it.

@@ -31,13 +31,13 @@ impl Bfq {
     /// Inserts a queue at the position of its next request, if it may be merged at all; if another queue is there, it
     /// is left out.
     #[inline(never)]
-    pub(super) fn position_add(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn position_add(&mut self, call: &Call<'_>, q: Qid) {
         self.position_put(call, q);
     }
 
     /// The same, inlined for the path of each request.
     #[inline(always)]
-    pub(super) fn position_put(&mut self, call: &Call<'_, '_>, q: Qid) {
+    pub(super) fn position_put(&mut self, call: &Call<'_>, q: Qid) {
         if self.device.ncq.is_flash_that_queues() {
             return;
         }
@@ -65,12 +65,12 @@ impl Bfq {
 
     /// Whether it is too late to merge: the queue has been served for too long since it became busy.
     #[inline]
-    fn was_served_for_long(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    fn was_served_for_long(&self, call: &Call<'_>, q: Qid) -> bool {
         let slice = &self.queues[q].slice;
         slice.served > 0 && call.now > slice.first_served + self.terms.merging
     }
 
-    fn are_compatible(&self, call: &Call<'_, '_>, q: Qid, other: Qid) -> bool {
+    fn are_compatible(&self, call: &Call<'_>, q: Qid, other: Qid) -> bool {
         let (a, b) = (&self.queues[q], &self.queues[other]);
         let class = self.entity(q).class;
         !self.was_served_for_long(call, other)
@@ -87,13 +87,17 @@ impl Bfq {
     #[inline]
     pub(in crate::elevators::bfq) fn cooperator(
         &mut self,
-        call: &mut Call<'_, '_>,
+        call: &mut Call<'_>,
         context: Cid,
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
-        // The usual case.
-        if self.belongs_to_itself(context, q) { None } else { self.look_for_cooperator(call, context, q, at) }
+        // As mostly.
+        if self.belongs_to_itself(context, q) {
+            None
+        } else {
+            self.look_for_cooperator(&mut call.apart(), context, q, at)
+        }
     }
 
     /// Whether no merge of a queue is planned, stable or not, and there is no queue to merge with.
@@ -116,7 +120,7 @@ impl Bfq {
     }
 
     #[inline(never)]
-    fn look_for_cooperator(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
+    fn look_for_cooperator(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
         if self.queues[q].sharing.target.is_some() {
             // A merge is already planned, and another search could plan a second one out of the same queue.
             return Some(self.end_of_chain(q));
@@ -146,8 +150,8 @@ impl Bfq {
         self.plan_merge(call, q, found)
     }
 
-    /// Moves a request from its queue to the cooperator's.
-    pub(super) fn move_request(&mut self, call: &mut Call<'_, '_>, rq: RequestId, from: Qid, into: Qid) {
+    /// The request, which is with a queue already, belongs to its cooperator.
+    pub(super) fn move_request(&mut self, call: &mut Call<'_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
         self.hold_request(into);
         // Its first request goes elsewhere, so it no longer counts as new when the next one arrives.
@@ -167,8 +171,8 @@ impl Bfq {
         at
     }
 
-    /// Plans that the processes of `q` change to `other`, or to the end of the chain of plans from there.
-    pub(super) fn plan_merge(&mut self, call: &mut Call<'_, '_>, q: Qid, other: Qid) -> Option<Qid> {
+    /// `q`'s processes are to change to `other`, or where that one's do.
+    pub(super) fn plan_merge(&mut self, call: &mut Call<'_>, q: Qid, other: Qid) -> Option<Qid> {
         if self.queues[other].held_by.processes == 0 {
             return None;
         }

@@ -18,12 +18,12 @@ use crate::request::Sector;
 impl Bfq {
     /// Observes a dispatch, of the queue in service or of another one.
     #[inline(always)]
-    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_, '_>, start: Sector, sectors: u32, in_service: bool) {
+    pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_>, start: Sector, sectors: u32, in_service: bool) {
         let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
         let at =
             Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device == 0 };
         if self.device.rate.dispatched(at) {
-            self.rate_changed(call);
+            self.rate_changed(&mut call.apart());
         }
         self.device.last_position = start + sectors;
         if in_service {
@@ -32,7 +32,7 @@ impl Bfq {
     }
 
     #[inline(never)]
-    pub(super) fn rate_changed(&mut self, call: &mut Call<'_, '_>) {
+    pub(super) fn rate_changed(&mut self, call: &mut Call<'_>) {
         if self.knobs.max_budget == 0 {
             self.recompute_max_budget();
         }

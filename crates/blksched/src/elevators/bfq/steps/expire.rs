@@ -22,7 +22,7 @@ use crate::elevators::bfq::terms::Call;
 use crate::explain::{NotIdled, Reason};
 
 impl Bfq {
-    fn pace(&self, call: &Call<'_, '_>, q: Qid, until: Until) -> SlicePace {
+    fn pace(&self, call: &Call<'_>, q: Qid, until: Until) -> SlicePace {
         let queue = &self.queues[q];
         // The pace of write-back is not judged; its requests cost three times as much instead (`cost`).
         if !queue.is_sync() {
@@ -34,8 +34,8 @@ impl Bfq {
         pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
     }
 
-    /// Charges a queue that was slow for its time.
-    fn charge_time(&mut self, call: &mut Call<'_, '_>, q: Qid, ms: i64) {
+    /// A queue that was slow pays for the time.
+    fn charge_time(&mut self, call: &mut Call<'_>, q: Qid, ms: i64) {
         let second = self.terms.second;
         // The default timeout, whatever the knob's value: as in the kernel.
         let whole = second / 8 * 1000 / second;
@@ -48,8 +48,8 @@ impl Bfq {
         call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
     }
 
-    /// Ends the slice of the queue in service.
-    pub(super) fn expire(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why, until: Until) {
+    /// The slice of the queue in service ends.
+    pub(super) fn expire(&mut self, call: &mut Call<'_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
         // No source says why a third; kept.
@@ -78,7 +78,7 @@ impl Bfq {
         self.hierarchy.clear_group_service(self.entity(q).level);
     }
 
-    fn note_end_for_raising(&mut self, call: &Call<'_, '_>, q: Qid) {
+    fn note_end_for_raising(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
         if !queue.is_raised() {
             queue.raising.since = call.now;
@@ -90,8 +90,8 @@ impl Bfq {
         }
     }
 
-    /// Takes a queue out of service; the queue may be released by this.
-    pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_, '_>, q: Qid, why: Why) {
+    /// No queue is in service any more. This one may be gone afterwards.
+    pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_>, q: Qid, why: Why) {
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
         let level = self.entity(q).level;
@@ -117,8 +117,8 @@ impl Bfq {
         self.release_if_unused(q);
     }
 
-    /// Reports why the disk is not left idle for the queue in service, which is empty.
-    pub(super) fn say_not_idled(&self, call: &mut Call<'_, '_>, q: Qid) {
+    /// The queue in service has nothing queued, and the disk goes on elsewhere.
+    pub(super) fn say_not_idled(&self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let why = match () {
             () if queue.held_by.processes == 0 => NotIdled::Gone,

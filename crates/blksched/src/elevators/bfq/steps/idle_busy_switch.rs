@@ -36,8 +36,8 @@ enum Came {
 }
 
 impl Bfq {
-    /// Makes a queue busy when a request arrives; true if it begins something new.
-    pub(super) fn awaken(&mut self, call: &mut Call<'_, '_>, q: Qid) -> bool {
+    /// A request has come to a queue that had none; true if it was found to begin something new.
+    pub(super) fn awaken(&mut self, call: &mut Call<'_>, q: Qid) -> bool {
         let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q, &self.queues[q]));
         let at = self.look_at(call, q);
         self.leave_old_burst(call, q);
@@ -56,7 +56,7 @@ impl Bfq {
         at.interactive
     }
 
-    fn look_at(&self, call: &Call<'_, '_>, q: Qid) -> Awakening {
+    fn look_at(&self, call: &Call<'_>, q: Qid) -> Awakening {
         let queue = &self.queues[q];
         let in_large_burst = queue.birth.in_large_burst;
         // A weight set by a user states the queue's share, and raising would override it.
@@ -80,7 +80,7 @@ impl Bfq {
         }
     }
 
-    fn leave_old_burst(&mut self, call: &Call<'_, '_>, q: Qid) {
+    fn leave_old_burst(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
         let forgotten = call.now > queue.slice.expires + self.terms.burst_forgotten;
         if !queue.birth.is_new && queue.in_device == 0 && forgotten {
@@ -89,7 +89,7 @@ impl Bfq {
         }
     }
 
-    fn renew_budget(&mut self, call: &Call<'_, '_>, q: Qid, cost: i64) -> Came {
+    fn renew_budget(&mut self, call: &Call<'_>, q: Qid, cost: i64) -> Came {
         let within_ns = IN_TIME * self.slice_idle();
         let queue = &mut self.queues[q];
         let in_time = call.ns <= queue.habits.last_end_ns + within_ns;
@@ -106,7 +106,7 @@ impl Bfq {
         Came::Anew
     }
 
-    fn raise(&mut self, call: &mut Call<'_, '_>, q: Qid, at: Awakening) {
+    fn raise(&mut self, call: &mut Call<'_>, q: Qid, at: Awakening) {
         let old = self.queues[q].raising;
         let new = on_awakening(old, at, &self.terms);
         self.set_raising(q, new);
@@ -130,7 +130,7 @@ impl Bfq {
         }
     }
 
-    fn preempt(&mut self, call: &mut Call<'_, '_>, q: Qid, came: Came) {
+    fn preempt(&mut self, call: &mut Call<'_>, q: Qid, came: Came) {
         let Some(served) = self.hierarchy.in_service else { return };
         let (new, old) = (self.entity(q), self.entity(served));
         let times = |q: Qid| self.queues[q].raising.times();

@@ -78,7 +78,7 @@ impl Bfq {
         self.queues[q].is_empty() && self.idling_is_better(q)
     }
 
-    pub(super) fn begin_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn begin_idling(&mut self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let mut wait = self.slice_idle();
         // Its next request costs a seek whether or not the disk waits for it.
@@ -96,7 +96,7 @@ impl Bfq {
         call.explain(Reason::Armed { until, why });
     }
 
-    pub(super) fn end_idling(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn end_idling(&mut self, call: &mut Call<'_>, q: Qid) {
         self.queues[q].slice.waits = false;
         if self.idling.until.take().is_some() {
             call.cx.wake_at(None);
@@ -104,8 +104,8 @@ impl Bfq {
         }
     }
 
-    /// Handles the expiry of the idle timer.
-    pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_, '_>) -> Run {
+    /// Nothing came.
+    pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_>) -> Run {
         self.idling.until = None;
         call.cx.wake_at(None);
         if let Some(q) = self.hierarchy.in_service {

@@ -25,8 +25,8 @@ use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// Another queue that may dispatch a request while `q` is in service and empty.
-    pub(super) fn injected(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Option<Qid> {
+    /// Another queue that may send a request while `q` has the disk and is empty.
+    pub(super) fn injected(&mut self, call: &mut Call<'_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let may_go = |&other: &Qid| {
             let there = &self.queues[other];
@@ -53,8 +53,8 @@ impl Bfq {
         Some(found)
     }
 
-    /// The write-back queue of the process itself, if a request of this process is next in it.
-    fn own_write_back(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
+    /// Write-back of the process itself, if that is next in its queue.
+    fn own_write_back(&self, call: &Call<'_>, q: Qid) -> Option<Qid> {
         let owner = self.queues[q].sharing.sole?;
         let context = self.contexts.find(owner)?;
         let own = self.contexts[context].queues[Waiter::Async]?;
@@ -62,7 +62,7 @@ impl Bfq {
         (call.rq(next).submitter == owner).then_some(own)
     }
 
-    fn any_to_inject(&self, call: &Call<'_, '_>, q: Qid) -> Option<Qid> {
+    fn any_to_inject(&self, call: &Call<'_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let limit = queue.injection.limit;
         // The kernel is meant to try a limit of 1 instead of 0 once `slice_idle` has passed, but it compares jiffies
@@ -83,8 +83,8 @@ impl Bfq {
         })
     }
 
-    /// Resets what was measured.
-    pub(super) fn reset_injection(&mut self, call: &Call<'_, '_>, q: Qid) {
+    /// What was learnt is forgotten.
+    pub(super) fn reset_injection(&mut self, call: &Call<'_>, q: Qid) {
         self.sample.request = None;
         // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
         // with a short think time is first measured alone.
@@ -93,8 +93,8 @@ impl Bfq {
         self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
     }
 
-    /// Starts a measurement with a request of the queue in service, if it is suitable.
-    pub(super) fn prepare_sample(&mut self, call: &Call<'_, '_>, q: Qid) {
+    /// A request has come for the queue in service: does it make a measurement?
+    pub(super) fn prepare_sample(&mut self, call: &Call<'_>, q: Qid) {
         if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
             self.reset_injection(call, q);
         }
@@ -120,7 +120,7 @@ impl Bfq {
 
     /// Ends the measurement when the measured request of `q` completes; the device still counts it.
     #[inline(never)]
-    pub(super) fn end_sample(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn end_sample(&mut self, call: &mut Call<'_>, q: Qid) {
         let at = InjectionMeasured {
             took_ns: call.ns - self.sample.from_ns,
             injected: self.sample.injected,

@@ -25,15 +25,15 @@ use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// Moves a process from `q` to the end of the chain of plans, `into`.
-    pub(in crate::elevators::bfq) fn redirect(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, into: Qid) {
+    /// A process changes from `q` to the end of its chain, `into`.
+    pub(in crate::elevators::bfq) fn redirect(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, into: Qid) {
         let mut at = q;
         while at != into {
             at = self.redirect_once(call, context, at);
         }
     }
 
-    fn redirect_once(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
+    fn redirect_once(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) -> Qid {
         let into = self.queues[q].sharing.target.expect("a planned merge has a target");
         self.save(call, q);
         self.save(call, into);
@@ -56,7 +56,7 @@ impl Bfq {
         into
     }
 
-    fn inherit_raising(&mut self, call: &mut Call<'_, '_>, into: Qid, q: Qid) {
+    fn inherit_raising(&mut self, call: &mut Call<'_>, into: Qid, q: Qid) {
         let raising = self.queues[q].raising;
         if !raising.is_raised() {
             return;
@@ -73,8 +73,8 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    /// Saves the state of a queue's only process, to be restored when it is split off.
-    fn save(&mut self, call: &Call<'_, '_>, q: Qid) {
+    /// Remember what the one process of a queue is like, for when it is alone again.
+    fn save(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let Some(context) = queue.sharing.sole.and_then(|sole| self.contexts.find(sole)) else { return };
         let mut raising = queue.raising;
@@ -95,9 +95,8 @@ impl Bfq {
         };
     }
 
-    /// Merges a new queue with the one created last, if they are likely to cooperate, or plans that. Returns the queue
-    /// to use.
-    pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid) -> Qid {
+    /// A process has made a queue: is that likely to cooperate with the one made last? The queue to use.
+    pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) -> Qid {
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
             let there = &self.queues[last];
@@ -133,16 +132,16 @@ impl Bfq {
         }
     }
 
-    /// Whether it was created, or split off, long enough ago to be judged by its behaviour. No source says why after
-    /// 600 ms; kept.
-    pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    /// It has been made, or split, long enough ago to be judged by what it does. Why after 600 ms, no source says;
+    /// kept.
+    pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
         queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
     }
 
-    /// Plans the stable merge of a process's queue into `target`, unless it no longer makes sense.
-    pub(super) fn join_for_good(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
+    /// The queue that the process joins for good, unless things have changed.
+    pub(super) fn join_for_good(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
         // If idling makes it faster it is a good stream by itself, and merged with others it would only wait for them.
         let fits = both && !self.idling_is_faster(q);

@@ -28,12 +28,7 @@ use crate::request::GroupId;
 impl Bfq {
     /// Handles a process's change of group, noticed at its next bio.
     #[inline]
-    pub(in crate::elevators::bfq) fn notice_group(
-        &mut self,
-        call: &mut Call<'_, '_>,
-        context: Cid,
-        level: usize,
-    ) -> Run {
+    pub(in crate::elevators::bfq) fn notice_group(&mut self, call: &mut Call<'_>, context: Cid, level: usize) -> Run {
         let serial = Some(self.hierarchy.levels[level].serial);
         if self.contexts[context].group_serial == serial {
             return Run::No;
@@ -42,7 +37,7 @@ impl Bfq {
     }
 
     #[inline(never)]
-    fn change_group(&mut self, call: &mut Call<'_, '_>, context: Cid, level: usize, serial: Option<u64>) -> Run {
+    fn change_group(&mut self, call: &mut Call<'_>, context: Cid, level: usize, serial: Option<u64>) -> Run {
         let queues = self.contexts[context].queues;
         if let Some(q) = queues.async_.filter(|&q| self.entity(q).level != level) {
             self.contexts[context].queues.async_ = None;
@@ -53,8 +48,8 @@ impl Bfq {
         run
     }
 
-    /// Moves a process's own queue to the new group; a shared one stays behind.
-    fn follow(&mut self, call: &mut Call<'_, '_>, context: Cid, q: Qid, level: usize) -> Run {
+    /// A process's own queue goes with it; a shared one does not.
+    fn follow(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, level: usize) -> Run {
         let sharing = self.queues[q].sharing;
         // If it moved, a shared queue would take the other processes' requests into a group that is not theirs.
         if sharing.target.is_none() && !sharing.is_shared {
@@ -70,8 +65,8 @@ impl Bfq {
         Run::No
     }
 
-    /// Moves a queue to another group.
-    fn move_queue(&mut self, call: &mut Call<'_, '_>, q: Qid, to: usize) -> Run {
+    /// A queue goes over to another group.
+    fn move_queue(&mut self, call: &mut Call<'_>, q: Qid, to: usize) -> Run {
         if self.entity(q).level == to {
             return Run::No;
         }
@@ -102,8 +97,8 @@ impl Bfq {
         if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
     }
 
-    /// Removes a group: its queues with pending requests move to the root.
-    pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_, '_>, id: GroupId) -> Run {
+    /// A group is gone: its queues that have something to do go over to the root.
+    pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_>, id: GroupId) -> Run {
         let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
             return Run::No;
         };

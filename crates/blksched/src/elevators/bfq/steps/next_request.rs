@@ -45,22 +45,22 @@ impl Bfq {
 
     /// The oldest request, if it has expired.
     #[inline(never)]
-    fn oldest_if_late(&mut self, call: &mut Call<'_, '_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
+    fn oldest_if_late(&mut self, call: &mut Call<'_>, q: Qid, leaving: RequestId) -> Option<RequestId> {
         let oldest = self.queues[q].fifo.head().filter(|&oldest| oldest != leaving)?;
         let late = Span::from_ns(call.ns.checked_sub(self.rows[oldest].expires_ns)?);
         call.explain(Reason::TookOldest { rq: oldest, late });
         Some(oldest)
     }
 
-    /// Removes a request from its queue.
-    pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_, '_>, rq: RequestId) {
+    /// A request leaves its queue.
+    pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let start = call.rq(rq).start;
         self.leave_orders(call, self.rows[rq].queue, rq, start);
     }
 
     /// The same for a request with known queue and start.
     #[inline(always)]
-    pub(super) fn leave_orders(&mut self, call: &mut Call<'_, '_>, q: Qid, rq: RequestId, start: Sector) {
+    pub(super) fn leave_orders(&mut self, call: &mut Call<'_>, q: Qid, rq: RequestId, start: Sector) {
         let choice = self.choice(start);
         let mut queue = &mut self.queues[q];
         if queue.next == Some(rq) {
@@ -68,7 +68,7 @@ impl Bfq {
             // Once per slice: if this were checked for each request, a queue that has fallen behind would be served by
             // age alone, with a seek for each request.
             if !core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
-                oldest = self.oldest_if_late(call, q, rq);
+                oldest = self.oldest_if_late(&mut call.apart(), q, rq);
                 queue = &mut self.queues[q];
             }
             queue.next = match oldest {
@@ -79,7 +79,7 @@ impl Bfq {
                 }
             };
             if self.hierarchy.in_service != Some(q) {
-                self.fit_waiting_budget(call, q);
+                self.fit_waiting_budget(&mut call.apart(), q);
                 queue = &mut self.queues[q];
             }
         }
@@ -87,7 +87,7 @@ impl Bfq {
         self.rows.remove(&mut queue.fifo, rq);
         self.queued -= 1;
         if queue.is_empty() {
-            self.ran_empty(call, q);
+            self.ran_empty(&mut call.apart(), q);
         } else {
             self.position_put(call, q);
         }
@@ -95,7 +95,7 @@ impl Bfq {
 
     /// Called when a queue has run empty.
     #[inline(never)]
-    fn ran_empty(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    fn ran_empty(&mut self, call: &mut Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
         queue.next = None;
         if queue.busy && self.hierarchy.in_service != Some(q) {

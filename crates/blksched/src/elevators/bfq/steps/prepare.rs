@@ -59,7 +59,7 @@ impl Bfq {
 
     /// Finds the queue for a request if it must be created, may be new, or is shared.
     #[inline(never)]
-    fn find_queue(&mut self, call: &mut Call<'_, '_>, context: Cid, level: usize, rq: RequestId) {
+    fn find_queue(&mut self, call: &mut Call<'_>, context: Cid, level: usize, rq: RequestId) {
         let (submitter, waiter) = (call.rq(rq).submitter, call.rq(rq).waiter);
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
@@ -96,7 +96,7 @@ impl Bfq {
         Ioprio::of(self.contexts[context].priority)
     }
 
-    fn make_queue(&mut self, call: &Call<'_, '_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
+    fn make_queue(&mut self, call: &Call<'_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
         let (ioprio, owner) = (self.ioprio(context), self.contexts[context].submitter);
         let assigned = self.device.first_budget();
         let q = self.queues.make(call, owner, waiter, ioprio, assigned);
@@ -108,15 +108,14 @@ impl Bfq {
         q
     }
 
-    pub(super) fn make_own_queue(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+    pub(super) fn make_own_queue(&mut self, call: &Call<'_>, context: Cid, level: usize) -> Qid {
         let q = self.make_queue(call, context, Waiter::Sync, level);
         self.contexts[context].queues.sync = Some(q);
         q
     }
 
-    /// Lets a process use the write-back queue of its class and level in a group; that queue lives as long as the
-    /// group.
-    fn join_write_back(&mut self, call: &Call<'_, '_>, context: Cid, level: usize) -> Qid {
+    /// The write-back queue of a process's class and level in a group; that lives as long as the group.
+    fn join_write_back(&mut self, call: &Call<'_>, context: Cid, level: usize) -> Qid {
         let key = (level, self.ioprio(context));
         let q = match self.write_back.get(&key) {
             Some(&q) => q,
@@ -131,8 +130,8 @@ impl Bfq {
         q
     }
 
-    /// Notices a change of priority. `level`: the group of the bio that carries it.
-    fn notice_priority(&mut self, call: &mut Call<'_, '_>, context: Cid, priority: Priority, level: usize) {
+    /// `level`: the group of the bio that says so.
+    fn notice_priority(&mut self, call: &mut Call<'_>, context: Cid, priority: Priority, level: usize) {
         if self.contexts[context].priority == priority {
             return;
         }

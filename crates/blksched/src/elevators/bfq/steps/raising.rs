@@ -61,13 +61,13 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    fn end_raising(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+    fn end_raising(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
         self.lower(call.now, q);
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }
 
-    /// Ends soft real-time raising; the rest of an interactive raising continues.
-    pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_, '_>, q: Qid, why: RaisingEnd) {
+    /// Soft real-time is over: what is left of being interactive goes on.
+    pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
         let lasts = self.interactive_lasts();
         if call.now > self.queues[q].raising.interactive_since + lasts {
             return self.end_raising(call, q, why);
@@ -81,14 +81,14 @@ impl Bfq {
 
     /// Ends a queue's raising, after it was served, if it has lasted long enough.
     #[inline(always)]
-    pub(super) fn watch_raising(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    pub(super) fn watch_raising(&mut self, call: &mut Call<'_>, q: Qid) {
         let mut queue = &self.queues[q];
         let raising = &queue.raising;
         let lasts = !queue.birth.in_large_burst
             && !raising.is_over(call.now)
             && (raising.kind != RaisingKind::Interactive || raising.served <= ENOUGH);
         if raising.is_raised() && !lasts {
-            self.end_what_is_over(call, q);
+            self.end_what_is_over(&mut call.apart(), q);
             queue = &self.queues[q];
         }
         let entity = self.entity(q);
@@ -101,7 +101,7 @@ impl Bfq {
 
     /// Ends a raising, for one of three reasons.
     #[inline(never)]
-    fn end_what_is_over(&mut self, call: &mut Call<'_, '_>, q: Qid) {
+    fn end_what_is_over(&mut self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let raising = queue.raising;
         if queue.birth.in_large_burst {
@@ -126,7 +126,7 @@ impl Bfq {
         queue.raising.soft_from = queue.next_soft_from(now, self.terms.second, idle);
     }
 
-    pub(super) fn say_raised(&self, call: &mut Call<'_, '_>, q: Qid, why: Raised) {
+    pub(super) fn say_raised(&self, call: &mut Call<'_>, q: Qid, why: Raised) {
         let queue = &self.queues[q];
         let (owner, waiter, times) = (queue.owner, queue.waiter, queue.raising.times() as u32);
         call.explain(Reason::WeightRaised { owner, waiter, why, times });

@@ -44,10 +44,10 @@ impl Bfq {
         self.drop_request(queue);
     }
 
-    /// Drops a process's reference to a queue.
-    pub(super) fn drop_process(&mut self, call: &mut Call<'_, '_>, q: Qid) {
-        // It is busy although empty only if it was preempted while it needed idling (`expire`); no request will arrive
-        // for it now.
+    /// A process leaves a queue.
+    pub(super) fn drop_process(&mut self, call: &mut Call<'_>, q: Qid) {
+        // Busy and empty it is only if it was preempted while it needed idling (`expire`); nothing will come for it
+        // now.
         if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
@@ -99,8 +99,8 @@ impl Bfq {
         self.queues.release(q);
     }
 
-    /// Handles the exit of a process.
-    pub(in crate::elevators::bfq) fn process_gone(&mut self, call: &mut Call<'_, '_>, submitter: SubmitterId) -> Run {
+    /// A process is gone.
+    pub(in crate::elevators::bfq) fn process_gone(&mut self, call: &mut Call<'_>, submitter: SubmitterId) -> Run {
         let Some(context) = self.contexts.find(submitter) else { return Run::No };
         self.contexts[context].is_gone = true;
         if let Some(target) = self.contexts[context].stable_target.take() {
@@ -112,8 +112,8 @@ impl Bfq {
         runs[0].max(runs[1])
     }
 
-    /// Detaches an exited process from a queue, whose slice ends if it is in service.
-    fn leave_queue(&mut self, call: &mut Call<'_, '_>, q: Qid) -> Run {
+    /// A process takes no more to do with a queue; was it in service, that ends.
+    fn leave_queue(&mut self, call: &mut Call<'_>, q: Qid) -> Run {
         let served = self.hierarchy.in_service == Some(q);
         if served {
             self.take_out_of_service(call, q, Why::Gone);

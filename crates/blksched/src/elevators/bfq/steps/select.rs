@@ -40,21 +40,21 @@ impl Bfq {
     /// The next request for the device, if any may be dispatched; usually that of the queue in service, without further
     /// tests.
     #[inline(always)]
-    pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
+    pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_>) -> Option<RequestId> {
         if let Some(q) = self.hierarchy.in_service
             && let Some((rq, start, sectors)) = self.simply_next(call, q)
         {
-            debug_assert_eq!(self.select(call), Some(q));
+            debug_assert_eq!(self.select(&mut call.apart()), Some(q));
             self.send(call, q, SentRequest { rq, start, sectors, cost: i64::from(sectors), in_service: true });
             return Some(rq);
         }
-        self.select_and_serve(call)
+        self.select_and_serve(&mut call.apart())
     }
 
     /// The next request of the queue in service, with its start and length, if the queue obviously continues: it has
     /// time and budget left, and the disk is not idling for it.
     #[inline(always)]
-    fn simply_next(&self, call: &Call<'_, '_>, q: Qid) -> Option<(RequestId, Sector, u32)> {
+    fn simply_next(&self, call: &Call<'_>, q: Qid) -> Option<(RequestId, Sector, u32)> {
         let queue = &self.queues[q];
         let next = queue.next.filter(|_| queue.is_sync() && !queue.slice.waits && call.now < queue.slice.expires)?;
         let Bio { start, sectors, .. } = **call.rq(next);
@@ -62,7 +62,7 @@ impl Bfq {
     }
 
     #[inline(never)]
-    fn select_and_serve(&mut self, call: &mut Call<'_, '_>) -> Option<RequestId> {
+    fn select_and_serve(&mut self, call: &mut Call<'_>) -> Option<RequestId> {
         let q = self.select(call)?;
         let queue = &self.queues[q];
         let rq = queue.next.expect("a queue that is selected has a next request");
@@ -73,8 +73,8 @@ impl Bfq {
         Some(rq)
     }
 
-    /// The queue whose next request is to be dispatched, if any.
-    fn select(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+    /// The queue whose next request goes, if any may.
+    fn select(&mut self, call: &mut Call<'_>) -> Option<Qid> {
         if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);
         }
@@ -109,7 +109,7 @@ impl Bfq {
 
     /// Whether its slice may end for being out of time.
     #[inline]
-    pub(super) fn may_expire(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn may_expire(&self, call: &Call<'_>, q: Qid) -> bool {
         self.is_out_of_time(call, q) && self.is_not_waited_for(q)
     }
 
@@ -122,11 +122,11 @@ impl Bfq {
     }
 
     #[inline]
-    pub(super) fn is_out_of_time(&self, call: &Call<'_, '_>, q: Qid) -> bool {
+    pub(super) fn is_out_of_time(&self, call: &Call<'_>, q: Qid) -> bool {
         call.now >= self.queues[q].slice.expires
     }
 
-    fn begin_slice(&mut self, call: &mut Call<'_, '_>) -> Option<Qid> {
+    fn begin_slice(&mut self, call: &mut Call<'_>) -> Option<Qid> {
         if self.busy_queues() == 0 {
             return None;
         }
@@ -157,7 +157,7 @@ impl Bfq {
 
     /// Dispatches a queue's next request.
     #[inline(always)]
-    fn send(&mut self, call: &mut Call<'_, '_>, q: Qid, sent: SentRequest) {
+    fn send(&mut self, call: &mut Call<'_>, q: Qid, sent: SentRequest) {
         let SentRequest { rq, start, sectors, cost, in_service } = sent;
         self.hierarchy.serve_entity(Node::queue(q), cost);
         self.release_left();
@@ -173,7 +173,7 @@ impl Bfq {
             self.watch_raising(call, q);
             // One request at a time, so that any other queue can go next.
             if self.busy_queues() > 1 && self.is_idle_class(q) {
-                self.expire(call, q, Why::IdleClass, Until::Now);
+                self.expire(&mut call.apart(), q, Why::IdleClass, Until::Now);
             }
         }
     }

@@ -35,7 +35,7 @@ impl Cfq {
         let RequestData { queue: q, process: pid, .. } = self.rows[rq];
         let queue = &self.queues[q];
         if queue.reading == Reading::Stale || queue.served_in.is_none() || self.rules.alias == Alias::Forced {
-            self.prepare_queue(cx, q, bio);
+            self.prepare_queue(&mut cx.apart(), q, bio);
         }
         let Bio { start, waiter, hints, .. } = *bio;
         let queue = &mut self.queues[q];
@@ -53,7 +53,7 @@ impl Cfq {
             .learn(cx, bio, queue, &mut self.processes[pid], &mut self.groups);
         let idle = queue.slice.idle;
         if is_next {
-            self.position_add(cx, q);
+            self.position_add(&cx.apart(), q);
         }
         let run = if self.active == Some(q) { self.meet_own(cx, q, bio, idle) } else { self.meet_other(cx, q, bio) };
         // The slice of the queue served may have ended when its last process left it (`prepare`).
@@ -129,7 +129,7 @@ impl Cfq {
     #[inline(always)]
     fn meet_other(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio) -> Run {
         let Some(why) = self.should_preempt(cx, q, bio) else { return Run::No };
-        self.preempt(cx, q, why);
+        self.preempt(&mut cx.apart(), q, why);
         Run::Now
     }
 
@@ -138,7 +138,7 @@ impl Cfq {
     fn meet_own(&mut self, cx: &mut Cx<'_>, q: Qid, bio: &Bio, idle: Idle) -> Run {
         match idle {
             Idle::No => Run::No,
-            Idle::WaitsForRequest => self.was_waited_for(cx, q, bio),
+            Idle::WaitsForRequest => self.was_waited_for(&mut cx.apart(), q, bio),
         }
     }
 

@@ -54,7 +54,7 @@ impl Cfq {
         // This is the last step in the request's life (`release`): a queue or process that it alone kept alive goes
         // with it.
         if unused {
-            self.release(cx, q);
+            self.release(&mut cx.apart(), q);
         }
         if gone {
             self.forget_if_unused(pid);
@@ -102,16 +102,16 @@ impl Cfq {
         let empty = queue.is_empty();
         // One request at a time, so that any other class can go next.
         if queue.is_idle_class() {
-            self.expire(cx, Rest::Kept, SliceEnd::IdleClass);
+            self.expire(&mut cx.apart(), Rest::Kept, SliceEnd::IdleClass);
         } else if queue.slice.is_used(now) {
-            self.expire(cx, Rest::Kept, SliceEnd::Used);
-        // A close cooperator continues at this very position, which is better than an idle disk.
+            self.expire(&mut cx.apart(), Rest::Kept, SliceEnd::Used);
+        // A close cooperator goes on at this very place, which is worth more than an idle disk.
         } else if waiter == Waiter::Sync
             && empty
-            && self.cooperator(cx, q, CooperatorSearch::Probe).is_none()
+            && self.cooperator(&mut cx.apart(), q, CooperatorSearch::Probe).is_none()
             && self.is_served_alone(no_idle)
         {
-            self.try_to_idle(cx, q);
+            self.try_to_idle(&mut cx.apart(), q);
         }
     }
 

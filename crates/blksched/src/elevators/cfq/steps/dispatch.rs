@@ -31,7 +31,7 @@ impl Cfq {
     /// Gives the driver the next request, if one may be dispatched.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(cx) };
+        let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(&cx.apart()) };
         let Some(rq) = rq else { return self.nothing_to_issue() };
         let request = cx.rq(rq);
         self.in_driver[request.waiter] += 1;
@@ -54,13 +54,13 @@ impl Cfq {
         if let Some(a) = self.active
             && self.simply_sends(&self.queues[a])
         {
-            debug_assert_eq!(self.select(cx), Some(a));
+            debug_assert_eq!(self.select(&mut cx.apart()), Some(a));
             let next = self.queues[a].next.expect("a queue that goes on has requests");
             self.choose(cx, a, next);
             self.sent(cx, a, next);
             return Some(next);
         }
-        self.look_and_dispatch(cx)
+        self.look_and_dispatch(&mut cx.apart())
     }
 
     /// Whether a queue obviously continues, which is the usual case: no limit is near and the age check is done.
@@ -109,7 +109,7 @@ impl Cfq {
         queue.slice.dispatched += 1;
         queue.slice.duty = Duty::None;
         if self.service.busy() > 1 && (!queue.is_sync() || queue.is_idle_class()) {
-            self.give_way(cx, q);
+            self.give_way(&mut cx.apart(), q);
         }
     }
 

@@ -85,13 +85,13 @@ impl Arrival for Met<'_, '_> {
 impl Cfq {
     /// Whether an arrival in queue `n` takes the disk from the active queue, and why.
     #[inline(always)]
-    pub(super) fn should_preempt(&mut self, cx: &Cx<'_>, n: Qid, bio: &Bio) -> Option<Preempt> {
+    pub(super) fn should_preempt(&mut self, cx: &mut Cx<'_>, n: Qid, bio: &Bio) -> Option<Preempt> {
         let a = self.active?;
         if nothing_speaks_for_it(&self.queues[a], &self.queues[n], bio.hints.meta, self.now) {
-            debug_assert_eq!(self.climb(cx, a, n, bio), None);
+            debug_assert_eq!(self.climb(&cx.apart(), a, n, bio), None);
             return None;
         }
-        self.climb(cx, a, n, bio)
+        self.climb(&cx.apart(), a, n, bio)
     }
 
     /// All tests.

@@ -57,7 +57,7 @@ impl Cfq {
             }
         }
         process.priority = priority;
-        let q = self.find_queue(cx, pid, waiter, Ioprio::of(priority), group);
+        let q = self.find_queue(&mut cx.apart(), pid, waiter, Ioprio::of(priority), group);
         self.queues[q].held_by.requests += 1;
         self.rows[rq].queue = q;
     }
