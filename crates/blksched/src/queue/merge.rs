@@ -341,15 +341,21 @@ impl MergeIndex {
     }
 
     /// Its end moved: it is now the newest of its chain.
+    #[inline(always)]
     fn rehash(&mut self, requests: &mut Requests, rq: RequestId) {
         if self.uses_hash {
-            self.nothing_at = NOWHERE;
-            self.hash.remove(requests, rq);
-            self.hash.insert(requests, rq);
+            self.rehash_hashed(requests, rq);
         }
     }
 
-    /// The request hashed last that ends here, and the number of entries examined.
+    #[inline(never)]
+    fn rehash_hashed(&mut self, requests: &mut Requests, rq: RequestId) {
+        self.nothing_at = NOWHERE;
+        self.hash.remove(requests, rq);
+        self.hash.insert(requests, rq);
+    }
+
+    /// The request hashed last that ends here, and how many were looked at.
     #[inline(always)]
     fn find(&mut self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
         let (found, steps) = self.hash.find(requests, end);

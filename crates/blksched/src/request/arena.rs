@@ -474,7 +474,8 @@ impl Bios {
         }
     }
 
-    /// The first and the last piece of what a request carries; a piece is made for a lone bio.
+    /// The first and the last piece of what a request carries: a lone bio becomes one.
+    #[inline]
     pub(crate) fn chain(&mut self, carried: Carried) -> (Fragment, u32) {
         match carried {
             Carried::Lone(tag) => {
@@ -485,6 +486,7 @@ impl Bios {
         }
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, tag: Tag, split: Option<SplitId>) -> Fragment {
         let piece = BioPiece { tag, whole: split.map_or(WHOLE, |s| s.0), next: Fragment::NONE };
         Fragment(put(&mut self.pieces, &mut self.free, piece))
@@ -494,7 +496,8 @@ impl Bios {
         SplitId(put(&mut self.splits, &mut self.free_splits, Split { left: pieces, failed: false }))
     }
 
-    /// Puts the chain that starts at `behind` after the piece `last`.
+    /// Put the chain that starts at `behind` after the piece `last`.
+    #[inline]
     pub(crate) fn link(&mut self, last: u32, behind: Fragment) {
         self.pieces[last as usize].next = behind;
     }
@@ -540,18 +543,18 @@ impl Bios {
 
 #[inline]
 fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
-    match free.pop() {
-        Some(slot) => {
-            slots[slot as usize] = value;
-            slot
-        }
-        None => {
-            slots.push(value);
-            // Room to free every slot, so that only a new peak allocates.
-            free.reserve(slots.capacity());
-            (slots.len() - 1) as u32
-        }
-    }
+    let Some(slot) = free.pop() else { return put_behind(slots, free, value) };
+    slots[slot as usize] = value;
+    slot
+}
+
+/// More are in use than ever before.
+#[inline(never)]
+fn put_behind<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
+    slots.push(value);
+    // Room to free every slot, so that only a new peak allocates.
+    free.reserve(slots.capacity());
+    (slots.len() - 1) as u32
 }
 
 #[cfg(test)]

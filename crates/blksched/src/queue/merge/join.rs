@@ -46,7 +46,8 @@ impl Cx<'_> {
         None
     }
 
-    /// Adds the bio to the request.
+    /// The request takes the bio.
+    #[inline(always)]
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
         let request = self.state.requests.get_mut(rq);
         let (front, last) = self.state.bios.chain(request.carried());
