@@ -70,21 +70,25 @@ impl Wakes {
     /// The source to be called at `now`, which is asked for its next call afterwards.
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) -> Option<usize> {
-        // Usually none is due.
-        if self.current.len() <= FEW && self.first.0 > now { None } else { self.take_first(now) }
-    }
-
-    fn take_first(&mut self, now: Instant) -> Option<usize> {
-        let entry = self.settle();
-        if entry.0 > now || entry.0 == Instant::NEVER {
+        if self.current.len() > FEW {
+            return self.take_of_many(now);
+        }
+        let (at, _, source) = self.first;
+        if at > now || at == Instant::NEVER {
             return None;
         }
-        let source = entry.2 as usize;
-        if self.current.len() > FEW {
-            self.heap.pop();
+        self.change(source as usize, NONE);
+        Some(source as usize)
+    }
+
+    fn take_of_many(&mut self, now: Instant) -> Option<usize> {
+        let (at, _, source) = self.surface();
+        if at > now || at == Instant::NEVER {
+            return None;
         }
-        self.change(source, NONE);
-        Some(source)
+        self.heap.pop();
+        self.current[source as usize] = NONE;
+        Some(source as usize)
     }
 
     #[inline]

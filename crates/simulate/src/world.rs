@@ -396,8 +396,8 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (issued_at, ref mut token) = self.issued[rq.index()];
         let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
         self.queue.complete(self.now, token, outcome);
-        // The submitters of this request are told after the queue has run.
-        self.queue.take_deliveries(&mut self.deliveries);
+        // The submitters of this request hear of it after the queue has run.
+        self.deliveries.extend(self.queue.deliveries());
         let mine = self.deliveries.len();
         if !self.calls_worker() {
             if self.queue.needs_worker() {
@@ -413,13 +413,24 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Tells the sources. The first `mine` deliveries belong to a request queued and issued at these times.
+    /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
+    #[inline]
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
-        self.queue.take_deliveries(&mut self.deliveries);
-        if self.deliveries.is_empty() {
-            return;
+        self.deliveries.extend(self.queue.deliveries());
+        if !self.deliveries.is_empty() {
+            self.hand_out_all(request.unwrap_or((0, self.now, self.now)));
         }
-        let (mine, queued_at, issued_at) = request.unwrap_or((0, self.now, self.now));
+    }
+
+    fn hand_out_all(&mut self, (mine, queued_at, issued_at): (usize, Instant, Instant)) {
+        // Mostly a request carries one bio, and nobody waits for a slot.
+        if let (1, [Delivery::Done { tag, outcome }], None) = (mine, &self.deliveries[..], &self.races) {
+            let (place, failed) = (tag.0 as u32, *outcome == Outcome::Failed);
+            self.deliveries.clear();
+            let flight = &mut self.flights[place];
+            (flight.queued_at, flight.issued_at, flight.failed) = (queued_at, issued_at, failed);
+            return self.end_io(place);
+        }
         let mut deliveries = core::mem::take(&mut self.deliveries);
         let lap = self.lap(&deliveries);
         let mut woken = false;

@@ -166,8 +166,14 @@ impl Host {
         }
     }
 
-    /// When it must be told the time.
+    /// When it wants to be told the time.
+    #[inline]
     pub fn next(&self) -> Option<Instant> {
+        // Where all I/O is direct, never.
+        if self.returning.is_empty() && self.tick.is_none() { None } else { self.earliest() }
+    }
+
+    fn earliest(&self) -> Option<Instant> {
         let returns = self.returning.peek().map(|Reverse((at, ..))| *at);
         let tick = self.tick.filter(|_| !self.stopped);
         [returns, tick].into_iter().flatten().min()

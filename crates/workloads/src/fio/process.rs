@@ -335,6 +335,7 @@ impl Process {
         Bio { priority, group, ..Bio::flush(tag, self.script.submitter) }
     }
 
+    #[inline]
     fn came_back(&mut self, now: Instant, tag: Tag, failed: bool) {
         self.stopped |= now >= self.end;
         self.ready = self.ready.max(now);
@@ -523,7 +524,7 @@ impl Source for Process {
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
         self.upcoming.set(None);
         self.came_back(now, tag, failed);
-        self.work_out_next()
+        if self.is_underway() { self.next_plainly() } else { self.work_out_next() }
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {

@@ -30,9 +30,14 @@ impl Process {
     /// Whether it is such a job, and has begun.
     #[inline]
     pub(super) fn is_underway(&self) -> bool {
-        let more = self.submitted_ios < self.script.ios && self.submitted_bytes < self.script.bytes;
         let awake = !self.stopped && !self.asleep && self.burst == 0;
-        self.plain && self.phase == Phase::Running && more && awake && self.call.is_none() && self.returned.is_empty()
+        let calls = self.call.is_some() || !self.returned.is_empty();
+        self.plain && self.phase == Phase::Running && self.has_more() && awake && !calls
+    }
+
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.submitted_ios < self.script.ios && self.submitted_bytes < self.script.bytes
     }
 
     /// Whether it also continues.
@@ -81,7 +86,9 @@ impl Process {
             self.emit_rest(now, out);
             return None;
         };
-        Some(LoneBurst { taken, bio, next: self.work_out_next() })
+        // What it was but for this one it still is: under way.
+        let next = if self.has_more() { self.next_plainly() } else { self.work_out_next() };
+        Some(LoneBurst { taken, bio, next })
     }
 
     #[inline]
