@@ -1,7 +1,7 @@
 //! The contract between a queue and an elevator.
 
 pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
-use crate::explain::{End, Listener, Reason};
+use crate::explain::{End, Index, Listener, Reason};
 pub use crate::facts::DeviceFacts;
 pub(crate) use crate::facts::Due;
 use crate::group::Group;
@@ -87,7 +87,23 @@ impl Cx<'_> {
         }
     }
 
-    /// Reports to the listener, if there is one.
+    /// The same for a reason that has a call of its own.
+    #[inline(always)]
+    pub(crate) fn tell_by(&mut self, tell: impl FnOnce(&mut dyn Listener, Instant, &Requests)) {
+        if let Some(listener) = &mut self.listener {
+            tell(&mut **listener, self.now, &self.state.requests);
+        }
+    }
+
+    /// Tell the listener, if there is one, what a search cost.
+    #[inline(always)]
+    pub fn explain_search(&mut self, index: Index, steps: u32) {
+        if let Some(listener) = &mut self.listener {
+            listener.hear_searched(self.now, index, steps);
+        }
+    }
+
+    /// Tell the listener, if there is one.
     #[inline(always)]
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {

@@ -34,7 +34,8 @@ pub use waiting::{Longest, Waiting};
 pub use work::WorksFor;
 
 use blksched::author::RequestId;
-use blksched::{Dir, Instant, Listener, Reason, Span, SubmitterId};
+use blksched::reasons::Index;
+use blksched::{Dir, Instant, Listener, Reason, Sector, Span, SubmitterId};
 
 use decisions::Decisions;
 use disk::Disk;
@@ -83,29 +84,71 @@ struct Subject {
 
 impl Listener for Reasons {
     fn hear(&mut self, at: Instant, reason: Reason) {
-        if self.kept == Kept::Counts {
-            return self.count(at, reason);
-        }
-        // Most reasons come at the same time as the previous one.
-        if self.disk.time().now() != at {
-            self.advance(at);
-        }
-        let all = self.kept == Kept::All;
         match reason {
-            Reason::Searched { index, steps } => self.effort.searched(index, steps),
-            Reason::Inserted { rq, dir, sectors, submitter, .. } => {
-                self.inserted(at, Subject { rq, dir, sectors, submitter });
+            Reason::Searched { index, steps } => return self.hear_searched(at, index, steps),
+            Reason::Inserted { rq, dir, start, sectors, submitter } => {
+                return self.hear_inserted(at, rq, dir, start, sectors, submitter);
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
-                if all {
-                    self.entered.issued(dir, sectors);
-                }
-                self.issued(at, Subject { rq, dir, sectors, submitter });
+                return self.hear_issued(at, rq, dir, sectors, submitter);
             }
-            Reason::Completed { rq, .. } => self.completed(at, rq),
-            Reason::BatchContinued { .. } if all => self.batches.continued(),
-            _ => self.hear_rarer(at, reason),
+            Reason::Completed { rq, dir, sectors, submitter } => {
+                return self.hear_completed(at, rq, dir, sectors, submitter);
+            }
+            _ => {}
         }
+        match (self.kept, reason) {
+            (Kept::Counts, _) => return self.count(at, reason),
+            (Kept::All, Reason::BatchContinued { .. }) => {
+                self.come_to(at);
+                return self.batches.continued();
+            }
+            _ => {}
+        }
+        self.come_to(at);
+        self.hear_rarer(at, reason);
+    }
+
+    fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
+        if self.kept != Kept::Counts {
+            self.come_to(at);
+        }
+        self.effort.searched(index, steps);
+    }
+
+    fn hear_inserted(
+        &mut self,
+        at: Instant,
+        rq: RequestId,
+        dir: Dir,
+        _start: Sector,
+        sectors: u32,
+        submitter: SubmitterId,
+    ) {
+        if self.kept == Kept::Counts {
+            return self.entered.inserted(dir);
+        }
+        self.come_to(at);
+        self.inserted(at, Subject { rq, dir, sectors, submitter });
+    }
+
+    fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+        if self.kept == Kept::Counts {
+            return self.entered.issued(dir, sectors);
+        }
+        self.come_to(at);
+        if self.kept == Kept::All {
+            self.entered.issued(dir, sectors);
+        }
+        self.issued(at, Subject { rq, dir, sectors, submitter });
+    }
+
+    fn hear_completed(&mut self, at: Instant, rq: RequestId, _dir: Dir, _sectors: u32, _submitter: SubmitterId) {
+        if self.kept == Kept::Counts {
+            return;
+        }
+        self.come_to(at);
+        self.completed(at, rq);
     }
 }
 
@@ -269,13 +312,19 @@ impl Reasons {
     }
 
     fn count(&mut self, at: Instant, reason: Reason) {
-        if let Reason::Searched { index, steps } = reason {
-            return self.effort.searched(index, steps);
-        }
         self.entered.hear(reason);
         self.turns.hear(at, reason);
     }
 
+    /// Most reasons share their moment with the one before.
+    #[inline]
+    fn come_to(&mut self, at: Instant) {
+        if self.disk.time().now() != at {
+            self.advance(at);
+        }
+    }
+
+    #[inline(never)]
     fn advance(&mut self, now: Instant) {
         self.disk.advance(now, self.resting());
         self.credit();

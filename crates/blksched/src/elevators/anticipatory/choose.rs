@@ -166,7 +166,7 @@ impl Anticipatory {
             cx.seal(older);
         }
         let steps = self.sorted[class].insert_counting(rq.index() as u32, start, cx.steps());
-        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        cx.explain_search(Index::Tree, steps);
         run
     }
 }

@@ -243,7 +243,7 @@ impl Merges for Anticipatory {
 
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         let (found, steps) = self.sorted[look_up::tree_for(bio.dir())].find_counting(bio.end(), cx.steps());
-        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        cx.explain_search(Index::Tree, steps);
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
 

@@ -122,7 +122,7 @@ impl Moving {
                     self.chosen.push_back(rq);
                 } else {
                     let steps = trees[dir].insert(rq.index() as u32, start);
-                    cx.explain(Reason::Searched { index: Index::Tree, steps });
+                    cx.explain_search(Index::Tree, steps);
                 }
             }
             Sorted::List(lists) => {
@@ -215,7 +215,7 @@ impl Merges for Moving {
             Sorted::List(lists) => scan(cx, &lists[bio.dir()], (bio.start, bio.end()), arm),
             Sorted::Tree(trees) => {
                 let (found, steps) = trees[bio.dir()].find(bio.end());
-                cx.explain(Reason::Searched { index: Index::Tree, steps });
+                cx.explain_search(Index::Tree, steps);
                 found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
             }
         }

@@ -153,7 +153,7 @@ impl Stepping {
             cx.seal(older);
         }
         let steps = self.lanes[dir].sorted.insert_counting(rq.index() as u32, start, cx.steps());
-        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        cx.explain_search(Index::Tree, steps);
     }
 }
 
@@ -245,7 +245,7 @@ impl Merges for Stepping {
             return Lookup::Nothing;
         }
         let (found, steps) = self.lanes[bio.dir()].sorted.find_counting(bio.end(), cx.steps());
-        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        cx.explain_search(Index::Tree, steps);
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
 

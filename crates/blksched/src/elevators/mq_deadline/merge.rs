@@ -14,7 +14,7 @@ use super::class::ClassQueue;
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};
 use crate::elevators::ioprio::IoprioClass;
-use crate::explain::{Index, Reason};
+use crate::explain::Index;
 use crate::index::Tree;
 use crate::request::{Bio, Dir, RequestId, Sector};
 
@@ -26,7 +26,7 @@ impl MqDeadline {
         }
         let sorted = &mut self.classes[IoprioClass::of(bio.priority)].lanes[bio.dir()].sorted;
         let (found, steps) = sorted.find_counting(bio.end(), cx.steps());
-        cx.explain(Reason::Searched { index: Index::Tree, steps });
+        cx.explain_search(Index::Tree, steps);
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
     }
 

@@ -121,7 +121,7 @@ impl Cx<'_> {
             }
         }
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
-        self.tell(|_| Reason::Searched { index: Index::Hash, steps });
+        self.explain_search(Index::Hash, steps);
         if let Some(rq) = hashed
             && self.apart().is_allowed(elevator, hooks, kin, rq, bio)
         {

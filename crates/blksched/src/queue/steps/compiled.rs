@@ -173,9 +173,9 @@ fn become_request<E: Elevator, const WATCHED: bool>(
         elevator.prepare_lone(cx, rq, bio);
     }
     cx.state.queued += 1;
-    cx.tell(|_| {
+    cx.tell_by(|listener, at, _| {
         let Bio { submitter, start, sectors, .. } = *bio;
-        Reason::Inserted { rq, dir: bio.dir(), start, sectors, submitter }
+        listener.hear_inserted(at, rq, bio.dir(), start, sectors, submitter);
     });
     let run = elevator.insert_lone(cx, rq, at, bio);
     obey(cx, run);
@@ -216,9 +216,9 @@ fn issue<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>) ->
     state.merges.forget_hashed(&mut state.requests, rq, links);
     state.queued -= 1;
     state.device.in_flight += 1;
-    cx.tell(|requests| {
+    cx.tell_by(|listener, at, requests| {
         let Bio { op, sectors, submitter, .. } = *requests[rq];
-        Reason::Issued { rq, dir: op.dir(), sectors, submitter }
+        listener.hear_issued(at, rq, op.dir(), sectors, submitter);
     });
     if WATCHED {
         cx.state.tell_issued(cx.now, rq);
@@ -240,9 +240,9 @@ fn complete<E: Elevator, const WATCHED: bool>(
             return (CalmEnd::NotYet, Tag(0));
         }
         cx.state.device.in_flight -= 1;
-        cx.tell(|requests| {
+        cx.tell_by(|listener, at, requests| {
             let Bio { submitter, sectors, .. } = *requests[rq];
-            Reason::Completed { rq, dir: requests[rq].dir(), sectors, submitter }
+            listener.hear_completed(at, rq, requests[rq].dir(), sectors, submitter);
         });
         if told {
             let run = elevator.complete(cx, rq);
