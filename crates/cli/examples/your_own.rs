@@ -11,7 +11,8 @@ use blksched::author::{
 };
 use blksched::{Kernel, Sector};
 
-/// Always the queued request nearest to the last one: the disk's arm moves least, and somebody far away may starve.
+/// Always chooses the queued request nearest to the last one: the disk's arm moves least, and distant requests may
+/// starve.
 #[derive(Default)]
 struct Nearest {
     queued: List,
@@ -49,7 +50,7 @@ impl Elevator for Nearest {
     }
 }
 
-// As usual: 6.1's merges, any number of requests, no groups, no knobs.
+// The default: 6.1's merges, any number of requests, no groups, no knobs.
 impl Merges for Nearest {}
 impl Admits for Nearest {}
 impl Grouped for Nearest {}

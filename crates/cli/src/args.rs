@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     pub(crate) verb: Verb,
 }
 
-/// What may be said with every verb.
+/// Options of every verb.
 #[derive(Debug, Args)]
 pub(crate) struct Everywhere {
     /// Whether to use colours: auto is on a terminal, unless NO_COLOR is set
@@ -28,7 +28,7 @@ pub(crate) struct Everywhere {
     pub(crate) color: Colour,
 }
 
-/// The command line of `list` alone, so that it begins without the options of all other verbs being made.
+/// The command line of `list` alone, parsed without building the options of all other verbs, which takes longer.
 #[derive(Debug, Parser)]
 #[command(name = "blksched", disable_help_subcommand = true)]
 struct Listing {
@@ -44,12 +44,12 @@ enum OnlyList {
 }
 
 impl Arguments {
-    /// What these words say; if they are not understood, or ask for help, that is said, and the process ends.
+    /// Parses these words. If they ask for help or are not understood, prints that and ends the process.
     pub(crate) fn of(words: Vec<OsString>) -> Arguments {
         Arguments::of_list(&words).unwrap_or_else(|| Arguments::parse_from(words))
     }
 
-    /// The same of a plain `list`; what is wrong with another is told by the whole command line.
+    /// The arguments of a plain `list`; `None` for anything else, whose errors the whole command line reports.
     fn of_list(words: &[OsString]) -> Option<Arguments> {
         words.get(1).filter(|verb| *verb == "list")?;
         let Listing { everywhere, verb: OnlyList::List(arguments) } = Listing::try_parse_from(words).ok()?;
@@ -79,7 +79,7 @@ a terminal has no room for; --color auto, always or never [default: auto, a term
 pub(crate) enum Verb {
     /// Run one workload under several schedulers, and say what differs and why.
     Compare(CompareArguments),
-    /// Run every question on every class of disk: one page and one CSV of who wins, and by how much.
+    /// Ask every question on every class of disk: one page and one CSV of which scheduler wins, and by how much.
     Matrix(crate::compare::MatrixArguments),
     /// Run one workload under one scheduler, in depth.
     Simulate(SimulateArguments),
@@ -90,34 +90,34 @@ pub(crate) enum Verb {
     Validate(crate::validate::ValidateArguments),
     /// Run experiments: published tables beside ours, and why they differ; without a name, list them.
     Experiment(ExperimentArguments),
-    /// Make every run of a plan (loads, disks, schedulers, knobs, seeds) as Parquet files; go on where it was left.
+    /// Run a plan (loads, disks, schedulers, knobs, seeds) into Parquet files; resume where it stopped.
     #[cfg(feature = "sweep")]
     Sweep(crate::sweep::SweepArguments),
     /// Show elevators, disks, workloads, fio options; or one elevator with its knobs.
     List(ListArguments),
     /// Make, measure and translate models of disks.
     Disk(crate::disk::DiskArguments),
-    /// Look into recorded traces, and write them, or parts of them, anew.
+    /// Inspect recorded traces, and convert or cut them.
     Trace(TraceArguments),
-    /// Record what this machine's disks are asked for, as a trace that compare takes.
+    /// Record the I/O of this machine's disks as a trace that compare reads.
     #[cfg(target_os = "linux")]
     Record(crate::record::RecordArguments),
     /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Serve(crate::serve::ServeArguments),
-    /// Look at and change a server that runs.
+    /// Inspect and change a running server.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Ctl(crate::serve::CtlArguments),
-    /// Watch a server's exports: what each asks and gets, and what it waits for.
+    /// Watch a server's exports: what each asks for and gets, and what it waits for.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Top(crate::top::TopArguments),
-    /// Show exports of an NBD server as files of a directory (FUSE), for programs without NBD.
+    /// Show exports of an NBD server as files in a directory (FUSE), for programs without NBD.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Mount(crate::mount::MountArguments),
     /// Show this machine's ublk devices (serve --ublk), or remove one whose server was killed.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Ublk(crate::ublk::UblkArguments),
-    /// Put a load on any NBD server, or on several side by side, and measure what a request costs.
+    /// Put a load on one NBD server, or on several side by side, and measure the cost of a request.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Load(crate::load::LoadArguments),
     /// Print a completion script for a shell.
@@ -127,7 +127,7 @@ pub(crate) enum Verb {
     },
     /// Write man pages into a directory.
     Man {
-        /// The directory; made if it does not exist.
+        /// The directory; created if it does not exist.
         directory: PathBuf,
     },
 }
@@ -137,23 +137,23 @@ pub(crate) enum Verb {
 pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: Scene,
-    /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, which the
-    /// others are held against; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
-    /// [default: what a present kernel has, its own choice for such a disk first, and historical ones]
+    /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, with which
+    /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
+    /// [default: those of present kernels, the kernel's own choice for such a disk first, and historical ones]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["elevators", "tune", "until_sure"])]
     #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds", "budget", "threads", "wide"])]
     pub(crate) why: Option<Vec<String>>,
-    /// How many seeds each is run with
+    /// How many seeds to run each with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
-    /// Search the knobs of this scheduler, and of what stands around it, for the goal, with --budget runs; what is
-    /// found is checked on seeds that the search has not seen
+    /// Search the knobs of this scheduler, and of the queue around it, for the goal, with --budget runs; the result is
+    /// checked on seeds that the search has not seen
     #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
     pub(crate) tune: Option<String>,
-    /// Run more seeds, twofold each time, until the question is decided or --budget is reached
+    /// Run more seeds, doubling them each time, until the question is decided or --budget is reached
     #[arg(long)]
     pub(crate) until_sure: bool,
     /// How many seeds --until-sure runs at most [default: 40], or how many runs --tune makes [default: 200]
@@ -175,15 +175,15 @@ pub(crate) struct CompareArguments {
     #[arg(long)]
     pub(crate) wide: bool,
     /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
-    /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance, which is
-    /// every job by its role]
+    /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance: every job
+    /// by its role]
     #[arg(long, value_name = "GOAL")]
     pub(crate) goal: Option<String>,
-    /// Print what to do as a file for the system instead of tables
+    /// Print the recommended change as a file for the system instead of tables
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "csv", "markdown"])]
     pub(crate) emit: Option<Emit>,
     /// Try every fitted value of the disk's model at both ends of its plausible range, one at a time: does the verdict
-    /// hang on it? (Without this, a table of the file at a time, as far as some seconds go.)
+    /// depend on it? (Without this option, one table of the file at a time, for a few seconds at most.)
     #[arg(long, conflicts_with_all = ["tune", "csv", "emit"])]
     pub(crate) sensitivity: bool,
     #[command(flatten)]
@@ -203,7 +203,7 @@ pub(crate) struct TraceArguments {
 }
 
 impl CompareArguments {
-    /// This scene with this many seeds, all else as usual.
+    /// The comparison of this scene with this many seeds, all else at its default.
     pub(crate) fn of(scene: Scene, seeds: u32, threads: Option<u32>) -> CompareArguments {
         CompareArguments {
             scene,
@@ -231,7 +231,8 @@ impl CompareArguments {
 /// What makes a scheduler better than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
-    /// Every job by its role: latency-bound ones by how long reads and syncs take, bulk by bandwidth, background not.
+    /// Every job by its role: latency-bound jobs by how long reads and syncs take, bulk jobs by bandwidth, background
+    /// jobs not at all.
     Balance,
     /// The mean latency of reads.
     ReadLatency,
@@ -241,14 +242,14 @@ pub(crate) enum Goal {
     ReadBandwidth,
     /// The bandwidth of all writes.
     WriteBandwidth,
-    /// Jain's index of disk time given for asked.
+    /// Jain's index of the disk time that jobs got for what they asked for.
     Fairness,
     /// The part of the disk's time that goes where I/O priorities ask.
     Priorities,
 }
 
 impl Goal {
-    /// At the beginning of "…, 2.00 times better".
+    /// The words before "…, 2.00 times better".
     pub(crate) fn name(self) -> &'static str {
         match self {
             Goal::Balance => "by what counts",
@@ -267,9 +268,9 @@ impl Goal {
 pub(crate) enum Emit {
     /// A udev rule, with the lines that apply and undo it, and the evidence as comments.
     Udev,
-    /// A profile for tuned, which restores what was there when it is left.
+    /// A profile for tuned, which restores the previous state when another profile is chosen.
     Tuned,
-    /// A script that writes into sysfs, and restores what was there.
+    /// A script that writes into sysfs, and restores the previous state.
     Sysfs,
 }
 
@@ -329,16 +330,16 @@ pub(crate) struct ExperimentArguments {
     /// Run every experiment that comes with the program
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// The first seed [default: as the experiment says, mostly 1]
+    /// The first seed [default: the experiment's, usually 1]
     #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,
-    /// How many seeds each is run with [default: as the experiment says]
+    /// How many seeds to run each with [default: the experiment's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     /// Print JSON instead of tables: an object, or a list of them for several experiments
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print CSV: a row per row and seed (docs/schema.md)
+    /// Print CSV: a line per row of the table and seed (docs/schema.md)
     #[arg(long, conflicts_with_all = ["json", "vmstat"])]
     pub(crate) csv: bool,
     /// Write published values beside ours as one HTML file that needs no network (docs/report.md)
@@ -347,7 +348,7 @@ pub(crate) struct ExperimentArguments {
     /// Also print each run of the first seed second by second, in vmstat's layout
     #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
     pub(crate) vmstat: Vmstat,
-    /// Load and check everything, run nothing
+    /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
 }
@@ -355,7 +356,7 @@ pub(crate) struct ExperimentArguments {
 /// Whether to print the seconds of each run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Vmstat {
-    /// Not.
+    /// Do not.
     Off,
     /// All of them.
     Running,
@@ -377,8 +378,8 @@ pub(crate) struct ListArguments {
     /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
     #[arg(value_parser = FileName)]
     pub(crate) what: Option<String>,
-    /// Of a disk: try every fitted value of its model at both ends of its plausible range; which of its bare figures,
-    /// and whether the verdict of a plain `blksched compare`, hang on it
+    /// Of a disk: try every fitted value of its model at both ends of its plausible range; which of its basic figures
+    /// depend on it, and does the verdict of a plain `blksched compare`
     #[arg(long, requires = "what")]
     pub(crate) sensitivity: bool,
     /// Print JSON instead of tables

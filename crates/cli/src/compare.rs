@@ -56,7 +56,7 @@ use runs::Runs;
 use sensitivity::Sensitivity;
 pub(crate) use sensitivity::of_disk;
 
-/// Everything that a comparison came to.
+/// A finished comparison.
 struct Comparison<'a> {
     arguments: &'a CompareArguments,
     stage: &'a Stage,
@@ -66,13 +66,13 @@ struct Comparison<'a> {
     measured: &'a [Measured],
     contrasts: &'a [Vec<Contrast>],
     action: Option<&'a Action<'a>>,
-    /// What each knob is worth that a search has turned.
+    /// What each knob that a search changed is worth.
     worth: Option<Table>,
-    /// What stood around each scheduler.
+    /// The settings in force around each scheduler.
     used: Vec<(String, Trial)>,
-    /// What a trace recorded, beside what was simulated.
+    /// A trace's recorded figures beside the simulated ones.
     beside: Option<Table>,
-    /// What the verdict hangs on.
+    /// What the verdict depends on.
     sensitivity: Option<Sensitivity>,
     sentences: Vec<String>,
     notes: Vec<String>,
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
-/// The comparison on one disk.
+/// Runs the comparison on one disk.
 fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
     let (stage, no_logs) = stage.without_logs();
@@ -155,7 +155,7 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
     finish(comparison, &contenders)
 }
 
-/// Everything that was asked for.
+/// Writes and prints everything that was asked for.
 fn finish(mut comparison: Comparison<'_>, contenders: &[Contender]) -> Result<(), Failure> {
     let written = pictures(&comparison, contenders)?;
     comparison.notes.extend(written);
@@ -166,7 +166,7 @@ fn finish(mut comparison: Comparison<'_>, contenders: &[Contender]) -> Result<()
     print(&comparison)
 }
 
-/// The report and the picture that were asked for.
+/// Writes the report and the picture that were asked for.
 fn pictures(comparison: &Comparison<'_>, contenders: &[Contender]) -> Result<Vec<String>, Failure> {
     let Comparison { arguments, stage, length, first, measured, sentences, notes, action, .. } = comparison;
     if !arguments.pictures.any() {
@@ -191,7 +191,7 @@ fn pictures(comparison: &Comparison<'_>, contenders: &[Contender]) -> Result<Vec
     report::compared(&arguments.pictures, &of)
 }
 
-/// The schedulers' specifications: the one whose knobs are searched, those that were named, or the usual ones.
+/// The schedulers' specifications: the one whose knobs are searched, those named, or the usual ones.
 fn elevators(arguments: &CompareArguments, catalogue: &Catalogue, default: &str, stage: &Stage) -> Vec<String> {
     match &arguments.tune {
         Some(name) => vec![name.clone()],
@@ -221,7 +221,7 @@ fn sentences(
     sentences
 }
 
-/// With `--parse-only`: what there is to know, and no run.
+/// With `--parse-only`: prints what is known without a run.
 fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), Failure> {
     let deaf = unthrottled(contenders, scene.wbt_lat_usec);
     let files = notes_on_files(contenders, &stage.plan);
@@ -229,7 +229,7 @@ fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), 
     Ok(output::print(&output::notes(&notes))?)
 }
 
-/// What a user should know of what stood around the schedulers.
+/// What a user should know about the settings around the schedulers.
 fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Measured]) -> Vec<String> {
     let mut notes = stage.cpu_notes(scene);
     notes.extend(cpu::note(measured, scene.host.cpu_name()));
@@ -277,7 +277,7 @@ fn print(comparison: &Comparison<'_>) -> Result<(), Failure> {
     Ok(output::print(&text)?)
 }
 
-/// A sentence of the verdict; what to do is set off.
+/// A sentence of the verdict; the recommendation is highlighted.
 fn painted(sentence: &str) -> String {
     let text = output::paragraph(sentence);
     match sentence.split(' ').next() {
@@ -288,8 +288,8 @@ fn painted(sentence: &str) -> String {
     }
 }
 
-/// What is compared unless the user says otherwise: what a present kernel offers, its default for such a disk first,
-/// then what was worth knowing before. (Only those that the catalogue has.)
+/// The schedulers to compare by default: those that a present kernel offers, its default for such a disk first, then
+/// historical ones. (Only those in the catalogue.)
 fn usual(catalogue: &Catalogue, default: &str) -> Vec<String> {
     let is_known = |name: &&str| catalogue.entries().iter().any(|entry| entry.name == *name);
     let others = USUAL.into_iter().filter(|name| *name != default);
@@ -298,7 +298,7 @@ fn usual(catalogue: &Catalogue, default: &str) -> Vec<String> {
 
 const USUAL: [&str; 6] = ["none", "mq-deadline", "kyber", "bfq", "deadline", "cfq"];
 
-/// Which jobs ended before their time under an elevator, each once.
+/// The jobs that ended early under an elevator, each once.
 fn gave_up(contender: &Contender, stage: &Stage, runs: &[Outcome]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for line in runs
@@ -313,7 +313,7 @@ fn gave_up(contender: &Contender, stage: &Stage, runs: &[Outcome]) -> Vec<String
     told
 }
 
-/// Whose costs of the processor are not known.
+/// A note about the schedulers whose processor cost is unknown.
 fn of_no_cost(contenders: &[Contender], scene: &Scene) -> Option<String> {
     let preset = scene.host.cpu.as_ref()?;
     let is_mq = |one: &&Contender| one.choice.build().slots.era().is_some();
@@ -338,7 +338,7 @@ fn of_no_cost(contenders: &[Contender], scene: &Scene) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What was run, and under which defaults.
+/// What was run, and with which defaults.
 fn heading(comparison: &Comparison<'_>) -> String {
     let Comparison { stage, length, first, measured, .. } = comparison;
     let seeds = measured[0].jain.values().len();

@@ -33,9 +33,10 @@ enum DiskVerb {
     Import(import::ImportArguments),
     /// Measure a disk from outside and write it as a model, with the error of that model.
     Measure(measure::MeasureArguments),
-    /// Draw a model from what commands took in a trace, and say what the trace cannot tell.
+    /// Draw a model from the latencies of a trace's commands, and say what the trace cannot tell.
     Fit(fit::FitArguments),
-    /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model; and a tuned `io.cost.qos`.
+    /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model; optionally also a tuned
+    /// `io.cost.qos`.
     Iocost(iocost::IocostArguments),
 }
 

@@ -64,7 +64,7 @@ impl Answered {
         self.answer.broken().map(|row| format!("{}: {}", self.experiment.name, row.label)).collect()
     }
 
-    /// For a report.
+    /// The experiment's part of a report.
     pub(crate) fn published(&self) -> Published {
         let number = |value: f64| value.is_finite().then_some(value);
         let row = |table: &str, row: &RowAnswer| PublishedRow {
@@ -119,15 +119,15 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     Experiment::parse(&title_of(path), name, &text, catalogue, &read).map_err(Failure::input)
 }
 
-/// The folder's name of `my/experiment.toml`, else the file's own.
+/// The directory's name for `my/experiment.toml`, otherwise the file's own.
 fn title_of(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name).map(|folder| folder.to_string_lossy().into_owned());
     if stem == "experiment" { folder.unwrap_or(stem) } else { stem }
 }
 
-/// What is wanted of each of its runs: all, where it is shown second by second or with what its requests waited for,
-/// else no more than its rows ask.
+/// What to record of each of its runs: everything, if runs are shown second by second or with what requests waited for;
+/// otherwise only what its rows need.
 fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked> {
     if arguments.vmstat == Vmstat::Running || arguments.json || arguments.report.is_some() {
         return vec![Asked::everything(); experiment.runs.len()];
@@ -135,7 +135,7 @@ fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked>
     experiment.asked()
 }
 
-/// Every run of every experiment with every seed, on all cores.
+/// Runs every run of every experiment with every seed, on all cores.
 fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Result<Vec<Answered>, Failure> {
     let seeds = |experiment: &Experiment| arguments.seeds.unwrap_or(experiment.seeds);
     let all: Vec<(usize, usize, u64)> = experiments

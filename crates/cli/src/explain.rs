@@ -31,16 +31,16 @@ pub(crate) use reason::reason;
 pub(crate) use server::{replay, unknown_disk};
 pub(crate) use watch::{Outputs, watch};
 
-/// A run that was looked at.
+/// A run to explain.
 struct Explained<'a> {
     arguments: &'a ExplainArguments,
     workload: String,
     scheduler: String,
-    /// None: a real one, of which nothing is known.
+    /// `None` for a real disk, of which nothing is known.
     disk: Option<String>,
     elapsed: Span,
     names: Names,
-    /// None: it is not known what processes are for.
+    /// `None` if the roles of the processes are unknown.
     plan: Option<&'a Plan>,
     teller: &'a Storyteller,
     notes: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
     Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| simulated(arguments, stage, catalogue))
 }
 
-/// A run, as one disk sees it.
+/// Explains a simulated run on one disk.
 fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
     let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
@@ -91,7 +91,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     print(&explained)
 }
 
-/// A server's recording.
+/// Explains a server's recording.
 fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> Result<(), Failure> {
     if let Some(option) = server::superfluous(arguments) {
         let why = "a server's recording is explained as it was made: nothing is simulated";
@@ -121,7 +121,7 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     print(&explained)
 }
 
-/// The rows that were asked for, and the text.
+/// Writes the rows that were asked for, and prints the text.
 fn print(explained: &Explained<'_>) -> Result<(), Failure> {
     if let Some(place) = explained.arguments.rows.place()? {
         parquet::write(&place, explained)?;
@@ -130,7 +130,7 @@ fn print(explained: &Explained<'_>) -> Result<(), Failure> {
     Ok(output::print(&text)?)
 }
 
-/// The one scheduler that `--elevator` names, or a kernel's default.
+/// The one scheduler that `--elevator` names, or the kernel's default.
 pub(crate) fn one_contender(
     said: Option<&String>,
     scene: &Scene,
@@ -146,7 +146,7 @@ pub(crate) fn one_contender(
     Ok(contenders.remove(0))
 }
 
-/// This many are told of one moment, unless the user says how many.
+/// How many I/Os to show for one moment, unless the user gives a number.
 const AT_A_MOMENT: usize = 20;
 
 fn asked(arguments: &ExplainArguments, names: &Names) -> Result<StoriesAsked, Failure> {
@@ -164,7 +164,7 @@ fn asked(arguments: &ExplainArguments, names: &Names) -> Result<StoriesAsked, Fa
     Ok(StoriesAsked { slowest, nth: arguments.request, at, by: by? })
 }
 
-/// Why no I/O is told, if none is.
+/// Why there is no I/O to show; `None` if there is one.
 fn nothing_found(arguments: &ExplainArguments, teller: &Storyteller) -> Option<String> {
     let total: u64 = teller.blame().totals().map(|(_, total)| total.ios).sum();
     match (teller.matched(), arguments.request, arguments.at) {

@@ -12,14 +12,14 @@ use crate::output::{Paint, paint};
 pub(crate) enum Failure {
     /// The input was not understood; the text says where and what was expected.
     Input(String),
-    /// The same, laid out with excerpts of the input: whatever stands there already says that it is an error.
+    /// The same, laid out with excerpts of the input, which already say that they are errors.
     Excerpts(String),
     /// Something outside failed.
     Outside(String),
-    /// A command that was run for the user ended with this code; it has said why itself.
+    /// A command that was run for the user ended with this code, and has printed why.
     #[cfg_attr(not(all(feature = "serve", target_os = "linux")), allow(dead_code))]
     Command(u8),
-    /// The reader of our output has gone: there is none left to tell.
+    /// The reader of our output has closed it, so there is no one to tell.
     NobodyReads,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Failure::Input(text.to_string())
     }
 
-    /// What it says, without colours.
+    /// The message, without colours.
     #[cfg(feature = "sweep")]
     pub(crate) fn text(&self) -> String {
         match self {
@@ -40,12 +40,12 @@ impl Failure {
         }
     }
 
-    /// Say it, and end with its code.
+    /// Prints the message, and returns its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         ExitCode::from(self.told())
     }
 
-    /// Say it; with which code a program ends then.
+    /// Prints the message, and returns the exit code as a number.
     pub(crate) fn told(&self) -> u8 {
         let (text, code) = match self {
             Failure::Input(text) => (format!("{} {text}", paint("error:", Paint::Red)), 2),
@@ -59,7 +59,7 @@ impl Failure {
     }
 }
 
-/// What became of our own output.
+/// An error of our own output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {

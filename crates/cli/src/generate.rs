@@ -24,7 +24,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     Ok(output::print(&script)?)
 }
 
-/// What stands alone behind a verb and has names: clap's script for fish completes options only.
+/// Completions for positional arguments with known names, as clap's script for fish completes options only.
 fn names_for_fish(verb: &Command) -> Vec<String> {
     let line = |argument: &clap::Arg| {
         let values = argument.get_possible_values();
@@ -35,11 +35,11 @@ fn names_for_fish(verb: &Command) -> Vec<String> {
     verb.get_positionals().filter_map(line).collect()
 }
 
-/// The command as a shell is to complete it: with the names of schedulers, disks, workloads and experiments. (It takes
-/// others too: files, variants, RAIDs.)
+/// The command as a shell should complete it: with the names of schedulers, disks, workloads and experiments. (Files,
+/// variants and RAIDs are accepted too.)
 fn with_names(command: Command) -> Command {
     let schedulers: Vec<&'static str> = Catalogue::builtin().entries().iter().map(|entry| entry.name).collect();
-    // The program ends with this script.
+    // Leaked, since the program ends after printing this script.
     let disks: Vec<&'static str> = blksched_disks::presets().into_iter().map(|disk| &*disk.name.leak()).collect();
     let builtins = BUILTINS.iter().map(|builtin| builtin.name);
     let workloads: Vec<&'static str> = builtins.chain(PROGRAMS.iter().map(|program| program.name)).collect();
@@ -66,8 +66,8 @@ fn with_names(command: Command) -> Command {
     })
 }
 
-/// One page for the command and one per verb, and per verb of a verb. Each is written beside its place and moved there
-/// when it is whole.
+/// One page for the command, and one for each verb and subcommand. Each is written beside its place and renamed when
+/// complete.
 pub(crate) fn man_pages(directory: &Path) -> Result<(), Failure> {
     let at = |error: std::io::Error| Failure::Outside(format!("{}: {error}", directory.display()));
     fs::create_dir_all(directory).map_err(at)?;
@@ -84,7 +84,7 @@ pub(crate) fn man_pages(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// That command, its verbs, theirs, and so on.
+/// The command, its verbs, their subcommands, and so on.
 fn with_verbs(command: &Command) -> Vec<&Command> {
     let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
     std::iter::once(command).chain(verbs.flat_map(with_verbs)).collect()

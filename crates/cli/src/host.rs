@@ -10,15 +10,15 @@ use blksched_workloads::host::HostKnobs;
 
 use crate::input::text_beside;
 
-/// What was said of the host.
+/// The host's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostSettings {
     pub(crate) memory: HostKnobs,
-    /// How many processors it has.
+    /// The number of processors.
     pub(crate) cpus: u32,
-    /// What I/O costs them; nothing if `None`.
+    /// What I/O costs them; `None` for nothing.
     pub(crate) cpu: Option<CpuPreset>,
-    /// Which task runs first of those that a completion lets run.
+    /// Which task runs first among those that a completion wakes.
     pub(crate) odds: RaceOdds,
 }
 
@@ -33,11 +33,11 @@ impl Default for HostSettings {
     }
 }
 
-/// What is said of processors.
+/// Settings of the processors.
 const OWN: [&str; 4] = ["cpus", "cpu", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
 
 impl HostSettings {
-    /// Reads `memory=1g,cpus=8,cpu=off`.
+    /// Parses `memory=1g,cpus=8,cpu=off`.
     pub(crate) fn parse(text: &str) -> Result<HostSettings, String> {
         let mut host = HostSettings::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -60,12 +60,12 @@ impl HostSettings {
         Ok(host)
     }
 
-    /// Its processors, if I/O costs them anything.
+    /// Its processors; `None` if I/O costs them nothing.
     pub(crate) fn processors(&self) -> Option<HostCpus> {
         self.cpu.as_ref().map(|preset| HostCpus { cpus: self.cpus, costs: preset.costs })
     }
 
-    /// What was said of what I/O costs.
+    /// The name of the processor costs.
     pub(crate) fn cpu_name(&self) -> &str {
         self.cpu.as_ref().map_or("off", |preset| &preset.name)
     }

@@ -28,7 +28,8 @@ pub(crate) use workload::{DEFAULT_LOAD, Workload};
 #[cfg(feature = "sweep")]
 pub(crate) use workload::{check_load, recorded};
 
-/// io.latency halves a depth twice a second at most: from 1023, which an NVMe drive takes, to one in ten steps.
+/// io.latency halves a depth at most twice a second: from 1023, the depth of an NVMe drive, it reaches one in ten
+/// steps.
 const IO_LATENCY_SETTLES: Span = Span::from_secs(5);
 
 /// A workload laid out on a disk.
@@ -36,38 +37,38 @@ pub(crate) struct Stage {
     pub(crate) workload: Arc<Workload>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) disk: Arc<DiskSpec>,
-    /// As it was said.
+    /// The name as given.
     pub(crate) disk_name: String,
-    /// The other disks of the same run, if the workload's processes have I/Os there, too; and what they are called.
+    /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
     pub(crate) beside: Vec<(String, Beside)>,
 }
 
 impl Stage {
-    /// Load and check workload and disk.
+    /// Loads and checks workload and disk.
     pub(crate) fn load(scene: &Scene) -> Result<Stage, Failure> {
         Stage::of(Arc::new(Workload::load(scene)?), scene)
     }
 
-    /// A workload that is loaded already, on the scene's disk.
+    /// Lays out a loaded workload on the scene's disk.
     pub(crate) fn of(workload: Arc<Workload>, scene: &Scene) -> Result<Stage, Failure> {
         Stage::on(workload, scene.disk.clone(), scene)
     }
 
-    /// A workload that is loaded already, on this disk.
+    /// Lays out a loaded workload on this disk.
     fn on(workload: Arc<Workload>, disk_name: String, scene: &Scene) -> Result<Stage, Failure> {
         let disk = blksched_disks::load(&disk_name).map_err(Failure::input)?;
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, beside: Vec::new() })
     }
 
-    /// The scheduler that a present kernel gives such a disk by itself.
+    /// The scheduler that a present kernel chooses for such a disk.
     pub(crate) fn kernel_default(&self, scene: &Scene) -> &'static str {
         let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
         let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
         known.unwrap_or_else(|| kernel_default(&self.disk.build(scene.seed).facts()))
     }
 
-    /// How long runs are that are repeated: as said, or as long as this contender's pilots need.
+    /// The length of repeated runs: as given, or as long as pilots of this contender need.
     pub(crate) fn length(&self, scene: &Scene, contender: &Contender) -> Result<Length, Failure> {
         match scene.time {
             Some(time) => Ok(Length::of(time)),
@@ -75,7 +76,7 @@ impl Stage {
         }
     }
 
-    /// The same where io.latency is among what is compared, which takes hold within seconds: that long is warm-up.
+    /// The same with io.latency among the contenders: it takes seconds to settle, which are added to the warm-up.
     pub(crate) fn settled(&self, length: Length, scene: &Scene, contenders: &[Contender]) -> Length {
         let has = |files: &[(String, String)]| files.iter().any(|(file, _)| file == "io.latency");
         let is_asked = contenders.iter().any(|contender| contender.choice.asked.contains(&"io.latency"));
@@ -88,7 +89,7 @@ impl Stage {
         Length { warm_up, limit: warm_up + length.limit.saturating_sub(length.warm_up), ..length }
     }
 
-    /// The same of a run that is not repeated: jobs that end by themselves are not cut.
+    /// The length of a single run: jobs that end by themselves are not cut off.
     pub(crate) fn length_once(&self, scene: &Scene, contender: &Contender) -> Result<Length, Failure> {
         match scene.time {
             Some(time) => Ok(Length::of(time)),
@@ -96,7 +97,7 @@ impl Stage {
         }
     }
 
-    /// With the warm-up cut off.
+    /// The stage with the warm-up cut off.
     pub(crate) fn cut(mut self, length: Length) -> Stage {
         self.plan = Arc::new(length.cut(&self.plan));
         self
@@ -117,7 +118,7 @@ impl Stage {
         notes
     }
 
-    /// What jobs say of processors that the host does not have, or that cost nothing.
+    /// Notes on cpus_allowed where the host does not have such processors, or where I/O costs them nothing.
     pub(crate) fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
         let cpus = scene.host.cpus as usize;
         let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
@@ -136,7 +137,7 @@ impl Stage {
         lacks.map(say).collect()
     }
 
-    /// For several runs, of which it could not be told whose logs are left.
+    /// The stage without its logs: after several runs it would be unclear to which one a log belongs.
     pub(crate) fn without_logs(mut self) -> (Stage, Option<String>) {
         let mut any = false;
         for job in &mut Arc::make_mut(&mut self.plan).jobs {
@@ -146,7 +147,7 @@ impl Stage {
         (self, any.then(|| note.to_owned()))
     }
 
-    /// For rows of a sweep, which tell nothing of the submission's own time and of rates over time: that is not
+    /// The stage for a sweep's rows, which contain neither submission times nor rates over time: those are not
     /// measured.
     #[cfg(feature = "sweep")]
     pub(crate) fn for_rows(self) -> Stage {
@@ -158,7 +159,7 @@ impl Stage {
         stage
     }
 
-    /// Which jobs ended before their time, and why.
+    /// Which jobs ended early, and why.
     pub(crate) fn gave_up(&self, outcomes: impl Iterator<Item = Option<GaveUp>>) -> Vec<String> {
         let why = |why: GaveUp| match why {
             GaveUp::Io => "an I/O failed",
@@ -170,12 +171,12 @@ impl Stage {
             .collect()
     }
 
-    /// A limit of the device that a trace was recorded on.
+    /// A limit of the device on which a trace was recorded.
     fn recorded(&self, limit: &str) -> Option<u32> {
         self.workload.machine.as_ref()?.number(limit).filter(|&number| number > 0)
     }
 
-    /// One trial of one elevator.
+    /// One trial of one contender.
     pub(crate) fn trial(&self, scene: &Scene, contender: &Contender, limit: Span) -> Trial {
         let surroundings = Surroundings {
             depth: scene.depth.or_else(|| self.recorded("queue_depth")),
@@ -208,18 +209,18 @@ impl Stage {
 /// The schedulers of a present kernel.
 pub(crate) const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
 
-/// A kernel's choice where the user makes none: `none` for a disk with more than one hardware queue, else
-/// `mq-deadline`. SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that takes
-/// more is taken for NVMe, which has one per CPU. (Distributions' udev rules may choose otherwise.)
+/// The kernel's choice if the user makes none: `none` for a disk with more than one hardware queue, else `mq-deadline`.
+/// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that accepts more is taken
+/// for NVMe, which has one queue per CPU. (Distributions' udev rules may choose otherwise.)
 pub(crate) fn kernel_default(facts: &Facts) -> &'static str {
     const ONE_QUEUE: u32 = 32;
     if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }
 }
 
-/// No job file and no experiment is longer; what has no end (`/dev/zero`) is longer than that \[bytes\].
+/// No job file and no experiment is longer; an endless file (`/dev/zero`) is longer than this \[bytes\].
 const MOST_BYTES: u64 = 16 << 20;
 
-/// All of an input, or as much of it as shows that it is too long for what people write.
+/// All of an input, or enough of it to show that it is too long for a text that people write.
 pub(crate) fn bytes_of(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -233,20 +234,20 @@ fn bounded(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What was read, as text; `name` is for the error.
+/// The input as text; `name` is for error messages.
 pub(crate) fn text_of(name: &str, read: io::Result<Vec<u8>>) -> Result<String, Failure> {
     let read = read.and_then(bounded);
     let bytes = read.map_err(|error| Failure::Input(format!("{name}: {error}")))?;
     utf8(bytes).map_err(|error| Failure::Input(format!("{name}:{error}")))
 }
 
-/// All of a file that another one names; the reader of that one says where.
+/// The text of a file that another file names; the reader of that other file adds the place to errors.
 pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
     let bytes = File::open(path).and_then(bytes_of).and_then(bounded).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// For fuzzing: what was said of elevators and jobs is understood or refused, beside no file at all.
+/// For fuzzing: descriptions of elevators and jobs are parsed or refused; no file is read.
 pub(crate) fn fuzz(option: &str, elevators: &[String], scene: &Scene, catalogue: &Catalogue) {
     if let Ok(contenders) = contenders(option, elevators, &scene.set, catalogue) {
         for Contender { choice, knobs, .. } in contenders {

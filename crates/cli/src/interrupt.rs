@@ -8,13 +8,13 @@ thread_local! {
     static SAID: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Work of this thread is interrupted by its caller, and not by a signal.
+/// Lets the caller instead of a signal interrupt the work of this thread.
 #[cfg(feature = "sweep")]
 pub(crate) fn by_caller(stop: Arc<AtomicBool>) {
     SAID.set(Some(stop));
 }
 
-/// Becomes true at the first interrupt from now on; the second ends the program as it always did.
+/// Becomes true at the first interrupt from now on; the second ends the program as usual.
 pub(crate) fn noticed() -> Arc<AtomicBool> {
     if let Some(said) = SAID.with_borrow(Clone::clone) {
         return said;
@@ -24,7 +24,7 @@ pub(crate) fn noticed() -> Arc<AtomicBool> {
     {
         use signal_hook::consts::SIGINT;
         use signal_hook::flag::{register, register_conditional_default};
-        // Where there are no signals to be had, there is no interrupt to be noticed.
+        // Where signals are not available, no interrupt can be noticed.
         let _ = register_conditional_default(SIGINT, flag.clone()).and_then(|_| register(SIGINT, flag.clone()));
     }
     flag

@@ -59,8 +59,7 @@ use clap::Parser;
 use args::{Arguments, Verb};
 use failure::Failure;
 
-/// For fuzzing: the words of a command line, one on each line, are understood or refused. Nothing runs, and no file is
-/// read.
+/// For fuzzing: the words of a command line, one per line, are parsed or refused. Nothing runs, and no file is read.
 #[doc(hidden)]
 pub fn fuzz_arguments(text: &str) {
     let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);
@@ -87,7 +86,7 @@ pub fn fuzz_arguments(text: &str) {
     }
 }
 
-/// Run the command line with the built-in elevators and these.
+/// Runs the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {
     let (rest, typed) = typed::split(std::env::args_os());
     match main_of(rest, typed, own) {
@@ -96,7 +95,7 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
     }
 }
 
-/// The same of these words.
+/// Runs these words as a command line.
 fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
     let mut arguments = Arguments::of(rest);
     let typed = typed::job_file(typed);

@@ -22,45 +22,46 @@ pub use one::Simulation;
 pub use planned::{plan_rows, plan_size};
 pub use tuning::{CheckedSettings, Tuning};
 
-/// What is to be run.
+/// What to run.
 #[derive(Clone, Debug, Default)]
 pub struct LibraryJob {
     /// Words of the command line: built-in workloads, programs, files.
     pub words: Vec<String>,
-    /// A job file that is in memory: its name for messages, and all of it.
+    /// A job file in memory: its name for messages, and its text.
     pub text: Option<(String, String)>,
 }
 
-/// Why something could not be done.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// All of it, for people.
+    /// The whole message, for people.
     pub message: String,
-    /// The file in which it is, as it was named.
+    /// The file with the error, as it was named.
     pub file: Option<String>,
     /// Counted from 1.
     pub line: Option<u32>,
     /// Counted from 1.
     pub column: Option<u32>,
-    /// Was the input wrong, or something outside?
+    /// Whether the input was wrong, as opposed to something outside.
     pub is_input: bool,
 }
 
 /// A verb's answer.
 #[derive(Clone, Debug, Default)]
 pub struct VerbAnswer {
-    /// As it is printed.
+    /// The printed text.
     pub text: String,
-    /// As `--json` prints it; empty if the verb has none.
+    /// The output of `--json`; empty if the verb has none.
     pub json: String,
     /// Its tables, for a notebook.
     pub html: String,
 }
 
-/// What a verb prints, with these elevators besides the built-in ones; it ends early once `stop` is true.
+/// Runs a verb with these elevators besides the built-in ones, and returns what it prints; it ends early once `stop` is
+/// true.
 ///
 /// # Errors
-/// What the verb would have complained about.
+/// The verb's own.
 pub fn answer(
     verb: &str,
     job: &LibraryJob,
@@ -75,7 +76,7 @@ pub fn answer(
     Ok(VerbAnswer { text: kept.text, json: kept.json, html: kept.html })
 }
 
-/// A verb and its words.
+/// Parses a verb and its words.
 fn parse(verb: &str, job: &LibraryJob, options: &[String]) -> Result<Verb, Error> {
     let words = ["blksched", verb].into_iter().chain(options.iter().map(String::as_str));
     let words = words.chain(["--"]).chain(job.words.iter().map(String::as_str));
@@ -92,7 +93,7 @@ fn parse(verb: &str, job: &LibraryJob, options: &[String]) -> Result<Verb, Error
     Ok(verb)
 }
 
-/// The whole command line, for packages that bring it along: ends with its exit code.
+/// Runs the whole command line, for packages that include it, and returns its exit code.
 pub fn main(words: &[String]) -> u8 {
     let (rest, said) = typed::split(words.iter().map(std::ffi::OsString::from));
     match crate::main_of(rest, said, &[]) {
@@ -102,7 +103,7 @@ pub fn main(words: &[String]) -> u8 {
 }
 
 impl Error {
-    /// A complaint, and the place that it names.
+    /// An error with the place that its text names.
     fn said(text: &str, is_input: bool) -> Error {
         let message = anstream::adapter::strip_str(text.trim()).to_string();
         let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
@@ -121,7 +122,7 @@ impl From<Failure> for Error {
     }
 }
 
-/// `FILE:LINE:COLUMN` or `FILE:LINE`, at the beginning.
+/// Splits `FILE:LINE:COLUMN` or `FILE:LINE` off the beginning.
 fn placed(text: &str) -> Option<(&str, u32, Option<u32>)> {
     let colons = text.char_indices().filter(|&(_, c)| c == ':').map(|(at, _)| at);
     for at in colons {

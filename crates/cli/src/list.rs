@@ -114,7 +114,8 @@ fn fio() -> Table {
     table
 }
 
-/// The first of many values: a line of them all is wider than a page; the error for a wrong one names each.
+/// The first of many values: a line with all of them would be wider than a page, and the error for a wrong one names
+/// each.
 fn brief(takes: String) -> String {
     const WIDEST: usize = 100;
     if takes.len() <= WIDEST || !takes.contains('|') {
@@ -155,7 +156,7 @@ fn host() -> Table {
     table
 }
 
-/// What I/O costs the processors, of every preset.
+/// The processor costs of I/O in every preset.
 fn cpu() -> Table {
     let mut table = words("what an I/O costs the processors; --host cpu=NAME", &[("name", "cost")]);
     let presets: Vec<CpuPreset> =
@@ -172,7 +173,7 @@ fn cpu() -> Table {
     table
 }
 
-/// An elevator by its name, of all its kernels or of one, or a disk by its name, RAID or file.
+/// An elevator by its name, with all its kernels or one, or a disk by its name, RAID or file.
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
     if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
@@ -203,7 +204,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
 }
 
-/// `deadline@2.5.38`: the elevator with the presets of that kernel alone; a note if that kernel has none of its own.
+/// `deadline@2.5.38`: the elevator with the presets of that kernel alone; with a note if that kernel has none of its
+/// own.
 fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<String>), Failure> {
     let choice = catalogue.parse(name).map_err(|error| Failure::Input(format!("{name}:{error}")))?;
     if let Some(at) = name.find('+') {
@@ -249,7 +251,7 @@ fn knobs(entry: &Entry, catalogue: &Catalogue) -> Table {
     let mut table = words(&format!("knobs, each turned by --set {}.KNOB=VALUE", entry.name), &columns);
     for knob in entry.knobs {
         let defaults = defaults(entry, knob.name, catalogue);
-        // What none of these kernels has.
+        // A knob that none of these kernels has.
         if defaults.is_empty() {
             continue;
         }

@@ -25,7 +25,7 @@ pub(crate) struct RecordArguments {
     /// The disks, by their names in /sys/block
     #[arg(value_name = "DEVICE", required = true)]
     pub(crate) devices: Vec<String>,
-    /// For how long
+    /// How long to record
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
     pub(crate) time: Span,
     /// Stop when the trace has this many MiB, before it is packed
@@ -37,7 +37,7 @@ pub(crate) struct RecordArguments {
     /// The file to write; it must not exist
     #[arg(long, short, value_name = "FILE", default_value = "recorded.trace.gz")]
     pub(crate) out: PathBuf,
-    /// Print the commands that do it, for a machine without blksched; nothing is done
+    /// Print the commands that do it, for a machine without blksched; nothing is recorded
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -56,13 +56,13 @@ Examples:
 /// How often the kernel's buffers are emptied.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Record.
+/// Runs the verb.
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let machine = machine::read(Path::new("/"), &arguments.devices);
     if arguments.print {
         let (numbers, header) = match &machine {
             Ok(machine) => (machine.devices.keys().copied().collect::<Vec<_>>(), machine.to_string()),
-            // The commands are for another machine: it has its own numbers.
+            // The commands are for another machine, which has numbers of its own.
             Err(_) => (Vec::new(), String::new()),
         };
         return Ok(output::print(&tracefs::commands(arguments, &numbers, &header))?);
@@ -96,7 +96,8 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Until the time is up, the trace is as long as it may be, or the user presses Ctrl-C; how many bytes it has.
+/// Records until the time is up, the trace has its maximal size, or the user presses Ctrl-C; returns the number of
+/// bytes.
 fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write) -> Result<u64, Failure> {
     let stop = interrupt::noticed();
     let mut pipe = instance.pipe().map_err(Failure::Outside)?;

@@ -44,7 +44,7 @@ pub(crate) struct Pictures {
 /// A picture for documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Plot {
-    /// Where on the disk, over time.
+    /// Places on the disk over time.
     Lba,
     /// Latency by percentile.
     Latency,
@@ -69,12 +69,12 @@ impl Plot {
 }
 
 impl Pictures {
-    /// Is any asked for?
+    /// Whether any was asked for.
     pub(crate) fn any(&self) -> bool {
         self.report.is_some() || self.plot.is_some()
     }
 
-    /// Writes them; what a user should know of it.
+    /// Writes them; returns notes for the user.
     fn write(&self, mut report: Report) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
         if let (Some(kind), Some(file)) = (self.plot, &self.out) {
@@ -95,7 +95,7 @@ impl Pictures {
     }
 }
 
-/// What is in the file, if that is not everything.
+/// What the file contains, unless that is everything.
 fn shortened(detail: Detail) -> Option<&'static str> {
     match detail {
         Detail::Everything => None,
@@ -106,14 +106,14 @@ fn shortened(detail: Detail) -> Option<&'static str> {
     }
 }
 
-/// The names of the Parquet files that a large report has beside it.
+/// The names of the Parquet files beside a large report.
 fn beside(file: &Path) -> Vec<String> {
     let name = |table: &str| file.with_extension(format!("{table}.parquet"));
     let names = parquet::TABLES.iter().map(|table| name(table));
     names.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
-/// Every I/O, command and decision of a run, as Parquet.
+/// Writes every I/O, command and decision of a run as Parquet.
 pub(crate) fn rows_of(place: &ParquetTarget, trial: &Trial, name: &str, names: &Names) -> Result<(), Failure> {
     parquet::write(place, &[watched(trial, name, names)?])
 }
@@ -122,7 +122,7 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(file, text).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
 }
 
-/// A run of `trial` before the collector.
+/// Runs `trial` with the collector.
 fn watched(trial: &Trial, name: &str, names: &Names) -> Result<RecordedRun, Failure> {
     let teller = trial.storyteller(slowest());
     let mut findings = None;
@@ -142,12 +142,12 @@ fn watched(trial: &Trial, name: &str, names: &Names) -> Result<RecordedRun, Fail
     Ok(run)
 }
 
-/// The stories that are told in a sentence.
+/// Which stories are told in a sentence.
 fn slowest() -> StoriesAsked {
     StoriesAsked { slowest: collect::SENTENCES, ..StoriesAsked::nothing() }
 }
 
-/// Lets `run` happen before the collector; it answers its end.
+/// Runs `run` with the collector; the closure returns when it ended.
 fn collected(
     teller: Storyteller,
     names: &Names,
@@ -188,7 +188,7 @@ fn disk_time(findings: &Findings) -> Vec<(String, u64)> {
         ("overhead", activity.overhead + activity.interface),
     ];
     let sum: u64 = parts.iter().map(|(_, span)| span.as_ns()).sum();
-    // Where several parts of a disk work at once, each has its part of the time.
+    // Where several parts of a disk work at once, each gets its share of the time.
     let scaled = |ns: u64| match sum > worked {
         true => (u128::from(ns) * u128::from(worked) / u128::from(sum)) as u64,
         false => ns,

@@ -35,7 +35,7 @@ macro_rules! piece_columns {
 }
 pub(crate) use piece_columns;
 
-/// How many rows are held until they are written.
+/// How many rows are held before they are written.
 pub(crate) const GROUP: usize = 1 << 17;
 
 /// Where rows go.
@@ -48,7 +48,7 @@ pub(crate) struct RowsOut {
 }
 
 impl RowsOut {
-    /// The folder, made if it is not there, or the one file.
+    /// The directory, created if it does not exist, or the one file.
     pub(crate) fn place(&self) -> Result<Option<ParquetTarget>, Failure> {
         let Some(path) = &self.parquet else { return Ok(None) };
         if path.extension().is_some_and(|end| end == "parquet") {
@@ -74,7 +74,7 @@ pub(crate) enum ParquetTarget {
 }
 
 impl ParquetTarget {
-    /// Writes a table; in a file there is room for the first alone.
+    /// Writes a table; a single file has room only for the first.
     pub(crate) fn table(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ impl ParquetTarget {
         }
     }
 
-    /// A table of ours, its numbers in their base units.
+    /// Writes a printed table, its numbers in their base units.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     pub(crate) fn as_printed(&self, name: &str, table: &Table) -> WriteResult {
         let kind = |column: &Column| match column.align {
@@ -103,7 +103,7 @@ impl ParquetTarget {
         })
     }
 
-    /// Is there room for more than one table?
+    /// Whether there is room for more than one table.
     pub(crate) fn is_folder(&self) -> bool {
         !matches!(self, ParquetTarget::File(_))
     }
@@ -111,12 +111,12 @@ impl ParquetTarget {
 
 /// Rows on their way into a file.
 pub(crate) type To = Sheet<File>;
-/// All rows are there.
+/// The result of writing all rows.
 pub(crate) type Filled = io::Result<()>;
-/// The file is there, or why it is not.
+/// The result of writing a file.
 pub(crate) type WriteResult = Result<(), Failure>;
 
-/// A file with these columns and rows, whole or not there.
+/// Writes a file with these columns and rows; it appears only when complete.
 pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Filled) -> WriteResult {
     let part = path.with_extension("parquet.part");
     let written = || -> Filled {
@@ -126,13 +126,13 @@ pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Fi
         std::fs::rename(&part, path)
     };
     written().map_err(|error| {
-        // It may not even have been made.
+        // It may not even have been created.
         let _ = std::fs::remove_file(&part);
         Failure::Outside(format!("{}: {error}", path.display()))
     })
 }
 
-/// How every Parquet file of ours is packed.
+/// The compression and layout of all our Parquet files.
 pub(crate) fn properties() -> WriterProperties {
     WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build()
 }
@@ -147,7 +147,7 @@ pub(crate) enum CellValue {
     Missing,
 }
 
-/// Parquet's numbers have a sign; times and places beyond it stay at its end.
+/// Parquet's integers are signed; greater values are cut to the greatest.
 impl From<u64> for CellValue {
     fn from(number: u64) -> CellValue {
         CellValue::Number(i64::try_from(number).unwrap_or(i64::MAX))
@@ -160,7 +160,7 @@ impl From<u32> for CellValue {
     }
 }
 
-/// What is no number is not there.
+/// A value that is not a number is missing.
 impl From<f64> for CellValue {
     fn from(number: f64) -> CellValue {
         if number.is_finite() { CellValue::Real(number) } else { CellValue::Missing }
@@ -203,7 +203,7 @@ impl<T: Into<CellValue>> From<Option<T>> for CellValue {
     }
 }
 
-/// What is held of a column.
+/// The values held of a column.
 enum ColumnValues {
     Numbers(Vec<i64>),
     Reals(Vec<f64>),
@@ -214,7 +214,7 @@ enum ColumnValues {
 struct Filling {
     name: String,
     held: ColumnValues,
-    /// Of a column that may lack values: for each row, whether it has one.
+    /// For a column that may lack values: whether each row has one.
     is_told: Option<Vec<i16>>,
 }
 
@@ -251,7 +251,7 @@ impl Filling {
     }
 }
 
-/// The next column of a group; its values are gone then.
+/// Writes the next column of a group and clears its values.
 fn column<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &mut Vec<T::T>,
@@ -272,7 +272,7 @@ pub(crate) struct Sheet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Sheet<W> {
-    /// `columns`: a message as Parquet writes its schemas down, of INT64, DOUBLE, BOOLEAN and BINARY (STRING).
+    /// `columns` is a message in Parquet's schema language, with INT64, DOUBLE, BOOLEAN and BINARY (STRING).
     pub(crate) fn new(out: W, columns: &str) -> io::Result<Sheet<W>> {
         let schema = Arc::new(parse_message_type(columns).map_err(io::Error::other)?);
         let fields = schema.get_fields().iter().map(|field| {
@@ -289,7 +289,7 @@ impl<W: Write + Send> Sheet<W> {
         Ok(Sheet { writer, columns, rows: 0 })
     }
 
-    /// One more, a value for each column.
+    /// Adds a row, with a value for each column.
     pub(crate) fn row(&mut self, values: impl IntoIterator<Item = CellValue>) -> io::Result<()> {
         let mut number = 0;
         for (column, value) in self.columns.iter_mut().zip(values) {
@@ -309,7 +309,7 @@ impl<W: Write + Send> Sheet<W> {
         self.rows
     }
 
-    /// The last group, and the file's end.
+    /// Writes the last group and the file's end.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.group().map_err(io::Error::other)?;

@@ -17,22 +17,22 @@ use crate::host::HostSettings;
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
 pub(crate) struct Scene {
-    /// What runs, all of it at once: fio job files (`-`: standard input); built-in workloads; programs with their
-    /// parameters, as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
+    /// What runs, all at once: fio job files (`-`: standard input); built-in workloads; programs with their parameters,
+    /// as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
     /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: beside-a-backup]
     #[arg(value_name = "WORKLOAD", value_parser = FileName)]
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
     pub(crate) typed: Option<Text>,
-    /// The disk: a preset's name or a TOML file; of a trace with device=each one for all, or sda=NAME,sdb=NAME
+    /// The disk: a preset's name or a TOML file; for a trace with device=each one for all, or sda=NAME,sdb=NAME
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
-    /// fio [default: as long as the disk and what its jobs do seldom need, found by pilots]
+    /// fio [default: found by pilots, and long enough for events that are rare on this disk and in these jobs]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
-    /// When processes begin: drawn, up to 10 ms apart as real ones do, or as-said, to the nanosecond
+    /// When processes begin: drawn up to 10 ms apart, like real ones, or exactly as-said
     #[arg(long, value_name = "drawn|as-said", value_enum, default_value_t = When::Drawn)]
     pub(crate) starts: When,
     /// Turn a knob, as in bfq.slice_idle=0, deadline@2.6.33.read_expire=100ms; may be repeated
@@ -41,35 +41,36 @@ pub(crate) struct Scene {
     /// The first seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How many requests the disk gets at a time; at most as many as it takes [default: as many as it takes]
+    /// How many requests the disk gets at a time; at most as many as it accepts [default: as many as it accepts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) depth: Option<u32>,
-    /// How many requests may exist (until blk-mq: per direction) [default: as the scheduler's kernel has it]
+    /// How many requests may exist (before blk-mq: per direction) [default: as in the scheduler's kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nr_requests: Option<u32>,
-    /// The largest request in KiB; at most as large as the disk takes [default: as the scheduler's kernel has it]
+    /// The largest request in KiB; at most the largest that the disk accepts [default: as in the scheduler's kernel]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) max_sectors_kb: Option<u32>,
-    /// How the disk hangs on the host: sata, ide, scsi, nvme, virtio, loop [default: as the disk's file says]
+    /// How the disk is attached to the host: sata, ide, scsi, nvme, virtio, loop [default: as in the disk's file]
     #[arg(long, value_name = "KIND", value_parser = attached)]
     pub(crate) attached: Option<Attached>,
     /// Writeback throttling of 6.x: how long a read may take, in microseconds; 0 switches it off [default: 75000 for a
-    /// disk that turns, else 2000, and off under bfq]
+    /// spinning disk, else 2000; off under bfq]
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub(crate) wbt_lat_usec: Option<u64>,
     /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all); its
     /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML
-    /// file; and who runs first there, of 100: owner_first=60, worker_first=76 (docs/host.md)
+    /// file; and of 100 completions, after how many the I/O's owner or the kernel's worker runs first: owner_first=60,
+    /// worker_first=76 (docs/host.md)
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostSettings::parse, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
-    /// Load and check everything, run nothing
+    /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
 }
 
 impl Scene {
-    /// A workload on a disk, all else as usual.
+    /// A workload on a disk, all else at its default.
     pub(crate) fn of(workload: &str, disk: &str, seed: u64) -> Scene {
         Scene {
             jobs: vec![workload.to_owned()],
@@ -96,12 +97,12 @@ pub(crate) fn host_settings(host: &HostKnobs) -> Map<String, Value> {
     HostKnobs::KNOBS.iter().filter_map(of).collect()
 }
 
-/// A knob's value for machines, as its control file has it.
+/// A knob's value for machines, as in its control file.
 pub(crate) fn in_its_unit(knob: &Knob, raw: i64) -> Value {
     json!({ "value": knob.unit.in_sysfs(raw), "unit": knob.unit.symbol() })
 }
 
-/// How a disk hangs on its host.
+/// Parses how a disk is attached to its host.
 fn attached(text: &str) -> Result<Attached, String> {
     let words = || Attached::WORDS.into_iter().map(|(word, _)| word);
     if let Some((_, kind)) = Attached::WORDS.into_iter().find(|(word, _)| *word == text) {
@@ -114,13 +115,13 @@ fn attached(text: &str) -> Result<Attached, String> {
 /// When the processes of a run begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
-    /// Each a drawn few milliseconds later than it says.
+    /// Each a random few milliseconds later than specified.
     Drawn,
-    /// To the nanosecond.
+    /// Exactly as specified.
     AsSaid,
 }
 
-/// A length of time that something can happen in.
+/// Parses a length of time other than zero.
 pub(crate) fn some_time(text: &str) -> Result<Span, String> {
     let seconds = text.trim().parse::<f64>().is_ok().then(|| format!("{}s", text.trim()));
     match seconds.as_deref().unwrap_or(text).parse::<Span>() {
@@ -130,7 +131,7 @@ pub(crate) fn some_time(text: &str) -> Result<Span, String> {
     }
 }
 
-/// The name of a file, or of what is built in: a text even if the file's is none ([`name_of_path`]).
+/// The name of a file or of something built in: a text, even if the file's name is not valid UTF-8 ([`name_of_path`]).
 #[derive(Clone)]
 pub(crate) struct FileName;
 

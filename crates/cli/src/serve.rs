@@ -22,10 +22,10 @@ use crate::private::private_directory;
 use arguments::Keeper;
 pub(crate) use arguments::{CtlArguments, CtlVerb, EngineChoice, ExportVerb, ServeArguments};
 
-/// The least memory of an export: the longest request and some clients \[bytes\].
+/// The least memory of an export: enough for the longest request and some clients \[bytes\].
 const LEAST_MEMORY: u64 = 40 << 20;
 
-/// Serve; how a captive command ended is how we end.
+/// Serves; the exit code is that of the captive command, if there is one.
 pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let Some(path) = arguments.config.clone() else { return start(arguments, None, catalogue) };
     let mut all = file::read(&path)?;
@@ -56,7 +56,7 @@ fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalog
     log::begin(arguments)?;
     let mut say = |line: &str| {
         if !quiet {
-            // That nothing can be told is no reason not to serve.
+            // Serving goes on even if nothing can be printed.
             let _ = output::print(&format!("{line}\n"));
         }
     };
@@ -72,7 +72,7 @@ fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalog
     }
 }
 
-/// What was said, as the server takes it; and the private directory that was made for its sockets.
+/// The server's configuration from the arguments, and the private directory made for its sockets, if any.
 fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerConfig, Option<PathBuf>), Failure> {
     let exports = arguments.export.iter().map(|text| {
         text.parse().map_err(|error: blksched_serve::SpecError| Failure::Input(format!("--export {error}")))
@@ -133,7 +133,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     Ok((config, private))
 }
 
-/// Does it take another server's place?
+/// Whether the server takes another's place.
 fn arrival(arguments: &ServeArguments) -> Result<Arrival, Failure> {
     match (arguments.take_over, &arguments.control) {
         (false, _) => Ok(Arrival::First),
@@ -142,7 +142,7 @@ fn arrival(arguments: &ServeArguments) -> Result<Arrival, Failure> {
     }
 }
 
-/// What is written to the disks' own files.
+/// The lines written to the disks' own files.
 fn disk_files(arguments: &ServeArguments) -> Result<WrittenFiles, Failure> {
     let mut files = WrittenFiles::default();
     let said = [
@@ -159,7 +159,7 @@ fn disk_files(arguments: &ServeArguments) -> Result<WrittenFiles, Failure> {
 
 /// The files of TLS.
 fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
-    // A key of a configuration file is tried alone, so clap cannot ask for what belongs to it.
+    // A configuration file's keys are parsed one at a time, so clap cannot require one option for another.
     let (certificate, key) = match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(certificate), Some(key)) => (certificate, key),
         (None, None) if arguments.tls_clients.is_none() => return Ok(None),
@@ -174,7 +174,7 @@ fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
     Ok(Some(files))
 }
 
-/// Figures are for this machine: clients elsewhere ask through a proxy, which decides whom it lets in.
+/// Metrics are for this machine only: clients elsewhere use a proxy, which decides on access.
 fn metrics(text: &str) -> Result<Listen, Failure> {
     match text.parse::<std::net::SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => Ok(Listen::Tcp(address)),
@@ -205,7 +205,7 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
     Ok(listen)
 }
 
-/// Exports that are block devices.
+/// Exports as block devices.
 fn ublk(arguments: &ServeArguments) -> Result<Vec<UblkConfig>, Failure> {
     let names: Vec<&str> = arguments.export.iter().map(|export| export.split('=').next().unwrap_or_default()).collect();
     let read = |text: &String| {
@@ -221,7 +221,7 @@ fn ublk(arguments: &ServeArguments) -> Result<Vec<UblkConfig>, Failure> {
     arguments.ublk.iter().map(read).collect()
 }
 
-/// Sockets for virtual machines; where there is one export, its name may be left out.
+/// Sockets for virtual machines; with a single export its name may be left out.
 fn vhost(arguments: &ServeArguments) -> Result<Vec<(String, PathBuf)>, Failure> {
     let name = |export: &'_ str| export.split('=').next().unwrap_or_default().to_owned();
     let names: Vec<String> = arguments.export.iter().map(|export| name(export)).collect();
@@ -240,7 +240,7 @@ fn vhost(arguments: &ServeArguments) -> Result<Vec<(String, PathBuf)>, Failure> 
     arguments.vhost_user.iter().map(read).collect()
 }
 
-/// An export whose path is the same from wherever the server runs.
+/// An export with its path made absolute.
 fn absolute(export: &str) -> String {
     let Some((name, rest)) = export.split_once('=').filter(|(_, rest)| !rest.starts_with("mem:")) else {
         return export.to_owned();
@@ -250,14 +250,14 @@ fn absolute(export: &str) -> String {
     format!("{name}={path}{options}")
 }
 
-/// Ask a server that runs.
+/// Asks a running server.
 pub(crate) fn ctl(arguments: &CtlArguments) -> Result<(), Failure> {
     let question = match &arguments.verb {
         CtlVerb::Get { name } => Question::Get(name.clone()),
         CtlVerb::Set { name, value } => Question::Set(name.clone(), value.clone()),
         CtlVerb::List { prefix } => Question::List(prefix.clone().unwrap_or_default()),
         CtlVerb::Export { verb: ExportVerb::Add { export } } => {
-            // What is misspelt is told here, with its column.
+            // Parsed here so that a mistake is reported with its column.
             let text = export.parse::<blksched_serve::ExportConfig>();
             text.map_err(|error| Failure::Input(error.to_string()))?;
             Question::Add(absolute(export))

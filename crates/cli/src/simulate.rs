@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
     Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
-/// The run as one disk sees it.
+/// Simulates the run on one disk.
 fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene;
     let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
@@ -59,7 +59,7 @@ fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Res
     if let Some(file) = &arguments.decisions {
         decisions::write(file, &stage, &findings)?;
     }
-    // What was measured is told even if its logs cannot be written.
+    // The measurements are printed even if their logs cannot be written.
     let (logged, unwritten) = match logs::write(&stage.plan, &findings) {
         Ok(notes) => (notes, Ok(())),
         Err(failure) => (Vec::new(), Err(failure)),

@@ -36,20 +36,20 @@ pub(crate) struct SweepArguments {
     /// The plan: a TOML file with loads, disks, schedulers, knobs, seeds (docs/sweep.md)
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// The folder that gets the Parquet files; runs that are there already are not made again
+    /// The folder for the Parquet files; runs that it already has are not repeated
     #[arg(long, value_name = "DIR", required_unless_present = "dry_run")]
     out: Option<PathBuf>,
-    /// Make only this part of the runs, the Ith of N that cost alike
+    /// Run only this part, the Ith of N of equal cost
     #[arg(long, value_name = "I/N", value_parser = Shard::parse)]
     shard: Option<Shard>,
-    /// Check the plan, say how many runs it is and how long they take, and run nothing but a few pilots
+    /// Check the plan, estimate the number of runs and their time, and run only a few pilots
     #[arg(long)]
     dry_run: bool,
     /// How much of the traces stays in memory, as in 4g; the rest lies in a temporary file ($TMPDIR or /var/tmp)
     /// [default: 128m]
     #[arg(long, value_name = "SIZE", value_parser = size_of_memory)]
     max_memory: Option<u64>,
-    /// How many runs are made at a time [default: one per core]; the rows are the same on any number
+    /// How many runs at a time [default: one per core]; the rows are the same with any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
 }
@@ -115,22 +115,22 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
     Ok(output::print(&text)?)
 }
 
-/// A load that is let go, and the next.
+/// Two loads are in memory at once: the previous one, being freed, and the next.
 const TRACES_HELD: u64 = 2;
 
-/// Reads `512m`, `4g`, `4GiB`.
+/// Parses `512m`, `4g`, `4GiB`.
 fn size_of_memory(text: &str) -> Result<u64, String> {
     let bytes = units::number_or_letter(text).or_else(|| units::bytes(text));
     bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size, as in 512m or 4g".to_owned())
 }
 
-/// How many runs a plan is, and how many of them one load is.
+/// How many runs a plan has, and how many of them each load has.
 pub(crate) fn size(file: &str, text: &str) -> Result<(u64, u64), Failure> {
     let plan = SweepPlan::read(file, text, &Catalogue::builtin())?;
     Ok((plan.len(), plan.per_group() * plan.disks.len() as u64))
 }
 
-/// The runs of a stretch of a plan, sorted.
+/// The rows of a stretch of a plan's runs, sorted.
 pub(crate) fn stretch_of(
     file: &str,
     text: &str,
@@ -174,10 +174,10 @@ fn threads(arguments: &SweepArguments) -> usize {
     arguments.threads.map_or_else(cores, |threads| threads as usize)
 }
 
-/// Groups that are tried for a forecast.
+/// How many groups are tried for a forecast.
 const PILOTS: u64 = 3;
 
-/// How many runs, and how long they take by some that are made for it.
+/// The number of runs, and an estimate of their time from a few pilots.
 fn forecast(plan: &SweepPlan, shard: Shard, stretch: (u64, u64), threads: usize) -> Result<String, Failure> {
     let runs = stretch.1 - stretch.0;
     let mut text = format!(

@@ -22,13 +22,13 @@ pub(crate) struct TopArguments {
     /// The server's control socket (serve --control)
     #[arg(value_name = "SOCKET")]
     socket: PathBuf,
-    /// How often to look
+    /// The interval between two looks
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time, allow_hyphen_values = true)]
     interval: Span,
-    /// Show each client by itself
+    /// Show each client separately
     #[arg(long)]
     clients: bool,
-    /// How often at most [default: until interrupted]
+    /// How many times to look [default: until interrupted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
@@ -39,15 +39,15 @@ Examples:
   blksched top /run/disk.ctl --clients
   blksched top /run/disk.ctl --interval 5s --count 1       one table, of five seconds";
 
-/// What a server says of one export.
+/// What a server reports about one export.
 #[derive(Clone, Default)]
 struct Export {
     weight: String,
     /// `clients`, `rios`, … of `stat`.
     counts: BTreeMap<String, u64>,
-    /// What waits, by what for.
+    /// How many requests wait for what.
     waits: BTreeMap<String, u64>,
-    /// How many requests of any kind ended within each bound \[µs\]; without one: beyond all.
+    /// How many requests of any kind ended within each bound \[µs\]; `None` is beyond all bounds.
     latency: Vec<(Option<u64>, u64)>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
         std::thread::sleep(interval);
         let after = TopView::look(arguments)?;
         let table = after.since(&before, began.elapsed().as_secs_f64());
-        // Home, and clear what is below.
+        // Moves the cursor home, and clears what is below.
         let home = if screen { "\x1b[H\x1b[J" } else { "" };
         output::print(&format!("{home}{}", render(&table, Look::Text)))?;
         before = after;
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was looked at.
+/// What is being watched.
 enum TopView {
     Exports(BTreeMap<String, Export>),
     Clients(BTreeMap<u64, clients::ClientFigures>),
@@ -103,7 +103,7 @@ impl TopView {
     }
 }
 
-/// Every export, by its disk (if there are several) and name.
+/// Reads every export, by its disk (if there are several) and name.
 fn look(arguments: &TopArguments) -> Result<BTreeMap<String, Export>, Failure> {
     let text =
         ask(&arguments.socket, &Question::List(String::new())).map_err(|error| Failure::Outside(error.to_string()))?;
@@ -143,7 +143,7 @@ fn buckets(text: &str) -> Vec<(Option<u64>, u64)> {
     all
 }
 
-/// The bound within which this much of a hundred of what is new ended.
+/// The bound within which this percentage of the new requests ended.
 fn percentile(before: &[(Option<u64>, u64)], after: &[(Option<u64>, u64)], part: u64) -> Cell {
     let old = |nth: usize| before.get(nth).map_or(0, |(_, count)| *count);
     let new: Vec<u64> = after.iter().enumerate().map(|(nth, (_, count))| count.saturating_sub(old(nth))).collect();
@@ -158,7 +158,7 @@ fn percentile(before: &[(Option<u64>, u64)], after: &[(Option<u64>, u64)], part:
     Cell::Missing
 }
 
-/// What is said of an export or a client, behind its name.
+/// The columns of an export or a client after its name.
 fn figures() -> [Column; 8] {
     [
         Column::numbers("reads", "reads/s", Quantity::Iops),

@@ -18,23 +18,23 @@ pub(crate) use write::To;
 /// What can be done with traces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceVerb {
-    /// Say what a trace holds, and first of all whether it can carry a verdict about queueing.
+    /// Show what a trace contains, and first of all whether it can support a verdict about queueing.
     Info(InfoArguments),
     /// Write a trace, or a part of it, in another format.
     Convert(ConvertArguments),
-    /// Write a part of a trace: at least one of device=, process=, from=, to=, op= is said behind the file's name.
+    /// Write a part of a trace: give at least one of device=, process=, from=, to=, op= after the file's name.
     Cut(ConvertArguments),
-    /// Write a trace without names and addresses: their order and their distances stay.
+    /// Write a trace without names and addresses: their order and distances stay.
     Anonymise(ConvertArguments),
-    /// Show the text formats that are known, each as one would describe it.
+    /// Show the known text formats, each as one would describe it.
     Formats,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = INFO_EXAMPLES)]
 pub(crate) struct InfoArguments {
-    /// The trace: a file, one of several per CPU, or what their names begin with, or s3://BUCKET/KEY; gzip, zstd and
-    /// bzip2 are unpacked
+    /// The trace: a file, one of several per CPU, or the common beginning of their names, or s3://BUCKET/KEY; gzip,
+    /// zstd and bzip2 are unpacked
     #[arg(value_name = "TRACE[:NAME=VALUE,…]", required = true, value_parser = FileName)]
     pub(crate) traces: Vec<String>,
     /// Print JSON instead of text
@@ -59,10 +59,10 @@ pub(crate) struct ConvertArguments {
     /// The file to write; it must not exist
     #[arg(value_name = "OUT")]
     pub(crate) out: std::path::PathBuf,
-    /// In which format [default: by the ending of OUT: .csv, .iolog, .blktrace.0, .parquet]
+    /// The format [default: by the ending of OUT: .csv, .iolog, .blktrace.0, .parquet]
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) to: Option<To>,
-    /// Write over OUT if it exists
+    /// Overwrite OUT if it exists
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -76,7 +76,7 @@ Examples:
   blksched trace cut sda.blktrace.0:from=10s,to=20s,process=mysqld ten-seconds.csv
   blksched trace anonymise production.blktrace.0 to-mail.csv";
 
-/// Do it.
+/// Runs the verb.
 pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
     match verb {
         TraceVerb::Info(arguments) => info::run(arguments),

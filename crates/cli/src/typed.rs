@@ -7,25 +7,25 @@ use clap::CommandFactory;
 
 use crate::args::Arguments;
 
-/// What they are called in messages.
+/// The name of typed options in messages.
 const COMMAND_LINE: &str = "command line";
 
-/// The job file that they make, if there are any.
+/// The job file that they make; `None` if there are none.
 pub(crate) fn job_file(typed: Option<String>) -> Option<Text> {
     typed.map(|text| Text { name: COMMAND_LINE.to_owned(), text })
 }
 
-/// A word of blksched's own goes before fio's (`--threads`).
+/// An option of blksched itself takes precedence over fio's (`--threads`).
 fn is_own(name: &str) -> bool {
     let command = Arguments::command();
     let mut words = command.get_subcommands().flat_map(|verb| verb.get_arguments());
     words.any(|word| word.get_long() == Some(name))
 }
 
-/// The verbs that take them; to any other verb fio's options are words that it does not know.
+/// The verbs that accept them; to any other verb, fio's options are unknown arguments.
 const VERBS: [&str; 3] = ["compare", "simulate", "explain"];
 
-/// What is left for blksched, and the job file that fio's options make; each `--name` begins a job.
+/// Separates blksched's own arguments from the job file that fio's options make; each `--name` begins a job.
 pub(crate) fn split(mut arguments: impl Iterator<Item = OsString>) -> (Vec<OsString>, Option<String>) {
     let (mut rest, mut typed): (Vec<OsString>, _) = (arguments.by_ref().take(2).collect(), String::new());
     if !rest.get(1).is_some_and(|verb| VERBS.iter().any(|known| verb == known)) {

@@ -15,9 +15,9 @@ pub(crate) struct UblkArguments {
 
 #[derive(Debug, Subcommand)]
 enum UblkVerb {
-    /// Show all of this machine's.
+    /// Show all devices of this machine.
     List,
-    /// Remove one whose server is gone.
+    /// Remove one whose server has exited.
     Remove {
         /// Its number, as in /dev/ublkb0.
         id: u32,
@@ -31,7 +31,7 @@ Examples:
   blksched ublk list
   blksched ublk remove 0        # what a server that was killed has left of /dev/ublkb0";
 
-/// Look at the devices, or remove one.
+/// Shows the devices, or removes one.
 pub(crate) fn run(arguments: &UblkArguments) -> Result<(), Failure> {
     match arguments.verb {
         UblkVerb::List => {
@@ -52,7 +52,7 @@ fn line(device: &UblkDevice) -> String {
     };
     let server = match info.process.filter(|_| device.served) {
         Some(process) => format!("served by process {process}"),
-        // Of one that is only just being made the driver says the same.
+        // The driver reports the same for a device that is only just being created.
         None => format!("its server is gone: `blksched ublk remove {}` removes it", device.id),
     };
     format!("{}: {state}, {} queues of {}, {server}\n", path.display(), info.queues, info.depth)

@@ -3,7 +3,7 @@
 use blksched_simulate::{Trial, Used};
 use serde_json::{Value, json};
 
-/// One line for all schedulers that are run: what they share, and where they differ whose value it is.
+/// One line for all schedulers: the common values, and which schedulers differ.
 pub(crate) fn line(trials: &[(String, Trial)], cpu: &str) -> String {
     let all: Vec<(&str, Used)> = trials.iter().map(|(name, trial)| (name.as_str(), trial.used())).collect();
     let of = |value: &dyn Fn(&Used) -> String| {
@@ -31,7 +31,7 @@ fn number(requests: u32) -> String {
     if requests == u32::MAX { "unlimited".to_owned() } else { requests.to_string() }
 }
 
-/// The commonest value, and of others whose they are: `64 (none: 32)`.
+/// The most common value, and the names behind each other value: `64 (none: 32)`.
 fn said(values: &[(&str, String)]) -> String {
     let count = |value: &str| values.iter().filter(|(_, other)| other == value).count();
     let most = values.iter().map(|(_, value)| count(value)).max().unwrap_or(0);
@@ -41,7 +41,7 @@ fn said(values: &[(&str, String)]) -> String {
     if others.is_empty() { common.to_owned() } else { format!("{common} ({})", others.join(", ")) }
 }
 
-/// For machines.
+/// The same as JSON.
 pub(crate) fn json(used: &Used) -> Value {
     json!({
         "attached": used.attached.word(),

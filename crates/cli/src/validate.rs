@@ -34,7 +34,7 @@ use settings::SavedSettings;
 struct ValidationPlan {
     job: ValidatedJob,
     target: JobTarget,
-    /// The schedulers to be measured, and whether each must be switched to.
+    /// The schedulers to measure.
     schedulers: Vec<String>,
     switches: bool,
     runtime: Span,
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
             break;
         }
     }
-    // Put back before anything is printed: the reader may be slow.
+    // Put back before anything is printed, since the reader may be slow.
     if let Some(settings) = settings {
         settings.restore()?;
     }
@@ -179,7 +179,7 @@ impl ValidationPlan {
     }
 }
 
-/// Changing the scheduler below what others use is asked about.
+/// Asks before changing the scheduler of disks that others use.
 fn confirm(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<(), Failure> {
     if !plan.switches || plan.target.used == Use::Alone || arguments.yes {
         return Ok(());
@@ -209,7 +209,7 @@ fn bench(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<Bench, 
     })
 }
 
-/// This machine has as many processors as it has; what an I/O costs them is taken from the usual preset.
+/// The machine's real number of processors, with the usual preset's cost of an I/O.
 fn processors() -> HostCpus {
     let cpus = std::thread::available_parallelism().map_or(HostCpus::USUAL, |cpus| cpus.get() as u32);
     HostCpus { cpus: cpus.min(HostCpus::MOST), costs: CpuPreset::usual().costs }

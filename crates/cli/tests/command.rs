@@ -27,13 +27,13 @@ mod validate;
 
 use std::process::{Command, Output};
 
-/// With lines as long as they need, so that no word that a test looks for is broken off.
+/// Runs the command without wrapping, so that no word that a test looks for is broken.
 fn blksched(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
     command.args(arguments).env("COLUMNS", "1000").output().expect("the binary runs")
 }
 
-/// As it comes out of a pipe.
+/// The output as it comes out of a pipe.
 fn piped(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
     stdout(&command.args(arguments).env_remove("COLUMNS").output().expect("the binary runs"))
@@ -43,14 +43,14 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// Runs it, expects success, and gives its standard output.
+/// Runs it, expects success, and returns its standard output.
 fn done(arguments: &[&str]) -> String {
     let output = blksched(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     stdout(&output)
 }
 
-/// Runs it, expects exit code 2 and nothing on standard output, and gives what it complained of.
+/// Runs it, expects exit code 2 and an empty standard output, and returns its error message.
 fn refused(arguments: &[&str]) -> String {
     let output = blksched(arguments);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
@@ -66,7 +66,7 @@ fn compare(arguments: &[&str]) -> String {
 
 fn job_file(name: &str, text: &str) -> String {
     let path = std::env::temp_dir().join(format!("blksched-{}-{name}", std::process::id()));
-    // Several tests may share a name: each finds it whole.
+    // Several tests may share a name: each finds a complete file.
     let partial = path.with_extension(format!("{:?}", std::thread::current().id()));
     std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, &path)).expect("a temporary file");
     path.to_str().expect("UTF-8").to_owned()
@@ -94,7 +94,7 @@ fn the_usual_schedulers_are_those_of_a_present_kernel_and_below_a_line_historica
     assert!(text.contains("\nOne seed proves nothing: keep mq-deadline.\n"), "{text}");
 }
 
-/// Compares with a file of what it printed before; `BLESS` renews it.
+/// Compares with a file of earlier output; `BLESS` renews it.
 fn golden(name: &str, text: &str) {
     let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("BLESS").is_some() {
@@ -200,7 +200,7 @@ fn no_difference_changes_nothing() {
     );
 }
 
-/// Two jobs, and what counts of each.
+/// Two jobs, and what counts for each.
 fn database() -> String {
     let global = "[global]\nsize=1g\ntime_based\nruntime=20\n";
     let jobs = "[db]\nrw=randread\nbs=8k\ndirect=1\n[wal]\nrw=write\nbs=8k\nfdatasync=1\n[dump]\nrw=read\nbs=1m\n";
@@ -230,7 +230,7 @@ fn a_goal_names_jobs_and_figures_and_bounds() {
     }
 }
 
-/// The review's database: eight backends, a log, and a backup that nobody waits for.
+/// The review's database: eight backends, a log, and a backup that no user waits for.
 const PG: &str = "[global]\ntime_based\nruntime=60\nioengine=psync\n\
     [pgdata]\nrw=randrw\nrwmixread=70\nbs=8k\nsize=4g\nnumjobs=8\ngroup_reporting\n\
     random_distribution=zipf:1.1\nfsync=64\n\
@@ -247,7 +247,8 @@ fn a_database_beside_a_backup_gets_the_verdict_of_its_administrator() {
     assert_eq!(roles, ["latency-bound", "latency-bound", "background"]);
     assert!(jobs[..2].iter().all(|job| job["sync"]["clat"]["mean"]["mean"].as_f64() > Some(1e6)), "commits take time");
     assert!(!text.contains("no write waits for the disk"), "{text}");
-    // Whatever the backup gains: nothing that costs the database is proposed, and a gain of the backup alone is none.
+    // Whatever the backup gains, nothing that costs the database is recommended, and a gain of the backup alone does
+    // not count.
     let candidate = &value["action"]["candidates"][0];
     let of_database = |side: &str| {
         let all = candidate[side].as_array().expect("a list").iter();
@@ -260,7 +261,7 @@ fn a_database_beside_a_backup_gets_the_verdict_of_its_administrator() {
     assert!(costs.iter().all(|cost| cost["job"] != "backup"), "a background job's loss is no price: {candidate}");
 }
 
-/// The default comparison at both ends of the plausible range of everything fitted, and at corners of all of it.
+/// The default comparison at both ends of the plausible range of every fitted value, and at corners of all of them.
 #[test]
 fn the_default_verdict_survives_what_is_fitted() {
     let output = blksched(&["compare", "--json", "--sensitivity"]);
@@ -276,7 +277,7 @@ fn the_default_verdict_survives_what_is_fitted() {
     assert!(turned.is_empty(), "{turned:#?}");
 }
 
-/// A disk whose one fitted value decides whether anybody waits.
+/// A disk whose one fitted value decides whether any job waits.
 const HANGS: &str = "\
 kind = \"fixed\"
 description = \"a disk whose service was guessed\"
@@ -368,7 +369,7 @@ fn a_search_for_knobs_says_what_each_is_worth_or_to_leave_them() {
     let text = compare(&[&["reader-and-writer", "--goal", "reader: mean read"], &own[..4]].concat());
     assert!(text.contains("settings of mq-deadline tried in "), "{text}");
     assert!(text.contains("what each knob is worth") || text.contains("Leave them."), "{text}");
-    // What passes every scheduler by has no knob worth turning.
+    // A load that bypasses every scheduler has no knob worth changing.
     let text = compare(&[&["--name=r", "--rw=read", "--direct=1", "--size=1g", "--bs=64k"], &own[..4]].concat());
     assert!(text.contains("none looks better than its defaults. Leave them.\n"), "{text}");
 }
@@ -405,7 +406,7 @@ fn a_matrix_is_a_page_and_a_table() {
     assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("backup,sata-ssd,mq-deadline,none,false,")), "{csv}");
 }
 
-/// Has the matrix's table a row of that scheduler?
+/// Whether the matrix's table has a row for that scheduler.
 fn csv_has(path: &std::path::Path, scheduler: &str) -> bool {
     let csv = std::fs::read_to_string(path).unwrap();
     csv.lines().any(|row| row.split(',').nth(3) == Some(scheduler))
@@ -670,7 +671,7 @@ fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
     let small = include_str!("../../disks/presets/fixed.toml");
     let small = job_file(
         "small.toml",
-        // The first is the disk's; another, below, is its plausible range.
+        // The first is the disk's; the other, below, is its plausible range.
         &small.replacen("capacity = \"1TB\"", "capacity = \"16MB\"", 1).replace("500GB to 2TB", "16MB to 32MB"),
     );
     let said = refused(&["compare", &name, "--disk", &small]);
@@ -772,7 +773,7 @@ fn help_has_examples() {
     }
 }
 
-/// A small machine, so that a short run shows all that memory does.
+/// A small machine, so that a short run shows everything that memory does.
 const SMALL: [&str; 6] = ["--host", "memory=64m", "--seeds", "2", "--elevators", "noop,deadline"];
 
 #[test]
@@ -884,7 +885,7 @@ fn what_is_measured_of_hdd_7200_gives_comparisons_the_same_verdict_and_numbers_w
         (ours, theirs)
     };
     same("beside-a-backup");
-    // What bfq leaves a backup of the idle class hangs on the seed more than on the disk (12.9 ±2.1 MiB/s).
+    // What bfq leaves a backup of the idle class depends on the seed more than on the disk (12.9 ±2.1 MiB/s).
     let (ours, theirs) = same("plain-backup");
     std::fs::remove_file(&out).unwrap();
     assert!(ours.len() >= 20 && ours.len() == theirs.len(), "{ours:?}");

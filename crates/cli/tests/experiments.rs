@@ -10,7 +10,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Run the release build's command.
+/// Runs the release build's command.
 fn released(arguments: &[&str]) -> Output {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -74,7 +74,7 @@ fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim(
     }
 }
 
-/// The experiment has what the search finds, over a flood and not over the experiment.
+/// The experiment has the values that the search finds, over a flood and not over the experiment.
 #[test]
 fn isol_benchs_qos_is_what_the_search_prints() {
     let output = released(&["disk", "iocost", "nvme-ssd", "--qos"]);

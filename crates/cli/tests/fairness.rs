@@ -19,13 +19,13 @@ mod kit;
 
 use kit::{Numbers, Server};
 
-/// Wait until no other of these tests runs.
+/// Waits until no other of these tests runs.
 fn alone() -> MutexGuard<'static, ()> {
     static RUNNING: Mutex<()> = Mutex::new(());
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a tenant asks.
+/// A tenant's load.
 #[derive(Clone, Copy)]
 struct Demand {
     weight: u32,
@@ -38,17 +38,17 @@ struct Demand {
 
 const DEEP: Demand = Demand { weight: 100, order: LoadOrder::Random, reads: 100, block: 4096, depth: 16, clients: 1 };
 
-/// The disk's time that each tenant got while all of them asked \[µs\].
+/// The disk time that each tenant got while all of them asked \[µs\].
 fn device_time(elevator: &[&str], demands: &[Demand]) -> Vec<f64> {
     shares("sata-2009", elevator, demands).0
 }
 
-/// The same on any disk that takes one request at a time; and the longest that 99 % of some tenant's requests took.
+/// The same on any disk that executes one request at a time; and the longest 99th percentile of a tenant's latency.
 fn shares(model: &str, elevator: &[&str], demands: &[Demand]) -> (Vec<f64>, Span) {
     shares_beside(model, elevator, demands, |_| {})
 }
 
-/// The same beside somebody who does as they like.
+/// The same beside a load of the caller's.
 fn shares_beside(
     model: &str,
     elevator: &[&str],
@@ -76,7 +76,7 @@ fn shares_beside(
             });
         }
         scope.spawn(|| beside(&server));
-        // The beginning is not looked at, nor is the end: there not everybody asks.
+        // Neither the beginning nor the end is measured: not every tenant asks then.
         let second = std::time::Duration::from_secs(1);
         std::thread::sleep(second);
         let before = times(&server, demands.len());
@@ -92,9 +92,9 @@ fn times(server: &Server, tenants: usize) -> Vec<f64> {
     (0..tenants).map(|at| time(stat(at))).collect()
 }
 
-/// What the server does if nothing is said.
+/// The server's defaults.
 const DEFAULT: [&str; 0] = [];
-/// In the order in which it was asked.
+/// Requests in the order of arrival.
 const NOOP: [&str; 4] = ["--elevator", "noop", "--shares", "scheduler"];
 
 #[test]
@@ -113,7 +113,7 @@ fn ten_connections_get_what_one_gets() {
     let ratio = times[1] / times[0];
     println!("ten connections got {ratio:.2} of what one got");
     assert!((0.7..1.4).contains(&ratio), "{times:?}");
-    // The control: a scheduler without groups gives by the number of requests.
+    // The control: a scheduler without groups shares by the number of requests.
     let times = device_time(&NOOP, &[DEEP, Demand { clients: 10, ..DEEP }]);
     assert!(times[1] / times[0] > 4.0, "{times:?}");
 }
@@ -133,10 +133,10 @@ fn a_spinning_disk_is_shared_among_four_mixed_tenants() {
     assert!(fair >= ALIKE, "{fair}: {times:?}");
 }
 
-/// A medium of 0.8 ms a request, whatever it is.
+/// A medium that takes 0.8 ms for any request.
 const SLOW: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/serve/slow.toml");
 
-/// Short slices: each tenant has its turn within 32 ms.
+/// Short slices: each tenant gets one within 32 ms.
 const CFQ: [&str; 8] = [
     "--elevator",
     "cfq@4.20+groups",
@@ -148,13 +148,13 @@ const CFQ: [&str; 8] = [
     "cfq.target_latency=32ms",
 ];
 
-/// Waits are those that clients see, in real time. What else this machine has to do can make them longer and never
-/// shorter, so the best of a few runs is what the server does; a run counts as a whole.
+/// Latencies are what clients see, in real time. Other work on this machine can only make them longer, so the best of a
+/// few runs is what the server does; a run counts as a whole.
 const RUNS: usize = 3;
 
-/// Time that this machine is late is taken from the slices of who asks one at a time, so the bounds are wide: only a
-/// server that does not share breaks them. What a release build keeps when nobody else wants the processor stands in
-/// docs/serve.md; what the scheduler itself keeps, in simulated time, is a test of `simulate`.
+/// The machine's own delays come out of the slices of tenants that send one request at a time, so the bounds are wide:
+/// only a server that does not share breaks them. docs/serve.md has the figures of a release build on an idle
+/// processor; a test of `simulate` has those of the scheduler itself, in simulated time.
 const ALIKE: f64 = 0.8;
 
 #[test]
@@ -175,7 +175,7 @@ fn four_mixed_tenants_share_alike_and_none_waits_for_seconds() {
     panic!("expected Jain's index >= {ALIKE} and p99 <= 2 s: {found:?}");
 }
 
-/// The shortest of a few runs; the first that is short enough.
+/// The shortest of a few runs, or the first that is short enough.
 fn best_of_runs(enough: Span, mut run: impl FnMut() -> Span) -> Span {
     let mut best = run();
     for _ in 1..RUNS {
@@ -187,7 +187,7 @@ fn best_of_runs(enough: Span, mut run: impl FnMut() -> Span) -> Span {
     best
 }
 
-/// How long 99 % of a heavy tenant's requests took at most, one at a time, beside a light one's bursts of 400.
+/// The 99th percentile of the latency of a heavy tenant's requests, one at a time, beside a light one's bursts of 400.
 fn beside_bursts(elevator: &[&str]) -> Span {
     let exports = ["--model", SLOW, "--depth", "1", "--export", "t0=mem:1G,weight=1000", "--export", "t1=mem:1G"];
     let server = Server::start(&[&exports[..], elevator].concat());
@@ -213,7 +213,7 @@ fn beside_bursts(elevator: &[&str]) -> Span {
 #[test]
 fn bursts_of_a_light_tenant_leave_a_heavy_ones_waits_short() {
     let _alone = alone();
-    // The control: in one queue with a burst, it waits for the whole of it, 0.32 s.
+    // The control: in one queue with a burst, it waits for all of it, 0.32 s.
     let control = beside_bursts(&NOOP);
     assert!(control > Span::from_ms(200), "{control}");
     for elevator in [&DEFAULT[..], &CFQ] {
@@ -234,7 +234,7 @@ fn a_flood_of_a_light_tenant_does_not_ruin_a_heavy_one() {
     assert!(part > 0.7, "{times:?}");
 }
 
-/// Writes a block and flushes, again and again, until the others have been looked at.
+/// Writes a block and flushes, again and again, until the others have been measured.
 fn flush_in_a_loop(server: &Server) {
     let (mut client, mut place) = (server.open("t3"), Numbers(1));
     let end = std::time::Instant::now() + std::time::Duration::from_secs(8);
@@ -251,7 +251,7 @@ fn flush_in_a_loop(server: &Server) {
 #[test]
 fn a_tenant_that_flushes_in_a_loop_leaves_the_others_their_shares() {
     let _alone = alone();
-    // The fourth's export is there; nobody but the loop asks anything of it.
+    // The fourth tenant's export exists, but only the loop sends requests to it.
     let silent = Demand { clients: 0, ..DEEP };
     let (times, _) = shares_beside("sata-2009", &DEFAULT, &[DEEP, DEEP, DEEP, silent], flush_in_a_loop);
     let all: f64 = times.iter().sum();

@@ -14,7 +14,7 @@ use std::time::Duration;
 #[allow(dead_code, reason = "the other tests of the server use the rest")]
 mod kit;
 
-/// Guests are emulated, and give up by themselves sooner.
+/// Guests are emulated, and give up earlier by themselves.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/..");
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-guests.sh");
@@ -34,7 +34,7 @@ fn missing() -> Option<&'static str> {
     packages.into_iter().find(|(_, here)| !here).map(|(name, _)| name)
 }
 
-/// What a script says that boots guests; `None`, and said so, if what it needs is not here.
+/// The output of a script that boots guests; `None`, with a message, if its requirements are missing.
 fn said_by(script: &[&str]) -> Option<String> {
     if let Some(package) = missing() {
         let reason = format!("the Debian package {package} is not here");
@@ -51,7 +51,8 @@ fn said_by(script: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// Debian's kernel with the ublk driver, which this test gets itself where apt can: no other test needs it.
+/// Whether Debian's kernel with the ublk driver is missing; the test gets it where apt can, since no other test needs
+/// it.
 fn lacks_ublk_kernel(script: &str) -> Option<String> {
     let kernel = Path::new(TARGET).join("guest-kernel-ublk/boot").is_dir();
     let mut fetch = Command::new("sh");
@@ -85,7 +86,7 @@ fn a_virtual_machine_boots_from_a_vhost_user_disk_and_runs_fio() {
     }
 }
 
-/// Each line of the guest that has this in it.
+/// The lines of the guest's output that contain this.
 fn lines<'t>(text: &'t str, with: &str) -> Vec<&'t str> {
     text.lines().map(str::trim_end).filter(|line| line.contains(with)).collect()
 }

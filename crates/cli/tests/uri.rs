@@ -17,7 +17,7 @@ const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/..");
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/traces");
 const BUCKET: &str = "traces";
 
-/// A server with an empty bucket; ends with its value.
+/// A server with an empty bucket, which ends when dropped.
 struct Server {
     process: Child,
     port: u16,
@@ -31,7 +31,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// None: there is no such program, and the test says that it is skipped.
+    /// `None` if there is no such program, and the test is reported as skipped.
     fn start() -> Option<Server> {
         let program = Path::new(TARGET).join("python/bin/moto_server");
         if !program.is_file() {
@@ -40,7 +40,7 @@ impl Server {
             );
             return None;
         }
-        // It chooses a free port by itself and says which: one that was free a moment ago may be another's by now.
+        // It chooses a free port itself and reports it: one that was free a moment ago may be taken by now.
         let mut command = Command::new(program);
         command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
@@ -55,7 +55,7 @@ impl Server {
                 None => before += &line,
             }
         };
-        // What it says later is read and dropped, so that it never waits for a reader.
+        // Its later output is read and dropped, so that it never blocks.
         thread::spawn(move || copy(&mut said, &mut sink()));
         server.make_bucket();
         Some(server)
@@ -91,7 +91,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// With what the environment says of a store, and nothing else of it.
+    /// A command with the store's environment variables and no others of a store.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
@@ -128,7 +128,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The rows of a sweep without what names the load, sorted.
+/// The rows of a sweep without the load's name, sorted.
 fn rows(out: &Path) -> Vec<String> {
     let mut rows = Vec::new();
     for entry in fs::read_dir(out).unwrap() {
@@ -149,7 +149,7 @@ fn a_trace_in_a_store_is_read_as_its_files_are() {
     for name in ["mq-deadline.blktrace.0", "mq-deadline.blktrace.1", "mq-deadline.blkparse.txt.gz"] {
         server.put(&format!("{BUCKET}/monday/{name}"), &fs::read(Path::new(TRACES).join(name)).unwrap());
     }
-    // All of a trace with a file per CPU belong together, whichever is named, by a pattern too.
+    // All files of a per-CPU trace belong together, whichever is named, also by a pattern.
     let here = server.prints(&["trace", "info", &format!("{TRACES}/mq-deadline.blktrace.0")]);
     let as_uri = here.replace(TRACES, "s3://traces/monday");
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

@@ -10,18 +10,18 @@ use blksched::{Bio, Dir, Sector};
 
 use super::hooks::{EightHooks, MergeBio, View};
 
-/// Requests of a batch.
+/// The requests of a batch.
 pub const BATCH: u32 = 16;
-/// Batches of reads before one of writes, if any wait.
+/// How many batches of reads may come before one of writes, if writes wait.
 pub const STARVED: u32 = 2;
 
 #[derive(Default)]
 pub struct HookedDeadline {
     sorted: PerDir<Tree<Sector>>,
     aged: PerDir<List>,
-    /// At the head: handed back.
+    /// Requests handed back, which go first.
     first: List,
-    /// What the batch goes on with, and how many it has had.
+    /// The batch's next request, and how many it has had.
     next: Option<(Dir, RequestId)>,
     taken: u32,
     starved: u32,

@@ -4,7 +4,7 @@ use blksched::author::{Request, RequestId, Requests};
 use blksched::reasons::End;
 use blksched::{Bio, Sector};
 
-/// The requests, to look at; a hook is told no time and can wait for none.
+/// The requests, for reading; a hook learns no time and cannot sleep.
 pub struct View<'a> {
     requests: &'a dyn Fn(RequestId) -> Request,
 }
@@ -14,7 +14,7 @@ impl<'a> View<'a> {
         View { requests }
     }
 
-    /// Where a request begins and how long it is.
+    /// A request's first sector and its length.
     pub fn place(&self, rq: RequestId) -> (Sector, u32) {
         let request = (self.requests)(rq);
         (request.start, request.sectors)
@@ -26,24 +26,24 @@ impl<'a> View<'a> {
     }
 }
 
-/// What may become of a bio that comes.
+/// What may become of a new bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeBio {
-    /// It may join this request, if it adjoins.
+    /// It may join this request, if it is adjacent.
     Into(RequestId, End),
     /// It becomes a request of its own.
     No,
 }
 
-/// A scheduler as the proposal has it: init, exit, has, insert, finish, merge request, merge bio, dispatch.
+/// A scheduler in the shape of the proposal: init, exit, has, insert, finish, merge request, merge bio, dispatch.
 pub trait EightHooks: Send {
-    /// 1. A queue takes it on.
+    /// 1. A queue starts using it.
     fn init_sched(&mut self, _nr_requests: u32, _rotational: bool) {}
 
-    /// 2. It is left.
+    /// 2. The queue stops using it.
     fn exit_sched(&mut self) {}
 
-    /// 3. Is anything queued?
+    /// 3. Whether anything is queued.
     fn has_req(&self) -> bool;
 
     /// 4. Requests are queued, at the head or not.
@@ -55,12 +55,12 @@ pub trait EightHooks: Send {
     /// 6. A queued request was absorbed by another.
     fn merge_req(&mut self, view: &View<'_>, into: RequestId, victim: RequestId);
 
-    /// 7. A bio comes: which request may it join?
+    /// 7. Which request a new bio may join.
     fn merge_bio(&mut self, _view: &View<'_>, _bio: &Bio) -> MergeBio {
         MergeBio::No
     }
 
-    /// 8. The next request, or none: then it is asked again after the next insertion or completion, not later.
+    /// 8. The next request. After `None` it is asked again only after the next insertion or completion.
     fn dispatch_req(&mut self, view: &View<'_>) -> Option<RequestId>;
 
     /// For tests.

@@ -21,7 +21,7 @@ use blksched::{Bio, Kernel};
 use deadline::HookedDeadline;
 use hooks::{EightHooks, MergeBio, View};
 
-/// Any scheduler of eight hooks, as an elevator.
+/// Any scheduler with eight hooks, as an elevator.
 struct Hooked<S: EightHooks>(S);
 
 impl<S: EightHooks> Drop for Hooked<S> {
@@ -75,7 +75,7 @@ impl<S: EightHooks> Merges for Hooked<S> {
         Merging::LINUX_6_1
     }
 
-    /// Behind a request the queue's own hash finds a place; the hook is asked for one in front.
+    /// The queue's own hash finds back merges; the hook is asked for front merges.
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
         match self.0.merge_bio(&View::new(&|rq| *cx.rq(rq)), bio) {
             MergeBio::Into(rq, End::Front) => Lookup::Front(rq),
@@ -83,7 +83,7 @@ impl<S: EightHooks> Merges for Hooked<S> {
         }
     }
 
-    /// The shape has no hook for a request that grew: it leaves and comes again.
+    /// The interface has no hook for a request that grew, so it is removed and inserted again.
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
             let look = |rq| *cx.rq(rq);

@@ -18,39 +18,39 @@ use super::measured::{Availability, JobMeasure, Measured};
 use super::role::{FLOOR, Role};
 use crate::args::Goal as Named;
 
-/// What is not better by this much is not worth a change.
+/// A smaller improvement is not worth a change.
 pub(super) const WORTH_IT: f64 = 1.05;
 /// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
 pub(super) const KEPT: f64 = 0.10;
-/// At most this many gains and costs are said.
+/// At most this many gains and costs are named.
 const SAID: usize = 3;
-/// No job is to stand still longer \[ns\].
+/// No job may stand still for longer \[ns\].
 const LONGEST_STALL: f64 = 1e9;
-/// A ratio beyond that counts as that.
+/// Greater ratios are cut to this.
 const FARTHEST: f64 = 1e3;
 
-/// What to do.
+/// The recommendation.
 pub(super) struct Action<'a> {
     pub(super) goal: Goal,
-    /// The scheduler that the others were held against.
+    /// The scheduler with which the others are compared.
     pub(super) default: &'a Measured,
-    /// The others that a present kernel has, the best first.
+    /// The others that a present kernel has, best first.
     pub(super) candidates: Vec<Challenger<'a>>,
-    /// Bounds of the goal that the default itself does not keep.
+    /// Bounds of the goal that the default itself breaks.
     pub(super) missed: Vec<String>,
 }
 
 /// A scheduler that might be better than the default.
 pub(super) struct Challenger<'a> {
     pub(super) scheduler: &'a Measured,
-    /// How many times better by what counts.
+    /// How many times better it is by what counts.
     pub(super) score: Paired,
-    /// After Holm's correction over the candidates.
+    /// The p-value after Holm's correction over the candidates.
     pub(super) p: f64,
     /// What is better beyond chance, the greatest first; and what is worse.
     pub(super) gains: Vec<Contrast>,
     pub(super) costs: Vec<Contrast>,
-    /// Why it is not to be proposed, however it scores.
+    /// Why it cannot be recommended, however well it scores.
     pub(super) forbidden: Vec<String>,
     /// Standstills of jobs that the goal does not name.
     pub(super) stalls: Vec<String>,
@@ -62,7 +62,7 @@ impl Challenger<'_> {
     }
 }
 
-/// `contrasts`: of each scheduler after the first.
+/// Chooses among the schedulers; `contrasts` holds those of each scheduler after the first.
 pub(super) fn choose<'a>(
     measured: &'a [Measured],
     contrasts: &[Vec<Contrast>],
@@ -75,7 +75,7 @@ pub(super) fn choose<'a>(
     Some(Action { goal, default, candidates, missed })
 }
 
-/// Those of the others that stand so, held against the default, the best first.
+/// The other schedulers of this availability, compared with the default, best first.
 pub(super) fn candidates<'a>(
     (default, others): (&'a Measured, &'a [Measured]),
     contrasts: &[Vec<Contrast>],
@@ -99,7 +99,8 @@ pub(super) fn candidates<'a>(
     candidates
 }
 
-/// In each seed, the logarithm of how many times better: every group of figures alike, and in a group every figure.
+/// In each seed, the logarithm of how many times better: all groups of figures weigh the same, and so do the figures
+/// within a group.
 pub(super) fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> Vec<f64> {
     let logs = |figure: &Figure| -> Option<Vec<f64>> {
         let (h, b) = (figure.sample(here)?, figure.sample(base)?);
@@ -123,7 +124,7 @@ pub(super) fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measure
     (0..seeds).map(in_seed).filter(|score| score.is_finite()).collect()
 }
 
-/// What is better, and what is worse of what counts: a background job's loss is a price only below its floor.
+/// What is better, and which of the figures that count are worse: a background job's loss counts only below its floor.
 fn both_sides(contrasts: &[Contrast], default: &Measured) -> (Vec<Contrast>, Vec<Contrast>) {
     let mut all: Vec<Contrast> = contrasts.iter().filter(|contrast| contrast.differs()).cloned().collect();
     all.sort_by(|a, b| b.times().total_cmp(&a.times()));
@@ -172,7 +173,7 @@ pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec
     why
 }
 
-/// Jobs that stand still for long, or get nothing, where they do not under the default; of those rows.
+/// The jobs among those rows that stand still for long, or get nothing, where they do not under the default.
 fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool) -> Vec<String> {
     let mut why = Vec::new();
     let stall = |of: &Measured, row: usize| of.jobs[row].stall.spread().max;
@@ -199,8 +200,8 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
     why
 }
 
-/// Jobs whose runs fall into two modes, by their bandwidth or what they wait for. All are told; a background job's
-/// are no reason against a scheduler.
+/// Jobs whose runs fall into two modes, by their bandwidth or by what they wait for. All are reported, but a background
+/// job's modes do not count against a scheduler.
 pub(super) fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
     measured.jobs.iter().enumerate().filter_map(|(row, job)| {
         let figures = job.work.iter().map(|(work, _)| {
@@ -230,16 +231,16 @@ pub(super) fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> Str
 }
 
 impl<'a> Action<'a> {
-    /// What is to be used instead of the default.
+    /// The scheduler to use instead of the default.
     pub(super) fn chosen(&self) -> Option<&Challenger<'a>> {
         self.candidates.iter().find(|candidate| {
-            // A candidate that keeps a bound that the default breaks need not be better besides.
+            // A candidate that keeps a bound broken by the default need not be better as well.
             let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
             candidate.forbidden.is_empty() && (candidate.is_better() || rescues)
         })
     }
 
-    /// As the last sentences of the verdict.
+    /// The recommendation as the last sentences of the verdict.
     pub(super) fn sentences(&self) -> Vec<String> {
         let default = self.default.label();
         let mut said = Vec::new();
@@ -316,7 +317,7 @@ impl<'a> Action<'a> {
         format!("{} {ratio} better than {default} ({interval})", self.by())
     }
 
-    /// At the beginning of "…, 2.00 times better".
+    /// The words before "…, 2.00 times better".
     fn by(&self) -> &'static str {
         match &self.goal {
             Goal::Roles => "by what counts",

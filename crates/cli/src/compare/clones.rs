@@ -9,7 +9,7 @@ use blksched_measure::Quantity;
 use super::contrast::{Contrast, between, direction, times};
 use super::measured::JobMeasure;
 
-/// The rows of each job, in the order of the table; most have one.
+/// The rows of each job, in the table's order; most jobs have one row.
 pub(super) fn families(jobs: &[JobMeasure]) -> Vec<Vec<usize>> {
     let mut families: Vec<Vec<usize>> = Vec::new();
     for (row, job) in jobs.iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn families(jobs: &[JobMeasure]) -> Vec<Vec<usize>> {
     families
 }
 
-/// The job's name, and how many processes it has in all.
+/// The job's name, and its number of processes.
 pub(super) fn label(jobs: &[JobMeasure], rows: &[usize]) -> String {
     match rows.iter().map(|&row| jobs[row].processes).sum::<usize>() {
         1 => jobs[rows[0]].name.clone(),
@@ -33,16 +33,16 @@ pub(super) fn label(jobs: &[JobMeasure], rows: &[usize]) -> String {
     }
 }
 
-/// What differs of one figure of a job.
+/// One figure of a job that differs.
 pub(super) struct Told<'a> {
     pub(super) job: String,
-    /// The jobs it is told of: the first is the greatest, if they were told so.
+    /// The clones concerned, the first of which has the greatest difference if they were sorted so.
     pub(super) of: Vec<&'a Contrast>,
     /// How many clones there are.
     clones: usize,
 }
 
-/// The same figure of clones, moved in the same direction, becomes one; in the order of their first.
+/// Merges the same figure of clones that moved in the same direction into one, in the order of their first.
 pub(super) fn told<'a>(contrasts: impl Iterator<Item = &'a Contrast>, jobs: &[JobMeasure]) -> Vec<Told<'a>> {
     let families = families(jobs);
     let family =
@@ -68,7 +68,8 @@ pub(super) fn told<'a>(contrasts: impl Iterator<Item = &'a Contrast>, jobs: &[Jo
 }
 
 impl Told<'_> {
-    /// As of one; of several "mean sync is 1.20 to 1.45 times longer (30.0ms to 42.0ms, not 25.0ms) for 5 of them".
+    /// The sentence; for several clones "mean sync is 1.20 to 1.45 times longer (30.0ms to 42.0ms, not 25.0ms) for 5 of
+    /// them".
     pub(super) fn say(&self) -> String {
         let [first, _, ..] = &self.of[..] else {
             let some = if self.clones > 1 { " for one of them" } else { "" };

@@ -5,16 +5,16 @@ use blksched_measure::{Paired, Quantity, Work, holm};
 use super::figure::{Figure, FigureKind};
 use super::measured::Measured;
 
-/// What is significant.
+/// Differences with a smaller p-value are significant.
 pub(super) const ALPHA: f64 = 0.05;
-/// A smaller ratio may hold and is not worth a word.
+/// A smaller ratio may be real but is not worth mentioning.
 const WORTH_A_WORD: f64 = 1.01;
 
-/// One figure under one scheduler against the same under the first.
+/// One figure under one scheduler compared with the same figure under the first.
 #[derive(Clone, Debug)]
 pub(super) struct Contrast {
     pub(super) figure: Figure,
-    /// Whose it is, for people.
+    /// The job's name as printed.
     pub(super) job: String,
     /// Means over the seeds.
     pub(super) here: f64,
@@ -24,7 +24,7 @@ pub(super) struct Contrast {
     pub(super) p: f64,
 }
 
-/// Of every scheduler after the first; Holm's correction is over all of them, and for this many looks.
+/// The contrasts of every scheduler after the first; Holm's correction covers all of them, and this many looks.
 pub(super) fn contrasts(measured: &[Measured], looks: u32) -> Vec<Vec<Contrast>> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let mut all: Vec<Vec<Contrast>> = others.iter().map(|here| of(here, base)).collect();
@@ -37,8 +37,8 @@ fn of(here: &Measured, base: &Measured) -> Vec<Contrast> {
     figures(base).into_iter().filter_map(|figure| Contrast::of(figure, here, base)).collect()
 }
 
-/// The figures of a table: of each job its latencies and bandwidth, of its syncs their latency, and how long it took,
-/// if it ended.
+/// The figures of a table: for each job its latencies and bandwidth, for its syncs their latency, and how long the job
+/// took, if it ended.
 fn figures(base: &Measured) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (row, job) in base.jobs.iter().enumerate() {
@@ -46,7 +46,7 @@ fn figures(base: &Measured) -> Vec<Figure> {
             figures.push(Figure { row: Some(row), work: None, what: FigureKind::Finish });
         }
         for &(work, _) in &job.work {
-            // What a job asks for by the second says nothing about who serves it.
+            // The rate of a job that asks for a fixed amount per second says nothing about the scheduler.
             let rate = (work != Work::Sync).then_some(FigureKind::Bandwidth);
             let whats = [FigureKind::Mean, FigureKind::P99].into_iter().chain(rate);
             figures.extend(whats.map(|what| Figure { row: Some(row), work: Some(work), what }));
@@ -67,17 +67,17 @@ impl Contrast {
         Some(Contrast { figure, job, here: h.mean(), base: b.mean(), paired, p: paired.p })
     }
 
-    /// Beyond chance, and worth a word.
+    /// Whether it differs beyond chance by an amount worth mentioning.
     pub(super) fn differs(&self) -> bool {
         self.p <= ALPHA && self.times() >= WORTH_A_WORD
     }
 
-    /// How many times the greater is the lesser.
+    /// The greater value divided by the lesser.
     pub(super) fn times(&self) -> f64 {
         self.paired.ratio.max(1.0 / self.paired.ratio)
     }
 
-    /// How many times better it is here: below 1 worse.
+    /// How many times better it is here; below 1, worse.
     pub(super) fn times_better(&self) -> f64 {
         if self.figure.what.higher_is_better() { self.paired.ratio } else { 1.0 / self.paired.ratio }
     }
@@ -100,7 +100,7 @@ impl Contrast {
     }
 }
 
-/// Which way a figure has moved.
+/// The word for the direction in which a figure has moved.
 pub(super) fn direction(is_time: bool, up: bool) -> &'static str {
     match (is_time, up) {
         (true, true) => "longer",
@@ -110,7 +110,7 @@ pub(super) fn direction(is_time: bool, up: bool) -> &'static str {
     }
 }
 
-/// "1.40 times", or in percent where that is more to the point.
+/// "1.40 times", or in percent where that reads better.
 pub(super) fn times(ratio: f64) -> String {
     match ratio {
         r if r < 1.1 => format!("{:.1} %", (r - 1.0) * 100.0),

@@ -6,25 +6,25 @@ use blksched_measure::{Quantity, Sample};
 use super::measured::{Measured, Total};
 use super::outcome::Outcome;
 
-/// One scheduler's.
+/// The processor load under one scheduler.
 pub(crate) struct CpuMeasure {
     /// The part of all processors' time that I/O took.
     pub(crate) busy: Sample,
-    /// The same of the busiest one.
+    /// The same for the busiest processor.
     pub(crate) busiest: Sample,
     /// The part spent waiting for the scheduler's lock.
     pub(crate) spun: Sample,
-    /// Time per request of the disk \[ns\].
+    /// Processor time per request sent to the disk \[ns\].
     pub(crate) per_io: Sample,
 }
 
-/// A processor that is busy for this part of the time limits rates.
+/// A processor that is busy for at least this part of the time limits rates.
 const BUSY: f64 = 0.5;
-/// Of a mean request, this much may be the processor's before it is said.
+/// The processor's part of a mean request is mentioned from here on.
 const PART: f64 = 0.05;
 
 impl CpuMeasure {
-    /// None if processors cost nothing.
+    /// `None` if I/O costs no processor time.
     pub(crate) fn of(runs: &[Outcome]) -> Option<CpuMeasure> {
         let reports: Vec<_> = runs.iter().map(|run| Some((run, run.cpu?))).collect::<Option<_>>()?;
         let part = |run: &Outcome, ns: u64, of: u32| {
@@ -42,8 +42,9 @@ impl CpuMeasure {
         })
     }
 
-    /// The greatest part that it is of what a request of the disk takes on average; none if no I/O waited for one. What
-    /// ends in memory is shorter than that and hangs on the processor alone, whichever scheduler there is.
+    /// The greatest part that processor time takes of a disk request's mean latency; none if no I/O waited for a
+    /// request. I/O that ends in memory is shorter than that and depends on the processor alone, whichever scheduler is
+    /// used.
     fn part_of_latency(&self, totals: &[(Dir, Total); 2]) -> f64 {
         let served = totals.iter().map(|(_, total)| total).filter(|total| total.service > 0.0);
         let way = |total: &Total| total.slept + total.service + total.waited.iter().map(|(_, ns)| ns).sum::<f64>();
@@ -51,7 +52,7 @@ impl CpuMeasure {
     }
 }
 
-/// What a reader should know of figures that hang on what I/O costs the processors; none: they do not.
+/// What a reader should know where figures depend on the processor cost of I/O; `None` where they do not.
 pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
     let all = || measured.iter().filter_map(|one| Some((one, one.cpu.as_ref()?)));
     let (busiest, cpu) = all().max_by(|(_, a), (_, b)| a.busiest.mean().total_cmp(&b.busiest.mean()))?;
@@ -94,7 +95,7 @@ mod tests {
     fn what_an_io_costs_is_held_against_requests_of_the_disk_and_not_against_what_ends_in_memory() {
         let sample = |value| Sample::of(vec![value]);
         let cpu = CpuMeasure { busy: sample(0.0), busiest: sample(0.0), spun: sample(0.0), per_io: sample(1300.0) };
-        // Reads of 50 ms, and writes that the disk never had: their mean is 1.3 us.
+        // Reads of 50 ms, and writes that never reached the disk, whose mean is 1.3 us.
         let slow = [(Dir::Read, total(50e6, 0.0)), (Dir::Write, total(0.0, 0.0))];
         assert!(cpu.part_of_latency(&slow) < 1e-4);
         // Reads of 10 us.

@@ -22,7 +22,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
     text
 }
 
-/// As RFC 4180 has it.
+/// Quotes a field as RFC 4180 requires.
 pub(crate) fn quoted(text: &str) -> String {
     let plain = !text.contains([',', '"', '\n', '\r']);
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }

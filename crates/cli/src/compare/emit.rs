@@ -11,7 +11,7 @@ use super::action::Action;
 use super::measured::Measured;
 use crate::args::Emit;
 
-/// The file.
+/// The file's text.
 pub(super) fn text(
     what: Emit,
     heading: &str,
@@ -45,14 +45,14 @@ pub(super) fn text(
     }
 }
 
-/// Where the depth of a disk that is driven as SCSI stands.
+/// The file with the queue depth of a disk that is driven as SCSI.
 const QUEUE_DEPTH: &str = "device/queue_depth";
 
 fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
     !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
 }
 
-/// What a scheduler of this name has that is no file below the disk's directory.
+/// A note about what a scheduler of this name needs that is not a file below the disk's directory.
 fn beyond_sysfs(label: &str) -> Option<&'static str> {
     if label.contains("+io.cost") {
         return Some(
@@ -67,7 +67,7 @@ fn beyond_sysfs(label: &str) -> Option<&'static str> {
     )
 }
 
-/// A file below the disk's directory in sysfs, and what to write into it: the scheduler first.
+/// The files below the disk's directory in sysfs, with the values to write: the scheduler first.
 fn writes(scheduler: &Measured, target: &EmitTarget) -> Vec<(String, String)> {
     let is_there = |file: &str| file != QUEUE_DEPTH || target.has_queue_depth;
     let controls = scheduler.controls.iter().filter(|control| is_there(&control.file));
@@ -75,7 +75,7 @@ fn writes(scheduler: &Measured, target: &EmitTarget) -> Vec<(String, String)> {
     std::iter::once(("queue/scheduler".to_owned(), scheduler.scheduler.to_owned())).chain(knobs).collect()
 }
 
-/// A comment, broken between words.
+/// A comment, wrapped at words.
 fn comment(text: &str) -> String {
     let mut lines = vec![String::from("#")];
     for word in text.split_whitespace() {

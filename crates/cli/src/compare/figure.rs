@@ -15,7 +15,7 @@ pub(crate) enum FigureKind {
     Max,
     Bandwidth,
     Iops,
-    /// How long the job takes in all.
+    /// How long the whole job takes.
     Finish,
     /// The longest time in which nothing of it completed.
     Stall,
@@ -28,7 +28,7 @@ pub(crate) enum FigureKind {
 /// Which figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Figure {
-    /// Whose: a row of the report; none: of all together.
+    /// The report row that it belongs to; `None` for all together.
     pub(crate) row: Option<usize>,
     pub(crate) work: Option<Work>,
     pub(crate) what: FigureKind,
@@ -49,7 +49,7 @@ impl FigureKind {
         matches!(self, FigureKind::Bandwidth | FigureKind::Iops | FigureKind::Fairness | FigureKind::Kept)
     }
 
-    /// As a key of JSON and CSV, and as a goal has it.
+    /// The key in JSON, CSV and goals.
     pub(crate) fn key(self) -> &'static str {
         match self {
             FigureKind::Mean => "mean",
@@ -68,7 +68,7 @@ impl FigureKind {
 }
 
 impl Figure {
-    /// Its value per seed; none: it was not measured.
+    /// Its value per seed; `None` if it was not measured.
     pub(crate) fn sample(&self, measured: &Measured) -> Option<Sample> {
         let Some(row) = self.row else { return self.of_all(measured) };
         let job = measured.jobs.get(row)?;

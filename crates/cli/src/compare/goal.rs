@@ -20,7 +20,7 @@ pub(super) enum Goal {
     Roles,
     /// One figure of all jobs together.
     Named(Named),
-    /// As the user said.
+    /// As the user specified.
     Said(Vec<Clause>),
 }
 
@@ -28,13 +28,13 @@ pub(super) enum Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Clause {
     pub(super) text: String,
-    /// Of every clone of the job.
+    /// The figure, once for every clone of the job.
     pub(super) figures: Vec<Figure>,
-    /// What it must not pass; none: it is to get better.
+    /// The value that it must not pass; `None` if it should improve.
     pub(super) bound: Option<Bound>,
 }
 
-/// A value that a figure is to stay on one side of, in the figure's base unit.
+/// A value that a figure must stay above or below, in the figure's base unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Bound {
     Below(f64),
@@ -42,7 +42,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// Is it kept in every run?
+    /// Whether every run keeps it.
     pub(super) fn holds(self, sample: &Sample) -> bool {
         sample.values().iter().all(|&value| match self {
             Bound::Below(limit) => value < limit,
@@ -52,7 +52,7 @@ impl Bound {
 }
 
 impl Goal {
-    /// What was said, held against the jobs that there are.
+    /// Parses a goal, and checks it against the jobs.
     pub(super) fn read(said: Option<&str>, jobs: &[JobMeasure]) -> Result<Goal, String> {
         let Some(said) = said else { return Ok(Goal::Roles) };
         if !said.contains(':') {
@@ -71,7 +71,7 @@ impl Goal {
         clauses.collect::<Result<_, _>>().map(Goal::Said)
     }
 
-    /// For machines and headings.
+    /// The name for machines and headings.
     pub(super) fn name(&self) -> String {
         match self {
             Goal::Roles => "balance".to_owned(),
@@ -80,7 +80,7 @@ impl Goal {
         }
     }
 
-    /// The figures that are to get better, in groups that count alike.
+    /// The figures that should improve, in groups of equal weight.
     pub(super) fn objectives(&self, base: &Measured) -> Vec<Vec<Figure>> {
         let all = |what, work| vec![vec![Figure { row: None, work, what }]];
         match self {
@@ -100,7 +100,7 @@ impl Goal {
         }
     }
 
-    /// May this row not come to a standstill? Where jobs are named, only those.
+    /// Whether this row must not come to a standstill: where the goal names jobs, only those.
     pub(super) fn protects(&self, row: usize) -> bool {
         match self {
             Goal::Said(clauses) => {
@@ -110,7 +110,7 @@ impl Goal {
         }
     }
 
-    /// The clauses that are to be kept.
+    /// The clauses that must be kept.
     pub(super) fn bounds(&self) -> impl Iterator<Item = (&Clause, Bound)> {
         let clauses: &[Clause] = if let Goal::Said(clauses) = self { clauses } else { &[] };
         clauses.iter().filter_map(|clause| Some((clause, clause.bound?)))
@@ -121,15 +121,15 @@ fn word(named: Named) -> String {
     named.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Latency-bound jobs by how long reads and syncs take (writes, if none reads or syncs), bulk jobs by how much they get
-/// done; background jobs not, unless there are no others.
+/// Latency-bound jobs by how long reads and syncs take (writes, if none reads or syncs), bulk jobs by throughput;
+/// background jobs not at all, unless there are no others.
 fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
     let counts = |role: Role| base.jobs.iter().any(|job| job.role.0 == role);
     let nobody_else = !counts(Role::Latency) && !counts(Role::Bulk);
     let jobs = base.jobs.iter().enumerate().filter(|(_, job)| job.role.0 != Role::Background || nobody_else);
     let mut groups: Vec<(usize, Vec<Figure>)> = Vec::new();
     let families = families(&base.jobs);
-    // Clones that report each for itself count as the one job that they are.
+    // Clones with a row each count together as one job.
     for (row, job) in jobs {
         let family = families.iter().position(|rows| rows.contains(&row)).unwrap_or(row);
         match groups.iter_mut().find(|(known, _)| *known == family) {

@@ -21,7 +21,7 @@ use crate::scene::{Scene, host_settings};
 use crate::trust;
 use crate::used;
 
-/// What stands first, in this order.
+/// The first keys, in this order.
 #[derive(Serialize)]
 struct Head {
     schema: &'static str,
@@ -40,7 +40,7 @@ struct Whole {
     rest: Value,
 }
 
-/// A document of this schema: what was run, and then `rest`.
+/// A document of this schema: the description of the run, then `rest`.
 pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> String {
     let JsonRun { stage, scene, .. } = run;
     let facts = stage.disk.build(scene.seed).facts();
@@ -84,7 +84,7 @@ pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> 
 pub(crate) struct JsonRun<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) scene: &'a Scene,
-    /// The first seed, and how many.
+    /// The first seed, and the number of seeds.
     pub(crate) seed: u64,
     pub(crate) seeds: usize,
     pub(crate) limit: Span,
@@ -114,7 +114,7 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
     document("blksched/compare/2", &run, rest)
 }
 
-/// What to do; `use` is null if the default stays.
+/// The recommendation; `use` is null if the default stays.
 fn proposal(action: &Action<'_>) -> Value {
     json!({
         "goal": action.goal.name(),
@@ -193,12 +193,12 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
     })
 }
 
-/// What stands in a file; a number is one.
+/// A file's content, as a number where it is one.
 pub(crate) fn number_or_text(held: &str) -> Value {
     held.parse::<i64>().map_or_else(|_| Value::from(held), Value::from)
 }
 
-/// The part of the processors' time that I/O took, and of it, waiting for the scheduler's lock.
+/// The part of the processors' time spent on I/O, and of that, waiting for the scheduler's lock.
 fn processors(measure: &CpuMeasure) -> Value {
     json!({
         "busy": sample(&measure.busy, Quantity::Fraction),
@@ -208,7 +208,7 @@ fn processors(measure: &CpuMeasure) -> Value {
     })
 }
 
-/// Where a request's time went, mean over all of this direction.
+/// Where a request's time went, as a mean over all requests of this direction.
 fn waits(dir: &str, total: &Total) -> Value {
     let waits = total.waited.iter().filter(|(_, ns)| *ns > 0.0);
     let wait = |(cause, ns): &(Cause, f64)| json!({ "for": cause.to_string(), "ns": ns });

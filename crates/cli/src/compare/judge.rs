@@ -14,27 +14,27 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
 
-/// What settings are held against, and by what.
+/// The objective that settings are scored with.
 pub(crate) struct Judge {
     base: Contender,
-    /// The untouched scheduler, seed by seed.
+    /// The scheduler with default settings, seed by seed.
     bases: Vec<Measured>,
     pub(super) goal: Goal,
     pub(super) limit: Span,
 }
 
-/// What settings came to on seeds that the search had not seen.
+/// A setting's result on seeds that the search had not seen.
 pub(crate) struct Checked {
-    /// How many times better.
+    /// How many times better it is.
     pub(crate) score: Paired,
-    /// It would be proposed.
+    /// Whether it would be recommended.
     pub(crate) is_better: bool,
-    /// Why not, however good.
+    /// Why it cannot be recommended, however good.
     pub(crate) forbidden: Vec<String>,
 }
 
 impl Judge {
-    /// Of one scheduler on a stage, whose warm-up is cut off here.
+    /// The judge of one scheduler on a stage; the warm-up is cut off here.
     pub(crate) fn new(
         arguments: &CompareArguments,
         catalogue: &Catalogue,
@@ -57,7 +57,7 @@ impl Judge {
         axes(&self.base, stage, arguments).into_iter().map(|axis| (axis.name, axis.values)).collect()
     }
 
-    /// The logarithm of how many times better, with the nth seed; none: it must not be proposed.
+    /// The logarithm of how many times better it is with the nth seed; `None` if it must not be recommended.
     pub(crate) fn score(
         &mut self,
         arguments: &CompareArguments,
@@ -78,7 +78,7 @@ impl Judge {
         Ok(scores(&self.goal.objectives(base), &here, base).first().copied().filter(|score| score.is_finite()))
     }
 
-    /// On seeds that the search has not seen, as `compare --tune` checks what it found.
+    /// Checks on seeds that the search has not seen, as `compare --tune` does.
     pub(crate) fn check(
         &self,
         arguments: &CompareArguments,
@@ -95,7 +95,7 @@ impl Judge {
         let measured: Vec<Measured> =
             rows.iter().zip(&runs).map(|(row, runs)| Measured::of(row, &stage.plan, runs)).collect();
         let contrasts = contrasts(&measured, 1);
-        // Of whatever kernel it is: who asks for a search of an old scheduler means that one.
+        // Whatever the kernel: a search that names an old scheduler means that one.
         let (base, standing) = (&measured[0], measured[1].standing);
         let candidates = candidates((base, &measured[1..]), &contrasts, &self.goal, 1, standing);
         let missed = misses(base, &self.goal);
@@ -106,7 +106,7 @@ impl Judge {
         Ok(Checked { score: found.score, is_better, forbidden: found.forbidden })
     }
 
-    /// As one would type them.
+    /// The settings as typed on a command line.
     pub(crate) fn show(&self, turned: &[(String, i64)]) -> Vec<String> {
         let built = self.base.choice.build();
         let show = |(name, raw): &(String, i64)| match built.elevator.tunables().find(name) {

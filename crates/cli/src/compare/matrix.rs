@@ -21,17 +21,16 @@ use crate::input::{Stage, contenders};
 use crate::output;
 use crate::scene::{FileName, Scene};
 
-/// Device classes: two generations of disks that turn, several of them behind one controller, and flash behind SATA and
-/// NVMe.
+/// Device classes: two generations of spinning disks, several behind one controller, and flash behind SATA and NVMe.
 const DISKS: [&str; 6] = ["ide-2002", "sata-2009", "hdd-7200", "raid5:4xhdd-7200", "sata-ssd", "nvme-ssd"];
-/// What present kernels have, and what is built in besides.
+/// Those of present kernels, and any other that is built in.
 const SCHEDULERS: [&str; 5] = ["none", "mq-deadline", "kyber", "bfq", "adios"];
-/// What is run besides where a load lies in control groups: the controller that goes by their weights …
+/// Also run where a load uses control groups: the controller that goes by their weights …
 const BY_WEIGHT: &str = "none+io.cost";
-/// … and those that the job file has something for, each in front of what is usually under it.
+/// … and those that the job file has settings for, each in front of its usual scheduler.
 const BY_FILE: [&str; 3] = ["none+io.max", "none+io.latency", "mq-deadline+io.prio.class"];
 
-/// The schedulers with controllers in front of them that a load's groups ask for.
+/// The schedulers with controllers in front that a load's groups call for.
 pub(super) fn by_groups(plan: &Plan) -> Vec<String> {
     let files = || plan.groups.iter().flat_map(|group| &group.files_if_asked);
     let asked = |name: &&str| files().any(|(file, _)| name.split_once('+').is_some_and(|(_, asked)| asked == file));
@@ -49,14 +48,14 @@ pub(crate) struct MatrixArguments {
     /// The disks: presets or TOML files [default: six classes]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     disks: Vec<String>,
-    /// The workloads [default: those that people ask about]
+    /// The workloads [default: the ones most often asked about]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     workloads: Vec<String>,
-    /// The schedulers; each disk's default goes first [default: what present kernels have, adios where built, and where
-    /// a workload has groups none+io.cost and the other controllers that it has files for]
+    /// The schedulers; each disk's default goes first [default: those of present kernels, adios where built in, and
+    /// where a workload has groups, none+io.cost and the other controllers that it has settings for]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     elevators: Vec<String>,
-    /// How many seeds each is run with
+    /// How many seeds to run each with
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     seeds: u32,
     /// The first seed
@@ -73,7 +72,7 @@ pub(crate) struct MatrixArguments {
 const HEADER: &str =
     "workload,disk,default,scheduler,out_of_tree,times_better,low,high,p_corrected,recommended,forbidden,price\n";
 
-/// One field of the matrix.
+/// One cell of the matrix.
 struct Field {
     /// `bfq 2.10 times`, or `=`.
     short: String,
@@ -105,7 +104,7 @@ pub(crate) fn run(arguments: &MatrixArguments, catalogue: &Catalogue) -> Result<
                 None
             } else {
                 let field = field(arguments, catalogue, (workload, disk), &schedulers, &mut rows);
-                // What an interrupt cut short is not told.
+                // A run cut short by an interrupt is left out.
                 if interrupted.load(Ordering::Relaxed) { None } else { Some(field?) }
             };
             let Some(field) = field else {
@@ -149,7 +148,7 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
     )
 }
 
-/// What else the fields hold, unless the schedulers were named.
+/// What the cells also contain, unless the schedulers were named.
 fn besides(arguments: &MatrixArguments) -> String {
     let told = format!(
         "For a workload in control groups (vm-host, backup), {BY_WEIGHT} is run as well: no scheduler, and the\n\

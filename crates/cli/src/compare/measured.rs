@@ -11,7 +11,7 @@ use super::outcome::{Done, Outcome, ProcessOutcome, Whole};
 use super::role::Role;
 use crate::input::{AROUND, Contender};
 
-/// Who can run a scheduler today.
+/// Which kernels have a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
     /// Any present kernel.
@@ -22,48 +22,48 @@ pub(crate) enum Availability {
     Historical,
 }
 
-/// One scheduler.
+/// The measurements of one scheduler.
 pub(crate) struct Measured {
     pub(crate) name: String,
-    /// What a user would write into the disk's `scheduler` file.
+    /// The name to write into the disk's `scheduler` file.
     pub(crate) scheduler: &'static str,
-    /// Who can run it.
+    /// Which kernels have it.
     pub(crate) standing: Availability,
     /// Knobs as set, `fifo_batch=16`.
     pub(crate) knobs: Vec<String>,
-    /// The same as a control file takes them: name, value, and the value before.
+    /// The same in the form of control files: name, value, and the default.
     pub(crate) controls: Vec<TurnedKnob>,
     pub(crate) jobs: Vec<JobMeasure>,
-    /// Of the run.
+    /// The simulated time of the run.
     pub(crate) busy: Sample,
     pub(crate) seeking: Sample,
-    /// How many requests the disk had at a time, while it had any \[mean\].
+    /// How many requests the disk held on average, while it held any.
     pub(crate) in_disk: f64,
-    /// Jain's index over what the jobs got of the disk time they asked for.
+    /// Jain's index over the part of the disk time asked for that each job got.
     pub(crate) jain: Sample,
-    /// The part of the disk's time that went to others than the priorities ask for; none: they ask for nothing.
+    /// The part of the disk's time that went elsewhere than the priorities ask; `None` if no job asks for a priority.
     pub(crate) misplaced: Option<Sample>,
-    /// The rest of it.
+    /// The rest of that time.
     pub(crate) kept: Option<Sample>,
-    /// What the processors did; none: I/O cost them nothing.
+    /// Processor load; `None` if I/O costs no processor time.
     pub(crate) cpu: Option<CpuMeasure>,
-    /// What the page cache did; none: nothing went through it.
+    /// What the page cache did; `None` if no I/O went through it.
     pub(crate) memory: Option<MemoryMeasure>,
-    /// Of all reads, of all writes.
+    /// All reads, and all writes.
     pub(crate) totals: [(Dir, Total); 2],
-    /// Did every job of every run end by itself?
+    /// Whether every job of every run ended by itself.
     pub(crate) finished: bool,
     /// One per seed.
     pub(crate) hashes: Vec<String>,
 }
 
-/// A knob that was turned.
+/// A knob that was changed.
 pub(crate) struct TurnedKnob {
     pub(crate) name: String,
-    /// Where sysfs has it, below the disk's directory.
+    /// Its file in sysfs, below the disk's directory.
     pub(crate) file: String,
     pub(crate) value: String,
-    /// None: what the kernel finds for such a disk by itself.
+    /// The default; `None` if the kernel chooses it by the disk.
     pub(crate) default: Option<String>,
 }
 
@@ -71,25 +71,25 @@ pub(crate) struct TurnedKnob {
 pub(crate) struct JobMeasure {
     pub(crate) name: String,
     pub(crate) processes: usize,
-    /// What it is for, and why that is thought.
+    /// Its role, and the reason for assuming it.
     pub(crate) role: (Role, &'static str),
-    /// It is of a lower class than another job: to wait for that one is what it asked for.
+    /// Whether it is of a lower class than another job, so that waiting for that job is what it asked for.
     pub(crate) yields: bool,
-    /// Does it end by itself, as programs do, and not by time?
+    /// Whether it ends by itself, as programs do, instead of by time.
     pub(crate) ends: bool,
-    /// From its beginning to its end \[ns\]; none: not every run saw its end.
+    /// From its beginning to its end \[ns\]; `None` unless every run saw its end.
     pub(crate) ran: Option<Sample>,
-    /// The same, or how long it would take at the rate of the run; none: it has no end.
+    /// The same, or how long it would take at the run's rate; `None` if it has no end.
     pub(crate) finish: Option<Sample>,
-    /// The longest time in which it had something in flight and nothing completed \[ns\].
+    /// The longest time in which it had I/O in flight and nothing completed \[ns\].
     pub(crate) stall: Sample,
-    /// Part of the run in which it wanted the disk, summed over its processes.
+    /// The part of the run in which it wanted the disk, summed over its processes.
     pub(crate) asked: Sample,
-    /// Part of the run in which it had it.
+    /// The part of the run in which it had the disk.
     pub(crate) given: Sample,
-    /// Its I/O priority, and the part of the run that it should have had for it; none: no job asks for another.
+    /// Its I/O priority, and the part of the run that it was due; `None` if all jobs have the same priority.
     pub(crate) priority: Option<(String, Sample)>,
-    /// Directions in which it did anything.
+    /// The kinds of work that it did.
     pub(crate) work: Vec<(Work, WorkMeasure)>,
 }
 
@@ -100,10 +100,9 @@ pub(crate) struct WorkMeasure {
     /// Bytes per second.
     pub(crate) bandwidth: Sample,
     pub(crate) iops: Sample,
-    /// Its submitters sleep for request slots, which completion latency leaves out.
+    /// Whether its submitters sleep for request slots, which completion latency does not include.
     pub(crate) sleeps: bool,
-    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max. A percentile of a run with too few I/Os for it is no
-    /// number.
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max. A percentile is NaN for a run with too few I/Os.
     pub(crate) clat: [Sample; 5],
 }
 
@@ -111,7 +110,7 @@ pub(crate) struct WorkMeasure {
 pub(crate) struct Total {
     /// Bytes per second.
     pub(crate) bandwidth: Sample,
-    /// Submission to completion, sleep for a request slot included \[ns\].
+    /// Submission to completion, including sleep for a request slot \[ns\].
     pub(crate) mean: Sample,
     /// Completion latency \[ns\].
     pub(crate) p99: Sample,
@@ -119,14 +118,14 @@ pub(crate) struct Total {
     pub(crate) slept: f64,
     /// What a request waited for \[ns, mean per request over all seeds\].
     pub(crate) waited: Vec<(Cause, f64)>,
-    /// How long the disk had it \[ns, mean\].
+    /// How long a request was at the disk \[ns, mean\].
     pub(crate) service: f64,
-    /// If its I/O went through the page cache, what its calls waited for there \[ns, mean per call\].
+    /// What calls waited for in the page cache \[ns, mean per call\], if I/O went through it.
     pub(crate) in_memory: Option<Vec<(WaitsFor, f64)>>,
 }
 
 impl Measured {
-    /// Can a present kernel run it?
+    /// Whether a present kernel has it.
     pub(crate) fn is_present(&self) -> bool {
         self.standing == Availability::Present
     }
@@ -177,14 +176,14 @@ impl Measured {
         self.jobs.iter().any(|job| job.work(Work::Sync).is_some())
     }
 
-    /// How the name is printed: with the knobs that were turned.
+    /// The printed name: with the knobs that were changed.
     pub(crate) fn label(&self) -> String {
         if self.knobs.is_empty() { self.name.clone() } else { format!("{} {}", self.name, self.knobs.join(" ")) }
     }
 }
 
 impl JobMeasure {
-    /// Its name, how many it is, and the priority, where they differ.
+    /// Its name, its number of processes, and its priority where those differ.
     pub(crate) fn label(&self) -> String {
         match self.processes {
             1 => self.name.clone(),
@@ -215,7 +214,7 @@ impl JobMeasure {
     }
 }
 
-/// The class's: a lower rank goes first.
+/// The class's rank: lower ranks go first.
 fn rank(job: &JobPlan) -> u8 {
     match job.priority.class {
         Class::RealTime => 0,
@@ -224,7 +223,7 @@ fn rank(job: &JobPlan) -> u8 {
     }
 }
 
-/// How long the processes take, or would take for their files at the rate of the run.
+/// How long the processes take, or would take for their files at the run's rate.
 fn finish(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> Option<Sample> {
     let amount = |job: &JobPlan| job.manner.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
     let amounts: Option<u64> = members.iter().map(|&job| amount(&plan.jobs[job])).sum();
@@ -252,19 +251,19 @@ fn controls(contender: &Contender) -> Vec<TurnedKnob> {
     contender.knobs.iter().map(control).chain(around).collect()
 }
 
-/// Whether any job asks for another priority or weight than the others.
+/// Whether jobs differ in priority or weight.
 fn asks_for_priorities(plan: &Plan) -> bool {
-    // A job that asks for nothing gets the normal one.
+    // A job without a priority has the normal one.
     let asked = |job: &JobPlan| if job.priority.class == Class::None { Priority::NORMAL } else { job.priority };
     !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
-/// The parts of the run that each process had the disk.
+/// The part of the run in which each process had the disk.
 fn givens(run: &Outcome) -> Vec<f64> {
     run.jobs.iter().map(|job| part_of_run(run, job.share.given)).collect()
 }
 
-/// The parts of the run that each process should have had the disk, of the time that any process had it.
+/// The part of the run in which each process was due the disk, of the time that any process had it.
 fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
     let claim = |(job, outcome): (&JobPlan, &ProcessOutcome)| {
         let claim = DiskClaim::new(job.priority, part_of_run(run, outcome.share.asked));
@@ -275,7 +274,7 @@ fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
     due(&claims, givens(run).iter().sum())
 }
 
-/// Name and weight of a job's group, unless that is the root.
+/// Name and weight of a job's group; `None` in the root group.
 fn group_of<'a>(plan: &'a Plan, job: &JobPlan) -> Option<&'a GroupPlan> {
     plan.groups.get((job.cgroup.0 as usize).checked_sub(1)?)
 }
@@ -315,7 +314,7 @@ impl WorkMeasure {
 }
 
 impl Total {
-    /// Of the `nth` direction.
+    /// The totals of the `nth` direction.
     fn of(nth: usize, runs: &[Outcome]) -> Total {
         let all: Vec<&Whole> = runs.iter().map(|run| &run.totals[nth]).collect();
         let requests: u64 = all.iter().map(|whole| whole.requests).sum();

@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 use super::outcome::Outcome;
 use super::sample::sample;
 
-/// One scheduler's, over its runs.
+/// The page cache under one scheduler, over its runs.
 pub(crate) struct MemoryMeasure {
     /// The part of the pages read that cost no disk I/O.
     pub(super) hits: Sample,
-    /// Read from the disk before it was asked for \[bytes\].
+    /// Read from the disk before any call asked for it \[bytes\].
     pub(super) read_ahead: Sample,
-    /// Written to memory, and of it to the disk \[bytes\].
+    /// Written to memory, and the part of it written to the disk \[bytes\].
     pub(super) dirtied: Sample,
     pub(super) written: Sample,
-    /// How often the flusher set to work.
+    /// How often the flusher started.
     pub(super) bursts: Sample,
     /// How often a writer went to sleep at the dirty limit, and for how long \[ns per write\].
     pub(super) throttled: Sample,
     pub(super) room: Sample,
-    /// Dirty at the end \[bytes\].
+    /// Still dirty at the end \[bytes\].
     pub(super) left: Sample,
 }
 
 impl MemoryMeasure {
-    /// `None` if nothing went through the page cache.
+    /// `None` if no I/O went through the page cache.
     pub(crate) fn of(runs: &[Outcome]) -> Option<MemoryMeasure> {
         let over = |pick: fn(&HostReport) -> f64| Sample::of(runs.iter().map(|run| pick(&run.host)).collect());
         runs.iter().any(|run| run.host.is_used()).then(|| MemoryMeasure {

@@ -6,7 +6,7 @@ use blksched_measure::{Column, Quantity, Table};
 use super::measured::Measured;
 use super::tables::below_a_line;
 
-/// One row per scheduler; none if nothing was buffered.
+/// One row per scheduler; `None` if no I/O was buffered.
 pub(super) fn table(measured: &[Measured]) -> Option<Table> {
     let columns = vec![
         Column::words("elevator", "scheduler"),
@@ -36,7 +36,8 @@ pub(super) fn table(measured: &[Measured]) -> Option<Table> {
     Some(table)
 }
 
-/// Memory hides the disk: said if, under any scheduler, nearly every call of a direction is done without it.
+/// Memory hides the disk: the note appears if, under any scheduler, nearly every call of a direction ends without the
+/// disk.
 pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const LEAST: f64 = 0.95;
     let hits = |m: &Measured| m.memory.as_ref().map_or(0.0, |memory| memory.hits.spread().mean);

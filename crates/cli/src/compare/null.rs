@@ -14,7 +14,8 @@ use super::measured::Measured;
 use super::outcome::Outcome;
 use crate::input::{Contender, contenders};
 
-/// What BFQ takes for two interactive processes and a stream, and merges or not, as they happen to begin.
+/// A load that BFQ takes for two interactive processes and a stream, and merges or not depending on how they happen to
+/// begin.
 const LOAD: &str = "[global]
 direct=1
 time_based
@@ -37,7 +38,7 @@ iodepth=4
 const TABLES: u64 = 200;
 const MOST_ALARMS: usize = 16;
 
-/// How many tables of this many seeds raise an alarm. The tables are of other seeds, each.
+/// How many tables of this many seeds raise an alarm. Each table has its own seeds.
 fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
     let contender = contenders("", &[scheduler.to_owned()], &[], &Catalogue::builtin()).unwrap().remove(0);
     let spec = Arc::new(blksched_disks::load(disk).unwrap());

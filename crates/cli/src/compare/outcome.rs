@@ -8,13 +8,13 @@ use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::{GaveUp, Plan};
 
-/// One run, over.
+/// The figures of one finished run.
 pub(crate) struct Outcome {
     /// Process by process.
     pub(super) jobs: Vec<ProcessOutcome>,
     /// Row by row of the report.
     pub(super) rows: Vec<RowOutcome>,
-    /// All reads, all writes.
+    /// All reads, and all writes.
     pub(super) totals: [Whole; 2],
     pub(super) disk: DiskShare,
     pub(super) host: HostReport,
@@ -33,14 +33,14 @@ pub(super) struct ProcessOutcome {
     pub(super) done: [(u64, f64); 4],
 }
 
-/// One row's.
+/// One row's part.
 pub(super) struct RowOutcome {
     pub(super) stall: Span,
-    /// How long it ran; none: not all of it has exited.
+    /// How long it ran; `None` unless all of it has exited.
     pub(super) ran: Option<Span>,
     /// Bytes per second, all kinds of work together.
     pub(super) rate: f64,
-    /// Kinds of work in which it did anything.
+    /// The kinds of work that it did.
     work: Vec<(Work, Done)>,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Done {
     pub(super) ios: u64,
     pub(super) bandwidth: f64,
     pub(super) iops: f64,
-    /// Its submitters slept for request slots.
+    /// Whether its submitters slept for request slots.
     pub(super) slept: bool,
-    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max; no numbers where there are too few I/Os.
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max; NaN where there are too few I/Os.
     pub(super) clat: [f64; 5],
 }
 
@@ -66,10 +66,10 @@ pub(super) struct Whole {
     pub(super) mean: f64,
     pub(super) p99: f64,
     pub(super) slept: f64,
-    /// How long the disk had it \[ns\]: how many I/Os, and the sum over them.
+    /// How many I/Os the disk served, and the sum of their time at the disk \[ns\].
     pub(super) served: u64,
     pub(super) service: f64,
-    /// Requests, and what they waited for together, by [`Cause::index`].
+    /// Requests, and the sum of what they waited for, by [`Cause::index`].
     pub(super) requests: u64,
     pub(super) waited: Vec<Span>,
 }
@@ -113,7 +113,7 @@ impl RowOutcome {
         }
     }
 
-    /// Nothing, if nothing was done.
+    /// All zero if nothing was done.
     pub(super) fn work(&self, work: Work) -> &Done {
         self.work.iter().find(|(own, _)| *own == work).map_or(&Done::NOTHING, |(_, done)| done)
     }
@@ -159,12 +159,12 @@ impl Whole {
     }
 }
 
-/// A latency of a direction in which nothing completed is unknown, not zero.
+/// The latency of a direction in which nothing completed is unknown, not zero.
 fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
     if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
 }
 
-/// Too few are those of which less than one lies beyond.
+/// There are too few I/Os if less than one lies beyond the percentile.
 fn percentile(direction: &Direction, percent: f64) -> f64 {
     let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
     if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }

@@ -7,7 +7,7 @@ use super::values::each;
 use crate::input::Stage;
 use crate::rows::{Filled, ParquetTarget, To, WriteResult};
 
-/// As in `compare --csv`.
+/// The schema, as in `compare --csv`.
 const FIGURES: &str = "\
 message figures {
   required binary workload (STRING);
@@ -24,7 +24,7 @@ message figures {
   required double value;
 }";
 
-/// As `contrasts[]` of `compare --json`.
+/// The schema, as in `contrasts[]` of `compare --json`.
 const CONTRASTS: &str = "\
 message contrasts {
   required binary scheduler (STRING);
@@ -72,7 +72,7 @@ pub(crate) fn figures(place: &ParquetTarget, stage: &Stage, measured: &[Measured
     })
 }
 
-/// Each scheduler after the first against it.
+/// Each scheduler after the first compared with it.
 pub(super) fn contrasts(place: &ParquetTarget, measured: &[Measured], contrasts: &[Vec<Contrast>]) -> WriteResult {
     let Some((base, others)) = measured.split_first() else { return Ok(()) };
     place.table("contrasts", false, CONTRASTS, |to| {

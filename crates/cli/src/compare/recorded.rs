@@ -7,7 +7,7 @@ use super::action::Action;
 use super::outcome::Outcome;
 use crate::input::Stage;
 
-/// What was recorded beside what was simulated, as a table; and why nothing can be proposed, if that shows it.
+/// Compares recorded with simulated latencies, as a table; and why nothing can be recommended, if that shows it.
 pub(super) fn judge(
     stage: &Stage,
     runs: &[Outcome],
@@ -36,7 +36,7 @@ struct Beside {
 }
 
 impl Beside {
-    /// `None` if the trace tells no latencies, or nothing that it tells was simulated.
+    /// `None` if the trace holds no latencies, or only of directions that were not simulated.
     fn of(recorded: &[(Work, Took)], runs: &[Outcome], scheduler: &str, disk: &str) -> Option<Beside> {
         let row = |&(work, recorded): &(Work, Took)| {
             let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.done[work as usize]);
@@ -74,13 +74,13 @@ impl Beside {
         table
     }
 
-    /// By how many times the model misses at worst, whichever way.
+    /// The model's greatest error as a ratio, in either direction.
     fn worst(&self) -> f64 {
         let misses = self.rows.iter().map(|row| row.simulated / row.recorded.mean);
         misses.map(|times| times.max(1.0 / times.max(f64::MIN_POSITIVE))).fold(1.0, f64::max)
     }
 
-    /// Why a scheduler that looks this many times better cannot be proposed, if so.
+    /// Why a scheduler that looks this many times better cannot be recommended; `None` if it can.
     fn forbids(&self, times: f64) -> Option<String> {
         let worst = self.worst();
         (worst >= times).then(|| {

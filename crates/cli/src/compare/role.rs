@@ -18,19 +18,19 @@ pub(crate) enum Role {
     Latency,
     /// How much it gets done.
     Bulk,
-    /// Nothing, as long as it is not starved.
+    /// Nothing, unless it is starved.
     Background,
 }
 
-/// A background job below this part of what it has under the default counts after all.
+/// A background job that falls below this part of its throughput under the default counts after all.
 pub(crate) const FLOOR: f64 = 0.1;
 
 /// Names of jobs that no user waits for.
 const BACKGROUND: [&str; 8] = ["backup", "scrub", "batch", "background", "archive", "rsync", "resync", "rebuild"];
-/// A level that was not set.
+/// The default level.
 const USUAL_LEVEL: u8 = 4;
 
-/// What a group's weight says of the jobs in it.
+/// What a group's weight says about the jobs in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     Low,
@@ -38,7 +38,8 @@ enum Weight {
     High,
 }
 
-/// Beside its siblings, and those above it beside theirs: low if that comes to a quarter of the greatest.
+/// The weight beside its siblings', and its ancestors' beside theirs: low if that comes to at most a quarter of the
+/// greatest.
 fn weight(plan: &Plan, group: GroupId) -> Weight {
     let (mut part, mut stands_out) = (1.0, false);
     let mut at = group;
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
     use blksched_workloads::fio::JobFile;
 
-    /// The roles of jobs that all read in order with eight in flight, in these groups with these weights.
+    /// The roles of jobs that all read sequentially with eight in flight, in these groups with these weights.
     fn roles(groups: &[(&str, u32)]) -> Vec<&'static str> {
         let mut text = "[global]\nrw=read\niodepth=8\nioengine=libaio\ndirect=1\nsize=1m\n".to_owned();
         for (nth, (group, weight)) in groups.iter().enumerate() {
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(roles(&[("a", 300), ("b", 100)]), [high, usual]);
         assert_eq!(roles(&[("a", 1000)]), [usual], "no other to be held against");
         assert_eq!(roles(&[("a", 10), ("", 0)]), [low, usual], "in no group: one of weight 100");
-        // A group within a group that counts for little counts for little.
+        // A group inside a group of low weight has low weight itself.
         assert_eq!(roles(&[("a/b", 800), ("a", 20), ("c", 100)]), [low, low, high]);
     }
 }

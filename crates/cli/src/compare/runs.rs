@@ -20,9 +20,9 @@ use crate::failure::Failure;
 use crate::input::{Contender, Stage};
 use crate::progress::Progress;
 
-/// `--budget`, unless it is said.
+/// The default of `--budget` in seeds.
 const MOST_SEEDS: u32 = 40;
-/// How often seeds are doubled at most.
+/// The most times that seeds are doubled.
 const LOOKS: u32 = 4;
 
 pub(super) struct Runs<'a> {
@@ -32,9 +32,9 @@ pub(super) struct Runs<'a> {
     pub(super) limit: Span,
     pub(super) first: u64,
     seeds: u32,
-    /// How often the verdict is looked at.
+    /// How often the verdict is checked.
     pub(super) looks: u32,
-    /// Of each contender, seed by seed.
+    /// The runs of each contender, seed by seed.
     pub(super) done: Vec<Vec<Outcome>>,
     pub(super) interrupted: Arc<AtomicBool>,
     undecided: bool,
@@ -62,7 +62,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// This many seeds more; the goal, held against the jobs that these runs had.
+    /// Runs this many more seeds; returns the goal, checked against the jobs of these runs.
     pub(super) fn more(&mut self, seeds: u32, goal: Option<&str>) -> Result<Goal, Failure> {
         let scene = &self.arguments.scene;
         let trial = |contender: &Contender| self.stage.trial(scene, contender, self.limit);
@@ -99,7 +99,7 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Is every candidate known to be worth a change, or known not to be?
+    /// Whether each candidate is known to be worth a change, or known not to be.
     fn is_decided(&self, goal: &Goal) -> bool {
         let measured = self.measured();
         let contrasts = contrast::contrasts(&measured, self.looks);

@@ -34,10 +34,11 @@ use crate::scene::Scene;
 /// The one value that no corner moves.
 const CAPACITY: &str = "capacity";
 
-/// This many draws of ends for all values at once.
+/// How many times the ends of all values are drawn.
 const CORNERS: usize = 4;
 
-/// Every value at one of its ends, drawn, and the same with every end exchanged; always the same draws.
+/// Pairs of corners: every value at a drawn end, and then every value at its opposite end. The draws are always the
+/// same.
 fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
     let mut state = 0x636f_726e_6572_u64;
     let mut all = Vec::new();
@@ -57,27 +58,27 @@ fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// What a fitted value, set to that, moves of the bare disk, in words.
+/// Which figures of the bare disk move when this fitted value is set to this text, in words.
 type Moves<'a> = &'a dyn Fn(&Fit, &str) -> String;
 
-/// Requests that are simulated at most unless the user asks for the whole: some seconds' worth.
+/// The most requests to simulate, unless the user asks for the whole analysis: a few seconds' worth.
 const MOST_REQUESTS: u64 = 1_500_000;
 
-/// What is looked at.
+/// How thorough the analysis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// Table by table, as far as the budget goes.
+    /// Table by table, as far as the budget allows.
     Tables,
-    /// Each value alone, whatever it costs.
+    /// Each value alone, whatever that costs.
     Each,
 }
 
-/// A verdict in two words, and how much better what is proposed, or the best of the rest, is.
+/// A verdict in two words, and how much better the recommended scheduler is, or else the best of the others.
 #[derive(Clone, Debug, PartialEq)]
 struct ShortVerdict {
     verdict: String,
     ratio: Option<f64>,
-    /// The scheduler that scores best though it is not proposed, and why not.
+    /// The scheduler that scores best but is not recommended, and why not.
     passed_over: Option<(String, String)>,
 }
 
@@ -85,11 +86,11 @@ struct ShortVerdict {
 #[derive(Clone, Debug)]
 struct Moved {
     changes: Vec<(String, String)>,
-    /// None: such a disk was not run (it has another size, on which the load lies elsewhere).
+    /// `None` if it was not run: the disk has another size, so the load lies elsewhere on it.
     said: Option<ShortVerdict>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug)]
 pub(super) struct Sensitivity {
     disk: String,
@@ -98,18 +99,19 @@ pub(super) struct Sensitivity {
     tried: usize,
     base: ShortVerdict,
     how: How,
-    /// Those that turn the verdict; with [`How::Each`] all.
+    /// Those that change the verdict; with [`How::Each`], all.
     moved: Vec<Moved>,
 }
 
-/// What is compared, and how it came out.
+/// The comparison, and its outcome.
 struct Base<'a> {
     runs: &'a Runs<'a>,
     measured: &'a [Measured],
     goal: &'a Goal,
 }
 
-/// What stands below a verdict. Rows of samples, a file for the system and a search say nothing of it.
+/// The sensitivity printed below a verdict. It is left out where rows of samples, a file for the system or a search are
+/// printed, which have no place for it.
 pub(super) fn below(
     runs: &Runs<'_>,
     measured: &[Measured],
@@ -122,7 +124,7 @@ pub(super) fn below(
     action.filter(|_| asked).map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how))
 }
 
-/// `None`: nothing was fitted, or there is no verdict to turn.
+/// `None` if nothing was fitted, or there is no verdict that could change.
 fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivity>, Failure> {
     let fits = base.runs.stage.disk.fitted();
     let seeds = base.runs.done[0].len();
@@ -145,8 +147,8 @@ fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivi
     Ok(Some(found))
 }
 
-/// Of a disk by itself: each fitted value at both ends of its range, the bare figures that move, and the verdict of the
-/// default load. `None`: nothing was fitted.
+/// The sensitivity of a disk by itself: each fitted value at both ends of its range, the figures of the bare disk that
+/// move, and the verdict of the default load. `None` if nothing was fitted.
 pub(crate) fn of_disk(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<Table>, Failure> {
     let scene = Scene::of(QUESTION, &disk.name, 1);
     let arguments = CompareArguments::of(scene, SEEDS, None);
@@ -179,11 +181,11 @@ pub(crate) fn of_disk(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<T
     Ok(Some(table))
 }
 
-/// The load that is compared by default.
+/// The default load of a comparison.
 const QUESTION: &str = crate::input::DEFAULT_LOAD;
 const SEEDS: u32 = 5;
 
-/// `sequential_read -6 %`, for those that move by one per cent at least.
+/// `sequential_read -6 %`, for the figures that move by at least one per cent.
 fn figures_that_move(before: &[SheetLine], after: &[SheetLine]) -> String {
     let moved = |line: &SheetLine| {
         let now = after.iter().find(|other| other.figure == line.figure)?.model;
@@ -194,15 +196,15 @@ fn figures_that_move(before: &[SheetLine], after: &[SheetLine]) -> String {
     if moved.is_empty() { "none".to_owned() } else { moved.join(", ") }
 }
 
-/// How far each candidate's score is to be from what is worth a change for one seed to be enough.
+/// How far each candidate's score must be from what is worth a change for one seed to be enough.
 fn margin(base: &Base<'_>, action: &Action<'_>) -> f64 {
     let widths = action.candidates.iter().map(|candidate| (candidate.score.high / candidate.score.low).ln() / 2.0);
     let widest = widths.filter(|width| width.is_finite()).fold(0.0, f64::max);
-    // From the interval of the mean to the spread of one seed.
+    // Turns the interval of the mean into the spread of one seed.
     widest * (base.runs.done[0].len() as f64).sqrt() / 2.0
 }
 
-/// The default and the candidates, by number.
+/// The numbers of the default and the candidates.
 fn present(base: &Base<'_>) -> Vec<usize> {
     std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present())).collect()
 }
@@ -225,7 +227,7 @@ fn said(action: &Action<'_>) -> ShortVerdict {
     ShortVerdict { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
 }
 
-/// What a run takes us, in requests: four pages of the page cache as long as one.
+/// The cost of simulating a run, in requests: four pages of the page cache count as one.
 fn cost(run: &Outcome) -> u64 {
     run.requests + (run.host.delivered() + run.host.dirtied) / 4
 }
@@ -252,13 +254,13 @@ impl MarginSearch<'_> {
             }
             found.tried += 1;
         }
-        // On a disk of another size the load lies elsewhere, so that no corner would say anything.
+        // On a disk of another size the load lies elsewhere, so such a corner would say nothing.
         let together: Vec<Fit> = fits.iter().filter(|fit| fit.key != CAPACITY).cloned().collect();
         for changes in corners(&together) {
             if together.len() < 2 || self.is_interrupted() {
                 break;
             }
-            // Ends of different tables may contradict each other (a skew that no longer covers its switch).
+            // The ends of different tables may contradict each other (a skew that no longer covers its switch).
             if self.base.runs.stage.disk.changed(&changes).is_ok() {
                 let said = self.verdict(&changes, &progress)?;
                 found.moved.push(Moved { changes, said });
@@ -291,8 +293,8 @@ impl MarginSearch<'_> {
         Ok(())
     }
 
-    /// All of a table at one end; if that turns the verdict, each alone, where that does not take long. `false`: to say
-    /// whether it does would take long.
+    /// Moves all values of a table to one end, and if that changes the verdict, each alone, if the budget allows.
+    /// `false` if the budget does not allow even the first.
     fn table(
         &mut self,
         changes: Vec<(String, String)>,
@@ -325,7 +327,7 @@ impl MarginSearch<'_> {
         Ok(true)
     }
 
-    /// This many verdicts, each with all seeds.
+    /// Whether the budget allows this many verdicts, each with all seeds.
     fn affords(&self, verdicts: usize) -> bool {
         self.spent + (verdicts * self.seeds()) as u64 * self.cost_of_a_glance() <= MOST_REQUESTS
     }
@@ -338,19 +340,19 @@ impl MarginSearch<'_> {
         self.base.runs.interrupted.load(Ordering::Relaxed)
     }
 
-    /// What one seed of all schedulers costs \[requests\], as it did before.
+    /// What one seed of all schedulers costs \[requests\], by the runs so far.
     fn cost_of_a_glance(&self) -> u64 {
         self.present.iter().map(|&nth| cost(&self.base.runs.done[nth][0])).sum()
     }
 
-    /// With one seed: whether each scheduler is clearly on the side on which the verdict has it.
+    /// With one seed: whether each scheduler is clearly on the same side as in the verdict.
     fn stands_at_a_glance(
         &mut self,
         changes: &[(String, String)],
         base: &ShortVerdict,
         progress: &Progress,
     ) -> Result<bool, Failure> {
-        // Of the others only one that was not proposed can turn the verdict by being better.
+        // Of the others, only one that was not recommended can change the verdict by being better.
         let proposed = |nth: &usize| base.verdict == format!("use {}", self.base.measured[*nth].label());
         let mut concerned = self.present.clone();
         if base.verdict.starts_with("use ") {
@@ -371,7 +373,7 @@ impl MarginSearch<'_> {
         Ok(others.iter().all(clearly))
     }
 
-    /// The whole verdict with those values.
+    /// The whole verdict with these values.
     fn verdict(&mut self, changes: &[(String, String)], progress: &Progress) -> Result<Option<ShortVerdict>, Failure> {
         let everybody = self.present.clone();
         let Some(measured) = self.run(&everybody, changes, self.seeds(), progress)? else { return Ok(None) };
@@ -379,7 +381,7 @@ impl MarginSearch<'_> {
         Ok(action::choose(&measured, &contrasts, self.base.goal.clone(), 1).map(|action| said(&action)))
     }
 
-    /// This many seeds of those on a disk with those values; `None` if the load does not lie on it as before.
+    /// Runs this many of the seeds on a disk with these values; `None` if the load would not lie on it as before.
     fn run(
         &mut self,
         who: &[usize],
@@ -421,7 +423,7 @@ impl Sensitivity {
         self.moved.iter().filter(|moved| moved.said.as_ref().is_some_and(|said| said.verdict != self.base.verdict))
     }
 
-    /// In one paragraph: what the verdict hangs on.
+    /// What the verdict depends on, in one paragraph.
     pub(super) fn sentence(&self) -> String {
         let (disk, of) = (&self.disk, self.fits.len());
         let takes_long =
@@ -464,7 +466,7 @@ impl Sensitivity {
         }
     }
 
-    /// All values moved at once, each to one of its ends.
+    /// The corners at which all values moved at once, each to one of its ends.
     fn corners(&self) -> impl Iterator<Item = &Moved> {
         self.moved.iter().filter(|moved| self.how == How::Each && moved.changes.len() > 1)
     }
@@ -541,7 +543,7 @@ impl Sensitivity {
     }
 }
 
-/// This many are said.
+/// At most this many are named.
 const SAID: usize = 3;
 
 impl ShortVerdict {

@@ -6,14 +6,14 @@ use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 use super::measured::{Availability, JobMeasure, Measured, WorkMeasure};
 use super::memory_table;
 
-/// All that there are.
+/// All tables of a comparison.
 pub(super) fn all(measured: &[Measured], timed: bool, wide: bool) -> Vec<Table> {
     let details = wide.then(|| details(measured));
     let tables = [jobs(measured, timed)].into_iter().chain(details).chain([disk(measured)]);
     tables.chain(memory_table::table(measured)).collect()
 }
 
-/// One row per scheduler, job and direction; `timed`: with how long each job ran in place of its I/Os.
+/// One row per scheduler, job and direction; with `timed`, the time that each job ran replaces its I/Os.
 fn jobs(measured: &[Measured], timed: bool) -> Table {
     let third = match timed {
         true => Column::numbers("ran", "ran", Quantity::Time),
@@ -39,12 +39,12 @@ fn jobs(measured: &[Measured], timed: bool) -> Table {
     table
 }
 
-/// Whose row it is: what [`each_work`] fills in.
+/// The leading columns, which [`each_work`] fills in.
 fn lead() -> [Column; 3] {
     [("elevator", "scheduler"), ("job", "job"), ("direction", "what")].map(|(key, name)| Column::words(key, name))
 }
 
-/// What else there is to know of each job; wide.
+/// Further details of each job, for `--wide`.
 fn details(measured: &[Measured]) -> Table {
     let mut columns = lead().to_vec();
     columns.extend([
@@ -82,7 +82,7 @@ fn details(measured: &[Measured]) -> Table {
     table
 }
 
-/// A row for each direction of each job of each scheduler, the first cells filled in.
+/// A row for each direction of each job of each scheduler, its first cells filled in.
 fn each_work(
     measured: &[Measured],
     table: &mut Table,
@@ -106,7 +106,7 @@ fn each_work(
     }
 }
 
-/// With its priority, where jobs have several.
+/// The job's name, with its priority where jobs have several.
 fn named(job: &JobMeasure) -> String {
     match &job.priority {
         Some((priority, _)) => format!("{} ({priority})", job.label()),
@@ -124,7 +124,8 @@ fn rate(work: Work, measure: &WorkMeasure) -> Cell {
     Cell::Text(if work == Work::Sync { format!("{text}/s") } else { text })
 }
 
-/// A line before the first scheduler that needs a patch, or that no present kernel has, unless it is the first of all.
+/// Adds a line before the first scheduler that needs a patch, or that no present kernel has, unless it is the first of
+/// all.
 pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
     let Some(before) = nth.checked_sub(1).map(|before| measured[before].standing) else { return };
     let title = match measured[nth].standing {

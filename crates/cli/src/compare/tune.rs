@@ -25,22 +25,22 @@ use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
 use crate::progress::Progress;
 
-/// `--budget`, unless it is said.
+/// The default of `--budget` in runs.
 const MOST_RUNS: u32 = 200;
-/// Seeds that the search never sees begin this much later.
+/// The seeds that the search never sees are this much higher.
 pub(super) const HELD_BACK: u64 = 1 << 32;
-/// How many of them say whether it is better: enough for the bootstrap.
+/// The number of those seeds: enough for the bootstrap.
 pub(super) const HELD_BACK_SEEDS: u32 = 8;
-/// What a knob must bring \[logarithm\].
+/// The least that a knob must bring \[logarithm\].
 const WORTH_TURNING: f64 = 0.01;
-/// At most this many knobs are turned together.
+/// At most this many knobs are changed together.
 const TOGETHER: usize = 4;
-/// Seeds that say what a knob is worth while it may still be returned.
+/// The number of seeds that decide whether a knob returns to its default.
 const PRUNING_SEEDS: u32 = 4;
 
-/// What a search came to.
+/// The result of a search.
 pub(super) struct Tuned {
-    /// The scheduler as it is, and, if any was found, as it would be.
+    /// The scheduler with its defaults, and, if any was found, with the best settings.
     pub(super) contenders: Vec<Contender>,
     turned: Vec<(String, i64)>,
     tried: usize,
@@ -50,7 +50,7 @@ pub(super) struct Tuned {
 /// Settings under search.
 struct Tried {
     turned: Vec<(String, i64)>,
-    /// In each seed, the logarithm of how many times better.
+    /// The logarithm of how many times better, in each seed.
     scores: Vec<f64>,
     is_out: bool,
 }
@@ -71,15 +71,15 @@ struct TuneSearch<'a> {
     stage: &'a Stage,
     limit: Span,
     base: Contender,
-    /// The untouched scheduler, seed by seed.
+    /// The scheduler with its defaults, seed by seed.
     bases: Vec<Measured>,
     goal: Goal,
     runs: usize,
-    /// Ends the search, and what it found is checked.
+    /// Ends the search early; what it has found is still checked.
     interrupted: Arc<AtomicBool>,
 }
 
-/// The untouched scheduler and, where the search found any, the best settings of it.
+/// The scheduler with its defaults and, if the search found any, with its best settings.
 pub(super) fn search(
     arguments: &CompareArguments,
     catalogue: &Catalogue,
@@ -98,7 +98,7 @@ pub(super) fn search(
     }
     search.goal = Goal::read(arguments.goal.as_deref(), &search.bases[0].jobs).map_err(Failure::Input)?;
     let budget = (arguments.budget.unwrap_or(MOST_RUNS) as usize).saturating_sub(reserve());
-    // Singles cost a run each, and what is tried together half as many again; halving costs as much once more.
+    // Singles cost one run each, and combinations half as many again; halving costs that much once more.
     let mut all = singles(&axes, (budget / 3).max(axes.len()));
     search.advance(&mut all, 1)?;
     let mut combined = together(&all, budget / 6);
@@ -125,7 +125,7 @@ pub(super) fn search(
     Ok(Tuned { contenders, turned, tried, runs: search.runs })
 }
 
-/// Runs that pruning and the held-back check need.
+/// Runs that pruning and the check on held-back seeds need.
 fn reserve() -> usize {
     HELD_BACK_SEEDS as usize * (2 + TOGETHER)
 }
@@ -153,12 +153,12 @@ pub(super) fn axes(base: &Contender, stage: &Stage, arguments: &CompareArguments
     axes
 }
 
-/// What stands around the scheduler, as far as such a disk has it and the load would notice.
+/// Knobs of the queue around the scheduler, as far as such a disk has them and the load would notice.
 fn around(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<Axis> {
     let axis = |name: &str, values: Vec<i64>| Axis { name: name.to_owned(), values };
     let trial = stage.trial(&arguments.scene, base, Span::MAX);
     let config = trial.around();
-    // Without a scheduler the requests are the device's tags, and more there are not.
+    // Without a scheduler, requests are limited by the device's tags.
     let most = if base.choice.build().elevator.schedules() { u32::MAX } else { config.slots.nr_requests() };
     let requests = [32, 128, 512, 1024].into_iter().filter(|n| *n < i64::from(most));
     let mut axes = vec![axis("nr_requests", requests.collect())];
@@ -180,14 +180,14 @@ fn around(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<
     axes
 }
 
-/// Each value alone, at most this many: the first of every knob, then the second …
+/// Each value alone, at most this many in all: the first value of every knob, then the second …
 fn singles(axes: &[Axis], most: usize) -> Vec<Tried> {
     let longest = axes.iter().map(|axis| axis.values.len()).max().unwrap_or(0);
     let nth = |nth: usize| axes.iter().filter_map(move |axis| Some((axis.name.clone(), *axis.values.get(nth)?)));
     (0..longest).flat_map(nth).take(most).map(|one| Tried::of(vec![one])).collect()
 }
 
-/// The best values of different knobs, two to four at a time: every choice among the best few, the best first.
+/// The best values of different knobs, two to four at a time: every combination of the best few, best first.
 fn together(singles: &[Tried], most: usize) -> Vec<Tried> {
     let mut best: Vec<&Tried> = singles.iter().filter(|tried| tried.mean() > 0.0).collect();
     best.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
@@ -199,7 +199,7 @@ fn together(singles: &[Tried], most: usize) -> Vec<Tried> {
     }
     let mut choices: Vec<u32> = (0..1u32 << knobs.len()).collect();
     choices.retain(|choice| (2..=TOGETHER as u32).contains(&choice.count_ones()));
-    // What has the best knobs has the lowest number.
+    // The combination of the best knobs has the lowest number.
     let chosen = |choice: u32| (0..knobs.len()).filter(move |nth| choice >> nth & 1 == 1);
     choices
         .into_iter()
@@ -234,7 +234,7 @@ impl TuneSearch<'_> {
         Ok(())
     }
 
-    /// Bring each of them to this many seeds.
+    /// Runs each of them with up to this many seeds.
     fn advance(&mut self, all: &mut [Tried], seeds: u32) -> Result<(), Failure> {
         self.more_bases(seeds)?;
         let first = all.iter().map(|tried| tried.scores.len() as u32).min().unwrap_or(seeds);
@@ -253,7 +253,7 @@ impl TuneSearch<'_> {
         Ok(())
     }
 
-    /// Without the knobs that bring nothing.
+    /// Returns the knobs that bring nothing to their defaults.
     fn prune(&mut self, mut best: Tried) -> Result<Tried, Failure> {
         self.advance(std::slice::from_mut(&mut best), PRUNING_SEEDS)?;
         while best.turned.len() > 1 && !self.is_interrupted() {
@@ -276,7 +276,7 @@ impl TuneSearch<'_> {
 }
 
 impl Tuned {
-    /// What each knob is worth, on seeds that the search has not seen; `goal`: by which.
+    /// What each knob is worth by this goal, on seeds that the search has not seen.
     pub(super) fn worth(
         &self,
         arguments: &CompareArguments,
@@ -324,7 +324,7 @@ impl Tuned {
         Ok(Some(table))
     }
 
-    /// What was searched, as a sentence; `found`: it proved better on other seeds.
+    /// What was searched, as a sentence; `found`: whether the result proved better on other seeds.
     pub(super) fn sentence(&self, found: bool) -> String {
         let name = &self.contenders[0].choice;
         let searched = format!("{} settings of {name} tried in {} runs", self.tried, self.runs);
@@ -369,7 +369,7 @@ mod tests {
         CompareArguments { goal: Some(goal.to_owned()), budget: Some(70), ..CompareArguments::of(scene, 1, None) }
     }
 
-    /// Python's `bs.tune` chooses by a [`Judge`] what it tries.
+    /// Python's `bs.tune` chooses what to try with a [`Judge`].
     #[test]
     fn whoever_drives_a_search_has_its_objective_settings_by_settings_and_seed_by_seed() {
         for (load, goal) in [("reader-and-writer", "reader: mean read"), ("priorities", "priorities")] {

@@ -18,7 +18,7 @@ const RATES: [(&str, f64); 10] = [
 ];
 const COUNTS: [(&str, f64); 3] = [("", 1.0), ("k", 1e3), ("m", 1e6)];
 
-/// In the base unit of `quantity`.
+/// Parses a value into the base unit of `quantity`.
 pub(super) fn read(text: &str, quantity: Quantity) -> Result<f64, String> {
     let (units, example): (&[(&str, f64)], _) = match quantity {
         Quantity::Time => (&TIMES, "a time, as in 10ms or 2h"),

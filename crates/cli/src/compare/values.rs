@@ -5,7 +5,7 @@ use blksched_measure::{Quantity, Sample, Work};
 use super::figure::FigureKind;
 use super::measured::{JobMeasure, Measured};
 
-/// What a row holds.
+/// The columns of a row.
 pub(super) const COLUMNS: [&str; 12] = [
     "workload",
     "disk",
@@ -36,14 +36,14 @@ pub(super) struct Value<'a> {
     pub(super) scheduler: &'a Measured,
     pub(super) seed: u64,
     pub(super) job: &'a JobMeasure,
-    /// The direction; empty: of the whole job or run.
+    /// The direction; empty for the whole job or run.
     pub(super) what: &'static str,
     pub(super) figure: &'static str,
     pub(super) unit: Quantity,
     pub(super) value: f64,
 }
 
-/// All that were measured, scheduler by scheduler; `first` is the first seed.
+/// Every measured value, scheduler by scheduler; `first` is the first seed.
 pub(super) fn each(measured: &[Measured], first: u64, put: &mut dyn FnMut(&Value<'_>)) {
     for scheduler in measured {
         for (row, job) in scheduler.jobs.iter().enumerate() {

@@ -9,12 +9,12 @@ use super::clones::{Told, families, label, told};
 use super::contrast::{ALPHA, Contrast};
 use super::measured::{JobMeasure, Measured, Total};
 
-/// At most this many differences are said of one job.
+/// At most this many differences are named per job.
 const SAID: usize = 2;
-/// What is not proven and looks like less is not worth a word.
+/// What is not proven and looks smaller than this is not mentioned.
 const LOOKS: f64 = 1.5;
 
-/// What counts for each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
+/// The role of each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
 pub(super) fn sentences(measured: &[Measured], contrasts: &[Vec<Contrast>]) -> Vec<String> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let mut sentences = vec![roles(base)];
@@ -30,8 +30,8 @@ pub(super) fn sentences(measured: &[Measured], contrasts: &[Vec<Contrast>]) -> V
     sentences
 }
 
-/// Depth left inside the device defeats every scheduler. Said if, under any scheduler, a request spends most of its
-/// time inside the disk although the disk had others to choose from.
+/// Requests queued inside the device are beyond every scheduler. The note appears if, under any scheduler, a request
+/// spends most of its time inside the disk although the disk had others to choose from.
 fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     const MOST: f64 = 0.75;
     let parts: Vec<f64> = measured.iter().map(|m| total(m, dir)).map(|t| t.service / t.mean.mean()).collect();
@@ -49,7 +49,7 @@ fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     })
 }
 
-/// Which job is what.
+/// Which role each job has.
 fn roles(base: &Measured) -> String {
     let job = |rows: &Vec<usize>| {
         let (role, why) = base.jobs[rows[0]].role;
@@ -105,7 +105,7 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
     text
 }
 
-/// What would be one if nothing else were compared is told: more seeds may prove it.
+/// A difference that would be significant if nothing else were compared is mentioned: more seeds may prove it.
 fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
     let looks = |contrast: &&Contrast| contrast.paired.p <= ALPHA && contrast.times() >= LOOKS;
     let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
@@ -117,7 +117,7 @@ fn total(measured: &Measured, dir: Dir) -> &Total {
     &measured.totals.iter().find(|(of, _)| *of == dir).expect("both directions are measured").1
 }
 
-/// Is a request's way through queue and disk longer here?
+/// Whether a request's way through queue and disk is longer here.
 fn is_longer(contrast: &Contrast) -> bool {
     (contrast.paired.ratio > 1.0) != contrast.figure.what.higher_is_better()
 }

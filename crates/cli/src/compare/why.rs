@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::input::{Contender, Stage, contenders};
 use crate::output;
 
-/// One of the two, at the moment in question.
+/// One of the two schedulers at the moment in question.
 struct Side<'a> {
     contender: &'a Contender,
     close: Close,
@@ -39,7 +39,7 @@ pub(super) fn run(
     };
     let limit = stage.length(scene, one)?.limit;
     let names = Names::of(&stage.plan);
-    // What schedulers cost the processors would part any two at their first command.
+    // The schedulers' own processor costs would separate any two at their first command.
     let trial = |contender, limit| {
         let mut trial = stage.trial(scene, contender, limit);
         trial.surroundings.cpus = None;

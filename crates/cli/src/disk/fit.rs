@@ -17,7 +17,7 @@ use crate::output;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FitArguments {
     /// Traces of one disk with dispatches and completions: blktrace's files, blkparse's text, or tracefs's with
-    /// block_rq_issue and block_rq_complete; gzip, zstd and bzip2 are read as they are
+    /// block_rq_issue and block_rq_complete; gzip, zstd and bzip2 are unpacked
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
     /// The disk, if the traces have several
@@ -35,7 +35,7 @@ Examples:
 
 A trace tells what its load asked for, and little of the disk beyond; `disk measure` tells more.";
 
-/// Dispatch or completion of a command.
+/// The dispatch or the completion of a command.
 struct CommandEvent {
     time: u64,
     device: (u32, u32),
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
     }
 }
 
-/// The one that was asked for, or the only one.
+/// The device that was asked for, or the only one.
 fn device(events: &[CommandEvent], asked: Option<&str>) -> Result<(u32, u32), Failure> {
     let mut counts: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for event in events {
@@ -89,7 +89,7 @@ fn device(events: &[CommandEvent], asked: Option<&str>) -> Result<(u32, u32), Fa
     }
 }
 
-/// Dispatches with their completions; what was dispatched again counts from then.
+/// Pairs dispatches with their completions; a command that is dispatched again counts from then.
 fn pairs(events: impl Iterator<Item = CommandEvent>) -> Vec<Traced> {
     let mut open: BTreeMap<(u64, bool), (u64, u32)> = BTreeMap::new();
     let mut done = Vec::new();
@@ -105,7 +105,7 @@ fn pairs(events: impl Iterator<Item = CommandEvent>) -> Vec<Traced> {
     done
 }
 
-/// Reads a file by what its beginning is.
+/// Reads a file in the format that its beginning shows.
 fn read(path: &Path, events: &mut Vec<CommandEvent>) -> Result<(), Failure> {
     let named = |error: String| Failure::Input(format!("{}: {error}", path.display()));
     let open = || -> Result<Box<dyn BufRead + Send>, Failure> {
@@ -145,7 +145,7 @@ fn of_blktrace(event: &blktrace::BlktraceEvent) -> Option<CommandEvent> {
     plain.then_some(CommandEvent { time: event.time, device, is_issue, op, start, sectors })
 }
 
-/// `R` or `W` among the letters, and no `D`.
+/// The operation among the letters: `R` or `W`, without `D`.
 fn op_of(rwbs: &str) -> Option<Op> {
     match (rwbs.contains('D'), rwbs.contains('W'), rwbs.contains('R')) {
         (false, true, _) => Some(Op::Write),

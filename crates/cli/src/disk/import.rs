@@ -17,7 +17,7 @@ pub(crate) struct ImportArguments {
 
 pub(super) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     let text = disksim::import(&arguments.model).map_err(Failure::input)?;
-    // What is printed must be a disk.
+    // What is printed must be a valid disk.
     parse(&arguments.model.display().to_string(), &text).map_err(Failure::input)?;
     Ok(output::print(&text)?)
 }

@@ -21,7 +21,7 @@ pub(crate) struct IocostArguments {
     /// The device's number, as in /sys/block/sda/dev
     #[arg(long, value_name = "MAJOR:MINOR", default_value = "8:0", value_parser = device)]
     device: String,
-    /// Search for a tuned `io.cost.qos` too, and print its line behind the model's: some seconds
+    /// Search for a tuned `io.cost.qos` too, and print its line after the model's; this takes a few seconds
     #[arg(long)]
     qos: bool,
     /// With --qos: the figures behind it, as a table on standard error
@@ -29,7 +29,7 @@ pub(crate) struct IocostArguments {
     why: bool,
 }
 
-/// `8:16`.
+/// Parses `8:16`.
 fn device(text: &str) -> Result<String, String> {
     let is_number = |part: &str| part.parse::<u32>().is_ok();
     match text.split_once(':') {

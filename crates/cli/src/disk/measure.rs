@@ -31,13 +31,13 @@ pub(crate) struct MeasureArguments {
     /// Take two minutes instead of ten
     #[arg(long, conflicts_with = "time")]
     quick: bool,
-    /// Take so long at most [default: 600s]
+    /// Take at most this long [default: 600s]
     #[arg(long, value_name = "TIME", value_parser = some_time)]
     time: Option<Span>,
     /// Write the disk's TOML here instead of printing it
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Of the random places
+    /// The seed of the random places
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -85,8 +85,8 @@ pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
     }
 }
 
-/// Where the disk's TOML will stand: written beside it and renamed, so that nothing half-written ever has its name.
-/// Tried before anything is measured, so that ten minutes are not lost on a folder that cannot be written.
+/// The file for the disk's TOML, written beside its place and renamed, so that nothing half-written ever has that name.
+/// Writing is tried before the measurement, so that ten minutes are not lost on a directory without write permission.
 struct Half<'a> {
     out: &'a Path,
     half: PathBuf,
@@ -100,7 +100,7 @@ impl<'a> Half<'a> {
         if out.is_dir() {
             return Err(Failure::Input(format!("--out {}: is a folder: expected a file's name", out.display())));
         }
-        // Not left there meanwhile: a second Ctrl-C ends at once.
+        // Removed again, since a second Ctrl-C ends the program at once.
         let tried = fs::write(&half.half, "").and_then(|()| fs::remove_file(&half.half));
         tried.map_err(|error| Failure::Outside(format!("--out {}: {error}", out.display())))?;
         Ok(half)
@@ -119,10 +119,10 @@ impl Drop for Half<'_> {
     }
 }
 
-/// A model that is further off on average says little of its disk.
+/// A model with a greater mean error says little about its disk.
 const TOO_FAR: f64 = 0.25;
 
-/// What it says beside the file.
+/// Prints what does not belong in the file.
 fn report(outcome: &ProbeOutcome) {
     if let Some(stopped) = &outcome.stopped {
         eprintln!("not all of it was measured: {stopped}; what is missing says so in the file");
@@ -152,7 +152,7 @@ fn report(outcome: &ProbeOutcome) {
     eprintln!("took {:.0}s", outcome.took.as_secs_f64());
 }
 
-/// What a path names.
+/// Opens what the path names.
 fn target(path: &str, access: ProbeAccess, seed: u64) -> Result<Box<dyn Target>, Failure> {
     if let Some(name) = path.strip_prefix("model:") {
         let disk = load(name).map_err(Failure::input)?;
@@ -164,7 +164,7 @@ fn target(path: &str, access: ProbeAccess, seed: u64) -> Result<Box<dyn Target>,
     Err(Failure::Input(format!("{path}: real disks are measured on Linux; model:DISK works here")))
 }
 
-/// Set by the first Ctrl-C, which does not end us; the second does.
+/// Set by the first Ctrl-C, which does not end the program; the second does.
 fn heard_interrupts() -> Result<Arc<AtomicBool>, Failure> {
     let heard = Arc::new(AtomicBool::new(false));
     #[cfg(target_os = "linux")]
@@ -176,7 +176,7 @@ fn heard_interrupts() -> Result<Arc<AtomicBool>, Failure> {
     Ok(heard)
 }
 
-/// One line on a terminal, ten times a second at most.
+/// A progress line on a terminal, refreshed at most ten times a second.
 #[derive(Default)]
 struct Watch {
     shown: Option<std::time::Instant>,

@@ -21,18 +21,18 @@ struct JsonReport<'a> {
     seed: u64,
     seeds: u32,
     rows: Vec<JsonRow<'a>>,
-    /// Values that were chosen because they fit, that the source gives, that no source says.
+    /// Values that were fitted, that the source gives, and that no source gives.
     fitted: Vec<Reason<'a>>,
     given: Vec<Reason<'a>>,
     assumed: Vec<Reason<'a>>,
-    /// What is printed in its source's own layout; left out if there is nothing.
+    /// Output in the source's own layout; left out if there is none.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     show: &'a [String],
     why: &'a [String],
     runs: Vec<Value>,
 }
 
-/// A value, and why it is this one.
+/// A value, and the reason for it.
 #[derive(Serialize)]
 struct Reason<'a> {
     what: &'a str,
@@ -44,10 +44,10 @@ fn reasons(all: &[FittedSetting]) -> Vec<Reason<'_>> {
     all.iter().map(|FittedSetting { what, value, why }| Reason { what, value: number_or_text(value), why }).collect()
 }
 
-/// A number that is none (a run that did not end) is `null`.
+/// A value that does not exist (of a run that did not end) is `null`.
 #[derive(Serialize)]
 struct JsonRow<'a> {
-    /// No other row of the program has this one: experiment, table and row, counted from 1.
+    /// Unique in the program: experiment, table and row, counted from 1.
     id: String,
     table: &'a str,
     label: &'a str,
@@ -59,7 +59,7 @@ struct JsonRow<'a> {
     n: usize,
     ci95: Option<[f64; 2]>,
     values: &'a [f64],
-    /// What is made of the seeds' values, and how the bound is meant.
+    /// How the seeds' values are combined, and what the bound applies to.
     statistic: &'static str,
     bound: Option<&'static str>,
     low: Option<f64>,
@@ -134,7 +134,7 @@ fn run_of(run: &ExperimentRun, outcomes: &[RunOutcome]) -> Value {
     })
 }
 
-/// Where a request's time in the queue went, mean over all of this direction.
+/// Where a request's time in the queue went, as a mean over all requests of this direction.
 fn waits(dir: Dir, outcomes: &[RunOutcome]) -> Value {
     let requests: u64 = outcomes.iter().map(|outcome| outcome.reasons.waiting(dir).requests()).sum();
     let on = |cause: Cause| {
@@ -157,7 +157,7 @@ fn rows(answered: &Answered) -> Vec<JsonRow<'_>> {
     all
 }
 
-/// How a row's bound is meant; `None` if there is none.
+/// What a row's bound applies to; `None` if it has none.
 fn bound(row: &RowAnswer) -> Option<&'static str> {
     let has_ends = row.low.is_some() || row.high.is_some();
     match (row.covers_mail, row.each_seed, has_ends) {

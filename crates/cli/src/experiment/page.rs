@@ -7,7 +7,7 @@ use super::{Answered, vmstat};
 use crate::args::Vmstat;
 use crate::output::{self, Look, Paint};
 
-/// What there is, and how to run it.
+/// The list of experiments, and how to run one.
 pub(super) fn list(experiments: &[Experiment]) -> String {
     let columns = vec![
         Column::words("name", "experiment"),

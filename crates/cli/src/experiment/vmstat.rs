@@ -17,7 +17,7 @@ pub(super) fn text(experiment: &Experiment, outcomes: &[RunOutcome], seeds: usiz
     experiment.runs.iter().enumerate().map(run).collect()
 }
 
-/// `timer`: so often a second the machine's timer interrupts; vmstat counts it in.
+/// One line; `timer` is how often the machine's timer interrupts per second, which vmstat counts.
 fn line(second: &Second, timer: u32) -> String {
     let Second { read, written, interrupts } = second;
     let (bi, bo, irqs) = (read / 2, written / 2, u64::from(timer) + interrupts);

@@ -27,19 +27,19 @@ pub(crate) struct ExplainArguments {
     /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a kernel gives such a disk]
     #[arg(long, value_name = "NAME")]
     pub(crate) elevator: Option<String>,
-    /// How many I/Os to tell of, the slowest first [default: 5; with --at 20]
+    /// How many I/Os to show, the slowest first [default: 5; with --at 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) slowest: Option<u32>,
-    /// Only the I/O with this number, in the order of submission from 1, and that piece by piece
+    /// Only the I/O with this number (in order of submission, from 1), piece by piece
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) request: Option<u64>,
-    /// Only I/Os that were under way at this moment of the run, as in 2.5s
+    /// Only I/Os in progress at this moment of the run, as in 2.5s
     #[arg(long, value_name = "TIME", value_parser = moment, allow_hyphen_values = true)]
     pub(crate) at: Option<Span>,
     /// Only I/Os of this process: a job's name, or name/number for one of several
     #[arg(long, value_name = "P")]
     pub(crate) process: Option<String>,
-    /// Only say who waited for whom, over the whole run
+    /// Only show who waited for whom, over the whole run
     #[arg(long, conflicts_with_all = ["slowest", "request", "at"])]
     pub(crate) blame: bool,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) json: bool,
 }
 
-/// A moment of the run; a number alone counts seconds.
+/// A moment of the run; a plain number is in seconds.
 fn moment(text: &str) -> Result<Span, String> {
     let seconds = text.trim().parse::<f64>().is_ok().then(|| format!("{}s", text.trim()));
     seconds.as_deref().unwrap_or(text).parse::<Span>().map_err(|error| error.to_string())

@@ -11,24 +11,24 @@ use super::names::Names;
 use super::phrase::{rule, time};
 use crate::compare::Role;
 
-/// A row: all processes of one name, those of another, and a rule.
+/// The key of a row: the processes of one name, those of another, and a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlameKey {
     pub(crate) who: String,
     pub(crate) leg: Leg,
-    /// None: no job is to blame.
+    /// `None` if no job is to blame.
     pub(crate) whom: Option<String>,
     pub(crate) rule: &'static str,
 }
 
-/// Everything, rolled up by name.
+/// All waits, summed by name.
 pub(crate) struct Rows {
     pub(crate) rows: Vec<(BlameKey, Span, u64)>,
     pub(crate) totals: BTreeMap<String, (Span, u64)>,
 }
 
 impl Rows {
-    /// Of all that waited, or of these alone.
+    /// The waits of all processes, or of these alone.
     pub(crate) fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
         let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
         let mut rows: BTreeMap<BlameKey, (Span, u64)> = BTreeMap::new();
@@ -58,7 +58,7 @@ impl Rows {
         Rows { rows, totals }
     }
 
-    /// The costliest rows; the others as one.
+    /// The costliest rows; the others are summed up in a note.
     pub(super) fn table(&self, most: usize) -> Table {
         let mut table = Table::new(
             "who waited for whom",
@@ -90,13 +90,13 @@ impl Rows {
         table
     }
 
-    /// The part of all its time that a name spent so.
+    /// The part of a name's whole I/O time that it spent this way.
     fn share(&self, key: &BlameKey, time: Span) -> f64 {
         time.as_ns() as f64 / self.totals.get(&key.who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
     }
 
-    /// The job that others waited for longest, and under which rule most; how long background jobs wait counts only
-    /// where all are.
+    /// The job that others waited for longest, and the rule that cost most; waits of background jobs count only if all
+    /// jobs are background jobs.
     pub(super) fn culprit(&self, plan: Option<&Plan>) -> Option<String> {
         let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
         let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));
@@ -130,7 +130,7 @@ impl Rows {
     }
 }
 
-/// Jobs that no user waits for, by name.
+/// The names of jobs that no user waits for.
 fn background(plan: &Plan) -> BTreeSet<&str> {
     let rows = (0..plan.rows()).map(|row| plan.members(row));
     let background = rows.filter(|members| Role::of(plan, members).0 == Role::Background);

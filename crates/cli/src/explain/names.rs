@@ -7,10 +7,10 @@ use blksched_simulate::story::Whose;
 use blksched_text::did_you_mean;
 use blksched_workloads::Plan;
 
-/// What processes are called: by the job, and by a number if it has several.
+/// The printed names of processes: the job's, with a number if it has several.
 #[derive(Clone)]
 pub(crate) struct Names {
-    /// Name, number, whether the name has several, the row of the report.
+    /// Name, number, whether the name has several processes, and the report's row.
     processes: Vec<(String, u32, bool, u32)>,
 }
 
@@ -22,12 +22,12 @@ impl Names {
         Names { processes: processes.collect() }
     }
 
-    /// Those of a server's recording, which has none: by number.
+    /// Names for a server's recording, which has none: numbers.
     pub(crate) fn numbered(most: u32) -> Names {
         Names { processes: (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect() }
     }
 
-    /// One process.
+    /// The name of one process.
     pub(crate) fn process(&self, submitter: SubmitterId) -> String {
         match self.processes.get(submitter.0 as usize) {
             Some((name, number, true, _)) => format!("{name}/{number}"),
@@ -36,7 +36,7 @@ impl Names {
         }
     }
 
-    /// All processes of the same name.
+    /// The common name of a job's processes.
     pub(crate) fn job(&self, submitter: SubmitterId) -> String {
         self.processes.get(submitter.0 as usize).map_or("write-back".to_owned(), |(name, ..)| name.clone())
     }
@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// The processes that a user means.
+    /// The processes that a user's word names.
     pub(crate) fn find(&self, said: &str) -> Result<BTreeSet<SubmitterId>, String> {
         let all = (0..self.processes.len() as u32).map(SubmitterId);
         let meant: BTreeSet<_> = all.clone().filter(|&id| self.process(id) == said || self.job(id) == said).collect();

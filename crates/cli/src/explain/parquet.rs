@@ -8,7 +8,7 @@ use super::names::Names;
 use super::phrase::{leg, rule, sentence};
 use crate::rows::{Filled, ParquetTarget, To, WriteResult, piece_columns};
 
-/// What the two tables of I/Os have in common.
+/// The columns that the two tables of I/Os share.
 macro_rules! io_columns {
     () => {
         "
@@ -63,7 +63,7 @@ pub(super) fn write(place: &ParquetTarget, explained: &Explained<'_>) -> WriteRe
     })
 }
 
-/// What both tables of I/Os begin with.
+/// The first cells of both tables of I/Os.
 fn begun(story: &Story, names: &Names) -> [crate::rows::CellValue; 7] {
     [
         story.nth.into(),

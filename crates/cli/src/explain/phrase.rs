@@ -7,15 +7,15 @@ use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose};
 
 use super::names::Names;
 
-/// This many things are named in a sentence at most.
+/// At most this many things are named in a sentence.
 const MOST: usize = 5;
 
-/// As people read it.
+/// A length of time for people.
 pub(super) fn time(span: Span) -> String {
     Quantity::Time.show(span.as_ns() as f64)
 }
 
-/// One thing that a story's time went to, all of its pieces together.
+/// One thing that a story's time went to, summed over its pieces.
 struct TimeShare {
     part: Part,
     time: Span,
@@ -34,7 +34,7 @@ pub(super) fn what(story: &Story, names: &Names) -> String {
     }
 }
 
-/// The whole story.
+/// The whole story as a sentence.
 pub(crate) fn sentence(story: &Story, names: &Names) -> String {
     let shares = shares(story);
     let (served, waits): (Vec<&TimeShare>, Vec<&TimeShare>) = shares.iter().partition(|share| share.part.is_service());
@@ -170,7 +170,7 @@ fn held(why: HeldBack) -> &'static str {
     }
 }
 
-/// What a row of the blame table says, and JSON.
+/// The rule as it appears in the blame table and in JSON.
 pub(crate) fn rule(part: Part) -> &'static str {
     match part {
         Part::Cpu => "the host's processors",
@@ -214,7 +214,7 @@ pub(crate) fn rule(part: Part) -> &'static str {
     }
 }
 
-/// On which leg of its way.
+/// The leg of its way.
 pub(crate) fn leg(leg: Leg) -> &'static str {
     match leg {
         Leg::Before => "before the scheduler",

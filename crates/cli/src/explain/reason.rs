@@ -7,7 +7,7 @@ use blksched::{Reason, SubmitterId};
 use super::names::Names;
 use super::phrase::time;
 
-/// What it says. What only schedulers' authors ask is shown as the library has it.
+/// A reason as a sentence. Reasons that interest only authors of schedulers are shown in the library's own words.
 pub(crate) fn reason(reason: Reason, names: &Names) -> String {
     let of = |submitter: SubmitterId| names.process(submitter);
     match reason {

@@ -21,7 +21,7 @@ use super::watch::{Outputs, look_on};
 use crate::failure::Failure;
 use crate::scene::Scene;
 
-/// What a recording tells of itself.
+/// What a recording says about itself.
 pub(super) struct ServerRecord {
     pub(super) elevator: String,
     pub(super) end: Instant,
@@ -31,14 +31,14 @@ pub(super) struct ServerRecord {
 pub(super) fn recording(jobs: &[String]) -> Option<&str> {
     let [file] = jobs else { return None };
     let mut first = String::new();
-    // The format stands at the beginning of the first line, which is short.
+    // The format's name is at the beginning of the first line, which is short.
     let unpacked = blksched_traces::unpack::unpacked(File::open(file).ok()?).ok()?;
     let mut reader = BufReader::new(std::io::Read::take(unpacked, 4096));
     reader.read_line(&mut first).ok()?;
     first.contains(FORMAT).then_some(file.as_str())
 }
 
-/// An option that says how to simulate.
+/// An option about simulation, which a recording does not need.
 pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> {
     let scene = &arguments.scene;
     let usual = Scene::of("", "hdd-7200", 1);
@@ -67,12 +67,12 @@ pub(super) fn read(file: &str) -> Result<(CallLog, Names), Failure> {
         blksched_traces::call_log::Call::Submit(bio) => Some(bio.submitter),
         _ => None,
     });
-    // Submitters count from 0 without gaps; a damaged file may say anything.
+    // Submitters count from 0 without gaps, but a damaged file may contain any number.
     let most = most.max().unwrap_or(0).min(1 << 20);
     Ok((log, Names::numbered(most)))
 }
 
-/// Makes the calls again before onlookers.
+/// Makes the calls again, observed by the story teller and the collector.
 pub(super) fn explain(
     file: &str,
     log: &CallLog,
@@ -87,12 +87,12 @@ pub(super) fn explain(
     })
 }
 
-/// The one that writes back is the server's client. Nothing is known of the device's inside.
+/// For a recording, the disk's client is the one that writes back, and nothing is known of the device's inside.
 pub(crate) fn unknown_disk(asked: StoriesAsked) -> Storyteller {
     Storyteller::new(asked, blksched::SubmitterId(u32::MAX), u32::MAX)
 }
 
-/// The calls of a log, before an onlooker; when they ended.
+/// Replays the calls of a log for an observer; returns when they ended.
 pub(crate) fn replay(
     file: &str,
     log: &CallLog,
@@ -105,7 +105,7 @@ pub(crate) fn replay(
     Ok(Instant::from_ns(log.records.last().map_or(0, |record| record.t)))
 }
 
-/// Tells the queue's reasons.
+/// Passes on the queue's reasons.
 struct Ear(SharedOnlooker);
 
 impl Listener for Ear {
@@ -114,7 +114,7 @@ impl Listener for Ear {
     }
 }
 
-/// Tells what the driver did, with names for I/Os that are used again.
+/// Passes on the driver's actions, with new numbers for reused I/O ids.
 struct DriverTeller {
     onlooker: SharedOnlooker,
     ios: BTreeMap<Tag, IoId>,

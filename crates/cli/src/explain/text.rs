@@ -9,10 +9,10 @@ use super::blame::Rows;
 use super::phrase::{leg, rule, sentence, time, what};
 use crate::output::{Look, paragraph, render};
 
-/// This many rows of the blame table are printed beside stories, and this many without them.
+/// Rows of the blame table printed beside stories, and without them.
 const ROWS: usize = 12;
 const ALL_ROWS: usize = 60;
-/// This many stories stand first in a report.
+/// How many stories come first in a report.
 const STORIES: usize = 10;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
@@ -50,7 +50,7 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
     text + &crate::output::notes(notes)
 }
 
-/// The stories, a sentence each, and the blame table: what stands first in a report.
+/// The stories, a sentence each, and the blame table, which come first in a report.
 pub(super) fn told(explained: &Explained<'_>) -> (Vec<String>, Table) {
     let Explained { names, teller, plan, .. } = explained;
     let tell = |story: &Story| {

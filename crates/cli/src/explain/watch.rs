@@ -19,10 +19,10 @@ use super::phrase;
 use super::reason::reason;
 use crate::failure::Failure;
 
-/// Where to write what a run was like, for other programs.
+/// Where to write a run in other programs' formats.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Outputs {
-    /// Write the run as a trace for ui.perfetto.dev: processes, turns and batches, commands, counters, flows, reasons
+    /// Write the run as a trace for ui.perfetto.dev: processes, slices and batches, commands, counters, flows, reasons
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// Write the run in blktrace's binary format, with the scheduler's reasons as messages, for blkparse and btt
@@ -53,7 +53,7 @@ impl Words for Names {
     }
 }
 
-/// Runs `trial` before onlookers.
+/// Runs `trial` with observers.
 pub(crate) fn watch(
     trial: &Trial,
     names: &Names,
@@ -68,7 +68,7 @@ pub(crate) fn watch(
     })
 }
 
-/// Lets `run` happen before onlookers; it answers something and its end.
+/// Runs `run` with observers; returns its result and when it ended.
 pub(super) fn look_on<T>(
     teller: Storyteller,
     names: &Names,
@@ -107,7 +107,7 @@ fn shared<T>(onlooker: T) -> Rc<RefCell<T>> {
     Rc::new(RefCell::new(onlooker))
 }
 
-/// The run is over: there is no other owner.
+/// Takes back what the finished run shared.
 fn whole<T>(onlooker: Rc<RefCell<T>>) -> T {
     Rc::into_inner(onlooker).expect("the run is over").into_inner()
 }

@@ -8,43 +8,43 @@ use blksched_workloads::host::HostKnobs;
 
 use crate::failure::Failure;
 
-/// One scheduler to run, with the knobs that are turned on it.
+/// One scheduler to run, with its changed knobs.
 #[derive(Clone)]
 pub(crate) struct Contender {
-    /// How it is called in tables: as typed, numbered if typed twice.
+    /// Its name in tables: as typed, numbered if typed twice.
     pub(crate) name: String,
     pub(crate) choice: Choice,
     pub(crate) knobs: Vec<(String, i64)>,
     pub(crate) around: Around,
 }
 
-/// What a user who named these should know: a release may have no preset of its own.
+/// Notes for the user who named these: a release may have no preset of its own.
 pub(crate) fn notes_on(contenders: &[Contender]) -> impl Iterator<Item = String> {
     contenders.iter().filter_map(|contender| contender.choice.note())
 }
 
-/// What an option changes nothing for.
+/// Why an option changes nothing for some schedulers.
 const NO_THROTTLING: &str = "writeback throttling is simulated with the schedulers of blk-mq only, as in 6.x";
 
-/// The elevators that do not know of writeback throttling, if its target was said for all.
+/// A note on the elevators without writeback throttling, if a target was given for all.
 pub(crate) fn unthrottled(contenders: &[Contender], target: Option<u64>) -> Option<String> {
     let deaf = contenders.iter().filter(|contender| target.is_some() && !contender.can_be_throttled());
     let names: Vec<&str> = deaf.map(|contender| contender.name.as_str()).collect();
     (!names.is_empty()).then(|| format!("--wbt-lat-usec changes nothing for {}: {NO_THROTTLING}", names.join(", ")))
 }
 
-/// What stands around this contender alone, by the names of sysfs.
+/// Settings of the queue around this contender alone, by their names in sysfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Around {
     pub(crate) nr_requests: Option<u32>,
     pub(crate) queue_depth: Option<u32>,
     pub(crate) max_sectors_kb: Option<u32>,
-    /// Raw, as the host's knob has it.
+    /// Raw, in the host knob's representation.
     pub(crate) read_ahead_kb: Option<i64>,
     pub(crate) wbt_lat_usec: Option<u32>,
 }
 
-/// What can be said of it, and where sysfs has it, below the disk's directory.
+/// These settings, and their files in sysfs below the disk's directory.
 pub(crate) const AROUND: [(&str, &str); 5] = [
     ("nr_requests", "queue/nr_requests"),
     ("queue_depth", "device/queue_depth"),
@@ -52,11 +52,11 @@ pub(crate) const AROUND: [(&str, &str); 5] = [
     ("read_ahead_kb", "queue/read_ahead_kb"),
     ("wbt_lat_usec", "queue/wbt_lat_usec"),
 ];
-/// `wbt_lat_usec` is at most that.
+/// The greatest `wbt_lat_usec`.
 const LONGEST_TARGET: u32 = 1_000_000_000;
 
 impl Around {
-    /// Set one of them; `None` if nothing is called so.
+    /// Sets one of them; `None` if there is none of this name.
     pub(crate) fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let within = |least: u32, most: u32| match value.parse::<u32>() {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
@@ -77,7 +77,7 @@ impl Around {
         })
     }
 
-    /// As name and value.
+    /// The settings as names and values.
     pub(crate) fn settings(&self) -> Vec<(&'static str, i64)> {
         let values = [
             self.nr_requests.map(i64::from),
@@ -89,17 +89,17 @@ impl Around {
         AROUND.iter().zip(values).filter_map(|((name, _), value)| Some((*name, value?))).collect()
     }
 
-    /// Is this one set?
+    /// Whether this one is set.
     pub(crate) fn says(&self, name: &str) -> bool {
         self.settings().iter().any(|(said, _)| *said == name)
     }
 
-    /// As it was typed.
+    /// The settings as typed.
     pub(crate) fn shown(&self) -> Vec<String> {
         self.settings().iter().map(|(name, value)| format!("{name}={value}")).collect()
     }
 
-    /// On top of what stands around all.
+    /// The settings for all contenders, overridden by these.
     pub(crate) fn apply(&self, of_all: Surroundings) -> Surroundings {
         let mut host = of_all.host;
         if let Some(raw) = self.read_ahead_kb {
@@ -116,7 +116,7 @@ impl Around {
     }
 }
 
-/// Understand `NAME[@KERNEL][+MECHANISM=VARIANT][:KNOB=VALUE[/VALUE…]]…`: one contender per combination of values.
+/// Parses `NAME[@KERNEL][+MECHANISM=VARIANT][:KNOB=VALUE[/VALUE…]]…`: one contender per combination of values.
 fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Failure> {
     let (spec, turned) = text.split_once(':').unwrap_or((text, ""));
     let choice = catalogue.parse(spec).map_err(|error| Failure::Input(format!("{option} {text}:{error}")))?;
@@ -140,13 +140,13 @@ fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Conte
 }
 
 impl Contender {
-    /// Is there such a knob, of the scheduler or of what stands around it?
+    /// Whether the scheduler or the queue around it has such a knob.
     #[cfg(feature = "sweep")]
     pub(crate) fn knows(&self, knob: &str) -> bool {
         AROUND.iter().any(|(name, _)| *name == knob) || self.choice.build().elevator.tunables().find(knob).is_ok()
     }
 
-    /// Turn a knob of the scheduler, or of what stands around it.
+    /// Sets a knob of the scheduler or of the queue around it.
     pub(crate) fn turn(&mut self, knob: &str, value: &str) -> Result<(), String> {
         if knob == "wbt_lat_usec" && !self.can_be_throttled() {
             return Err(format!("{}: {knob}: {NO_THROTTLING}", self.choice));
@@ -167,7 +167,7 @@ impl Contender {
         Ok(())
     }
 
-    /// With these turned besides, of the scheduler or around it; they are known and in range.
+    /// The contender with these knobs also set, of the scheduler or the queue around it; all are known and in range.
     pub(crate) fn with(&self, turned: &[(String, i64)]) -> Contender {
         let mut with = self.clone();
         for (name, raw) in turned {
@@ -186,7 +186,7 @@ impl Contender {
         with
     }
 
-    /// Does writeback throttling stand before its queue?
+    /// Whether writeback throttling is in front of its queue.
     pub(crate) fn can_be_throttled(&self) -> bool {
         self.choice.build().slots.era().is_some()
     }
@@ -197,7 +197,7 @@ impl Contender {
     }
 }
 
-/// Names that tell apart what was typed twice.
+/// Numbers contenders that were typed twice.
 fn name(contenders: &mut [Contender]) {
     for nth in 0..contenders.len() {
         let twins = contenders[..nth].iter().filter(|other| other.is_twin_of(&contenders[nth])).count();
@@ -206,7 +206,7 @@ fn name(contenders: &mut [Contender]) {
     }
 }
 
-/// Understand the schedulers that `option` names and `--set` together. Each `--set` must turn something.
+/// Parses the schedulers that `option` names, and applies `--set`. Each `--set` must apply to at least one.
 pub(crate) fn contenders(
     option: &str,
     typed: &[String],
@@ -235,7 +235,7 @@ pub(crate) fn contenders(
     Ok(contenders)
 }
 
-/// A `--set`.
+/// One `--set`.
 #[derive(Clone, Copy)]
 struct KnobSetting<'t> {
     text: &'t str,
@@ -244,7 +244,7 @@ struct KnobSetting<'t> {
     value: &'t str,
 }
 
-/// Every `--set`; those of a whole name first, so that those of one elevator of that name go before them.
+/// All `--set` options; those for a bare name come first, so that those for one elevator of that name override them.
 fn settings(set: &[String]) -> Result<Vec<KnobSetting<'_>>, Failure> {
     let mut settings: Vec<KnobSetting<'_>> = Vec::new();
     for text in set {
@@ -272,7 +272,7 @@ impl KnobSetting<'_> {
     }
 }
 
-/// `deadline.fifo_batch=16` means every deadline; `deadline@2.6.33.fifo_batch=16` that one.
+/// `deadline.fifo_batch=16` applies to every deadline; `deadline@2.6.33.fifo_batch=16` only to that one.
 fn is_meant(contender: &Contender, target: &str) -> bool {
     target == contender.choice.entry.name || target == contender.choice.to_string()
 }

@@ -10,8 +10,8 @@ use crate::output;
 use crate::scene::Scene;
 
 impl Stage {
-    /// `of` each disk, one behind the other; texts are parted by an empty line, JSON by nothing. `single` are options
-    /// that were said, or not, and that one disk alone can have, as a result for programs is.
+    /// Calls `of` for each disk in turn; texts are separated by an empty line, JSON by nothing. `single` lists options,
+    /// with whether they were given, that allow only one disk, such as a result for programs.
     pub(crate) fn in_turn(
         scene: &Scene,
         single: &[(bool, &str)],
@@ -28,7 +28,7 @@ impl Stage {
         Ok(())
     }
 
-    /// One for each disk: one alone, unless the workload is a trace of which each device is to be a disk.
+    /// One stage for each disk: a single one, unless the workload is a trace each of whose devices becomes a disk.
     fn each(scene: &Scene, single: &[(bool, &str)]) -> Result<Vec<Stage>, Failure> {
         let workloads = Workload::each(scene)?;
         let said = single.iter().find(|(said, _)| *said);
@@ -58,7 +58,7 @@ impl Stage {
     }
 }
 
-/// The disk of each device, which has one or two names: what was said for all of them, or `NAME=DISK,NAME=DISK`.
+/// The disk of each device, which has one or two names: one description for all, or `NAME=DISK,NAME=DISK`.
 fn disks(said: &str, devices: &[&[String]]) -> Result<Vec<String>, String> {
     let begins: Vec<Option<(usize, usize)>> = devices.iter().map(|names| begin(said, names)).collect();
     if begins.iter().all(Option::is_none) {
@@ -74,7 +74,7 @@ fn disks(said: &str, devices: &[&[String]]) -> Result<Vec<String>, String> {
     devices.iter().zip(&begins).map(disk).collect()
 }
 
-/// Where a device's part begins, and the disk's name in it.
+/// Where a device's part begins, and where the disk's name begins within it.
 fn begin(said: &str, names: &[String]) -> Option<(usize, usize)> {
     let at = |name: &String| {
         let part = format!("{name}=");

@@ -11,7 +11,7 @@ use super::uri::{self, Opened};
 /// What blktrace puts between a trace's name and the number of a CPU.
 const PER_CPU: &str = ".blktrace.";
 
-/// The trace's files, to be read.
+/// Opens the trace's files.
 pub(super) fn open(trace: &str) -> Result<Vec<Named>, String> {
     if uri::is_uri(trace) {
         return open_objects(trace);
@@ -27,7 +27,7 @@ pub(super) fn open(trace: &str) -> Result<Vec<Named>, String> {
     files.into_iter().map(open).collect()
 }
 
-/// A user who may read an object may not always list its folder, so that is asked for only where there is no such
+/// A user who may read an object may not always list its folder, so the folder is listed only if there is no such
 /// object.
 fn open_objects(trace: &str) -> Result<Vec<Named>, String> {
     let missing = |name: &str| format!("{name}: there is no such object");
@@ -50,7 +50,7 @@ fn per_cpu_objects(stem: &str) -> Result<Vec<String>, String> {
     Ok(objects)
 }
 
-/// How large they are together \[bytes\]; what cannot be found has none.
+/// Their total size \[bytes\]; a file that is not found counts as 0.
 #[cfg(feature = "sweep")]
 pub(super) fn bytes(trace: &str) -> u64 {
     if uri::is_uri(trace) {
@@ -66,13 +66,13 @@ pub(super) fn bytes(trace: &str) -> u64 {
     }
 }
 
-/// `x` of `x.blktrace.0`.
+/// `x` for `x.blktrace.0`.
 pub(super) fn stem(name: &str) -> Option<&str> {
     let (stem, cpu) = name.rsplit_once(PER_CPU)?;
     cpu.parse::<u32>().ok().map(|_| stem)
 }
 
-/// The files of CPUs 0, 1, … of `stem`, as far as there are any. A CPU on which nothing happened has an empty one.
+/// The files of CPUs 0, 1, … of `stem`, up to the first that is missing. A CPU without events has an empty file.
 pub(super) fn per_cpu(stem: &str) -> Vec<String> {
     let path = path_of_name(stem);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -6,7 +6,7 @@ use blksched_workloads::Plan;
 
 use super::Contender;
 
-/// Notes: one per file and reason, with all schedulers that it holds for.
+/// Notes: one per file and reason, with all schedulers that it applies to.
 pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
     let mut found: Vec<(&str, String, Vec<&str>)> = Vec::new();
     let always = plan.groups.iter().flat_map(|group| &group.files).map(|file| (file, WriteWhen::Always));
@@ -36,14 +36,14 @@ pub(crate) fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<Strin
     found.into_iter().map(nothing).chain(asked_in_vain).collect()
 }
 
-/// When is a file written?
+/// When a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteWhen {
     Always,
     ByName,
 }
 
-/// Controllers that a scheduler's name asks for and that no group has anything for.
+/// Controllers that a scheduler's name asks for and that no group has settings for.
 fn in_vain<'a>(contender: &'a Contender, plan: &'a Plan) -> impl Iterator<Item = String> {
     let all =
         |file: &str| plan.groups.iter().any(|g| g.files.iter().chain(&g.files_if_asked).any(|(own, _)| own == file));
@@ -60,7 +60,7 @@ fn in_vain<'a>(contender: &'a Contender, plan: &'a Plan) -> impl Iterator<Item =
     })
 }
 
-/// Is io.cost on?
+/// Whether io.cost is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CostSwitch {
     On,
@@ -74,7 +74,7 @@ fn is_switched_on(plan: &Plan) -> bool {
     plan.groups.iter().flat_map(|group| &group.files).any(on)
 }
 
-/// Why the file does nothing; none: it does something.
+/// Why the file does nothing; `None` if it does something.
 fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Option<String> {
     let name = choice.entry.name;
     let is_blk_mq = choice.preset.slots.era().is_some();

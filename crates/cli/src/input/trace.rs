@@ -26,14 +26,14 @@ pub(crate) fn at_most(bytes: u64) {
     MOST_MEMORY.store(bytes, Ordering::Relaxed);
 }
 
-/// What can be said of how a trace is read, besides a filter's.
+/// Parameters of how a trace is read, besides a filter's.
 const READING: [&str; 6] = ["format", "columns", "line", "separator", "skip_lines", "damage"];
 
-/// A trace as it was said. What blktrace wrote CPU by CPU belongs together, whichever file of it was named: a process
-/// moves from one to another.
+/// A trace as named on the command line. The per-CPU files of one blktrace run belong together, whichever of them was
+/// named, because a process moves between CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trace {
-    /// Its file, or what is before the CPU's number.
+    /// Its file, or the part of the name before the CPU's number.
     name: String,
     said: String,
 }
@@ -43,7 +43,7 @@ impl Trace {
         Trace { name: files::stem(name).unwrap_or(name).to_owned(), said: said.to_owned() }
     }
 
-    /// `FILE[:WHAT IS SAID OF IT]`, if there is such a file; with a URI that is seen when it is read.
+    /// Parses `FILE[:PARAMETERS]`, if there is such a file; a URI's existence is checked when it is read.
     ///
     /// # Errors
     /// If there is no such file, or nothing can be read from there.
@@ -65,47 +65,47 @@ impl Trace {
             .ok_or_else(|| format!("{text}: there is no such file"))
     }
 
-    /// Is this a file of a trace with one per CPU, or what their names begin with?
+    /// Whether this is a file of a trace with one per CPU, or the common beginning of their names.
     pub(crate) fn is_one(name: &str) -> bool {
         !files::per_cpu(files::stem(name).unwrap_or(name)).is_empty()
     }
 
-    /// Does its name end as those of traces with a file per CPU do?
+    /// Whether its name ends like those of traces with a file per CPU.
     #[cfg(feature = "sweep")]
     pub(crate) fn is_per_cpu(name: &str) -> bool {
         files::stem(name).is_some()
     }
 
-    /// How large its files are, packed as they are \[bytes\].
+    /// The size of its files, compressed as they are \[bytes\].
     #[cfg(feature = "sweep")]
     pub(crate) fn bytes(&self) -> u64 {
         files::bytes(&self.name)
     }
 
-    /// As it is called in tables and messages.
+    /// Its name in tables and messages.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its events but for plugs, one after the other, and what was said that is not about reading.
+    /// Its events except plugs, one after the other, and the parameters that are not about reading.
     pub(crate) fn stream(&self) -> Result<(Stream, String), String> {
         let (reading, rest) = self.reading()?;
         Ok((Stream::open(files::open(&self.name)?, reading)?.without_plugs(), rest))
     }
 
-    /// How it is to be read, and what was said that is about its replay.
+    /// How it is to be read, and the parameters of its replay.
     fn reading(&self) -> Result<(Reading, String), String> {
         let (reading, rest) =
             reading(&self.said).map_err(|problem| format!("{}:{}: {problem}", self.name, self.said))?;
         Ok((reading, rest))
     }
 
-    /// Is only a part of it wanted?
+    /// Whether only a part of it is wanted.
     pub(crate) fn is_filtered(&self) -> Result<bool, String> {
         Ok(!self.reading()?.0.filter.keeps_all())
     }
 
-    /// Its files as one recording.
+    /// Reads its files as one recording.
     pub(super) fn read(&self) -> Result<Recording, String> {
         Ok(self.recorded()?.0.recording)
     }
@@ -115,12 +115,12 @@ impl Trace {
         Ok((recording(files::open(&self.name)?, &reading)?, rest))
     }
 
-    /// Is each of its devices to be a disk?
+    /// Whether each of its devices becomes a disk.
     pub(super) fn is_each(&self) -> Result<bool, Failure> {
         Ok(self.reading().map_err(Failure::Input)?.0.filter.device == Devices::Each)
     }
 
-    /// The replay, and what to know of it.
+    /// Loads the replay, and what to know about it.
     pub(super) fn load(&self) -> Result<Loaded, Failure> {
         if self.is_each()? {
             return Err(Failure::Input(format!(
@@ -138,7 +138,7 @@ impl Trace {
         Ok(Loaded { replay, notes, machine, took, unranked, device: Vec::new() })
     }
 
-    /// The same of each of its devices.
+    /// Loads each of its devices likewise.
     pub(super) fn load_each(&self) -> Result<Vec<Loaded>, Failure> {
         let (recorded, rest) = self.recorded().map_err(Failure::Input)?;
         let whole = self.replay(&rest, Arc::new(recorded.recording))?;
@@ -176,15 +176,15 @@ pub(super) struct Loaded {
     pub(super) notes: Vec<String>,
     /// What is known of the device it was recorded on.
     pub(super) machine: Option<Device>,
-    /// How long its I/Os took, as far as it tells.
+    /// How long its I/Os took, as far as the trace tells.
     pub(super) took: Vec<(Work, Took)>,
-    /// Why schedulers cannot be ranked by it, if so.
+    /// Why it cannot rank schedulers, if it cannot.
     pub(super) unranked: Option<String>,
-    /// If it is one device of several: what it is called, and its other name.
+    /// The device's name and its other name, if it is one of several.
     pub(super) device: Vec<String>,
 }
 
-/// What was said, item by item: `key=value`, where a value may hold commas, and anything if it is in quotes.
+/// The parameters, item by item: `key=value`, where a value may contain commas, and anything if it is quoted.
 fn items(said: &str) -> Result<Vec<(String, String)>, String> {
     let (mut items, mut rest): (Vec<(String, String)>, &str) = (Vec::new(), said);
     while !rest.is_empty() {
@@ -200,7 +200,7 @@ fn items(said: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         let (item, behind) = rest.split_once(',').unwrap_or((rest, ""));
-        // A pattern that lost its quotes to the shell is all that is left.
+        // A pattern that lost its quotes to the shell takes all the rest.
         if let Some(pattern) = rest.strip_prefix("line=") {
             items.push(("line".to_owned(), pattern.to_owned()));
             return Ok(items);
@@ -218,7 +218,7 @@ fn items(said: &str) -> Result<Vec<(String, String)>, String> {
     Ok(items)
 }
 
-/// How to read a trace, and what is left of what was said: the replay's part.
+/// How to read a trace, and the remaining parameters, which belong to the replay.
 fn reading(said: &str) -> Result<(Reading, String), String> {
     let (mut reading, mut rest, mut told) = (Reading::default(), Vec::new(), FormatTold::default());
     for (key, value) in items(said)? {
@@ -262,7 +262,7 @@ fn unknown(key: &str) -> String {
     format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near)
 }
 
-/// What was said of the format.
+/// The parameters of the format.
 #[derive(Default)]
 struct FormatTold {
     format: Option<String>,

@@ -20,7 +20,7 @@ pub(super) enum Opened {
     Missing,
 }
 
-/// Does the word name something by a scheme, as in `s3://`?
+/// Whether the word has a scheme, as in `s3://`.
 pub(crate) fn is_uri(word: &str) -> bool {
     word.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
 }
@@ -31,7 +31,7 @@ fn is_scheme(text: &str) -> bool {
         && letters.all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
 }
 
-/// A URI and what is said of it: it ends at the first colon behind which something is set, as in `:timing=closed`.
+/// Splits a URI from its parameters: it ends at the first colon followed by a setting, as in `:timing=closed`.
 pub(crate) fn split(word: &str) -> (&str, &str) {
     let begin = word.find("://").map_or(0, |at| at + 3);
     let sets = |rest: &str| {
@@ -42,7 +42,7 @@ pub(crate) fn split(word: &str) -> (&str, &str) {
     colon.map_or((word, ""), |at| (&word[..at], &word[at + 1..]))
 }
 
-/// The word, with a path where it names a local file by `file://`.
+/// The word, with a local `file://` URI turned into a path.
 ///
 /// # Errors
 /// If it names a file of another host, or its escapes are broken.
@@ -57,7 +57,7 @@ pub(crate) fn local(word: &str) -> Result<Cow<'_, str>, String> {
     Ok(Cow::Owned(if said.is_empty() { path } else { format!("{path}:{said}") }))
 }
 
-/// `%20` is a space.
+/// Decodes percent escapes: `%20` is a space.
 fn unescaped(path: &str) -> Option<String> {
     let (mut bytes, mut rest) = (Vec::new(), path.as_bytes());
     while let [first, behind @ ..] = rest {
@@ -77,7 +77,7 @@ fn unescaped(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok().map(|text| name_of_path(text.as_ref()))
 }
 
-/// Whether this program can read from there: the sooner the user hears of a mistake the better.
+/// Checks that this program can read from there, so that the user hears of a mistake early.
 ///
 /// # Errors
 /// If the scheme is not known, or there is no bucket or no key.
@@ -109,7 +109,7 @@ pub(super) fn open(uri: &str) -> Result<Opened, String> {
     unreachable!("{bucket}/{key} has no address")
 }
 
-/// How large an object is \[bytes\]; 0 if unknown.
+/// The size of an object \[bytes\]; 0 if unknown.
 pub(super) fn size(uri: &str) -> u64 {
     #[cfg(feature = "uri")]
     return address(uri).map_or(0, |(bucket, key)| s3::size(uri, bucket, key));
@@ -117,7 +117,7 @@ pub(super) fn size(uri: &str) -> u64 {
     0
 }
 
-/// The same words, with all objects that it matches in the place of a pattern in a store: no shell does that.
+/// The words, with each pattern in a store replaced by all objects that it matches, which no shell does.
 ///
 /// # Errors
 /// If the store cannot be asked, or a pattern matches nothing.
@@ -138,7 +138,7 @@ pub(crate) fn expanded(words: &[String]) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// The objects that a pattern matches, sorted; `*` and `?` stand for no `/`.
+/// The objects that a pattern matches, sorted; `*` and `?` do not match `/`.
 pub(crate) fn matches(pattern: &str) -> Result<Vec<String>, String> {
     let (bucket, key) = address(pattern)?;
     #[cfg(feature = "uri")]

@@ -25,22 +25,22 @@ pub(crate) const DEFAULT_LOAD: &str = "beside-a-backup";
 
 /// A workload, read and checked.
 pub(crate) struct Workload {
-    /// As it was said.
+    /// The name as given.
     pub(crate) name: String,
     /// Its job files as one.
     pub(crate) file: Option<JobFile>,
     programs: Vec<Start>,
     replays: Vec<Replay>,
-    /// What to know of the traces.
+    /// Notes on the traces.
     told: Vec<String>,
-    /// What is known of the device that a trace was recorded on: defaults come from there.
+    /// What is known of the device on which a trace was recorded: it provides defaults.
     pub(crate) machine: Option<Device>,
-    /// How long I/Os took, if all of the load is one trace that tells.
+    /// How long I/Os took, if the load is a single trace that tells.
     pub(crate) took: Vec<(Work, Took)>,
-    /// Why schedulers cannot be ranked by this workload, if so.
+    /// Why this workload cannot rank schedulers, if it cannot.
     pub(crate) unranked: Option<String>,
     host: HostKnobs,
-    /// The names of the device that it is of, if it is a part of a trace of several.
+    /// The device's names, if it is one device of a trace of several.
     pub(crate) device: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Workload {
         for name in &names {
             match word(name, scene.typed.is_some())? {
                 Word::Jobs(text) => texts.push(text),
-                // A shell's `x.blktrace.*` names all files of one trace.
+                // A shell expands `x.blktrace.*` to all files of one trace.
                 Word::Trace(trace) if traces.contains(&trace) => {}
                 Word::Trace(trace) => traces.push(trace),
                 Word::Program(mut start) => {
@@ -93,10 +93,10 @@ impl Workload {
         Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, device })
     }
 
-    /// One for each disk: one alone, unless it is a trace of which each device is to be a disk.
+    /// One workload for each disk: a single one, unless it is a trace each of whose devices becomes a disk.
     pub(crate) fn each(scene: &Scene) -> Result<Vec<Workload>, Failure> {
         let trace = match (&scene.jobs[..], &scene.typed) {
-            // Nothing else is looked at: what comes through a pipe can be read once.
+            // Nothing else is opened here: a pipe can be read only once.
             ([name], None) if name.contains("device=each") => match word(name, false)? {
                 Word::Trace(trace) => Some((name, trace)),
                 Word::Jobs(_) | Word::Program(_) => None,
@@ -112,7 +112,7 @@ impl Workload {
         }
     }
 
-    /// A trace, or a device of it, and nothing else.
+    /// A workload that consists of a trace, or of one of its devices.
     fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
         let Loaded { replay, notes, machine, took, unranked, device } = loaded;
         let (file, programs, host) = (None, Vec::new(), scene.host.memory);
@@ -170,7 +170,8 @@ fn job_file(scene: &Scene, texts: &[Text]) -> Result<JobFile, Failure> {
 
 const STANDARD_INPUT: &str = "standard input";
 
-/// A file, which goes before a name; a built-in workload; a program. Are there options of fio's on the command line?
+/// A file, which takes precedence over a name; a built-in workload; or a program. `typed`: whether fio options are on
+/// the command line.
 fn word(name: &str, typed: bool) -> Result<Word, Failure> {
     if name == "-" {
         let text = text_of(STANDARD_INPUT, bytes_of(std::io::stdin()))?;
@@ -192,7 +193,7 @@ fn word(name: &str, typed: bool) -> Result<Word, Failure> {
         if Trace::is_one(name) {
             return Ok(Word::Trace(Trace::of(name, "")));
         }
-        // A pipe can be read once, so it is a job file's text.
+        // A pipe can be read only once, so it is taken for a job file's text.
         let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
         return match if is_file {
             content(name, File::open(path).map_err(failed)?).map_err(failed)?
@@ -228,7 +229,7 @@ fn job_files_in(directory: &Path) -> String {
     }
 }
 
-/// The recorded trace that this word is, if it is one.
+/// The recorded trace that this word names, if it is one.
 #[cfg(feature = "sweep")]
 pub(crate) fn recorded(name: &str) -> Option<Trace> {
     match word(name, false) {
@@ -237,14 +238,13 @@ pub(crate) fn recorded(name: &str) -> Option<Trace> {
     }
 }
 
-/// Faults of job files, of programs' options and of names are found before anything runs; what is in a trace is seen
-/// then.
+/// Checks job files, programs' parameters and names before anything runs; a trace's contents are checked later.
 #[cfg(feature = "sweep")]
 pub(crate) fn check_load(scene: &Scene) -> Result<(), Failure> {
     for name in &scene.jobs {
         match word(name, false) {
             Ok(Word::Trace(_)) => return Ok(()),
-            // A file is there, and is found to be none that can be run: its rows say so.
+            // A file that exists but cannot be run is reported in its rows.
             Err(_) if path_of_name(name).is_file() => return Ok(()),
             other => drop(other?),
         }
@@ -272,7 +272,7 @@ fn style() -> Style {
     if std::io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
 }
 
-/// For fuzzing: what was typed as fio's options and programs is understood or refused, beside no file at all.
+/// For fuzzing: fio options and programs as typed are parsed or refused; no file is read.
 pub(super) fn fuzz(scene: &Scene) {
     const SECTORS: u64 = 1 << 21;
     let mut plan = Plan::default();

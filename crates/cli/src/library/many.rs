@@ -13,20 +13,20 @@ use crate::args::Verb;
 use crate::input::{Contender, Stage, contenders};
 use crate::sweep::{RunRows, SweepColumns, digest_of, key_of};
 
-/// One of them: `bfq:slice_idle=0`, and a seed.
+/// One simulation: `bfq:slice_idle=0`, and a seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// As `--elevators` takes it.
+    /// The scheduler as `--elevators` takes it.
     pub elevator: String,
-    /// Of the random numbers.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
-/// Every one of `specs`, on all cores; `options` are those of `blksched simulate`. The rows in the order of `specs`,
-/// whichever finishes first.
+/// Simulates each of `specs`, on all cores; `options` are those of `blksched simulate`. The rows are in the order of
+/// `specs`, whichever finishes first.
 ///
 /// # Errors
-/// If the input is not understood, or `stop` came true.
+/// If the input is not understood, or `stop` became true.
 pub fn many(
     job: &LibraryJob,
     options: &[String],
@@ -70,7 +70,7 @@ pub fn many(
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(cells.len());
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        // What an elevator of the caller's panics with is the caller's to hear.
+        // A panic in the caller's own elevator is passed on to the caller.
         for thread in all {
             if let Err(panic) = thread.join() {
                 std::panic::resume_unwind(panic);

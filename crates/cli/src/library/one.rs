@@ -18,7 +18,7 @@ use crate::input::{Contender, Stage};
 use crate::simulate::began;
 use crate::sweep::RunRows;
 
-/// One simulation that has been made.
+/// One finished simulation.
 pub struct Simulation {
     stage: Stage,
     contender: Contender,
@@ -27,10 +27,10 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Makes it; `options` are those of `blksched simulate`.
+    /// Runs the simulation; `options` are those of `blksched simulate`.
     ///
     /// # Errors
-    /// What `blksched simulate` would complain about.
+    /// Those of `blksched simulate`.
     pub fn run(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Simulation, Error> {
         let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
             return Err(Error::said("expected the words of `simulate`", true));
@@ -44,7 +44,7 @@ impl Simulation {
         Ok(Simulation { stage, contender, trial, findings })
     }
 
-    /// What `sweep` would write of it, as JSON: the run as a whole, and a part per job and direction.
+    /// What `sweep` would write about it, as JSON: the run as a whole, and a part per job and direction.
     pub fn json(&self) -> String {
         let (workload, disk) = (&self.stage.workload.name, &self.stage.disk.name);
         let rows = RunRows::new(0, workload, disk, &self.contender, self.trial.seed);
@@ -52,10 +52,10 @@ impl Simulation {
         serde_json::to_string(&rows).unwrap_or_default()
     }
 
-    /// A row per request that the disk got: whose, where, and its times.
+    /// A row per request that the disk got: its job, its place, and its times.
     ///
     /// # Errors
-    /// If the run cannot be made again.
+    /// If the run cannot be repeated.
     pub fn requests(&self) -> Result<RecordBatch, Error> {
         let run = self.again()?;
         let rows = run.reasons.decisions();
@@ -76,10 +76,10 @@ impl Simulation {
         batch(columns)
     }
 
-    /// A row per request that the disk got: why then. What it waited for, cause by cause \[ns\], why its batch began.
+    /// A row per request that the disk got: what it waited for, cause by cause \[ns\], and why its batch began.
     ///
     /// # Errors
-    /// If the run cannot be made again.
+    /// If the run cannot be repeated.
     pub fn decisions(&self) -> Result<RecordBatch, Error> {
         let run = self.again()?;
         let rows = run.reasons.decisions();

@@ -7,19 +7,19 @@ use arrow_array::RecordBatch;
 use super::Error;
 use crate::sweep;
 
-/// How many runs a plan is, and how many of them one load is: those stand together.
+/// How many runs a plan has, and how many of them each load has: those are adjacent.
 ///
 /// # Errors
-/// What `blksched sweep` would complain about.
+/// Those of `blksched sweep`.
 pub fn plan_size(file: &str, text: &str) -> Result<(u64, u64), Error> {
     Ok(sweep::size(file, text)?)
 }
 
-/// The runs from the one to before the other, on this many threads, in the plan's columns; sorted, so that the same
-/// runs are the same table.
+/// The runs from the first number up to the second, on this many threads, in the plan's columns; sorted, so that the
+/// same runs give the same table.
 ///
 /// # Errors
-/// If the plan is not understood, or `stop` came true.
+/// If the plan is not understood, or `stop` became true.
 pub fn plan_rows(
     file: &str,
     text: &str,

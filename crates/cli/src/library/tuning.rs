@@ -16,24 +16,25 @@ pub struct Tuning {
     judge: Judge,
 }
 
-/// What settings came to on seeds that the search has not seen.
+/// The result of settings on seeds that the search has not seen.
 #[derive(Clone, Debug)]
 pub struct CheckedSettings {
-    /// How many times better than the untouched scheduler, and its 95 % interval.
+    /// How many times better than the scheduler with its defaults, and the 95 % interval.
     pub ratio: (f64, f64, f64),
-    /// That of chance.
+    /// The p-value.
     pub p: f64,
-    /// `compare --tune` would propose it.
+    /// Whether `compare --tune` would recommend it.
     pub is_better: bool,
-    /// Why it is not proposed, however good.
+    /// Why it is not recommended, however good.
     pub forbidden: Vec<String>,
 }
 
 impl Tuning {
-    /// Of one scheduler; `options` are those of `blksched compare`, with `--tune` and perhaps `--goal` among them.
+    /// A search for one scheduler; `options` are those of `blksched compare`, with `--tune` and perhaps `--goal` among
+    /// them.
     ///
     /// # Errors
-    /// What `blksched compare --tune` would complain about.
+    /// Those of `blksched compare --tune`.
     pub fn new(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Tuning, Error> {
         let Verb::Compare(arguments) = parse("compare", job, options)? else {
             return Err(Error::said("expected the words of `compare`", true));
@@ -47,13 +48,13 @@ impl Tuning {
         Ok(Tuning { arguments: Box::new(arguments), stage, judge })
     }
 
-    /// The knobs and the values worth trying; a knob's own default is not among them.
+    /// The knobs and the values worth trying, without each knob's default.
     pub fn knobs(&self) -> Vec<(String, Vec<i64>)> {
         self.judge.knobs(&self.arguments, &self.stage)
     }
 
-    /// The logarithm of how many times better than the untouched scheduler it is, with the nth seed of the search;
-    /// none: a job stands still, or a bound is broken.
+    /// The logarithm of how many times better than the defaults it is, with the nth seed of the search; `None` if a job
+    /// stands still, or a bound is broken.
     ///
     /// # Errors
     /// If a run stands still.
@@ -61,12 +62,12 @@ impl Tuning {
         Ok(self.judge.score(&self.arguments, &self.stage, turned, nth)?)
     }
 
-    /// The same settings, as one would type them.
+    /// The same settings, as typed.
     pub fn show(&self, turned: &[(String, i64)]) -> Vec<String> {
         self.judge.show(turned)
     }
 
-    /// On seeds that the search has not seen.
+    /// Checks settings on seeds that the search has not seen.
     ///
     /// # Errors
     /// If a run stands still.

@@ -14,7 +14,7 @@ use crate::host::HostSettings;
 use crate::input::PRESENT;
 use crate::used;
 
-/// A disk's data sheet, and what hangs on its fitted values.
+/// A disk's data sheet, and what depends on its fitted values.
 pub(super) fn sensitivity(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
     let mut tables = vec![data_sheet(&disk, catalogue)];
@@ -28,7 +28,7 @@ pub(super) fn sensitivity(name: &str, catalogue: &Catalogue) -> Result<Vec<Table
     Ok(tables)
 }
 
-/// What a disk does by itself, beside what its source says.
+/// Figures of the disk alone, beside those of its source.
 pub(super) fn data_sheet(disk: &DiskSpec, catalogue: &Catalogue) -> Table {
     let columns = [
         Column::words("figure", "figure"),
@@ -70,7 +70,7 @@ pub(super) fn data_sheet(disk: &DiskSpec, catalogue: &Catalogue) -> Table {
     table
 }
 
-/// Tags, hardware queues and limits that such a disk has on the host that is assumed unless another is named.
+/// Tags, hardware queues and limits of such a disk on the default host.
 fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
     let host = HostSettings::default();
     let (disk, plan) = (Arc::new(disk.clone()), Arc::new(Plan::default()));

@@ -15,7 +15,7 @@ fn cells(parameter: &Parameter) -> [Cell; 4] {
     [parameter.name.into(), parameter.default.into(), parameter.kind.word().into(), parameter.doc.into()]
 }
 
-/// What can be said of a trace that is replayed.
+/// The parameters of a replayed trace.
 pub(super) fn replay() -> Table {
     let title = "replay of a recorded trace: FILE:PARAMETER=VALUE,… as a workload";
     let mut table = words(title, &OF_A_PARAMETER);

@@ -7,7 +7,7 @@ use std::path::Path;
 use blksched_text::did_you_mean;
 use blksched_traces::machine::{Device, Machine};
 
-/// Files of a disk's folder in sysfs that a simulation can use or a reader wants to know.
+/// Files of a disk's directory in sysfs that a simulation can use or a reader wants to know.
 const WORDS: [(&str, &str); 9] = [
     ("model", "device/model"),
     ("queue_depth", "device/queue_depth"),
@@ -20,7 +20,7 @@ const WORDS: [(&str, &str); 9] = [
     ("wbt_lat_usec", "queue/wbt_lat_usec"),
 ];
 
-/// The machine whose file systems are mounted below `root`.
+/// Reads the machine whose file systems are mounted below `root`.
 pub(super) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
     let kernel = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
     let mut devices = BTreeMap::new();
@@ -31,7 +31,7 @@ pub(super) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
     Ok(Machine { priorities: has_priorities(&kernel), kernel, devices })
 }
 
-/// Kernels tell a request's priority since 6.7.
+/// Whether the kernel traces a request's priority: since 6.7.
 fn has_priorities(kernel: &str) -> bool {
     let mut numbers = kernel.split(['.', '-']).map_while(|word| word.parse::<u32>().ok());
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 7)
@@ -60,7 +60,7 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     let mut device = Device::default();
     device.words.insert("name".to_owned(), name.to_owned());
     device.words.extend(WORDS.iter().filter_map(|(word, file)| Some(((*word).to_owned(), said(file)?))));
-    // Brackets stand around the one that is on.
+    // The active one is in brackets.
     let on = said("queue/scheduler").and_then(|all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()));
     device.words.extend(on.map(|on| ("scheduler".to_owned(), on)));
     let queues = fs::read_dir(folder.join("mq")).map_or(0, Iterator::count);

@@ -14,18 +14,18 @@ use super::RecordArguments;
 /// The events that a replay needs.
 const EVENTS: [&str; 6] =
     ["block_bio_queue", "block_rq_insert", "block_rq_issue", "block_rq_merge", "block_rq_requeue", "block_rq_complete"];
-/// Where tracefs usually is.
+/// The usual mount point of tracefs.
 const MOUNTED: &str = "/sys/kernel/tracing";
 /// `O_NONBLOCK` of Linux (x86, Arm, RISC-V, POWER; MIPS and SPARC have other numbers).
 const NONBLOCK: i32 = 0o4000;
 
-/// An instance; it is gone when this is dropped.
+/// A tracefs instance, removed when this is dropped.
 pub(super) struct Instance {
     folder: PathBuf,
 }
 
 impl Instance {
-    /// A new one, turned off.
+    /// Makes a new instance, turned off.
     pub fn open(buffer_mib: u32, machine: &Machine) -> Result<Instance, String> {
         let tracefs = mounted()?;
         let folder = tracefs.join("instances").join(format!("blksched-{}", std::process::id()));
@@ -56,7 +56,7 @@ impl Instance {
         self.write("tracing_on", if on { "1" } else { "0" })
     }
 
-    /// What it has recorded, to be read as it comes.
+    /// The recorded events, to be read as they come.
     pub fn pipe(&self) -> Result<File, String> {
         let path = self.folder.join("trace_pipe");
         let open = OpenOptions::new().read(true).custom_flags(NONBLOCK).open(&path);
@@ -78,14 +78,14 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Its files are the kernel's: removing the folder is all there is to do. What fails here is told by the next
-        // attempt to record.
+        // The instance's files are the kernel's: removing the directory is enough. If this fails, the next attempt to
+        // record reports it.
         drop(self.turn(false));
         drop(fs::remove_dir(&self.folder));
     }
 }
 
-/// tracefs's folder; it is mounted if it is not yet.
+/// tracefs's directory; tracefs is mounted if it was not yet.
 fn mounted() -> Result<PathBuf, String> {
     let is_there = |path: &Path| path.join("instances").is_dir();
     for path in [MOUNTED, "/sys/kernel/debug/tracing"].map(Path::new) {
@@ -108,13 +108,13 @@ fn mounted() -> Result<PathBuf, String> {
     }
 }
 
-/// Only these devices.
+/// A filter for these devices.
 fn filter(devices: &[(u32, u32)]) -> String {
     let each: Vec<String> = devices.iter().map(|(major, minor)| format!("dev == {}", major << 20 | minor)).collect();
     each.join(" || ")
 }
 
-/// Everything that is in the kernel's buffers now; how many bytes that was.
+/// Copies everything that is now in the kernel's buffers; returns the number of bytes.
 pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String> {
     let (mut buffer, mut bytes) = (vec![0; 64 << 10], 0);
     loop {
@@ -131,7 +131,7 @@ pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String
     }
 }
 
-/// The same as a shell's commands.
+/// The same as shell commands.
 pub(super) fn commands(arguments: &RecordArguments, devices: &[(u32, u32)], header: &str) -> String {
     let seconds = arguments.time.as_secs_f64().ceil();
     let out = arguments.out.display();

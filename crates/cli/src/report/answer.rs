@@ -8,7 +8,7 @@ use crate::compare::measured::{JobMeasure, Measured};
 use crate::input::Stage;
 use crate::scene::Scene;
 
-/// A table of ours, as it prints.
+/// A table of the command line as the report's grid.
 pub(super) fn grid(table: &Table) -> Grid {
     let row = |row: &Vec<Cell>| row.iter().zip(&table.columns).map(|(cell, column)| show(cell, column.unit)).collect();
     Grid {
@@ -30,7 +30,7 @@ fn show(cell: &Cell, unit: Quantity) -> String {
     }
 }
 
-/// Job by job, a row per scheduler: what it got, how long it waited, what it asked for and was given.
+/// Job by job, a row per scheduler: its throughput and latencies, and the disk time it asked for and was given.
 pub(super) fn jobs(measured: &[Measured]) -> Grid {
     let header = ["job", "scheduler", "throughput", "p50", "p99", "fsync p99", "disk time asked", "given"];
     let columns = header.iter().enumerate().map(|(nth, name)| ((*name).to_owned(), nth > 1)).collect();
@@ -69,7 +69,7 @@ fn figures(job: &JobMeasure) -> Vec<String> {
     ]
 }
 
-/// The sentences of a verdict: what to do stands apart.
+/// The sentences of a verdict, with the recommendation apart.
 pub(super) fn verdict(answer: &mut ShownAnswer, sentences: &[String]) {
     let is_action = |sentence: &&String| {
         matches!(sentence.split(' ').next(), Some("Use" | "Keep" | "Nothing" | "One")) || sentence.contains(": keep ")
@@ -79,7 +79,7 @@ pub(super) fn verdict(answer: &mut ShownAnswer, sentences: &[String]) {
     answer.sentences = others.flat_map(|sentence| per_job(sentence)).collect();
 }
 
-/// `A against B: reader: …; log: …; backup: ….` is a sentence for each job.
+/// `A against B: reader: …; log: …; backup: ….` as a sentence for each job.
 fn per_job(sentence: &str) -> Vec<String> {
     let Some((pair, rest)) = sentence.split_once(": ").filter(|(pair, _)| pair.contains(" against ")) else {
         return vec![sentence.to_owned()];
@@ -94,7 +94,7 @@ fn per_job(sentence: &str) -> Vec<String> {
     said
 }
 
-/// What stands between `; `, but for those within brackets.
+/// The parts between `; `, ignoring those in brackets.
 fn parted(text: &str) -> Vec<&str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, c) in text.char_indices() {
@@ -108,7 +108,7 @@ fn parted(text: &str) -> Vec<&str> {
     parts
 }
 
-/// How it was made, by name.
+/// How the report was made: named facts.
 pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(String, String)> {
     let mut facts = made();
     let (first, count) = seeds;
@@ -121,7 +121,7 @@ pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(S
     facts
 }
 
-/// What the pictures are of, where the figures above them are of something else.
+/// Which run the pictures show, if the figures above them come from others too.
 pub(super) fn pictured(stage: &Stage, (first, count): (u64, usize)) -> String {
     let mut said = Vec::new();
     if count > 1 {
@@ -137,14 +137,14 @@ pub(super) fn pictured(stage: &Stage, (first, count): (u64, usize)) -> String {
     said.join(" ")
 }
 
-/// The program and its words.
+/// The program and its arguments.
 pub(super) fn made() -> Vec<(String, String)> {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let command = std::iter::once("blksched".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     vec![("command".to_owned(), command), ("version".to_owned(), format!("blksched {}", env!("CARGO_PKG_VERSION")))]
 }
 
-/// As a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

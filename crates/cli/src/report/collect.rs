@@ -10,10 +10,10 @@ use blksched_simulate::story::{Happening, IoId, Leg, Onlooker, Part, Story, Stor
 use super::decisions::Decisions;
 use crate::explain::{Names, rule, sentence};
 
-/// This many of the slowest have their story in a sentence.
+/// How many of the slowest I/Os have their story as a sentence.
 pub(super) const SENTENCES: usize = 200;
 
-/// Keeps everything.
+/// Collects everything for the report.
 pub(super) struct Collector {
     /// Tells the stories.
     pub(super) teller: Storyteller,
@@ -21,11 +21,11 @@ pub(super) struct Collector {
     run: RecordedRun,
     decisions: Decisions,
     parts: BTreeMap<Part, u32>,
-    /// By request: when the scheduler got it, and the row of the command that the disk has.
+    /// By request: when the scheduler got it, and the row of its command.
     queued: BTreeMap<RequestId, Instant>,
     in_disk: BTreeMap<RequestId, usize>,
     carried: BTreeMap<RequestId, Vec<IoId>>,
-    /// The commands that carry an I/O under way.
+    /// The commands that carry an I/O in flight.
     rows: BTreeMap<IoId, Vec<usize>>,
 }
 
@@ -45,13 +45,13 @@ impl Collector {
         }
     }
 
-    /// What was seen, and the teller; what lasts still is closed at `end`.
+    /// What was collected, and the teller; what still lasts is closed at `end`.
     pub(super) fn finish(mut self, end: Instant) -> (RecordedRun, Storyteller) {
         for row in std::mem::take(&mut self.in_disk).into_values() {
             self.run.sent[row].ended_ns = end.as_ns();
         }
         self.decisions.finish(end, &mut self.run);
-        // A process is known by its number; write-back is one more.
+        // A process is known by its number; write-back has one more.
         let most = self.run.ios.iter().map(|io| io.process).chain(self.run.sent.iter().map(|sent| sent.process)).max();
         for process in 0..=most.unwrap_or(0) {
             let submitter = blksched::SubmitterId(process);
@@ -159,7 +159,7 @@ impl Onlooker for Collector {
             Happening::Carried { rq, io } => self.carried.entry(rq).or_default().push(io),
             Happening::Started { command } => self.started(at, &command),
             Happening::Heard(reason) => self.heard(at, reason),
-            // The disk is done; the queue may hear of it later.
+            // The disk is done; the queue may learn of it later.
             Happening::Served { rq, .. } => self.ended(at, rq),
             _ => {}
         }
@@ -168,7 +168,7 @@ impl Onlooker for Collector {
             self.story(&story);
         }
         if let Happening::Landed { io } = *what {
-            // A transfer of the host's memory has no story of its own.
+            // A transfer within the host's memory has no story.
             self.rows.remove(&io);
         }
     }
@@ -183,7 +183,7 @@ fn way(op: Op) -> Way {
     }
 }
 
-/// An I/O's way, in its order.
+/// The legs of an I/O's way, in order.
 pub(super) const LEGS: [Leg; 5] = [Leg::Before, Leg::Elevator, Leg::Drive, Leg::Service, Leg::After];
 
 /// A leg's place in [`LEGS`].

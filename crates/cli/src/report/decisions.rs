@@ -10,7 +10,7 @@ use blksched_report::{Mark, MarkKind, RecordedRun, Stretch, StretchKind};
 
 use crate::explain::{Names, reason};
 
-/// Something that lasts still.
+/// Something that still lasts.
 #[derive(Clone, Copy)]
 struct LastingStill {
     lane: u32,
@@ -28,7 +28,7 @@ pub(super) struct Decisions {
     batch: Option<LastingStill>,
     idle: Option<LastingStill>,
     throttled: BTreeMap<Domain, LastingStill>,
-    /// How many tokens each kind of request may have, where that changes.
+    /// The current number of tokens of each kind of request.
     tokens: BTreeMap<Domain, LastingStill>,
 }
 
@@ -48,7 +48,7 @@ impl Decisions {
         }
     }
 
-    /// `works`: the disk has a command.
+    /// Handles a reason; `works`: whether the disk has a command.
     pub(super) fn hear(&mut self, at: Instant, what: Reason, works: bool) {
         match what {
             Reason::SliceBegan { owner, waiter, .. } => {
@@ -82,7 +82,7 @@ impl Decisions {
         }
     }
 
-    /// What is left idle, held back, and done besides.
+    /// Handles idling, holding back, and other waits.
     fn waiting(&mut self, at: Instant, what: Reason) {
         match what {
             Reason::Armed { why, .. } => {
@@ -90,7 +90,7 @@ impl Decisions {
                 let lane = match why {
                     IdleFor::Submitter(owner) => self.queue(owner, Waiter::Sync),
                     IdleFor::Group(_) => self.lane("a group"),
-                    // A look at the time, or at statistics: no process is waited for.
+                    // A look at the time or at statistics waits for no process.
                     _ => return,
                 };
                 let why =
@@ -156,7 +156,7 @@ impl Decisions {
 
     fn push(&mut self, open: LastingStill, to: Instant, kind: StretchKind) {
         let LastingStill { lane, from, why } = open;
-        // What ends at the moment at which it begins took no time.
+        // What ends at the moment it begins took no time.
         if to <= from {
             return;
         }

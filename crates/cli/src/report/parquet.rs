@@ -50,7 +50,7 @@ message decisions {
 /// The tables' names.
 pub(super) const TABLES: [&str; 4] = ["ios", "pieces", "commands", "decisions"];
 
-/// All of it: a table per kind, every run in each.
+/// Writes everything: a table per kind, each with all runs.
 pub(super) fn write(place: &ParquetTarget, runs: &[RecordedRun]) -> WriteResult {
     let [named_ios, named_pieces, named_commands, named_decisions] = TABLES;
     place.table(named_ios, false, IOS, |to| runs.iter().try_for_each(|run| ios(to, run)))?;
@@ -59,7 +59,7 @@ pub(super) fn write(place: &ParquetTarget, runs: &[RecordedRun]) -> WriteResult 
     place.table(named_decisions, false, DECISIONS, |to| runs.iter().try_for_each(|run| decisions(to, run)))
 }
 
-/// Names that many rows share, each once in memory.
+/// Names shared by many rows, kept in memory once each.
 struct SharedNames {
     scheduler: ByteArray,
     processes: Vec<(ByteArray, ByteArray)>,

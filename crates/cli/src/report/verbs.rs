@@ -16,7 +16,7 @@ use crate::input::{Contender, Stage};
 use crate::scene::Scene;
 use crate::trust;
 
-/// What a comparison came to.
+/// The results of a comparison.
 pub(crate) struct Compared<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) scene: &'a Scene,
@@ -25,13 +25,13 @@ pub(crate) struct Compared<'a> {
     pub(crate) heading: String,
     pub(crate) used: String,
     pub(crate) sentences: &'a [String],
-    /// The scheduler that is proposed, by name.
+    /// The name of the recommended scheduler.
     pub(crate) proposed: Option<String>,
     pub(crate) tables: Vec<Table>,
     pub(crate) notes: &'a [String],
     pub(crate) json: String,
     pub(crate) csv: String,
-    /// The first seed, and the longest that a run may take.
+    /// The first seed, and the longest simulated time of a run.
     pub(crate) first: u64,
     pub(crate) limit: Span,
 }
@@ -72,7 +72,7 @@ pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<Str
     pictures.write(Report { answer, runs, proposed, downloads, ..Report::default() })
 }
 
-/// The knobs of each scheduler, as they were turned.
+/// The changed knobs of each scheduler.
 fn knobs(measured: &[Measured]) -> Option<(String, String)> {
     let turned = measured.iter().filter(|one| !one.knobs.is_empty());
     let said: Vec<String> = turned.map(|one| format!("{}: {}", one.name, one.knobs.join(", "))).collect();
@@ -124,7 +124,7 @@ pub(crate) fn explained(
     pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
-/// A server's recording: its calls are made again.
+/// A server's recording, whose calls are made again.
 pub(crate) fn recorded(
     pictures: &Pictures,
     (file, log, names): (&str, &CallLog, &Names),

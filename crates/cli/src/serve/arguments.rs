@@ -11,22 +11,22 @@ use crate::scene::some_time;
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ServeArguments {
-    /// What to serve: NAME=PATH or NAME=mem:SIZE, and options behind commas: weight, class, level, bps, iops,
+    /// What to serve: NAME=PATH or NAME=mem:SIZE, and options after commas: weight, class, level, bps, iops,
     /// burst_bytes, burst_ops, offset, size, disk, description, lock, ro, and a cgroup's files io.max, io.latency,
     /// io.weight, io.prio.class, as in 'a=a.img,io.max=rbps=10485760 wiops=120'; may be repeated
     #[arg(long, value_name = "NAME=PATH[,OPTION]…", required_unless_present = "config")]
     pub(crate) export: Vec<String>,
     /// Read all this from a TOML file instead: the options' names as keys, with `_`, and [[export]] tables with name,
-    /// path and options; read again at a SIGHUP
+    /// path and options; SIGHUP reads it again
     #[arg(long, value_name = "FILE", conflicts_with = "export")]
     pub(crate) config: Option<PathBuf>,
-    /// Only say whether it is understood
+    /// Only check the configuration
     #[arg(long)]
     pub(crate) check: bool,
     /// The scheduler, name[@kernel][+mechanism=variant]
     #[arg(long, value_name = "NAME", default_value = "mq-deadline")]
     pub(crate) elevator: String,
-    /// Who keeps the exports' shares of a disk
+    /// What keeps the exports' shares of a disk
     #[arg(long, value_name = "WHO", value_enum, default_value_t = Keeper::Time)]
     pub(crate) shares: Keeper,
     /// Write this to every disk's io.cost.qos, as in 'enable=1 min=50.00 max=100.00'; needs --shares scheduler
@@ -38,20 +38,20 @@ pub(crate) struct ServeArguments {
     /// Turn a knob, as in bfq.slice_idle=0; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How many requests the disk gets at a time: what it has no scheduler reaches
+    /// How many requests the disk gets at a time; a scheduler cannot reorder these
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) depth: u32,
-    /// A disk that differs: its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is what
-    /// `disk=` says, or its device number, as the names of `ctl list` begin; may be repeated
+    /// A disk with its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is that in `disk=`,
+    /// or its device number, with which the names in `ctl list` begin; may be repeated
     #[arg(long, value_name = "NAME[,elevator=E][,depth=N][,KNOB=VALUE]…")]
     pub(crate) disk: Vec<String>,
-    /// The largest request in KiB, from 128 to 1024 [default: as the scheduler's kernel has it]
+    /// The largest request in KiB, from 128 to 1024 [default: as in the scheduler's kernel]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(128..=1024))]
     pub(crate) max_sectors_kb: Option<u32>,
     /// Listen at a Unix socket; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Vec<PathBuf>,
-    /// Listen at an address [default, if there is no other way in: 127.0.0.1:10809]; may be repeated
+    /// Listen at an address [default, if there is no other way to connect: 127.0.0.1:10809]; may be repeated
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) tcp: Vec<SocketAddr>,
     /// Give a virtual machine an export as its disk, at this socket (vhost-user-blk); may be repeated
@@ -63,30 +63,30 @@ pub(crate) struct ServeArguments {
     /// Serve addresses beyond this machine without TLS
     #[arg(long)]
     pub(crate) plain_tcp_beyond_loopback: bool,
-    /// Offer TLS: the server's certificate and those behind it, as PEM; TCP then takes nothing else, Unix sockets both
+    /// Offer TLS: the server's certificate chain, as PEM; TCP then requires TLS, and Unix sockets allow both
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_cert: Option<PathBuf>,
     /// Its private key, as PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Clients with TLS must show a certificate that one of these authorities signed, as PEM
+    /// Require of TLS clients a certificate signed by one of these authorities, as PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_clients: Option<PathBuf>,
     /// Listen at the sockets that systemd passes
     #[arg(long)]
     pub(crate) systemd: bool,
     /// Who may open what, as UID:EXPORT, any:EXPORT, UID:* or cert=NAME:EXPORT (a DNS name of its certificate); once
-    /// there is a rule, the rest is denied
+    /// there is a rule, all else is denied
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
     /// Answer `blksched ctl` at this Unix socket
     #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
-    /// Take the place of the server at the control socket, if there is one: it hands over its sockets and its clients,
-    /// and ends once this one has opened what it needs; clients that connect or ask meanwhile wait
+    /// Replace the server at the control socket, if there is one: it hands over its sockets and clients, and ends once
+    /// the new server has opened what it needs; clients that connect or send requests meanwhile wait
     #[arg(long, conflicts_with_all = ["run", "systemd"])]
     pub(crate) take_over: bool,
-    /// Answer Prometheus at this address of this machine (http://ADDRESS:PORT/metrics), or at a Unix socket
+    /// Answer Prometheus at this local address (http://ADDRESS:PORT/metrics), or at a Unix socket
     #[arg(long, value_name = "ADDRESS:PORT|PATH")]
     pub(crate) metrics: Option<String>,
     /// Run a command in a shell, with $uri, $uri_NAME and $control; serve until it ends, at a private socket
@@ -95,13 +95,13 @@ pub(crate) struct ServeArguments {
     /// Write every decision to files in this directory, for `cargo xtask transcripts`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Go through the page cache [default: past it, where the file system can]
+    /// Use the page cache [default: bypass it where the file system can]
     #[arg(long)]
     pub(crate) page_cache: bool,
     /// Be as slow, and fail as often, as a simulated disk: a preset's name or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) model: Option<String>,
-    /// How much data each export may have under way
+    /// How much data each export may have in flight
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub(crate) memory: String,
     /// How I/O is done
@@ -110,25 +110,25 @@ pub(crate) struct ServeArguments {
     /// How long a handshake may take, and how long a stop waits for clients
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) patience: Span,
-    /// How much to note on standard error: error, warn, info, debug, trace, off [default: $RUST_LOG, or info; warn with
+    /// How much to log on standard error: error, warn, info, debug, trace, off [default: $RUST_LOG, or info; warn with
     /// --run]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
-    /// How a line of it looks
+    /// The format of the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 }
 
-/// Who keeps the exports' shares of a disk.
+/// What keeps the exports' shares of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keeper {
-    /// The server, by the disk's time, in front of any scheduler.
+    /// The server, by disk time, in front of any scheduler.
     Time,
     /// The scheduler, by its groups: BFQ, and CFQ of 4.20.
     Scheduler,
 }
 
-/// How a log line looks.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// For people.
@@ -181,42 +181,42 @@ pub(crate) enum CtlVerb {
     Set {
         /// Its name.
         name: String,
-        /// What it becomes.
+        /// Its new value.
         value: String,
     },
-    /// Serve more exports, fewer, or larger ones.
+    /// Add, remove or resize exports.
     Export {
         #[command(subcommand)]
         verb: ExportVerb,
     },
     /// Show all names and their values.
     List {
-        /// Only those that begin like this.
+        /// Only those that begin with this.
         prefix: Option<String>,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExportVerb {
-    /// Serve another one, on a disk that is there or on its own.
+    /// Serve another export, on a disk that is already open or on its own.
     Add {
-        /// As `serve --export` takes it.
+        /// In the syntax of `serve --export`.
         #[arg(value_name = "NAME=PATH[,OPTION]…")]
         export: String,
     },
-    /// Serve one no more; what it has written is stable when this returns.
+    /// Stop serving an export; when this returns, all its writes are on stable storage.
     Remove {
         /// Its name.
         name: String,
-        /// Cut its clients off; otherwise one that has clients stays
+        /// Disconnect its clients; otherwise an export with clients stays
         #[arg(long)]
         hard: bool,
     },
-    /// Give one another size: clients see it when they come again, the longer end is served at once.
+    /// Change an export's size: clients see it when they reconnect, but the added end is served at once.
     Resize {
         /// Its name.
         name: String,
-        /// Its size [default: what its file has now]
+        /// Its size [default: the current size of its file]
         size: Option<String>,
     },
 }

@@ -7,7 +7,7 @@ use super::ServeArguments;
 use crate::failure::Failure;
 use crate::input::contenders;
 
-/// What every `--disk` says, each disk once.
+/// Parses every `--disk`, each disk once.
 pub(super) fn disks(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<Vec<DiskConfig>, Failure> {
     let mut disks: Vec<DiskConfig> = Vec::new();
     for text in &arguments.disk {
@@ -20,7 +20,7 @@ pub(super) fn disks(arguments: &ServeArguments, catalogue: &Catalogue) -> Result
     Ok(disks)
 }
 
-/// What is not said of a disk is as it is for all; another scheduler has its own knobs.
+/// Parses one disk. Options that are not given are those for all disks, but another scheduler has its own knobs.
 fn disk(text: &str, arguments: &ServeArguments, catalogue: &Catalogue) -> Result<DiskConfig, Failure> {
     let error = |why: String| Failure::Input(format!("--disk {text}: {why}"));
     let mut words = text.split(',');

@@ -15,10 +15,10 @@ use super::ServeArguments;
 use crate::args::{Arguments, Verb};
 use crate::failure::Failure;
 
-/// What belongs to a command line alone.
+/// Options that only a command line can have.
 const NOT_HERE: [&str; 6] = ["config", "check", "export", "disk", "take_over", "help"];
 
-/// A file that is read.
+/// The file being read.
 struct ServeFile<'t> {
     path: &'t Path,
     text: &'t str,
@@ -31,7 +31,7 @@ impl ServeFile<'_> {
     }
 }
 
-/// Read a file as the arguments of `serve`.
+/// Reads a file as the arguments of `serve`.
 pub(super) fn read(path: &Path) -> Result<ServeArguments, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     let source = ServeFile { path, text: &text };
@@ -64,7 +64,7 @@ fn first_line(error: &clap::Error) -> String {
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-/// A key as an option; whether it is understood is seen at once, so that its line can be told.
+/// A key as an option; it is parsed at once, so that an error can name its line.
 fn of_option(
     source: &ServeFile<'_>,
     name: &str,
@@ -133,7 +133,7 @@ fn of_disks(source: &ServeFile<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<
     items.iter().map(item).collect()
 }
 
-/// The entries of a table; one in a table below it (`io.max = …` without quotes) by its whole name.
+/// The entries of a table; one in a subtable (`io.max = …` without quotes) has its full name.
 fn entries<'v, 't>(table: &'v DeTable<'t>) -> Vec<(Spanned<String>, &'v Spanned<DeValue<'t>>)> {
     let mut found = Vec::new();
     for (key, value) in table {
@@ -168,7 +168,7 @@ fn of_export(source: &ServeFile<'_>, item: &Spanned<DeValue<'_>>) -> Result<Stri
             DeValue::Boolean(false) => continue,
             _ => format!("{name}={}", plain(source, name, value)?),
         };
-        // By itself, so that its line can be told.
+        // Parsed by itself, so that an error can name its line.
         if let Err(error) = format!("x=/x,{own}").parse::<ExportConfig>()
             && !error.what.contains("needs its rate")
         {

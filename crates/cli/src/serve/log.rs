@@ -8,8 +8,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::arguments::{LogFormat, ServeArguments};
 use crate::failure::Failure;
 
-/// From now on; `--log` says how much, else `RUST_LOG`, else everything of note, or only warnings beside a captive
-/// command.
+/// Starts the log, at the level of `--log`, else of `RUST_LOG`, else info, or warn beside a captive command.
 pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
     let usual = if arguments.run.is_some() { LevelFilter::WARN } else { LevelFilter::INFO };
     let said = arguments.log.clone().map(|text| ("--log", text));
@@ -23,7 +22,7 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
         })?,
     };
     let lines = layer().with_writer(std::io::stderr).with_target(false).with_ansi(false).log_internal_errors(false);
-    // A program that embeds this may have a log already.
+    // An embedding program may already have a log.
     let registry = tracing_subscriber::registry();
     let _ = match arguments.log_format {
         LogFormat::Text => registry.with(lines.with_filter(filter)).try_init(),
@@ -32,7 +31,7 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A bare word is a level: a target that is called like a misspelt level is not meant.
+/// A bare word must be a level, so that a misspelt level is not taken for a target's name.
 fn filter(text: &str) -> Option<Targets> {
     let says_a_level = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
     text.split(',').all(says_a_level).then(|| text.parse().ok())?

@@ -43,7 +43,7 @@ pub(super) fn write(file: &Path, stage: &Stage, findings: &Findings) -> Result<(
     std::fs::write(file, text).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
 }
 
-/// Why the batch that it belongs to was begun.
+/// Why the batch that it belongs to began.
 pub(crate) fn began(serving: Serving) -> &'static str {
     match serving {
         Serving::Flush => "flush",

@@ -5,10 +5,10 @@ use blksched_simulate::Findings;
 
 use crate::input::Stage;
 
-/// One job per row of the report, as `group_reporting` asks.
+/// One job per row of the report, as with `group_reporting`.
 pub(super) fn text(stage: &Stage, findings: &Findings) -> String {
     let shown = |row: &u32| stage.plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
-    // fio leaves out what has no value (tried).
+    // fio leaves out options without a value (tried).
     let said = |options: &[(String, String)]| options.iter().filter(|(_, value)| !value.is_empty()).cloned().collect();
     let rows = (0..stage.plan.rows()).filter(shown).map(|row| {
         let members = stage.plan.members(row);

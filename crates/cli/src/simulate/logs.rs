@@ -12,7 +12,7 @@ use blksched_workloads::{JobPlan, Plan};
 
 use crate::failure::Failure;
 
-/// Write every log of a run; says what was cut off.
+/// Writes every log of a run; returns notes on those that were cut off.
 pub(super) fn write(plan: &Plan, findings: &Findings) -> Result<Vec<String>, Failure> {
     let mut notes = Vec::new();
     for (nth, (job, outcome)) in plan.jobs.iter().zip(&findings.jobs).enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn write(plan: &Plan, findings: &Findings) -> Result<Vec<String>, Fai
     Ok(notes)
 }
 
-/// Which logs of process number `nth`, and where.
+/// The logs of process number `nth`, and their paths.
 fn names(job: &JobPlan, nth: usize) -> Vec<(LogKind, PathBuf)> {
     let logs = &job.report.logs;
     let prefix = |kind| match kind {
@@ -55,7 +55,7 @@ fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let beside = PathBuf::from(format!("{}.{}.tmp", path.display(), std::process::id()));
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| {
-        // What is left of a log that could not be written is of no use.
+        // An incomplete log is of no use.
         let _ = fs::remove_file(&beside);
         Failure::Outside(format!("{}: {error}", path.display()))
     })

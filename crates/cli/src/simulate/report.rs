@@ -34,7 +34,7 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
     text
 }
 
-/// Why it was so: what calls and requests waited for, what the disk did, how batches began, what the queue did.
+/// The reasons: what calls and requests waited for, what the disk did, how batches began, what the queue did.
 pub(super) fn reasons(findings: &Findings) -> Vec<Table> {
     let reasons = &findings.reasons;
     let (queue, cpus) = (queue(reasons), processors(findings));
@@ -42,7 +42,7 @@ pub(super) fn reasons(findings: &Findings) -> Vec<Table> {
     memory::tables(&findings.host).into_iter().chain(others).collect()
 }
 
-/// One row per row of the report and direction; with how long each ran, if there are programs.
+/// One line per row of the report and direction; with how long each ran, if there are programs.
 fn jobs(stage: &Stage, findings: &Findings) -> Table {
     let timed = stage.plan.has_programs();
     let mut table = Table::new(
@@ -140,7 +140,7 @@ fn batches(reasons: &Reasons) -> Table {
     table
 }
 
-/// What I/O took of the processors; no rows if it cost them nothing.
+/// The processor time of I/O; no rows if I/O cost none.
 fn processors(findings: &Findings) -> Table {
     let mut table = Table::new(
         "the processors",

@@ -6,7 +6,7 @@ use super::reader::{PlacedValue, SweepFile, describe};
 use crate::failure::Failure;
 use crate::input::Contender;
 
-/// A knob and what it is to be set to \[raw\].
+/// A knob and the values to set it to \[raw\].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) name: String,
@@ -16,7 +16,7 @@ pub(super) struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 enum Values {
     These(Vec<i64>),
-    /// Anything between them, both among it.
+    /// Any value between these two, inclusive.
     Between {
         from: i64,
         to: i64,
@@ -31,13 +31,13 @@ enum Scale {
     Log,
 }
 
-/// What stands in `[knobs.NAME]` besides knobs.
+/// The key in `[knobs.NAME]` that is not a knob.
 pub(super) const DRAWS: &str = "draws";
-/// A range has at most this many steps or draws.
+/// The most steps or draws of a range.
 const MOST: u64 = 1 << 20;
 
 impl Axis {
-    /// How many values it has; a range that is only drawn from has none of its own.
+    /// The number of its values; a range that is only drawn from has none of its own.
     pub(super) fn len(&self) -> u64 {
         match &self.values {
             Values::These(values) => values.len() as u64,
@@ -52,7 +52,7 @@ impl Axis {
         }
     }
 
-    /// One of its values, by a random number.
+    /// A value chosen by a random number.
     pub(super) fn drawn(&self, random: u64) -> i64 {
         match &self.values {
             Values::These(values) => values[(random % values.len() as u64) as usize],
@@ -60,7 +60,7 @@ impl Axis {
         }
     }
 
-    /// Reads `[1, 4, 16]`, `16`, `{ from, to, steps }`, `{ from, to, random }`, or with joint draws `{ from, to }`.
+    /// Parses `[1, 4, 16]`, `16`, `{ from, to, steps }`, `{ from, to, random }`, or with joint draws `{ from, to }`.
     pub(super) fn read(
         source: SweepFile<'_>,
         base: &Contender,
@@ -139,7 +139,7 @@ fn range(
     Ok(Values::These(values))
 }
 
-/// The raw value of a knob, or of what stands around the scheduler.
+/// The raw value of a knob of the scheduler or of the queue around it.
 fn raw(source: SweepFile<'_>, base: &Contender, name: &str, value: &PlacedValue<'_>) -> Result<i64, Failure> {
     let text = source.scalar(value)?;
     let mut turned = base.clone();
@@ -159,12 +159,12 @@ fn between(from: i64, to: i64, scale: Scale, part: f64) -> i64 {
     (at.round() as i64).clamp(from, to)
 }
 
-/// 0 to 1.
+/// Scaled to 0 to 1.
 fn part(random: u64) -> f64 {
     (random >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// The `nth` random number of a knob; `seed` tells apart two plans.
+/// The `nth` random number of a knob; different plans have different `seed`s.
 pub(super) fn random(knob: &str, seed: u64, nth: u64) -> u64 {
     let mut state = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.rotate_left(32);
     for byte in knob.bytes() {

@@ -10,14 +10,14 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::row::{DoneWork, JobPart, RunFacts, RunRows};
 
-/// What the columns are; a knob that the plan turns has one, `knob_NAME`.
+/// The columns; each knob that the plan changes has one, `knob_NAME`.
 #[derive(Clone, Debug)]
 pub(crate) struct SweepColumns {
     knobs: Vec<String>,
     schema: SchemaRef,
 }
 
-/// A row: its run and its part of it; a run that failed has none.
+/// A row: a run and one part of it; a failed run has no part.
 type SweepRow<'r> = (&'r RunRows, Option<&'r JobPart>);
 
 impl SweepColumns {

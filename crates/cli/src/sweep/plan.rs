@@ -15,7 +15,7 @@ use crate::scene::{Scene, When, some_time};
 
 /// A plan.
 pub(crate) struct SweepPlan {
-    /// The words of each load, as `compare` takes them.
+    /// The words of each load, as for `compare`.
     pub(super) loads: Vec<Vec<String>>,
     pub(super) disks: Vec<String>,
     families: Vec<Family>,
@@ -25,11 +25,11 @@ pub(crate) struct SweepPlan {
     starts: When,
 }
 
-/// A scheduler and what is turned on it.
+/// A scheduler and the knobs changed on it.
 struct Family {
     base: Contender,
     axes: Vec<Axis>,
-    /// This many draws of all knobs together, instead of every combination.
+    /// The number of joint draws of all knobs, instead of every combination.
     draws: Option<u64>,
 }
 
@@ -82,13 +82,13 @@ impl Family {
     }
 }
 
-/// Everything that a plan may say.
+/// All keys of a plan.
 const KEYS: [&str; 8] = ["loads", "disks", "schedulers", "knobs", "seeds", "time", "host", "starts"];
-/// No plan has more runs.
+/// The most runs of a plan.
 const MOST_RUNS: u64 = 1 << 40;
 
 impl SweepPlan {
-    /// Read and check it; traces are looked at when they are run.
+    /// Reads and checks a plan; traces are checked when they are run.
     pub(super) fn read(file: &str, text: &str, catalogue: &Catalogue) -> Result<SweepPlan, Failure> {
         let source = SweepFile { file, text };
         let document = source.parse()?;
@@ -138,17 +138,17 @@ impl SweepPlan {
         (runs <= MOST_RUNS).then_some(runs)
     }
 
-    /// How many runs it is.
+    /// The number of runs.
     pub(super) fn len(&self) -> u64 {
         self.groups() * self.per_group()
     }
 
-    /// Loads times disks.
+    /// The number of groups: loads times disks.
     pub(super) fn groups(&self) -> u64 {
         (self.loads.len() * self.disks.len()) as u64
     }
 
-    /// Schedulers with their knobs.
+    /// The number of schedulers with their knobs.
     pub(super) fn settings(&self) -> u64 {
         self.families.iter().filter_map(Family::len).sum()
     }
@@ -157,7 +157,7 @@ impl SweepPlan {
         self.seeds.len()
     }
 
-    /// Runs of one load on one disk.
+    /// The number of runs of one load on one disk.
     pub(super) fn per_group(&self) -> u64 {
         self.settings() * self.seeds.len()
     }
@@ -181,7 +181,7 @@ impl SweepPlan {
         unreachable!("the run is one of the plan's")
     }
 
-    /// What everything of a group has in common.
+    /// What all runs of a group have in common.
     pub(super) fn scene(&self, group: u64) -> Scene {
         let (load, disk) = self.group(group);
         let mut scene = Scene::of("", &self.disks[disk], self.seeds.nth(0));
@@ -192,7 +192,7 @@ impl SweepPlan {
         scene
     }
 
-    /// Every knob that it turns, sorted: each is a column.
+    /// Every knob that it changes, sorted: each is a column.
     pub(super) fn knobs(&self) -> Vec<String> {
         let of = |family: &Family| {
             let around = family.base.around.settings().into_iter().map(|(name, _)| name.to_owned());
@@ -206,7 +206,7 @@ impl SweepPlan {
     }
 }
 
-/// What `contenders` did not understand, with its place.
+/// Adds its place to an error of `contenders`.
 fn located(source: SweepFile<'_>, value: &PlacedValue<'_>, why: Failure) -> Failure {
     match why {
         Failure::Input(text) => source.wrong(value.span(), text),
@@ -214,7 +214,7 @@ fn located(source: SweepFile<'_>, value: &PlacedValue<'_>, why: Failure) -> Fail
     }
 }
 
-/// `[knobs.NAME]`: for every scheduler of that name, or of that very specification.
+/// Reads `[knobs.NAME]`, which applies to every scheduler of that name, or to that exact specification.
 fn knobs(source: SweepFile<'_>, table: &DeTable<'_>, families: &mut [Family]) -> Result<(), Failure> {
     let Some(value) = table.get("knobs") else { return Ok(()) };
     let DeValue::Table(all) = value.get_ref() else {
@@ -241,7 +241,7 @@ fn knobs(source: SweepFile<'_>, table: &DeTable<'_>, families: &mut [Family]) ->
             for (knob, value) in table.iter().filter(|(knob, _)| knob.get_ref() != DRAWS) {
                 let name: &str = knob.get_ref();
                 if !family.base.knows(name) {
-                    // The complaint that names what there is.
+                    // The error that lists the knobs.
                     let problem = family.base.clone().turn(name, "0").err().unwrap_or_default();
                     return Err(source.wrong(knob.span(), problem));
                 }
@@ -253,7 +253,7 @@ fn knobs(source: SweepFile<'_>, table: &DeTable<'_>, families: &mut [Family]) ->
     Ok(())
 }
 
-/// `seeds = 50`, `seeds = [1, 7]`, `seeds = { first = 100, count = 50 }`; one if nothing is said.
+/// Reads `seeds = 50`, `seeds = [1, 7]` or `seeds = { first = 100, count = 50 }`; one seed by default.
 fn seeds(source: SweepFile<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
     let Some(value) = table.get("seeds") else { return Ok(Seeds::From { first: 1, count: 1 }) };
     let seeds = match value.get_ref() {
@@ -270,7 +270,7 @@ fn seeds(source: SweepFile<'_>, table: &DeTable<'_>) -> Result<Seeds, Failure> {
     if seeds.len() == 0 { Err(source.wrong(value.span(), "no seed: expected one at least")) } else { Ok(seeds) }
 }
 
-/// The loads that one item names: a text of words, or a list of them; a pattern of files is a load for each.
+/// The loads of one item: a text of words, or a list of them; a file pattern yields a load for each file.
 fn load(source: SweepFile<'_>, value: &PlacedValue<'_>) -> Result<Vec<Vec<String>>, Failure> {
     let words: Vec<String> = match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| source.text("loads", item)).collect::<Result<_, _>>()?,
@@ -292,7 +292,7 @@ fn is_pattern(word: &str) -> bool {
     named.contains(['*', '?', '[']) && !path_of_name(word).exists()
 }
 
-/// The files of a pattern, each with what is said of them all behind a colon; those of one trace are one load.
+/// The files of a pattern, each with the parameters after the colon; those of one trace are one load.
 fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
     let word = &*uri::local(word)?;
     let (pattern, said) = if uri::is_uri(word) { uri::split(word) } else { word.split_once(':').unwrap_or((word, "")) };

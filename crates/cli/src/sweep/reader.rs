@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::failure::Failure;
 
-/// The file, for complaints.
+/// The file, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct SweepFile<'t> {
     pub(super) file: &'t str,
@@ -28,17 +28,17 @@ impl<'t> SweepFile<'t> {
         document::Source { file: self.file, text: self.text }
     }
 
-    /// A complaint about what stands at `at` \[bytes\].
+    /// An error about the text at `at` \[bytes\].
     pub(super) fn wrong(self, at: Range<usize>, problem: impl AsRef<str>) -> Failure {
         Failure::input(self.document().complain(&at, problem.as_ref()))
     }
 
-    /// Only these keys may stand in this table; `place` says which it is: "in `seeds`".
+    /// Allows only these keys in this table, which `place` describes, as in "in `seeds`".
     pub(super) fn only(self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), Failure> {
         self.document().only(table, place, known).map_err(Failure::input)
     }
 
-    /// A number or a text, as a user would write it behind `=`.
+    /// A number or a text, as a user would write it after `=`.
     pub(super) fn scalar(self, value: &PlacedValue<'_>) -> Result<String, Failure> {
         self.document().scalar(value).map_err(Failure::input)
     }
@@ -59,7 +59,7 @@ impl<'t> SweepFile<'t> {
         })
     }
 
-    /// A list with something in it.
+    /// A list that is not empty.
     pub(super) fn list<'v>(
         self,
         table: &'v DeTable<'t>,

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::input::Contender;
 
-/// One run; its rows have all but `parts` in common.
+/// One run; its rows share everything except `parts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunRows {
-    /// Of everything that decides it: 32 hexadecimal digits.
+    /// The hash of everything that decides it: 32 hexadecimal digits.
     pub(super) key: String,
     pub(super) workload: String,
     pub(super) disk: String,
     pub(super) scheduler: String,
-    /// The knobs that are turned, as they are typed.
+    /// The changed knobs, as typed.
     pub(super) settings: String,
     /// The same as numbers of their control files.
     pub(super) knobs: Vec<(String, i64)>,
@@ -47,7 +47,7 @@ pub(super) struct JobPart {
     pub(super) job: String,
     pub(super) processes: u32,
     pub(super) stall_ns: u64,
-    /// None: it did nothing.
+    /// `None` if it did nothing.
     pub(super) done: Option<DoneWork>,
 }
 
@@ -60,16 +60,16 @@ pub(super) struct DoneWork {
     pub(super) bw: f64,
     pub(super) iops: f64,
     pub(super) mean_ns: Option<f64>,
-    /// p50, p90, p99, p99.9; none: too few I/Os for it.
+    /// p50, p90, p99, p99.9; `None` if there are too few I/Os.
     pub(super) percentiles_ns: [Option<u64>; 4],
     pub(super) max_ns: Option<u64>,
 }
 
-/// Which percentiles there are.
+/// The percentiles of a row.
 pub(super) const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 impl RunRows {
-    /// Of a run that is still to be made.
+    /// A run that is still to be made.
     pub(crate) fn new(key: u128, workload: &str, disk: &str, contender: &Contender, seed: u64) -> RunRows {
         let built = contender.choice.build();
         let tunables = built.elevator.tunables();
@@ -94,24 +94,24 @@ impl RunRows {
         }
     }
 
-    /// What rows are sorted by: those that are alike stand together.
+    /// The sort key of rows, which puts similar rows together.
     pub(super) fn place(&self) -> [String; 6] {
         let RunRows { workload, disk, scheduler, settings, seed, key, .. } = self.clone();
         [workload, disk, scheduler, settings, format!("{seed:020}"), key]
     }
 
-    /// The knobs that are turned.
+    /// The changed knobs.
     pub(crate) fn knobs(&self) -> impl Iterator<Item = &str> {
         self.knobs.iter().map(|(name, _)| name.as_str())
     }
 
-    /// It came to nothing.
+    /// Marks the run as failed.
     pub(crate) fn failed(mut self, why: String) -> RunRows {
         self.error = Some(why);
         self
     }
 
-    /// It came to this.
+    /// Adds the run's results.
     pub(crate) fn found(mut self, plan: &Plan, time_limit_ns: u64, run: &Findings) -> RunRows {
         let finite = |value: f64| value.is_finite().then_some(value);
         let shares: Vec<AskedAndGiven> = run.jobs.iter().map(|job| job.share).collect();
@@ -128,7 +128,7 @@ impl RunRows {
         let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
         for row in (0..plan.rows()).filter(shown) {
             let members = plan.members(row);
-            // One process is what it is; several are put together.
+            // A single process is taken as it is; several are merged.
             let merged = (members.len() > 1).then(|| run.merged(&members));
             let record = merged.as_ref().unwrap_or(&run.jobs[members[0]].record);
             let part = |done| JobPart {
@@ -154,7 +154,7 @@ impl DoneWork {
     fn of(work: Work, direction: &Direction, bw: f64, iops: f64) -> DoneWork {
         let clat = &direction.clat;
         let any = !clat.is_empty();
-        // Too few are those of which less than one lies beyond, as in `compare`.
+        // There are too few I/Os if less than one lies beyond the percentile, as in `compare`.
         let enough = |percent: f64| clat.count() as f64 * (100.0 - percent) >= 99.999;
         DoneWork {
             what: work.name().to_owned(),

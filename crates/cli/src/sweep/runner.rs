@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::input::{Contender, Stage, Workload};
 use crate::scene::Scene;
 
-/// Results that wait to be written.
+/// The most results that wait to be written.
 const WAITING: usize = 64;
 
 /// One load on one disk.
@@ -29,9 +29,9 @@ struct RunGroup {
     scene: Scene,
     name: String,
     disk: String,
-    /// What is to be run, or why nothing can be.
+    /// What to run, or why it cannot be run.
     stage: Result<(Stage, Span), String>,
-    /// Of everything that its runs have in common.
+    /// The hash of everything that its runs have in common.
     digest: u128,
 }
 
@@ -43,7 +43,7 @@ struct NextRun {
     key: u128,
 }
 
-/// Where the plan has got to.
+/// The position in the plan.
 struct Cursor<'p> {
     plan: &'p SweepPlan,
     next: u64,
@@ -52,8 +52,8 @@ struct Cursor<'p> {
     group: Option<(u64, Arc<RunGroup>)>,
 }
 
-/// Makes the runs from `from` to before `end` that `known` does not know, on this many threads; `take` is given what
-/// came of each, in the order in which they end. Ends early if `stop` says so, or `take` fails.
+/// Makes the runs from `from` up to `end` that `known` does not contain, on this many threads; `take` gets each result,
+/// in the order in which runs end. Ends early if `stop` says so, or `take` fails.
 pub(super) fn run(
     plan: &SweepPlan,
     (from, end): (u64, u64),
@@ -80,7 +80,7 @@ pub(super) fn run(
         }
         drop(results);
         let mut outcome = Ok(());
-        // Workers that are under way when writing fails must still be able to hand over.
+        // When writing fails, running workers must still be able to deliver their results.
         for result in arrive {
             if outcome.is_ok() {
                 outcome = take(result);
@@ -95,15 +95,15 @@ pub(super) fn run(
 
 /// How long one run took.
 pub(super) struct Pilot {
-    /// Until its load was read and laid out on the disk.
+    /// The time to read its load and lay it out on the disk.
     pub(super) laid_out: Duration,
     /// The run itself.
     pub(super) ran: Duration,
 }
 
-/// How often a pilot is made, as the first finds nothing in the processor's caches; the shortest counts.
+/// How often a pilot is repeated: the first run finds the processor's caches empty. The shortest counts.
 const PILOT_TIMES: u32 = 3;
-/// But not again after so long.
+/// A pilot that takes this long is not repeated.
 const PILOT_LONG: Duration = Duration::from_millis(500);
 
 /// Makes the `nth` run, if there is one, to see how long it takes.
@@ -143,7 +143,7 @@ impl Cursor<'_> {
         let (load, disk) = self.plan.group(nth);
         let scene = self.plan.scene(nth);
         if self.load.as_ref().is_none_or(|(known, _)| *known != load) {
-            // The one before is let go first.
+            // Frees the previous one first.
             (self.group, self.load) = (None, None);
             let loaded = guarded(|| Workload::load(&scene).map_err(|why| why.text()));
             self.load = Some((load, loaded.map(Arc::new)));
@@ -159,7 +159,7 @@ impl Cursor<'_> {
 }
 
 impl SweepPlan {
-    /// The load on the scene's disk, and how long its runs are.
+    /// The load on the scene's disk, and the length of its runs.
     pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
         let stage = Stage::of(load, scene)?;
         let length = stage.length(scene, &self.cell(0).0)?;
@@ -190,7 +190,7 @@ fn key(digest: u128, contender: &Contender, around: &str, seed: u64) -> u128 {
     hashed(format_args!("{digest:032x} {} {:?} {around} {seed}", contender.choice, contender.knobs))
 }
 
-/// What a plan's run would be known by; `stage` is laid out for rows.
+/// The key of a plan's run; `stage` is laid out for rows.
 pub(crate) fn key_of(digest: u128, contender: &Contender, trial: &Trial) -> u128 {
     key(digest, contender, &surroundings(trial), trial.seed)
 }
@@ -211,7 +211,7 @@ impl NextRun {
     }
 }
 
-/// A mistake of ours in one run costs that run.
+/// Turns a panic of our own into an error of that run.
 fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -220,7 +220,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     })
 }
 
-/// The load as it is laid out on the disk, and the disk; what cannot be run is known by its name and why.
+/// A hash of the load as laid out on the disk, and of the disk; of a group that cannot run, of its name and the reason.
 fn digest(name: &str, stage: &Result<(Stage, Span), String>) -> u128 {
     match stage {
         Ok((stage, _)) => digest_of(stage),
@@ -228,7 +228,7 @@ fn digest(name: &str, stage: &Result<(Stage, Span), String>) -> u128 {
     }
 }
 
-/// What all runs of a load on a disk have in common, for [`key_of`].
+/// A hash of what all runs of a load on a disk have in common, for [`key_of`].
 pub(crate) fn digest_of(stage: &Stage) -> u128 {
     hashed(format_args!("{VERSION} {:?} {:?}", stage.plan, stage.disk))
 }

@@ -24,7 +24,7 @@ pub(crate) struct Shard {
 impl Shard {
     pub(super) const WHOLE: Shard = Shard { nth: 1, of: 1 };
 
-    /// Reads `3/16`.
+    /// Parses `3/16`.
     pub(super) fn parse(text: &str) -> Result<Shard, String> {
         let numbers = text.split_once('/').and_then(|(nth, of)| Some((nth.parse().ok()?, of.parse().ok()?)));
         match numbers {
@@ -38,17 +38,17 @@ impl Shard {
     }
 }
 
-/// What a run of each group costs, guessed; the unit is a request.
+/// The estimated cost of a run of each group; the unit is a request.
 pub(super) fn costs(plan: &SweepPlan) -> Vec<u64> {
     (0..plan.groups()).map(|group| cost(plan, group).unwrap_or(1).max(1)).collect()
 }
 
-/// The runs of a shard: from the first to before the last.
+/// The runs of a shard: from the first up to the second number.
 pub(super) fn stretch(plan: &SweepPlan, costs: &[u64], shard: Shard) -> (u64, u64) {
     let per_group = u128::from(plan.per_group());
     let total: u128 = costs.iter().map(|cost| u128::from(*cost) * per_group).sum();
     let begin = |nth: u64| -> u64 {
-        // The first run that begins at or behind this part of the whole.
+        // The first run that begins at or after this part of the whole.
         let at = (total * u128::from(nth)).div_ceil(u128::from(shard.of));
         let mut before = 0_u128;
         for (group, cost) in (0_u128..).zip(costs) {
@@ -63,9 +63,9 @@ pub(super) fn stretch(plan: &SweepPlan, costs: &[u64], shard: Shard) -> (u64, u6
     (begin(shard.nth - 1), begin(shard.nth))
 }
 
-/// How long a pilot is.
+/// The length of a pilot.
 const PILOT: Span = Span::from_secs(1);
-/// This many bytes of a trace are an I/O: packed text and the events of one I/O differ more than formats do. A guess.
+/// A trace's bytes per I/O. A guess: compressed text and the events of one I/O differ more than formats do.
 const BYTES_PER_IO: u64 = 32;
 
 fn cost(plan: &SweepPlan, group: u64) -> Result<u64, Failure> {

@@ -19,9 +19,9 @@ use super::row::RunRows;
 use crate::failure::Failure;
 use crate::rows::properties;
 
-/// Runs of a Parquet file.
+/// The most runs of a Parquet file.
 const RUNS_PER_FILE: usize = 8192;
-/// A process that adopts a journal holds it so long at most.
+/// The longest that a process holds a journal while it adopts it.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PARQUET: &str = "parquet";
 const JOURNAL: &str = "journal";
@@ -34,13 +34,13 @@ pub(super) struct Store {
     columns: SweepColumns,
     journal: File,
     pending: Vec<RunRows>,
-    /// Of all runs in the folder, sorted.
+    /// The keys of all runs in the folder, sorted.
     done: Vec<u128>,
     next_file: u32,
 }
 
 impl Store {
-    /// Opens or makes it; what others left in journals that no process writes any more becomes a file.
+    /// Opens or creates it; journals that no process writes any more become files.
     pub(super) fn open(folder: &Path, shard: &str, columns: SweepColumns) -> Result<Store, Failure> {
         fs::create_dir_all(folder).map_err(|error| outside(folder, &error))?;
         let path = folder.join(format!(".{shard}.{JOURNAL}"));
@@ -63,12 +63,12 @@ impl Store {
         self.done.binary_search(&key).is_ok()
     }
 
-    /// Of every run that is here, sorted: 16 bytes each.
+    /// The keys of all its runs, sorted: 16 bytes each.
     pub(super) fn take_keys(&mut self) -> Vec<u128> {
         std::mem::take(&mut self.done)
     }
 
-    /// One more.
+    /// Adds a run.
     pub(super) fn add(&mut self, run: RunRows) -> Result<(), Failure> {
         let mut line = serde_json::to_vec(&run).map_err(|error| Failure::Outside(error.to_string()))?;
         line.push(b'\n');
@@ -77,14 +77,14 @@ impl Store {
         if self.pending.len() >= RUNS_PER_FILE { self.flush() } else { Ok(()) }
     }
 
-    /// All is done: what is left becomes a file, and the journal goes.
+    /// Ends the work: what is left becomes a file, and the journal is removed.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         let path = self.folder.join(format!(".{}.{JOURNAL}", self.shard));
         fs::remove_file(&path).map_err(|error| outside(&path, &error))
     }
 
-    /// What is in the journal becomes a file.
+    /// Turns the journal's content into a file.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         if !self.pending.is_empty() {
             let mut runs = std::mem::take(&mut self.pending);
@@ -94,7 +94,7 @@ impl Store {
     }
 
     fn write(&mut self, runs: &mut [RunRows]) -> Result<(), Failure> {
-        // Rows that are alike stand together, whichever finished first.
+        // Similar rows are put together, whichever finished first.
         runs.sort_by_cached_key(RunRows::place);
         let name = format!("runs-{}-{:05}", self.shard, self.next_file);
         let (temporary, path) =
@@ -111,7 +111,7 @@ impl Store {
         Ok(())
     }
 
-    /// The keys of every file, and the number of the next of ours.
+    /// Reads the keys of every file, and the number of our next one.
     fn read_files(&mut self) -> Result<(), Failure> {
         let prefix = format!("runs-{}-", self.shard);
         for path in entries(&self.folder)? {
@@ -129,7 +129,7 @@ impl Store {
         Ok(())
     }
 
-    /// The lines of our own journal, and those of others that no process writes any more.
+    /// Reads our own journal, and adopts those that no process writes any more.
     fn adopt(&mut self, own: &Path) -> Result<(), Failure> {
         let (runs, length) = lines(own, &mut self.journal)?;
         self.journal.set_len(length).map_err(|error| outside(own, &error))?;
@@ -152,7 +152,7 @@ impl Store {
         Ok(())
     }
 
-    /// Those that are in no file; from now on they are known.
+    /// Leaves out runs that are already in a file, and marks the others as known.
     fn without_known(&mut self, runs: Vec<RunRows>) -> Vec<RunRows> {
         let is_new = |run: &RunRows| key_of(&run.key).is_some_and(|key| !self.has(key));
         let runs: Vec<RunRows> = runs.into_iter().filter(is_new).collect();
@@ -177,7 +177,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// A journal that is ours alone.
+/// Locks a journal for this process.
 fn locked(path: &Path) -> Result<File, Failure> {
     let file = OpenOptions::new().read(true).append(true).create(true).open(path);
     let file = file.map_err(|error| outside(path, &error))?;
@@ -199,7 +199,7 @@ fn locked(path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// The whole lines of a journal, and how long they are together.
+/// The complete lines of a journal, and their total length.
 fn lines(path: &Path, journal: &mut File) -> Result<(Vec<RunRows>, u64), Failure> {
     let mut text = Vec::new();
     journal.rewind().and_then(|()| journal.read_to_end(&mut text)).map_err(|error| outside(path, &error))?;
@@ -208,7 +208,7 @@ fn lines(path: &Path, journal: &mut File) -> Result<(Vec<RunRows>, u64), Failure
     Ok((runs.collect(), whole as u64))
 }
 
-/// The keys of a Parquet file, appended.
+/// Appends the keys of a Parquet file.
 fn keys(path: &Path, keys: &mut Vec<u128>) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::Outside(format!("{}: {error}; remove it, and its runs are made again", path.display()))

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use blksched::Span;
 use blksched_measure::{Cell, Column, Table};
 
-/// What is said of one client.
+/// The figures of one client.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ClientFigures {
     export: String,
     peer: String,
-    /// By family, and what the sample is of (`read`, `turn`, …), if anything.
+    /// By family and the sample's label (`read`, `turn`, …), if it has one.
     samples: BTreeMap<(String, String), f64>,
     /// How many requests of any kind ended within each bound \[s\].
     within: BTreeMap<u64, f64>,
@@ -21,13 +21,13 @@ impl ClientFigures {
         self.samples.get(&(family.to_owned(), of.to_owned())).copied().unwrap_or(0.0)
     }
 
-    /// All kinds together.
+    /// The sum over all kinds.
     fn all(&self, family: &str) -> f64 {
         self.samples.iter().filter(|((own, _), _)| own == family).map(|(_, value)| value).sum()
     }
 }
 
-/// Clients by their numbers.
+/// The clients by their numbers.
 pub(super) fn read(figures: &str) -> BTreeMap<u64, ClientFigures> {
     let mut clients: BTreeMap<u64, ClientFigures> = BTreeMap::new();
     for line in figures.lines() {
@@ -52,7 +52,7 @@ pub(super) fn read(figures: &str) -> BTreeMap<u64, ClientFigures> {
 
 type Labels = Vec<(String, String)>;
 
-/// `FAMILY{name="value",…} value`; a value may have quotes, with a backslash before each.
+/// Parses `FAMILY{name="value",…} value`; a value may contain quotes, escaped by backslashes.
 fn sample(line: &str) -> Option<(&str, Labels, f64)> {
     let (family, rest) = line.split_once('{')?;
     let (mut labels, mut rest) = (Vec::new(), rest);
@@ -73,7 +73,7 @@ fn sample(line: &str) -> Option<(&str, Labels, f64)> {
     Some((family, labels, rest[1..].trim().parse().ok()?))
 }
 
-/// The bound within which so much of a hundred of what is new ended.
+/// The bound within which this percentage of the new requests ended.
 fn percentile(before: &ClientFigures, after: &ClientFigures, part: f64) -> Cell {
     let new = |bound: &u64| after.within[bound] - before.within.get(bound).copied().unwrap_or(0.0);
     let Some(all) = after.within.keys().next_back().map(new).filter(|all| *all > 0.0) else { return Cell::Missing };
@@ -83,7 +83,7 @@ fn percentile(before: &ClientFigures, after: &ClientFigures, part: f64) -> Cell 
     }
 }
 
-/// What each client did in that many seconds.
+/// What each client did in these seconds.
 pub(super) fn table(
     before: &BTreeMap<u64, ClientFigures>,
     after: &BTreeMap<u64, ClientFigures>,

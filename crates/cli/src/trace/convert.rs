@@ -12,14 +12,14 @@ use super::write::{To, TraceWriter, Whose};
 use crate::failure::Failure;
 use crate::input::trace::Trace;
 
-/// What becomes of a trace on the way.
+/// What happens to a trace on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// Nothing.
     None,
     /// Only a part of it is kept.
     Part,
-    /// Names are replaced, addresses begin at 0, and so does time.
+    /// Names are replaced, and addresses and time begin at 0.
     Anonymous,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         return Err(Failure::Input(format!("{text}: `{rest}` is about a replay, and nothing is replayed here")));
     }
     let mut ios = Ios::of(stream);
-    // Written beside it and then renamed, so that nothing half-written is ever called OUT.
+    // Written beside it and renamed, so that nothing half-written ever has OUT's name.
     let half = Half::beside(out);
     let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", out.display()));
     let file = File::create(&half.0).map_err(outside)?;
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
     Ok(())
 }
 
-/// A file that is gone unless it was renamed.
+/// A file that is removed unless it was renamed.
 struct Half(PathBuf);
 
 impl Half {
@@ -89,7 +89,7 @@ impl Drop for Half {
     }
 }
 
-/// Where each device's addresses and the time begin, and what number each device and process has.
+/// Where each device's addresses begin and where time begins, and the number of each device and process.
 struct Bases {
     devices: BTreeMap<(u32, u32), (u32, u64)>,
     processes: BTreeMap<u32, u32>,
@@ -112,7 +112,7 @@ impl Bases {
         io.event.start -= begin;
         io.event.time = io.event.time.saturating_sub(self.first);
         io.event.pid = process;
-        // Numbers of disks as they come: sda, sdb, …
+        // Disks are numbered in order of appearance: sda, sdb, …
         io.event.device = (8, 16 * (number - 1));
         *whose = Whose { device: format!("d{number}"), process: format!("p{process}") };
     }

@@ -22,7 +22,7 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
     let mut seen: Vec<Trace> = Vec::new();
     for text in &uri::expanded(&arguments.traces).map_err(Failure::Input)? {
         let trace = Trace::parse(text).map_err(Failure::Input)?;
-        // A shell's `x.blktrace.*` names all files of one trace.
+        // A shell expands `x.blktrace.*` to all files of one trace.
         if seen.contains(&trace) {
             continue;
         }
@@ -113,7 +113,7 @@ fn sizes(info: &Info) -> String {
     shares(sizes.into_iter().map(|(sectors, ios)| (called(sectors), ios)))
 }
 
-/// The most, by number, and how many more there are.
+/// The greatest shares, by number, and how many more there are.
 fn shares(of: impl Iterator<Item = (String, u64)>) -> String {
     let mut all: Vec<_> = of.collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -7,7 +7,7 @@ use blksched_simulate::recording::TraceIo;
 use super::write::{Whose, word};
 use crate::rows::Sheet;
 
-/// As in our own CSV, whose first line has the same names.
+/// As in our own CSV, whose header has the same names.
 const SCHEMA: &str = "\
 message trace {
   required int64 time_ns;

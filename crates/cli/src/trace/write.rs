@@ -17,7 +17,7 @@ use super::parquet::RowWriter;
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum To {
-    /// Columns with a first line that names them and their units.
+    /// Columns, with a header of their names and units.
     Csv,
     /// fio's, version 3.
     Iolog,
@@ -28,7 +28,7 @@ pub(crate) enum To {
 }
 
 impl To {
-    /// By a file's name.
+    /// The format by a file's name.
     pub(super) fn by_name(path: &Path) -> Option<To> {
         let name = path.file_name()?.to_str()?;
         match () {
@@ -41,7 +41,7 @@ impl To {
     }
 }
 
-/// Whose an I/O is, by name.
+/// The names of an I/O's device and process.
 pub(super) struct Whose {
     pub device: String,
     pub process: String,
@@ -54,7 +54,7 @@ impl Whose {
     }
 }
 
-/// What it is, as the preset `blksched` reads it.
+/// The operation, in the words of the preset `blksched`.
 pub(super) fn word(event: &replay::TraceEvent) -> &'static str {
     match event.op {
         Op::Read => "R",
@@ -109,11 +109,11 @@ enum Lines {
     Blktrace,
 }
 
-/// Writes them one by one.
+/// Writes I/Os one by one.
 pub(super) struct Plain<W> {
     out: W,
     to: Lines,
-    /// Completions that are still to come, by their moment.
+    /// Completions still to come, by their time.
     coming: BinaryHeap<Reverse<(u64, u64)>>,
     /// Their events, by number.
     completions: std::collections::BTreeMap<u64, BlktraceEvent>,
@@ -124,7 +124,7 @@ pub(super) struct Plain<W> {
     first: Option<u64>,
 }
 
-/// The first line of our own columns; the preset `blksched` reads it.
+/// The header of our own columns, which the preset `blksched` reads.
 const CSV: &str = "time_ns,disk,process,op,offset_B,size_B,response_ns";
 
 impl<W: Write> Plain<W> {
@@ -189,7 +189,7 @@ impl<W: Write> Plain<W> {
         let (offset, size) = (event.start * 512, u64::from(event.sectors) * 512);
         match event.op {
             Op::Read => writeln!(self.out, "{at} {file} read {offset} {size}"),
-            // fio's format has no word for writing zeroes.
+            // fio's format has no operation for writing zeroes.
             Op::Write | Op::WriteZeroes => writeln!(self.out, "{at} {file} write {offset} {size}"),
             Op::Discard => writeln!(self.out, "{at} {file} trim {offset} {size}"),
             Op::Flush => writeln!(self.out, "{at} {file} sync 0 0"),
@@ -212,7 +212,7 @@ impl<W: Write> Plain<W> {
             Op::Discard => Categories::DISCARD,
             Op::Flush => Categories::WRITE | Categories::FLUSH | Categories::SYNC,
         };
-        // A device without a number of its own is called 8,0, 8,16, … as disks are.
+        // A device without a number is called 8,0, 8,16, … like disks.
         let (major, minor) = if event.device.0 > 0xfff { (8, 16 * event.device.1) } else { event.device };
         self.sequence += 1;
         let queued = BlktraceEvent {

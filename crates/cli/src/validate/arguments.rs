@@ -17,10 +17,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ValidateArguments {
-    /// The job file; its jobs' own file names are replaced by --on
+    /// The job file; --on replaces its jobs' file names
     #[arg(value_name = "JOB.fio")]
     pub(crate) job: PathBuf,
-    /// The file or the disk that it runs on; a disk must not be in use
+    /// The file or the disk to run it on; a disk must not be in use
     #[arg(long, value_name = "PATH")]
     pub(crate) on: PathBuf,
     /// The model of that disk: a preset's name or a TOML file (`blksched disk measure` makes one)
@@ -29,13 +29,13 @@ pub(crate) struct ValidateArguments {
     /// How long each run lasts
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time)]
     pub(crate) time: Span,
-    /// How often each scheduler is measured
+    /// How often to measure each scheduler
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,
     /// The schedulers [default: all that the disk's kernel offers]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
-    /// What lies on PATH may be overwritten; without it only jobs that read are run
+    /// The data on PATH may be overwritten; without this, only jobs that read are run
     #[arg(long)]
     pub(crate) destroy: bool,
     /// Change the scheduler of disks that others use too, after asking
@@ -50,7 +50,7 @@ pub(crate) struct ValidateArguments {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, but do nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
 }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::ValidateArguments;
 use crate::failure::Failure;
 
-/// What else may use the disks.
+/// Whether others use the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// A device that is not mounted, and neither are its partitions.
+    /// A device that is not mounted, nor are its partitions.
     Alone,
     /// A file system, or a partition beside others.
     Shared,
@@ -20,7 +20,7 @@ pub(super) enum Use {
 #[derive(Debug)]
 pub(super) struct JobTarget {
     pub path: PathBuf,
-    /// Its length \[bytes\]; a file that is not there yet has none.
+    /// Its length \[bytes\]; `None` for a file that does not exist yet.
     pub bytes: Option<u64>,
     pub is_device: bool,
     pub used: Use,
@@ -30,7 +30,7 @@ pub(super) struct JobTarget {
     pub queue: Option<PathBuf>,
 }
 
-/// `/sys` of a block device by its number; a partition's disk.
+/// The directory below `/sys` of a block device by its number; for a partition, its disk's.
 fn of_number(number: u64) -> Option<PathBuf> {
     let major = (number >> 8 & 0xfff) | (number >> 32 & !0xfff);
     let minor = (number & 0xff) | (number >> 12 & !0xff);
@@ -49,7 +49,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Those that a stacked device (dm, md) stands on, or itself.
+/// The devices beneath a stacked one (dm, md), or the device itself.
 fn bottoms(sys: &Path, found: &mut Vec<PathBuf>) {
     let slaves = entries(&sys.join("slaves"));
     if slaves.is_empty() {
@@ -107,7 +107,7 @@ impl JobTarget {
         Ok(JobTarget { path: path.to_path_buf(), bytes, is_device, used, disks, queue })
     }
 
-    /// A device in use is not touched at all.
+    /// Refuses a device that is in use.
     pub fn refuse(&self, arguments: &ValidateArguments) -> Result<(), Failure> {
         if !self.is_device {
             return match self.bytes {
@@ -130,12 +130,12 @@ impl JobTarget {
         read.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// As sysfs lists them.
+    /// The schedulers that sysfs lists.
     pub fn schedulers(&self) -> Vec<String> {
         self.words().iter().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
     }
 
-    /// The one in use.
+    /// The scheduler in use.
     pub fn current(&self) -> Option<String> {
         let own = |word: &String| word.strip_prefix('[')?.strip_suffix(']').map(str::to_owned);
         self.words().iter().find_map(own)
@@ -150,7 +150,7 @@ impl JobTarget {
         fs::read_to_string(self.queue.as_ref()?.join(knob)).ok()?.trim().parse().ok()
     }
 
-    /// How many commands the device takes, as far as it says.
+    /// How many commands the device accepts, if sysfs says.
     pub fn tags(&self) -> Option<u32> {
         let depth = self.queue.as_ref()?.parent()?.join("device/queue_depth");
         fs::read_to_string(depth).ok()?.trim().parse().ok()
@@ -163,7 +163,7 @@ fn own_sys(number: u64) -> Option<PathBuf> {
     fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()
 }
 
-/// What uses a device or a part of it, if anything does.
+/// What uses a device or a part of it; `None` if nothing does.
 fn in_use(number: u64) -> Option<String> {
     let own = own_sys(number)?;
     let parts = entries(&own).into_iter().filter(|entry| entry.join("partition").exists());
@@ -185,14 +185,14 @@ fn in_use(number: u64) -> Option<String> {
     None
 }
 
-/// Where the device of this number is mounted, in this name space.
+/// Where the device of this number is mounted in this namespace.
 fn mounted(id: &str) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(id))?;
     line.split(' ').nth(4).map(str::to_owned)
 }
 
-/// The kernel, as `6.18`.
+/// The kernel's version, as in `6.18`.
 pub(super) fn kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".").trim().to_owned()

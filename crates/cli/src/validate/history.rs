@@ -16,7 +16,7 @@ fn file() -> Option<PathBuf> {
     Some(folder.join("blksched/validated.jsonl"))
 }
 
-/// The model as it was said; of a file its whole path, so that it is the same from everywhere.
+/// The model as it was named; for a file, its absolute path, so that it is the same from every directory.
 fn model(disk: &str) -> String {
     fs::canonicalize(disk).map_or_else(|_| disk.to_owned(), |path| path.display().to_string())
 }
@@ -38,10 +38,10 @@ pub(super) fn remember(arguments: &ValidateArguments, cells: &[Cell], judged: &J
     kept().map_err(|error| format!("not remembered: {}: {error}", file.display()))
 }
 
-/// A prediction that is farther off says nothing.
+/// A prediction with a greater error is useless.
 pub(super) const USABLE: f64 = 0.5;
 
-/// What is known of predictions on this disk.
+/// How good predictions on this disk have been.
 pub(crate) fn sentence(disk: &str) -> Option<String> {
     let lines = fs::read_to_string(file()?).ok()?;
     said(&lines, &model(disk))

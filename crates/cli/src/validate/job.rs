@@ -11,7 +11,7 @@ use super::disk::JobTarget;
 use crate::failure::Failure;
 use crate::input::{text_beside, text_of};
 
-/// Options that say where files are, or when a job ends: replaced.
+/// Options about files and about a job's end, which are replaced.
 const REPLACED: [&str; 9] = [
     "filename",
     "directory",
@@ -24,7 +24,7 @@ const REPLACED: [&str; 9] = [
     "write_iolog",
 ];
 
-/// A disk that every job fits on \[sectors\].
+/// A disk large enough for every job \[sectors\].
 const LARGE: u64 = 1 << 40;
 
 /// A job file.
@@ -47,14 +47,14 @@ impl ValidatedJob {
         Ok(ValidatedJob { name, writes: file.writes(), file })
     }
 
-    /// As a text for fio, or for ourselves: all jobs on `path`, for so long.
+    /// The job file for fio, or for ourselves: all jobs on `path`, for this time.
     pub fn text(&self, path: &str, runtime: Span) -> Result<String, Failure> {
-        // Laid out on a disk that everything fits on, to have the jobs in their order.
+        // Laid out on a disk large enough for every job, to get the jobs in their order.
         let plan = self.file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let kept = |options: &[(String, String)]| -> String {
             let kept = options.iter().filter(|(name, _)| !REPLACED.contains(&name.as_str()));
             let line = |(name, value): &(String, String)| {
-                // What fio does not know it takes for a comment.
+                // fio would reject options it does not know; as comments it ignores them.
                 let own = if is_own(name) { "; blksched: " } else { "" };
                 let value = if value.is_empty() { String::new() } else { format!("={value}") };
                 format!("{own}{name}{value}\n")
@@ -69,13 +69,13 @@ impl ValidatedJob {
         Ok(text)
     }
 
-    /// What it needs must be there, and in the model, too.
+    /// Checks that the target and the model are large enough.
     pub fn fits(&self, target: &JobTarget, model_sectors: u64) -> Result<(), Failure> {
         let text = self.text("/dev/sda", Span::from_secs(1))?;
         let file = read(&text)?;
         file.plan(model_sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let Some(bytes) = target.bytes.filter(|_| target.is_device || !self.writes) else { return Ok(()) };
-        // On a disk that everything fits on; who asks for all of it takes what there is.
+        // Laid out on a disk large enough for every job; a job that asks for the whole disk takes what there is.
         let plan = file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let end = |sectors: u64, start: u64| (start + sectors < LARGE).then_some(start + sectors);
         let ends = plan.jobs.iter().filter_map(|job| job.files.as_ref());
@@ -87,7 +87,7 @@ impl ValidatedJob {
         Ok(())
     }
 
-    /// Laid out on the model's disk.
+    /// The plan on the model's disk.
     pub fn plan(&self, runtime: Span, sectors: u64) -> Result<Plan, Failure> {
         let text = self.text("/dev/sda", runtime)?;
         read(&text)?.plan(sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))

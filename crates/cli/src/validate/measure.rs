@@ -21,7 +21,7 @@ pub(super) struct FioRun<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Becomes true when the user wants this to end; what was changed is put back then.
+/// Becomes true when the user interrupts; changed settings are then restored.
 pub(super) fn stop() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
@@ -31,11 +31,11 @@ pub(super) fn stop() -> Arc<AtomicBool> {
     flag
 }
 
-/// How long fio may take beyond its runtime.
+/// The longest that fio may run beyond its runtime.
 const GRACE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(50);
 
-/// Its rows; none if it was interrupted.
+/// The rows of one fio run; `None` if it was interrupted.
 pub(super) fn run(job: &ValidatedJob, target: &JobTarget, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
     let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
@@ -57,7 +57,7 @@ fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<
         _ => Failure::Outside(format!("fio: {error}")),
     };
     let mut child = command.spawn().map_err(started)?;
-    // Read beside waiting, or a long output would stop fio.
+    // Read at the same time, since a full pipe would block fio.
     let reader = |pipe: Option<Box<dyn std::io::Read + Send>>| {
         std::thread::spawn(move || {
             let mut text = String::new();
@@ -87,7 +87,7 @@ fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<
     }
 }
 
-/// True if it ended by itself.
+/// Waits for fio; true if it ended by itself.
 fn wait(child: &mut Child, run: &FioRun<'_>) -> bool {
     let latest = Instant::now() + Duration::from_nanos(run.runtime.as_ns()) + GRACE;
     loop {

@@ -16,7 +16,7 @@ fn ratio(cell: &Cell) -> f64 {
     cell.predicted.bandwidth / cell.measured.bandwidth.max(1.0)
 }
 
-/// How far off half of them are: in percent, or how many times, where percents say nothing any more.
+/// The typical error: in percent, or as a ratio where percentages say nothing.
 fn typical(cells: &[Cell], judged: &Judged) -> String {
     let error = judged.error(0.5);
     if error <= USABLE {
@@ -52,7 +52,7 @@ pub(super) fn text(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> St
     lines.join("\n") + "\n"
 }
 
-/// How far predictions were right, and the verdict.
+/// How good predictions were, and the verdict.
 fn sentences(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> Vec<String> {
     let mut lines = Vec::new();
     let (near, all) = judged.within;
@@ -72,7 +72,7 @@ fn sentences(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> Vec<Stri
     lines
 }
 
-/// What stands first in a report: its title, what was done, and the sentences.
+/// The beginning of a report: title, what was done, and the sentences.
 pub(super) fn said(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
     let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
     (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, cells, judged))

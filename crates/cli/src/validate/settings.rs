@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// What was there.
+/// The previous settings.
 pub(super) struct SavedSettings {
     queue: PathBuf,
     scheduler: Option<String>,
-    /// Of the queue and of that scheduler: file and value.
+    /// Knobs of the queue and of that scheduler: file and value.
     knobs: Vec<(PathBuf, String)>,
     changed: bool,
 }
 
-/// Which knobs of the queue a change of scheduler changes too.
+/// Knobs of the queue that a change of scheduler also changes.
 const OF_THE_QUEUE: [&str; 3] = ["nr_requests", "wbt_lat_usec", "read_ahead_kb"];
 
 fn value(file: &Path) -> Option<String> {
@@ -41,7 +41,7 @@ impl SavedSettings {
         value(&self.queue.join(knob))?.parse().ok()
     }
 
-    /// Says what cannot be put back.
+    /// Restores everything; the error names what cannot be restored.
     pub fn restore(mut self) -> Result<(), Failure> {
         self.put_back()
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::{done, stdout};
 
-/// What is typed, and what the shell offers then, in the order of the alphabet: a verb, an option, a name, a value.
+/// What is typed, and what the shell then offers, in alphabetical order: a verb, an option, a name, a value.
 const QUESTIONS: [(&str, &[&str]); 5] = [
     ("blksched comp", &["compare", "completions"]),
     ("blksched compare --d", &["--depth", "--disk"]),
@@ -16,7 +16,7 @@ const QUESTIONS: [(&str, &[&str]); 5] = [
     ("blksched list hdd-", &["hdd-7200", "hdd-7200-starves"]),
 ];
 
-/// Calls the function that bash would call, as bash calls it; a line of answers for each question.
+/// Calls the function that bash would call, in the same way; prints a line of answers for each question.
 const BASH: &str = r#"
 . "$1"; shift
 function=$(complete -p blksched | sed 's/.*-F \([^ ]*\).*/\1/')
@@ -29,8 +29,8 @@ for line; do
 done
 "#;
 
-/// Types into an interactive zsh on a terminal of its own, and reads until what is expected stands there: pairs of a
-/// question and a pattern. It does not end if that never comes.
+/// Types into an interactive zsh on a terminal of its own, and reads until the expected text appears: pairs of a
+/// question and a pattern. It does not end if the text never appears.
 const ZSH: &str = r#"
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -45,7 +45,7 @@ for line pattern; do
 done
 "#;
 
-/// A folder of this test's own, gone with it.
+/// A directory of this test, removed with it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -68,7 +68,7 @@ impl Drop for Folder {
     }
 }
 
-/// True if the program of this Debian package is here.
+/// Whether the program of this Debian package is installed.
 fn is_here(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let here = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
@@ -80,7 +80,7 @@ fn is_here(program: &str) -> bool {
     here
 }
 
-/// Runs a shell that finds our program, has nothing of a user's, and ends within two minutes; what it printed.
+/// Runs a shell that finds our program, has no user configuration, and ends within two minutes; returns its output.
 fn said_by(folder: &Folder, words: &[&str]) -> String {
     let own = Path::new(env!("CARGO_BIN_EXE_blksched")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();

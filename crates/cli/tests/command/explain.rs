@@ -24,7 +24,7 @@ fn temporary(name: &str) -> (String, Gone) {
     (path.to_str().unwrap().to_owned(), Gone(path))
 }
 
-/// A folder that is gone when the test ends.
+/// A directory, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -39,7 +39,7 @@ fn temporary_folder(name: &str) -> Folder {
     Folder(path)
 }
 
-/// A file that is gone when the test ends.
+/// A file, removed when the test ends.
 struct Gone(PathBuf);
 
 impl Drop for Gone {
@@ -119,7 +119,7 @@ fn why_shows_the_first_decision_that_differs_with_both_reasons() {
     assert_ne!(at(0), at(1));
 }
 
-/// Direct, so that every I/O is carried by commands.
+/// Direct I/O, so that every I/O is carried by commands.
 fn direct() -> String {
     let jobs = "[global]\ndirect=1\nsize=64m\nnumber_ios=80\n[a]\nrw=randrw\nioengine=libaio\niodepth=8\nbs=8k\n\
                 [b]\nrw=read\nbs=64k\nnumjobs=2\n[c]\nrw=write\nbs=4k\nioengine=libaio\niodepth=4\nfsync=16\n";
@@ -150,7 +150,7 @@ fn the_picture_keeps_the_rules_of_its_format() {
                 events.push((packet.timestamp.expect("every event has a moment"), event));
             }
         }
-        // As a reader sorts them: by moment, and among equals in the order of the file.
+        // Sorted like a reader does: by time, and equals in the file's order.
         events.sort_by_key(|(at, _)| *at);
         let mut slices = 0;
         for (at, event) in events {
@@ -210,7 +210,7 @@ fn the_block_trace_is_read_by_ourselves_and_by_blkparse_and_btt_without_complain
         let said = String::from_utf8_lossy(&parsed.stdout).into_owned() + &String::from_utf8_lossy(&parsed.stderr);
         assert!(parsed.status.success(), "{said}");
         assert!(!said.to_lowercase().contains("error") && !said.contains("bad") && !said.contains("unknown"), "{said}");
-        // It leaves files where it runs.
+        // It leaves files in its working directory.
         let folder = temporary_folder(elevator);
         let btt =
             Command::new("btt").args(["-i", &dump]).current_dir(&folder.0).output().expect("btt comes with blkparse");
@@ -229,7 +229,7 @@ fn the_block_trace_tells_of_merges() {
     assert!(events.iter().any(|event| ["M", "F"].contains(&event.action.letter())), "nothing merged in a deep stream");
 }
 
-/// A queue of one command at a time, whose driver writes down what it does.
+/// The recording of a queue of one command at a time, whose driver logs what it does.
 fn server_recording(name: &str) -> (String, Gone) {
     use blksched::{Bio, Catalogue, Instant, Next, Outcome, QueueConfig, Sector, SubmitterId};
     let (file, gone) = temporary(name);
@@ -304,7 +304,7 @@ fn perfettos_own_classes_decode_the_picture() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Its own query engine, where somebody installed it (it comes from no package registry).
+/// Perfetto's own query engine, where it is installed (no package registry has it).
 #[test]
 fn trace_processor_finds_no_open_slice_and_both_ends_of_every_flow() {
     let query = "select (select count(*) from slice where dur >= 0), (select count(*) from slice where dur < 0), \
@@ -335,7 +335,7 @@ fn a_trace_with_completions_stands_beside_what_is_simulated_and_no_claim_is_belo
     let on = |disk: &str| done(&["compare", &trace, "--disk", disk, "--elevators", "none,bfq", "--seeds", "3"]);
     let own = on("sata-2009");
     assert!(own.contains("recorded, and simulated under none on sata-2009"), "{own}");
-    // A disk that is hundreds of times faster than the recorded one can carry no verdict about that.
+    // A disk hundreds of times faster than the recorded one cannot support a verdict about it.
     let other = on("sata-ssd");
     assert!(other.contains("simulated under none on sata-ssd"), "{other}");
     assert!(!other.contains("Use "), "{other}");

@@ -2,7 +2,7 @@
 
 use super::{done, job_file};
 
-/// A database for an hour, then a backup beside a log for another, then what a fill of 1 MiB takes.
+/// A database for an hour, then a backup beside a log for another, then the time that a fill of 1 MiB takes.
 const THREE: &str = "[global]\nioengine=libaio\nsize=1g\ntime_based\nruntime=3600\nbs=4k\n\
     [database]\nrw=randread\niodepth=4\n\
     [backup]\nstonewall\nrw=read\n\
@@ -32,7 +32,7 @@ fn every_phase_has_its_part_of_a_run() {
     assert_eq!(all[3], 256.0, "what is not timed is whole");
 }
 
-/// fio's own example for an SSD: each job has an amount, and a runtime that ends it before.
+/// fio's own example for an SSD: each job has an amount, and a runtime that ends it earlier.
 #[test]
 fn an_amount_beside_a_runtime_keeps_no_phase_waiting() {
     let text = "[global]\nbs=4k\nioengine=libaio\niodepth=4\nsize=10g\ndirect=1\nruntime=60\n\
@@ -45,7 +45,7 @@ fn an_amount_beside_a_runtime_keeps_no_phase_waiting() {
         let all = [0, 1, 2, 3].map(|job| ios(&value, job));
         assert!(all.iter().all(|ios| *ios >= 100.0), "{disk}: {all:?}");
     }
-    // A run that is not repeated takes the whole amounts, if that is not too much.
+    // A single run takes the whole amounts, if they are not too large.
     let name = job_file("phases-small.fio", &text.replace("10g", "1m"));
     let text = done(&["simulate", &name, "--disk", "sata-ssd", "--output-format", "json"]);
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -25,7 +25,7 @@ fn what_is_no_disk_is_refused_before_anything_is_done() {
     assert!(error.contains("`sdz9` is not a disk of this machine: expected one of"), "{error}");
 }
 
-/// Of the tests that record, one at a time: each looks for what is left behind.
+/// Serialises the tests that record: each looks for leftovers.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Sets a loop device up and takes it down.
@@ -53,7 +53,7 @@ impl Drop for Loop {
     }
 }
 
-/// What a loop device is asked for while it is recorded, into `out`.
+/// Records a loop device's I/O into `out`.
 fn recorded(disk: &Loop, out: &str, load: &[&str]) {
     let name = disk.device.strip_prefix("/dev/").unwrap().to_owned();
     let recording = std::thread::spawn({
@@ -73,7 +73,7 @@ fn out_file(what: &str) -> String {
     std::env::temp_dir().join(name).to_str().unwrap().to_owned()
 }
 
-/// Moment, first byte and length of each I/O, from its own trace's rows.
+/// Time, first byte and length of each I/O, from the rows of its own trace.
 fn rows(trace: &str) -> Vec<(u64, u64, u64)> {
     let csv = format!("{trace}.csv");
     done(&["trace", "convert", trace, &csv]);

@@ -13,7 +13,7 @@ fn public(name: &str) -> String {
     format!("{PUBLIC}{name}")
 }
 
-/// A folder that is gone when the test ends.
+/// A directory, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -41,7 +41,7 @@ fn json(trace: &str) -> serde_json::Value {
     document["traces"][0].clone()
 }
 
-/// All of the samples are one load: 400 I/Os on three volumes.
+/// All samples contain the same load: 400 I/Os on three volumes.
 #[test]
 fn every_public_format_is_known_by_its_content_and_tells_the_same_load() {
     let samples = [
@@ -216,7 +216,7 @@ fn an_anonymous_trace_keeps_order_and_distances_and_no_name() {
     assert_eq!(after["devices"][0]["first_sector"], 0);
 }
 
-/// 400,000 rows over four minutes: what waits to be put in order is a second's worth.
+/// 400,000 rows over four minutes; a second's worth of rows waits to be put in order.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_long_trace_is_looked_through_in_little_memory() {
@@ -228,7 +228,8 @@ fn a_long_trace_is_looked_through_in_little_memory() {
         writeln!(out, "{volume},R,{offset},4096,{}", 1_577_808_000_000_000 + row * 600).unwrap();
     }
     out.into_inner().unwrap();
-    // Held whole, its events alone would need 40 MB and its recording as much again. The program itself does not count.
+    // Held in memory, its events alone would need 40 MB and its recording as much again. The program itself does not
+    // count.
     let limited = format!("ulimit -d 5000; exec {} trace info --json {path}", env!("CARGO_BIN_EXE_blksched"));
     let output = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const READS: &str = "[global]\ndirect=1\nbs=4k\nsize=4m\n[r]\nrw=randread\n";
 
-/// A folder of its own, gone at the end.
+/// A directory of its own, removed at the end.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
@@ -91,7 +91,7 @@ fn fio_is_here() -> bool {
     here
 }
 
-/// A loop device over a file, gone at the end.
+/// A loop device over a file, removed at the end.
 pub(super) struct Loop(pub(super) String);
 
 impl Loop {
@@ -150,12 +150,12 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
         assert_eq!((disk.read("iosched/fifo_batch").trim(), disk.read("nr_requests").trim()), ("7", "33"));
     };
     as_it_was();
-    // What was remembered is said by the next comparison on this disk.
+    // The next comparison on this disk reports what was remembered.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_blksched"));
     compare.args(["compare", text(&reads), "--disk", text(&model), "--time", "20ms", "--seeds", "1"]);
     let said = compare.env("XDG_STATE_HOME", &folder.0).output().expect("it runs");
     let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
-    // On a machine that is busy otherwise the model is not that disk, and that is said.
+    // On a busy machine the model does not match the disk, which is reported.
     let remembered = ["have been within", "were off by more than half"];
     assert!(remembered.iter().any(|how| said.contains(&format!("Predictions on this disk {how}"))), "{said}");
 

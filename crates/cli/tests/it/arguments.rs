@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// Each word on a line; the fuzz target begins with the same.
+/// One word per line; the fuzz target begins with the same.
 const GOOD: [&str; 4] = [
     include_str!("../../../../fuzz/seeds/command_line/compare"),
     include_str!("../../../../fuzz/seeds/command_line/simulate"),
@@ -10,7 +10,7 @@ const GOOD: [&str; 4] = [
     include_str!("../../../../fuzz/seeds/command_line/programs"),
 ];
 
-/// Bytes changed, added and dropped; words said twice.
+/// Bytes changed, added and dropped; words repeated.
 fn mutate(text: &str, edits: &[(usize, u8, u8)]) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for &(at, byte, kind) in edits {

@@ -9,8 +9,8 @@ use std::process::Command;
 use schemas::{root, validated};
 use serde_json::Value;
 
-/// What prints JSON, each in several ways; `load` wants a server (`loaded`), and `validate` a disk: a test of its own
-/// holds it to its schema (`command/validate.rs`).
+/// Commands that print JSON, each in several ways; `load` needs a server (`loaded`), and `validate` a disk, for which
+/// there is a test of its own (`command/validate.rs`).
 const COMMANDS: [&str; 18] = [
     "compare --time 3 --disk ide-2002 --seeds 2 --elevators none,deadline:fifo_batch=4 --json",
     "compare --time 2 --disk ide-2002 --seeds 1 --elevators none,bfq --json",
@@ -39,7 +39,7 @@ fn printed(words: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words}: {error}"))
 }
 
-/// A load on a server of ours.
+/// A load on our server.
 #[cfg(all(feature = "serve", target_os = "linux"))]
 fn loaded() -> Option<Value> {
     let binary = env!("CARGO_BIN_EXE_blksched");
@@ -56,7 +56,7 @@ fn loaded() -> Option<Value> {
     None
 }
 
-/// What a user typed, and names of kernels, stay as they are.
+/// Words that a user typed and names of kernels stay as they are.
 const WORDS: [&str; 2] = ["command", "kernels"];
 
 fn no_number_is_a_text(words: &str, value: &Value, path: &str) {
@@ -89,7 +89,7 @@ fn every_document_is_valid_by_its_schema_and_says_no_number_as_a_text() {
         assert!(seen.contains(&format!("blksched/{name}")), "{name}: {seen}");
     }
     assert!(cfg!(not(all(feature = "serve", target_os = "linux"))) || seen.contains("blksched/load/2"), "{seen}");
-    // A document that is wrong is found out: a number as a text, a key that is not there.
+    // A wrong document is noticed: a number as a text, a missing key.
     let mut wrong = documents[0].clone();
     wrong["seeds"] = "2".into();
     wrong["schedulers"][0]["jobs"][0].as_object_mut().expect("a job").remove("processes");

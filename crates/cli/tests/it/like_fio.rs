@@ -10,7 +10,7 @@ use serde_json::Value;
 
 mod counts;
 
-/// A folder of its own, gone at the end.
+/// A directory of its own, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -27,7 +27,7 @@ impl Drop for Folder {
     }
 }
 
-/// True if real fio is here.
+/// Whether real fio is installed.
 fn fio_is_here() -> bool {
     let here = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
     if !here {
@@ -57,8 +57,8 @@ fn ours(folder: &Path, text: &str) -> Value {
     serde_json::from_str(&run(folder, env!("CARGO_BIN_EXE_blksched"), &arguments, text)).expect("JSON")
 }
 
-/// Every key with its place and the kind of its value. Keys of an object are sorted by `serde_json`; their order is
-/// held to a recording in the measures' own tests.
+/// Every key with its place and the kind of its value. Keys of an object are sorted by `serde_json`; the measures' own
+/// tests compare their order with a recording.
 fn shape(value: &Value, place: &str, out: &mut Vec<String>) {
     let kind = match value {
         Value::Object(members) => {
@@ -86,7 +86,7 @@ fn the_same(name: &str, jobs: &str) {
     let theirs = theirs(&folder.0, &jobs.replace("ENGINE", "null"));
     let ours = ours(&folder.0, &jobs.replace("ENGINE", "psync"));
     let [mut their_shape, mut our_shape] = [Vec::new(), Vec::new()];
-    // What the disk did, fio says only of real ones.
+    // fio reports disk activity only for real disks.
     let without_disks = |mut value: Value| {
         value.as_object_mut().map(|members| members.remove("disk_util"));
         value
@@ -145,7 +145,7 @@ fn jobs_that_go_on_after_errors_and_ramps_look_alike() {
     the_same("ramp", &format!("{GLOBAL}[a]\nrw=read\nrate_iops=2000\nramp_time=50ms\n"));
 }
 
-/// Columns of a log's first line and kinds of its values.
+/// The columns of a log's first line, with the kinds of its values.
 fn columns(line: &str) -> usize {
     let number = |value: &&str| match value.strip_prefix("0x") {
         Some(digits) => digits.len() == 4 && u64::from_str_radix(digits, 16).is_ok(),
@@ -183,7 +183,7 @@ fn logs_have_the_same_names_and_columns() {
         let ours = list("ours", &|folder| drop(ours(folder, &text.replace("ENGINE", "psync"))));
         let names = |logs: &[(String, Option<usize>)]| logs.iter().map(|log| log.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&ours), names(&theirs), "{options}");
-        // Whether a short run of fio's fills a window hangs on the machine.
+        // Whether a short run of fio fills a window depends on the machine.
         for (ours, theirs) in ours.iter().zip(&theirs).filter(|(_, theirs)| theirs.1.is_some()) {
             assert_eq!(ours, theirs, "{options}");
         }

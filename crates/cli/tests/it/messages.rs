@@ -8,7 +8,7 @@ fn blksched(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().expect("the binary runs")
 }
 
-/// Runs it, expects this exit code, and gives what it complained of.
+/// Runs it, expects this exit code, and returns its error message.
 fn complains(code: i32, arguments: &[&str]) -> String {
     let output = blksched(arguments);
     let said = String::from_utf8(output.stderr).expect("UTF-8");
@@ -16,7 +16,7 @@ fn complains(code: i32, arguments: &[&str]) -> String {
     said
 }
 
-/// Wrong input, with each of these words in the complaint, and nothing done.
+/// Expects wrong input to be refused with each of these words, and nothing to be done.
 fn refused(arguments: &[&str], words: &[&str]) {
     let output = blksched(arguments);
     let said = String::from_utf8(output.stderr).expect("UTF-8");
@@ -27,7 +27,7 @@ fn refused(arguments: &[&str], words: &[&str]) {
     }
 }
 
-/// A folder of this test's own.
+/// A directory of this test's own.
 fn folder(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("messages-{test}"));
     let _ = std::fs::remove_dir_all(&path);
@@ -71,7 +71,7 @@ fn standard_input_is_read_once_and_its_bytes_are_named_too() {
 fn every_complaint_says_first_that_it_is_one_and_once() {
     let folder = folder("prefix");
     let here = folder.to_str().unwrap();
-    // A file whose name has the word in it.
+    // A file whose name contains the word.
     let error = file(&folder, "error.fio", b"\xff");
     let broken = file(&folder, "broken.fio", b"[a]\nrw=raed\n");
     for arguments in [&["compare", here][..], &["compare", "--disk", here], &["simulate", &error], &["list", here]] {
@@ -90,7 +90,7 @@ fn the_option_that_was_used_is_the_one_that_is_named() {
     );
     refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "did you mean `bfq`?"]);
     refused(&["list", "bfq@9"], &["bfq@9:5: unknown kernel version for bfq `9`"]);
-    // One that was not examined is not guessed.
+    // A kernel that was not examined is not guessed.
     refused(&["list", "bfq@6.3"], &["bfq@6.3:5: unknown kernel version for bfq `6.3`"]);
     refused(&["list", "cfq@4.20+groups"], &["cfq@4.20+groups:9: `+groups`"]);
 }

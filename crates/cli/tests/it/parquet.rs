@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::Value;
 
-/// What docs/schema.md says of the tables.
+/// The tables as documented in docs/schema.md.
 const PAGE: &str = include_str!("../../../../docs/schema.md");
 
 fn blksched(words: &str, more: &[&str]) -> Output {
@@ -19,7 +19,7 @@ fn blksched(words: &str, more: &[&str]) -> Output {
     output
 }
 
-/// A folder that is removed when the test ends.
+/// A directory, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -41,7 +41,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A test that failed may have left anything.
+        // A failed test may have left anything.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -4,18 +4,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The commands and the pictures that they make stand there.
+/// The pages with the commands and the pictures that they make.
 const PAGES: [&str; 2] = [include_str!("../../../../docs/report.md"), include_str!("../../../../README.md")];
-/// What stands before a command's words.
+/// The prompts before a command's words.
 const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
-/// The most that a report may have \[bytes\].
+/// The greatest size of a report \[bytes\].
 const MOST: usize = 8 << 20;
 
 fn blksched(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).output().expect("the binary runs")
 }
 
-/// A file that is removed when the test ends.
+/// A file, removed when the test ends.
 struct File(PathBuf);
 
 impl File {
@@ -34,12 +34,12 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // A test that failed may not have written it.
+        // A failed test may not have written it.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Runs these words with `--report`, and answers the file's text.
+/// Runs these words with `--report`, and returns the file's text.
 fn report(name: &str, words: &str) -> String {
     let file = File::new(name);
     let words: Vec<&str> = words.split(' ').chain(["--report", file.path()]).collect();
@@ -51,7 +51,7 @@ fn report(name: &str, words: &str) -> String {
     text
 }
 
-/// What stands first.
+/// The first part of the report.
 fn answer(text: &str) -> &str {
     text.split_once("</header>").expect("there is an answer").0.split_once("<header").expect("there is an answer").1
 }
@@ -89,7 +89,7 @@ fn a_picture_wants_a_file_and_a_file_that_cannot_be_written_is_said() {
 
 #[test]
 fn the_pictures_of_the_documentation_are_what_their_commands_make() {
-    // A command may go on in the next line.
+    // A command may continue on the next line.
     let pages = PAGES.map(|page| page.replace(" \\\n        ", " "));
     let words_of = |line| PROMPTS.into_iter().find_map(|prompt| str::strip_prefix(line, prompt));
     let lines = pages.iter().flat_map(|page| page.lines()).filter_map(words_of);

@@ -23,7 +23,7 @@ impl Key {
     }
 }
 
-/// `a.b[].p99.9` as its parts; a percentile's point parts nothing.
+/// The parts of `a.b[].p99.9`; a percentile's point separates nothing.
 fn parts(path: &str) -> Vec<String> {
     let path = path.replace("p99.9", "p99_9").replace("[]", ".[]");
     path.split('.').map(|part| part.replace("p99_9", "p99.9")).collect()
@@ -71,7 +71,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Every leaf with its path; what is documented as a list is one.
+/// Every leaf with its path; a documented list is a leaf.
 fn leaves<'v>(value: &'v Value, path: &[String], keys: &[Key], found: &mut Vec<(Vec<String>, &'v Value)>) {
     let is_leaf = keys.iter().any(|key| key.fits(path) && (key.says("numbers") || key.types[0].starts_with("as ")));
     match value {
@@ -86,7 +86,7 @@ fn leaves<'v>(value: &'v Value, path: &[String], keys: &[Key], found: &mut Vec<(
     }
 }
 
-/// Holds documents to a section.
+/// Checks documents against a section.
 fn hold(section: &str, documents: &[Value]) {
     let keys = documented(section);
     let mut seen = vec![false; keys.len()];

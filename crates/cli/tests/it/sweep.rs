@@ -23,7 +23,7 @@ read_expire = { from = "100ms", to = "1s", steps = 2, scale = "log" }
 /// 2 loads × 2 disks × (1 + 2 × 2 + 2) schedulers × 3 seeds.
 const RUNS: usize = 2 * 2 * 7 * 3;
 
-/// A folder of this test's own, empty.
+/// An empty directory of this test's own.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("sweep-{name}"));
     let _ = fs::remove_dir_all(&folder);
@@ -49,7 +49,7 @@ fn run(plan: &Path, out: &Path, more: &[&str]) -> Output {
     output
 }
 
-/// Every row in the folder as text, sorted.
+/// Every row in the directory as text, sorted.
 fn rows(out: &Path) -> Vec<String> {
     let mut rows = Vec::new();
     for entry in fs::read_dir(out).unwrap() {
@@ -110,7 +110,7 @@ fn who_is_killed_goes_on_where_it_was() {
         child.wait().unwrap();
     }
     assert!(kills > 0, "nobody was killed");
-    // What a power cut would leave of a line.
+    // A torn line, as a power cut would leave it.
     let mut torn = fs::OpenOptions::new().append(true).create(true).open(out.join(".1-of-1.journal")).unwrap();
     std::io::Write::write_all(&mut torn, b"{\"key\":\"12").unwrap();
     drop(torn);

@@ -21,7 +21,7 @@ time = "50ms"
 "#;
 const SHARDS: usize = 16;
 
-/// A folder with the plan and a folder of programs, in which `blksched` is ours.
+/// A directory with the plan and a directory of programs, in which `blksched` is ours.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("engines-{name}"));
     let _ = fs::remove_dir_all(&folder);
@@ -31,7 +31,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// In the folder, where its own programs are found first.
+/// A shell in the directory, in which its own programs are found first.
 fn shell(folder: &Path, line: &str) -> Command {
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("sh");
@@ -46,7 +46,7 @@ fn runs(folder: &Path, line: &str) -> String {
     said
 }
 
-/// Is that program here? If not, the test says that it is skipped.
+/// Whether that program is installed; if not, the test is reported as skipped.
 fn is_here(program: &str, package: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
     let found = found.is_ok_and(|status| status.success());
@@ -56,7 +56,7 @@ fn is_here(program: &str, package: &str) -> bool {
     found
 }
 
-/// Every row in the folder as text, sorted.
+/// Every row in the directory as text, sorted.
 fn rows(out: &Path) -> Vec<String> {
     let mut rows = Vec::new();
     for entry in fs::read_dir(out).unwrap() {
@@ -69,7 +69,7 @@ fn rows(out: &Path) -> Vec<String> {
     rows
 }
 
-/// They made what one machine makes, in as many parts as there are shards with work.
+/// Checks that they made what one machine makes, in as many parts as there are shards with work.
 fn agrees(folder: &Path, out: &Path) {
     runs(folder, "blksched sweep plan.toml --out alone");
     let (alone, together) = (rows(&folder.join("alone")), rows(out));
@@ -81,7 +81,7 @@ fn document() -> String {
     fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sweep.md")).unwrap()
 }
 
-/// The document's command that begins so, with its continued lines, and `from` in it replaced.
+/// The document's command that begins with this, with its continued lines and with `from` replaced.
 fn command(begin: &str, from: &str, to: &str) -> String {
     let document = document();
     let mut lines = document.lines().skip_while(|line| !line.trim_start().starts_with(begin));
@@ -104,12 +104,12 @@ fn parallel_makes_every_shard() {
         return;
     }
     let folder = folder("parallel");
-    // This machine, by the same shell as another would be reached by.
+    // This machine, through the shell that would reach another.
     runs(&folder, &command("seq 16 | parallel", "host1,host2", ":"));
     agrees(&folder, &folder.join("results"));
 }
 
-/// Daemons that end with their value.
+/// Daemons that end when dropped.
 struct Daemon(Child);
 
 impl Drop for Daemon {
@@ -119,7 +119,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A cluster of this machine alone, which trusts everybody on it.
+/// A cluster of this machine alone, which trusts every user of it.
 fn cluster(folder: &Path) -> [Daemon; 2] {
     for name in ["state", "spool"] {
         fs::create_dir(folder.join(name)).unwrap();

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 const PAGE: &str = include_str!("../../../../docs/tutorials.md");
 const PG: &str = include_str!("../../../../docs/pg.fio");
 
-/// The commands of the page: lines of their own, and those between backquotes.
+/// The commands of the page: those on lines of their own, and those between backquotes.
 fn commands() -> Vec<String> {
     let lines = PAGE.lines().map(str::trim).filter(|line| line.starts_with("blksched "));
     let text = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -15,7 +15,7 @@ fn commands() -> Vec<String> {
     lines.map(str::to_owned).chain(quoted).collect()
 }
 
-/// As a shell parts it: quotes, a comment, and where it goes.
+/// A line split as by a shell: quotes, a comment, and a redirection.
 fn words(line: &str) -> Vec<String> {
     let line = line.split(" #").next().unwrap_or(line).split(" > ").next().unwrap_or(line);
     let mut words = Vec::new();
@@ -32,7 +32,7 @@ fn run(folder: &PathBuf, words: &[String]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).current_dir(folder).output().expect("the binary runs")
 }
 
-/// A folder with the files that a reader has by then.
+/// A directory with the files that a reader has at that point.
 fn folder() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("blksched-tutorials-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("docs")).expect("a temporary folder");
@@ -48,10 +48,10 @@ fn every_command_of_the_tutorials_runs() {
     assert!(commands.len() >= 10, "{commands:?}");
     for line in commands {
         let mut words = words(&line)[1..].to_vec();
-        // Whoever runs this has no sda.
+        // The machine that runs this has no sda.
         words.iter_mut().filter(|word| *word == "sda").for_each(|word| *word = "model:A DISK".to_owned());
         if words[0] == "compare" {
-            // Short, to be affordable; the answer is not asked for.
+            // Short, to be affordable; the result is not checked.
             let time = if words.iter().any(|word| word == "nvme-ssd") { "0.02" } else { "2" };
             words.extend(["--time", time, "--seeds", "1", "--threads", "1"].map(str::to_owned));
         }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Validates each document of a folder by the schema that it names.
+/// Validates each document of a directory by the schema that it names.
 const VALIDATE: &str = r"
 import json, pathlib, sys
 try:
@@ -29,12 +29,12 @@ print('\n'.join(wrong[:20]) or ' '.join(sorted(seen)))
 sys.exit(len(wrong) > 0)
 ";
 
-/// A folder that is removed when the test ends.
+/// A directory, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A test that failed may have left anything.
+        // A failed test may have left anything.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -43,14 +43,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the validator over documents; `None`: it is not here.
+/// Runs the validator over documents; `None` if it is not installed.
 pub fn validated(name: &str, documents: &[Value]) -> Option<Result<String, String>> {
     let folder = Folder(std::env::temp_dir().join(format!("blksched-schema-{name}-{}", std::process::id())));
     std::fs::create_dir_all(&folder.0).expect("a temporary folder");
     for (nth, document) in documents.iter().enumerate() {
         std::fs::write(folder.0.join(format!("{nth:02}.json")), document.to_string()).expect("written");
     }
-    // Debian's packages are Debian's Python's.
+    // Debian's packages belong to Debian's Python.
     let name = ["/usr/bin/python3", "python3"].into_iter().find(|name| Command::new(name).arg("-V").output().is_ok());
     let mut python = Command::new(name?);
     let output = python.args(["-c", VALIDATE]).arg(root().join("docs/schema")).arg(&folder.0).output().ok()?;

@@ -11,7 +11,7 @@ use blksched_nbd::{ClientHandshake, ClientStep, ClientWish};
 
 use crate::kit::{BLKSCHED, Client, Folder, Process, output};
 
-/// Start a server as systemd does: the sockets are files 3 and 4, and the variables say so.
+/// Starts a server like systemd does: the sockets are files 3 and 4, and the variables say so.
 fn activate(unix: UnixListener, tcp: TcpListener, words: &str) -> Process {
     let script = format!(
         "exec 3<&0 4<&1 </dev/null >&2; LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=one:two \
@@ -21,7 +21,7 @@ fn activate(unix: UnixListener, tcp: TcpListener, words: &str) -> Process {
     Process::spawn(sh.arg("-c").arg(script).stdin(OwnedFd::from(unix)).stdout(OwnedFd::from(tcp)))
 }
 
-/// Write through the Unix socket; the greeting on the TCP socket is that of an NBD server.
+/// Writes through the Unix socket; the greeting on the TCP socket is that of an NBD server.
 fn use_both(unix: &Path, tcp: std::net::SocketAddr) {
     let stream = UnixStream::connect(unix).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
@@ -34,7 +34,7 @@ fn use_both(unix: &Path, tcp: std::net::SocketAddr) {
     client.leave();
 }
 
-/// The size of the export `m`, as its server tells it on this socket.
+/// The size of the export `m` as the server reports it on this socket.
 fn size_of(stream: &mut TcpStream) -> u64 {
     use std::io::{Read, Write};
     let mut handshake = ClientHandshake::new(ClientWish::open("m"));

@@ -32,7 +32,7 @@ fn io_max_caps_a_real_client_and_is_lifted_while_it_runs() {
     for n in 0..30 {
         client.read(n * 512, 512).unwrap();
     }
-    // A slice of 100 ms allows five at once and may have begun before; slowness only makes it longer.
+    // A slice of 100 ms allows five at once and may have begun earlier; slowness only makes it longer.
     let least = std::time::Duration::from_millis(300);
     assert!(began.elapsed() >= least, "30 reads at 50 a second took {:?}", began.elapsed());
     assert_eq!(server.ctl(&["get", "tenants/a/io.max"]).unwrap(), "riops=50");

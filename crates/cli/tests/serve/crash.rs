@@ -6,11 +6,11 @@ use blksched_nbd::{Command, Persist};
 
 use crate::kit::{Folder, Numbers, Server};
 
-/// A slot is written over and over, each time with a number one higher in every sector.
+/// Each slot is written repeatedly, each time with the next number in every sector.
 const SLOTS: u64 = 64;
 const SLOT: usize = 8192;
 
-/// Writes that were not answered, by slot: their data may be there or not.
+/// Unacknowledged writes, by slot: their data may be on the disk or not.
 struct Load {
     acknowledged: Vec<u64>,
     attempted: Vec<u64>,
@@ -20,7 +20,7 @@ fn data(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(SLOT / 8)
 }
 
-/// Write until the server is killed.
+/// Writes until the server is killed.
 fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers) {
     let mut client = server.open("f");
     let after = Duration::from_micros(500 + numbers.below(30_000));
@@ -33,7 +33,7 @@ fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers
     loop {
         while under_way.len() < 16 {
             let slot = numbers.below(SLOTS) as usize;
-            // Writes under way at one place have no order.
+            // Concurrent writes to one place have no order.
             if under_way.iter().any(|&(_, other)| other == slot) {
                 continue;
             }
@@ -62,7 +62,7 @@ fn no_acknowledged_write_is_lost_when_the_server_is_killed() {
     let mut numbers = Numbers(2026);
     let mut load = Load { acknowledged: vec![0; SLOTS as usize], attempted: vec![0; SLOTS as usize] };
     let (mut between, mut kills) = (0, 0);
-    // A disk model answers later than the file does, so that kills between the two are sure to happen.
+    // A disk model completes later than the file does, so that kills between the two are certain.
     while kills < 15 || (between == 0 && kills < 200) {
         let engine = ["io_uring", "threads"][kills % 2];
         let engine = if crate::kit::works(engine) { engine } else { "auto" };
@@ -75,7 +75,7 @@ fn no_acknowledged_write_is_lost_when_the_server_is_killed() {
     assert!(between > 0);
 }
 
-/// Every acknowledged write is there. True if one is there that was not acknowledged.
+/// Checks that every acknowledged write is on the disk. True if an unacknowledged one is, too.
 fn verify(file: &str, load: &mut Load) -> bool {
     let bytes = std::fs::read(file).unwrap();
     let mut unacknowledged = false;
@@ -89,7 +89,7 @@ fn verify(file: &str, load: &mut Load) -> bool {
         }
         let number = u64::from_le_bytes(here[..8].try_into().unwrap());
         unacknowledged |= number > load.acknowledged[slot];
-        // What is there is what the next round starts from.
+        // The next round starts from the data on the disk.
         load.acknowledged[slot] = u64::from_le_bytes(here[SLOT - 512..SLOT - 504].try_into().unwrap()).min(number);
     }
     unacknowledged

@@ -14,7 +14,7 @@ fn exports_come_go_and_grow_while_others_are_served() {
         let server = Server::start(&["--engine", engine, "--export", &format!("a={a}")]);
         let over = &AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // Somebody else's work goes on meanwhile, and nothing of it fails.
+            // Another client's work goes on meanwhile, and nothing of it fails.
             let mut other = server.open("a");
             let _at_the_latest = SetWhenDropped(over);
             let work = scope.spawn(move || {
@@ -62,7 +62,7 @@ fn come_and_go(server: &Server, folder: &Folder, b: &str) {
     assert!(server.ctl(&["get", "tenants/b/weight"]).is_err());
     assert_eq!(&std::fs::read(folder.path("b")).unwrap()[..4096], &[7; 4096], "what was written is there");
 
-    // Its file is nobody's: another export has it, under the same name.
+    // Its file is free: another export takes it, under the same name.
     export(&["add", &format!("b={b}")]).unwrap();
     assert_eq!(server.open("b").read(0, 4096).unwrap(), vec![7; 4096]);
     export(&["add", "m=mem:1M,disk=third"]).unwrap();

@@ -14,7 +14,7 @@ struct Small {
 }
 
 impl Small {
-    /// 8 MiB in memory, or ext4 in a file; none if this machine lets nobody mount that.
+    /// 8 MiB in memory, or ext4 in a file; `None` if this machine does not allow mounting.
     fn mount(kind: &str) -> Option<Small> {
         let folder = Folder::new();
         std::fs::create_dir(folder.path("mount")).unwrap();
@@ -46,7 +46,7 @@ fn block(number: u64) -> Vec<u8> {
     vec![number as u8 + 1; BLOCK as usize]
 }
 
-/// Write block after block until one fails; answers its number.
+/// Writes block after block until one fails; returns its number.
 fn fill(client: &mut Client, from: u64) -> u64 {
     let mut number = from;
     loop {
@@ -82,7 +82,7 @@ fn a_full_disk_is_told_as_that_and_hurts_no_other_tenant() {
         assert_eq!(b.write(0, &block(7)), Ok(vec![]));
         assert_eq!(b.flush(), Ok(vec![]));
         assert_eq!(b.read(0, BLOCK), Ok(block(7)));
-        // What was acknowledged is there, and a flush says so: the write that failed was never acknowledged.
+        // Acknowledged data are on the disk, and a flush succeeds: the write that failed was never acknowledged.
         assert_eq!(a.flush(), Ok(vec![]));
         for number in 0..full {
             assert!(a.read(number * BLOCK, BLOCK) == Ok(block(number)), "block {number}");

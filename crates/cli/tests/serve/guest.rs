@@ -15,18 +15,18 @@ use vmm_sys_util::eventfd::EventFd;
 
 use crate::kit::Folder;
 
-/// Places of a ring.
+/// The number of entries of a ring.
 pub const PLACES: u16 = 64;
-/// Requests of a ring at a time.
+/// The most concurrent requests of a ring.
 pub const SLOTS: u16 = 16;
 /// The most data of a request.
 pub const DATA: usize = 16 << 10;
-/// How much memory the server is given, and how much lies before and behind it in the file.
+/// The memory shared with the server, and the memory before and after it in the file.
 pub const SHARED: u64 = 1 << 20;
 pub const EDGE: u64 = 1 << 20;
-/// Where the guest has it.
+/// Its address in the guest.
 pub const BASE: u64 = 0x1_0000;
-/// Where the monitor says to have it; nobody looks there.
+/// Its address in the monitor, which nothing uses.
 const MONITORS: u64 = 0x7000_0000_0000;
 
 pub const READ: u32 = 0;
@@ -36,7 +36,7 @@ pub const NAME: u32 = 8;
 pub const DISCARD: u32 = 11;
 pub const ZEROES: u32 = 13;
 
-/// Descriptors' flags.
+/// The flags of descriptors.
 pub const NEXT: u16 = 1;
 pub const WRITABLE: u16 = 2;
 pub const INDIRECT: u16 = 4;
@@ -66,7 +66,7 @@ fn ring_at(ring: usize) -> u64 {
     ring as u64 * 0x4000
 }
 
-/// Where a slot's head is; its status 0x20 behind it, its data 0x1000 behind it.
+/// Where a slot's head is; its status follows at 0x20, its data at 0x1000.
 pub fn slot_at(ring: usize, slot: u16) -> u64 {
     0x4_0000 + (ring as u64 * u64::from(SLOTS) + u64::from(slot)) * 0x5000
 }
@@ -127,7 +127,7 @@ impl Guest {
         self.front.get_config(0, 60, VhostUserConfigFlags::WRITABLE, &[0; 60]).unwrap().1
     }
 
-    /// Stop a ring: what was taken from it is answered then.
+    /// Stops a ring; what was taken from it is then answered.
     pub fn stop(&mut self, ring: usize) -> u32 {
         self.front.get_vring_base(ring).unwrap()
     }
@@ -152,7 +152,7 @@ impl Guest {
         self.put(table + u64::from(nth) * 16, &bytes.concat());
     }
 
-    /// A chain of descriptors, as addresses, lengths and flags; whether they make sense is the caller's affair.
+    /// Writes a chain of descriptors, as addresses, lengths and flags, whether they make sense or not.
     pub fn chain(&mut self, ring: usize, head: u16, chain: &[(u64, u32, u16)]) {
         for (nth, &(address, length, flags)) in chain.iter().enumerate() {
             let nth = head + nth as u16;
@@ -162,7 +162,7 @@ impl Guest {
         self.offer(ring, head);
     }
 
-    /// Make a chain available.
+    /// Makes a chain available.
     pub fn offer(&mut self, ring: usize, head: u16) {
         let (at, next) = (ring_at(ring) + 0x1000, self.rings[ring].next);
         self.put(at + 4 + 2 * u64::from(next % PLACES), &head.to_le_bytes());
@@ -171,7 +171,7 @@ impl Guest {
         self.rings[ring].kick.write(1).unwrap();
     }
 
-    /// Begin a request; slot and ring say where it is.
+    /// Begins a request; slot and ring give its place.
     pub fn begin(&mut self, ring: usize, slot: u16, kind: u32, sector: u64, out: &[u8], into: usize) {
         assert!(slot < SLOTS && out.len() <= DATA && into <= DATA);
         let at = slot_at(ring, slot);
@@ -189,11 +189,11 @@ impl Guest {
         self.chain(ring, 3 * slot, &chain);
     }
 
-    /// The next chain that comes back: its head, and how much was written to it. None: nothing in ten seconds.
+    /// The next chain that comes back: its head, and how much was written to it; `None` after ten seconds.
     pub fn ended(&mut self, ring: usize) -> Option<(u16, u32)> {
         let (used, by) = (ring_at(ring) + 0x2000, Instant::now() + Duration::from_secs(10));
         let seen = self.rings[ring].seen;
-        // Tell us of the next one.
+        // Asks to be notified of the next one.
         self.put(ring_at(ring) + 0x1000 + 4 + 2 * u64::from(PLACES), &seen.to_le_bytes());
         while self.word(used + 2) == seen {
             if Instant::now() > by {
@@ -214,19 +214,20 @@ impl Guest {
         self.word(ring_at(ring) + 0x2002).wrapping_sub(self.rings[ring].seen)
     }
 
-    /// Tell us again only once this many more have come back; answers how often we were told since the last time.
+    /// Asks to be notified only after this many more have come back; returns the number of notifications since the last
+    /// time.
     pub fn quiet(&mut self, ring: usize, more: u16) -> u64 {
         let event = self.rings[ring].seen.wrapping_add(more - 1);
         self.put(ring_at(ring) + 0x1000 + 4 + 2 * u64::from(PLACES), &event.to_le_bytes());
         self.told(ring)
     }
 
-    /// How often we were told since the last time.
+    /// The number of notifications since the last time.
     pub fn told(&mut self, ring: usize) -> u64 {
         self.rings[ring].call.read().unwrap_or(0)
     }
 
-    /// A request and its end: its status, and what was read.
+    /// Sends a request and waits for it: its status, and what was read.
     pub fn ask(&mut self, ring: usize, kind: u32, sector: u64, out: &[u8], into: usize) -> (u8, Vec<u8>) {
         self.begin(ring, 0, kind, sector, out, into);
         let (head, written) = self.ended(ring).expect("it is answered");
@@ -237,7 +238,7 @@ impl Guest {
     }
 }
 
-/// A stretch of DISCARD or ZEROES.
+/// A range of DISCARD or ZEROES.
 pub fn stretch(sector: u64, sectors: u32, bits: u32) -> Vec<u8> {
     [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &bits.to_le_bytes()].concat()
 }

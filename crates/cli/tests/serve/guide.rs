@@ -11,7 +11,8 @@ use crate::kit::{BLKSCHED, Folder, Process, output};
 
 const GUIDE: &str = include_str!("../../../../docs/operations.md");
 
-/// The indented lines of the section whose heading begins so, without their indent; blocks have an empty line between.
+/// The indented lines of the section whose heading begins with this, without their indent; an empty line separates
+/// blocks.
 fn lines(heading: &str) -> String {
     let start = GUIDE.find(heading).unwrap_or_else(|| panic!("{heading} is gone"));
     let section = GUIDE[start..].split("\n## ").next().unwrap();
@@ -19,7 +20,7 @@ fn lines(heading: &str) -> String {
     told.map(|line| format!("{line}\n")).collect()
 }
 
-/// A place where the guide's paths, addresses and names are.
+/// A place with the guide's paths, addresses and names.
 struct Place {
     folder: Folder,
     metrics: u16,
@@ -37,14 +38,14 @@ impl Place {
         place
     }
 
-    /// The guide's words, for here.
+    /// The guide's text with the values of this place.
     fn here(&self, text: &str) -> String {
         let root = self.folder.text("");
         let mut text = text.to_owned();
         for folder in ["etc", "srv", "run"] {
             text = text.replace(&format!("/{folder}/"), &format!("{root}{folder}/"));
         }
-        // Who calls is on this machine, and nobody but its own user.
+        // The caller is on this machine, under its only user.
         text.replace("127.0.0.1:9559", &format!("127.0.0.1:{}", self.metrics))
             .replace("0.0.0.0:10809", &format!("127.0.0.1:{}", self.nbd))
             .replace("1000:*", "any:*")
@@ -55,7 +56,7 @@ impl Place {
             .replace("install -D -o blksched", "install -D")
     }
 
-    /// Run the lines of this section that begin so; each must succeed.
+    /// Runs the lines of this section that begin with these words; each must succeed.
     fn run(&self, heading: &str, begins: &[&str]) -> String {
         let text = lines(heading);
         let chosen = text.lines().filter(|line| begins.iter().any(|begin| line.trim_start().starts_with(begin)));
@@ -70,7 +71,7 @@ impl Place {
         text
     }
 
-    /// A server as the unit or the guide starts it.
+    /// Starts a server like the unit or the guide does.
     fn serve(&self, more: &[&str]) -> Process {
         let mut serve = Command::new(BLKSCHED);
         serve.args(["serve", "--config", &self.folder.text("etc/blksched.toml")]).args(more);
@@ -98,7 +99,7 @@ fn who_follows_the_guide_has_what_it_promises() {
     std::fs::write(place.folder.path("etc/blksched.toml"), &config).unwrap();
     let said = place.run("## 1. A configuration file", &["truncate", "blksched serve"]);
     assert!(said.contains("2 exports: understood"), "{said}");
-    // 2. What the unit starts, and what is said of it.
+    // 2. What the unit starts, and what is said about it.
     let server = place.serve(&[]);
     place.await_server();
     assert!(lines("## 2. A unit").contains("blksched serve --config /etc/blksched.toml --take-over\n"));
@@ -121,7 +122,7 @@ fn who_follows_the_guide_has_what_it_promises() {
     let server = replaced(server);
     let said = place.run("## 3. Beyond this machine", &["nbdinfo", "qemu-img", "--image-opts", "blksched load"]);
     assert!(said.contains("export-size: 10737418240") && said.contains("virtual size: 10 GiB"), "{said}");
-    // 4. and 5. What is seen of it.
+    // 4. and 5. Its visible figures.
     let top = place.here(lines("## 4. Look at it").trim());
     let said = output(Command::new(BLKSCHED).args(top.split(' ').skip(1)).args(["--count", "1"])).unwrap();
     assert!(String::from_utf8_lossy(&said.stdout).contains("waits for"));

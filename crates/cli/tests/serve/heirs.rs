@@ -14,7 +14,7 @@ use crate::guest::{Guest, READ, WRITE, slot_at};
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Numbers, Process, Server, captive, output, works};
 use crate::restart::{Line, connect};
 
-/// Who wants to take over, written by hand: it hears as far as this.
+/// A hand-written heir that asks to take over and reads up to this line.
 fn heir(control: &Path, hears: &str) -> UnixStream {
     let mut heir = connect(control).unwrap();
     heir.write_all(b"hand over\n").unwrap();
@@ -31,7 +31,7 @@ fn open(line: &Line) -> Client {
     Client::open(connect(&line.folder.path("s")).unwrap(), ClientWish::open("a")).unwrap()
 }
 
-/// The same server serves the same connections, and those that come; its file is nobody else's.
+/// Checks that the same server serves the same connections and new ones, and that its file is still locked.
 fn goes_on(line: &mut Line, clients: &mut [Client], round: u8) {
     for (nth, client) in clients.iter_mut().enumerate() {
         let at = 4096 * (nth as u64 + 1);
@@ -51,7 +51,7 @@ fn whoever_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let mut line = Line::on(engine);
         let mut clients = [open(&line), open(&line)];
-        // It has asked; it has the sockets; it has everything; it says something else than it should.
+        // The heir has asked; has the sockets; has everything; says something unexpected.
         for (round, hears) in ["", "ok\n", "\n\n", "yours?\n", "yours?\n"].into_iter().enumerate() {
             let mut heir = heir(&line.folder.path("c"), hears);
             if round == 4 {
@@ -60,7 +60,7 @@ fn whoever_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
             drop(heir);
             goes_on(&mut line, &mut clients, round as u8);
         }
-        // After all that another one takes over in earnest.
+        // After all that another heir really takes over.
         assert!(line.next(), "{engine}");
         for (nth, client) in clients.iter_mut().enumerate() {
             assert_eq!(client.read(4096 * (nth as u64 + 1), 4096).unwrap(), [5; 4096], "{engine}");
@@ -77,7 +77,7 @@ fn a_guest_that_cannot_be_handed_over_is_cut_off_only_when_the_next_one_begins()
     assert_eq!(guest.ask(0, WRITE, 0, &[7; 4096], 0).0, 0);
     let heir = heir(&server.control, "yours?\n");
     assert!(!socket.exists(), "the next one may have a socket of its own there");
-    // It asks meanwhile, and is answered later.
+    // The guest asks meanwhile, and is answered later.
     guest.begin(0, 0, READ, 0, &[], 4096);
     drop(heir);
     assert!(guest.ended(0).is_some());
@@ -91,9 +91,9 @@ fn who_takes_too_long_to_begin_is_told_that_it_is_too_late() {
     let mut line = Line::new();
     let mut clients = [open(&line)];
     let mut heir = heir(&line.folder.path("c"), "yours?\n");
-    // It never begins; meanwhile who asks waits.
+    // The heir never begins; clients that ask meanwhile wait.
     goes_on(&mut line, &mut clients, 0);
-    // If it may not say that any more, it hears why all the same.
+    // If it can no longer say that, it is told why all the same.
     let _ = heir.write_all(b"begun\n");
     let mut word = String::new();
     heir.read_to_string(&mut word).unwrap();
@@ -134,7 +134,7 @@ fn a_server_that_is_killed_while_it_takes_over_costs_nobody_anything_until_it_ha
         sleep(Duration::from_micros(numbers.below(40_000)));
         next.kill().unwrap();
         next.end();
-        // The one before it ends at once if the next one had begun.
+        // The previous server would end at once if the next one had begun.
         let goes_on = (0..100).all(|_| {
             sleep(Duration::from_millis(2));
             line.now.try_wait().unwrap().is_none()
@@ -149,7 +149,7 @@ fn a_server_that_is_killed_while_it_takes_over_costs_nobody_anything_until_it_ha
     }
     println!("of 24 killed, {went_on} had not begun");
     assert!(went_on > 0);
-    // What it has not left behind keeps no other one out.
+    // What it has not left behind keeps no other server out.
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--export", "m=mem:1M", "--unix", &line.folder.text("t"), "--run", "true"]);
     assert!(Process::spawn(serve.stdout(Stdio::null())).end().success());

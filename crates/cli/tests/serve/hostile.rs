@@ -18,11 +18,11 @@ fn garbage_floods_stalls_and_departures_leave_others_served() {
             let mut raw = server.raw();
             let garbage: Vec<u8> = (0..numbers.below(3000)).map(|_| numbers.below(256) as u8).collect();
             match round % 6 {
-                // Nonsense instead of a handshake, nonsense behind it, and none at all.
+                // Garbage instead of a handshake, garbage after it, and none at all.
                 0 => drop(raw.write_all(&garbage)),
                 1 => drop(raw.write_all(&[&[0, 0, 0, 3], &garbage[..]].concat())),
                 2 => held.push(raw),
-                // A write whose data never come, and requests whose replies nobody takes.
+                // A write whose data never arrive, and requests whose replies are never read.
                 3 => {
                     let mut client = server.open("m");
                     client.send(Command::Write(Persist::Lazily), 0, 1 << 20, &garbage).unwrap();
@@ -37,7 +37,7 @@ fn garbage_floods_stalls_and_departures_leave_others_served() {
                     held.push(client.stream.try_clone().unwrap());
                     std::mem::forget(client);
                 }
-                // Garbage in the middle of a talk.
+                // Garbage in the middle of a session.
                 _ => {
                     let mut client = server.open("m");
                     drop(client.stream.write_all(&garbage));
@@ -62,13 +62,13 @@ fn a_handshake_that_never_ends_is_ended() {
 
 #[test]
 fn idle_sockets_keep_neither_a_newcomer_nor_a_question_out() {
-    // As long as they last, longer than this test waits for anything.
+    // They last longer than this test waits for anything.
     let server = Server::start(&["--export", "m=mem:1M", "--patience", "900s"]);
     let idle: Vec<_> = (0..600).map(|_| server.raw()).collect();
     let mut client = server.open("m");
     client.write(0, &[7; 4096]).unwrap();
     assert_eq!(server.ctl(&["get", "tenants/m/weight"]).unwrap(), "100");
-    // Nor do sockets at the control.
+    // Nor do idle connections at the control socket.
     let askers: Vec<_> = (0..200).map(|_| std::os::unix::net::UnixStream::connect(&server.control).unwrap()).collect();
     assert_eq!(server.ctl(&["get", "tenants/m/weight"]).unwrap(), "100");
     assert_eq!(client.read(0, 4096).unwrap(), [7; 4096]);

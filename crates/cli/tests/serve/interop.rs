@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::kit::{ENGINES, Folder, Process, Server, captive, works};
 
-/// Is this program here? If not, the test is skipped, or fails.
+/// Whether this program is installed; if not, the test is skipped, or fails.
 pub(crate) fn have(program: &str, package: &str) -> bool {
     let found = Command::new("sh").arg("-c").arg(format!("command -v {program}")).stdout(Stdio::null()).status();
     let here = found.unwrap().success();
@@ -17,10 +17,10 @@ pub(crate) fn have(program: &str, package: &str) -> bool {
     here
 }
 
-/// Debian's Python, for which its package of libnbd is.
+/// Debian's Python, to which its package of libnbd belongs.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
-/// Does it have libnbd? If not, the test is skipped, or fails.
+/// Whether it has libnbd; if not, the test is skipped, or fails.
 pub(crate) fn python_has_libnbd() -> bool {
     let here = Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
     let here = here.is_ok_and(|status| status.success());
@@ -32,7 +32,7 @@ pub(crate) fn python_has_libnbd() -> bool {
     here
 }
 
-/// Run a command against a file-backed export, on every engine and under several schedulers.
+/// Runs a command against a file-backed export, with every engine and under several schedulers.
 fn everywhere(folder: &Folder, size: u64, command: &str) -> Vec<String> {
     let file = format!("a={}", folder.file("disk.img", size));
     let mut outputs = Vec::new();
@@ -47,7 +47,7 @@ fn everywhere(folder: &Folder, size: u64, command: &str) -> Vec<String> {
     outputs
 }
 
-/// A file whose content is not all alike: numbers, with a hole in the middle.
+/// A file with varied content: numbers, with a hole in the middle.
 fn content(folder: &Folder, size: usize) {
     let mut bytes: Vec<u8> = (0..size as u32 / 4).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     bytes[size / 3..size / 2].fill(0);

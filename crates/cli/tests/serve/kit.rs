@@ -20,10 +20,10 @@ pub use processes::{Process, output, status};
 
 /// The program under test.
 pub const BLKSCHED: &str = env!("CARGO_BIN_EXE_blksched");
-/// Both ways in which I/O is done.
+/// Both engines.
 pub const ENGINES: [&str; 2] = ["io_uring", "threads"];
 
-/// A directory that goes with the test.
+/// A directory, removed with the test.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
         // A socket's path must be short, and O_DIRECT needs a real file system.
         let base = [Path::new("/var/tmp"), Path::new("/tmp")].into_iter().find(|path| path.is_dir());
         let path = base.unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR"))).join(name);
-        // One that was killed may have had our number.
+        // A killed process may have had our number.
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -60,7 +60,7 @@ impl Drop for Folder {
     }
 }
 
-/// A server that runs.
+/// A running server.
 pub struct Server {
     pub child: Process,
     socket: PathBuf,
@@ -68,7 +68,7 @@ pub struct Server {
     _folder: Folder,
 }
 
-/// The file of a disk that needs so long for every request, one after the other.
+/// The file of a disk that takes this long for every request, one after the other.
 pub fn slow_disk(folder: &Folder, service: &str) -> String {
     let about = "kind = \"fixed\"\ndescription = \"slow\"\ncapacity = \"1TB\"\nmax_command = \"1MiB\"\n";
     let disk = format!("{about}depth = 1\nchannels = 1\nservice = \"{service}\"\n");
@@ -76,7 +76,7 @@ pub fn slow_disk(folder: &Folder, service: &str) -> String {
     folder.text("slow.toml")
 }
 
-/// Is io_uring forbidden here?
+/// Whether this engine works here: io_uring may be forbidden.
 pub fn works(engine: &str) -> bool {
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--export", "m=mem:1M", "--engine", engine, "--run", "true"]).stderr(Stdio::null());
@@ -134,7 +134,7 @@ impl Server {
     }
 }
 
-/// Run a captive command; answers whether it succeeded and what was printed.
+/// Runs a captive command; returns whether it succeeded, and its output.
 pub fn captive(arguments: &[&str], command: &str) -> (bool, String) {
     let output = output(Command::new(BLKSCHED).arg("serve").args(arguments).args(["--run", command])).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -174,14 +174,14 @@ impl Client {
         }
     }
 
-    /// Send a request and do not wait; answers its cookie.
+    /// Sends a request without waiting; returns its cookie.
     pub fn send(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> std::io::Result<u64> {
         let (cookie, bytes) = self.request(command, offset, length, data);
         self.stream.write_all(&bytes)?;
         Ok(cookie)
     }
 
-    /// A request's cookie and bytes, to be sent by the caller.
+    /// A request's cookie and bytes, for the caller to send.
     pub fn request(&mut self, command: Asked, offset: u64, length: u64, data: &[u8]) -> (u64, Vec<u8>) {
         let request = Request { cookie: self.next, command, offset, length };
         self.next += 1;
@@ -253,7 +253,7 @@ impl Client {
         self.ask(Asked::Flush, 0, 0, &[])
     }
 
-    /// Say goodbye; the server closes.
+    /// Disconnects; the server closes.
     pub fn leave(mut self) {
         self.send(Asked::Disconnect, 0, 0, &[]).unwrap();
         let mut rest = Vec::new();
@@ -265,7 +265,7 @@ impl Client {
 fn read_some(stream: &mut UnixStream, input: &mut Vec<u8>) -> Result<(), String> {
     let mut chunk = [0; 65536];
     let mut read = stream.read(&mut chunk);
-    // A read that may take so long and no longer is not begun again by itself when the process was stopped meanwhile.
+    // A read with a timeout is not restarted automatically after the process was stopped.
     while read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::Interrupted) {
         read = stream.read(&mut chunk);
     }
@@ -291,7 +291,7 @@ impl Numbers {
     }
 }
 
-/// What waits for a flag does not wait for ever where the test fails before it would set it.
+/// Sets a flag when dropped, so that a thread waiting for it ends even if the test fails earlier.
 pub struct SetWhenDropped<'a>(pub &'a AtomicBool);
 
 impl Drop for SetWhenDropped<'_> {

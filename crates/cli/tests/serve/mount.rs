@@ -13,7 +13,7 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Exports of a server as files in `disks`; none: this machine lets nobody mount.
+    /// Exports of a server as files in `disks`; `None` if this machine does not allow mounting.
     pub fn new(server: &Server, exports: &[&str]) -> Option<Mounted> {
         let folder = Folder::new();
         std::fs::create_dir(folder.path("disks")).unwrap();
@@ -82,7 +82,7 @@ fn bytes_at_any_offset_are_where_they_were_written_and_the_server_has_them() {
     }
     let whole = server.open("a").read(0, 4 << 20).unwrap();
     assert!(whole == model, "the server has what was written");
-    // Two write halves of one sector over and over: neither loses the other's.
+    // Two writers write half of a sector each, repeatedly: neither loses the other's half.
     std::thread::scope(|scope| {
         for half in 0..2u64 {
             let file = mounted.file("a").unwrap();
@@ -96,7 +96,7 @@ fn bytes_at_any_offset_are_where_they_were_written_and_the_server_has_them() {
     assert_eq!(sector, [255; 512]);
     file.sync_all().unwrap();
     assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("errors=0"));
-    // What cannot be is refused.
+    // What is impossible is refused.
     assert_eq!(file.write_at(&[1; 512], 4 << 20).unwrap_err().raw_os_error(), Some(28));
     assert_eq!(file.read_at(&mut [0; 512], 4 << 20).unwrap(), 0);
     assert!(file.set_len(1 << 20).is_err() && File::create(mounted.folder.path("disks/new")).is_err());
@@ -124,7 +124,8 @@ fn ext4_on_a_loop_device_on_it_is_clean_after_heavy_use_and_after_kill_9() {
         "(cd mnt && sha256sum --quiet -c ../sums) && umount mnt && fsck.ext4 -fn disks/a && mount -o loop disks/a mnt",
     );
     assert!(good, "{text}");
-    // It dies while files are written: what a file system has synced is there, and it is clean once replayed.
+    // The server dies while files are written: data that a file system has synced are there, and it is clean once
+    // replayed.
     let (good, text) = mounted.shell("head -c 3000000 /dev/urandom > mnt/kept && sync && sha256sum mnt/kept > kept");
     assert!(good, "{text}");
     let mut writes = Command::new("bash");

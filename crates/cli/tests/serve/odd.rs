@@ -6,7 +6,7 @@ use crate::kit::{ENGINES, Folder, Numbers, Server, works};
 
 const ZEROES: Asked = Asked::WriteZeroes { persist: Persist::Lazily, holes: Holes::Allowed, speed: Speed::Any };
 
-/// Random requests at random bytes of an export of this size, against a model.
+/// Random requests at random bytes of an export of this size, checked against a model.
 fn hammer(server: &Server, export: &str, size: u64) {
     let mut client = server.open(export);
     assert_eq!((client.opened.export.size, client.opened.export.block_size.minimum), (size, 1), "{export}");
@@ -22,7 +22,7 @@ fn hammer(server: &Server, export: &str, size: u64) {
                 client.command(ZEROES, offset, length).unwrap();
                 model[place].fill(0);
             }
-            // A hint, that may do nothing at the edges.
+            // A hint, which may do nothing at the edges.
             1 => {
                 client.command(Asked::Trim(Persist::Lazily), offset, length).unwrap();
                 let now = client.read(offset, length).unwrap();
@@ -80,7 +80,7 @@ fn writes_to_parts_of_one_block_lose_nothing_of_each_other() {
             scope.spawn(move || {
                 let mut client = server.open("a");
                 for round in 0..100u8 {
-                    // Parts of one sector, of which four clients have each an eighth, and others a stretch across it.
+                    // Parts of one sector: four clients own an eighth each, and others write a range across it.
                     client.write(512 * 7 + 64 * part, &[round; 64]).unwrap();
                     client.write(512 * (20 + 3 * part) + 100, &[round; 700]).unwrap();
                     if part == 7 {
@@ -109,7 +109,7 @@ fn what_is_zero_is_read_as_a_hole_and_a_request_that_is_too_long_costs_nobody_th
         assert_eq!(client.read(4096, 4096).unwrap()[904], 1);
         assert_eq!(client.holes, u64::from(framing != Framing::Simple), "there are data in it");
         client.command(ZEROES, 5000, 1).unwrap();
-        // One sector more than the most.
+        // One sector more than allowed.
         let long = (32 << 20) + 512;
         assert_eq!(client.read(0, long), Err(Errno::Inval));
         assert_eq!(client.write(0, &vec![7; long as usize]), Err(Errno::Inval));

@@ -15,7 +15,7 @@ fn http(mut stream: impl Read + Write) -> String {
     text
 }
 
-/// Every rule of Prometheus' text format that a scraper insists on.
+/// Every rule of Prometheus's text format that a scraper insists on.
 fn check_format(page: &str) {
     let mut family = String::new();
     let mut seen = Vec::new();
@@ -79,7 +79,7 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
     assert!(!ok && text.contains("of this machine"), "{text}");
 }
 
-/// Debian's own opinion of the page.
+/// Checks the page with Debian's promtool.
 fn promtool(page: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -123,7 +123,7 @@ fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../../docs/grafana.json")).unwrap();
-    // The alert of the guide that divides, without its bound.
+    // The guide's alert that divides, without its bound.
     let alert = include_str!("../../../../docs/operations.md").split("and on (disk, export)").nth(1).unwrap();
     let alert = alert.split("\n    # ").next().unwrap().replace("< 0.5 *", "- 0.5 *");
     let queries = dashboard["panels"]
@@ -330,7 +330,7 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     std::fs::write(folder.path("c.toml"), &config).unwrap();
     reload();
     assert!(get("queue/scheduler").contains("[mq-deadline]") && get("queue/depth") == "4");
-    // An export that is not in the file any more goes, a new one comes.
+    // An export that is no longer in the file is removed, and a new one is added.
     let others = config.replace("name = \"b\"\npath = \"mem:1M\"", "name = \"new\"\npath = \"mem:2M\"");
     std::fs::write(folder.path("c.toml"), others).unwrap();
     reload();

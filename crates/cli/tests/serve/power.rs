@@ -14,7 +14,7 @@ use crate::kit::{Client, Folder, Numbers, Process, Server, status};
 const SLOTS: u64 = 64;
 const SLOT: u64 = 4096;
 
-/// What survives a power cut, and what does not.
+/// A medium that knows what survives a power cut and what does not.
 struct Medium {
     stable: Vec<u8>,
     present: Vec<u8>,
@@ -41,7 +41,7 @@ impl Medium {
     }
 }
 
-/// Serve the medium to one client; a FUA is no promise of it, as it is none of a FUSE daemon that ignores the flag.
+/// Serves the medium to one client; FUA is not a promise here, as with a FUSE daemon that ignores the flag.
 fn serve_medium(mut stream: UnixStream, medium: &Mutex<Medium>) -> std::io::Result<()> {
     let mut export = Export::of("", SLOTS * SLOT);
     (export.features.fua, export.features.trim, export.features.write_zeroes) = (false, false, false);
@@ -161,7 +161,7 @@ enum Asked {
     Flush(Vec<u32>),
 }
 
-/// Write until the server is killed; answers how much was acknowledged.
+/// Writes until the server is killed; returns how much was acknowledged.
 fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numbers) -> u32 {
     let mut under_way: Vec<(u64, Asked)> = Vec::new();
     let mut acknowledged = 0;
@@ -207,7 +207,8 @@ fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numb
     }
 }
 
-/// This many power cuts; answers how much was acknowledged, and how many writes the medium had that were not.
+/// Cuts the power this many times; returns how many writes were acknowledged, and how many unacknowledged ones the
+/// medium had.
 fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
     let mut numbers = Numbers(7);
     let mut slots = [Slot::default(); SLOTS as usize];
@@ -230,7 +231,7 @@ fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
             unanswered += u32::from(number(&medium.present, at) > slot.answered);
             let found = number(&medium.stable, at);
             assert!(found >= slot.stable, "cut {nth}, slot {at}: {} was stable, and {found} is there", slot.stable);
-            // What is there is where the next round begins.
+            // The next round begins with what was found.
             *slot = Slot { sent: slot.sent, answered: found, stable: found };
         }
         medium.power_cut();

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use super::Folder;
 
-/// What a test starts takes seconds, a minute or two on a machine that has much else to do. What takes so long hangs,
-/// and is killed: who waits for it, for its output or at its sockets is waiting for nothing then, and the test fails.
+/// Processes started by a test take seconds, or a minute or two on a busy machine. A process that takes this long hangs
+/// and is killed, so that whatever waits for it, for its output or at its sockets stops waiting, and the test fails.
 pub const LONGEST: Duration = Duration::from_secs(600);
-/// What was killed ends within this time, unless it is stuck in the kernel; then it is left there.
+/// A killed process ends within this time, unless it is stuck in the kernel; then it is left there.
 const KILLED: Duration = Duration::from_secs(20);
 
-/// A process that ends with its value, and after [`LONGEST`] whatever it does.
+/// A process that is killed when dropped, and in any case after [`LONGEST`].
 pub struct Process {
     child: Child,
-    /// Its thread kills the process unless this goes before.
+    /// Its thread kills the process unless this is dropped first.
     _leash: Sender<()>,
 }
 
@@ -33,17 +33,17 @@ impl Process {
         Process { child, _leash: leash(number, LONGEST) }
     }
 
-    /// Wait for its end.
+    /// Waits for its end.
     pub fn end(&mut self) -> ExitStatus {
         self.end_within(LONGEST)
     }
 
-    /// The same, for so long at most.
+    /// The same, with a time limit.
     pub fn end_within(&mut self, limit: Duration) -> ExitStatus {
         end_within(&mut self.child, limit).unwrap_or_else(|| panic!("process {} does not end", self.child.id()))
     }
 
-    /// Everything that it prints, which must have been piped, up to its end.
+    /// All its output, which must have been piped, up to its end.
     pub fn output(mut self) -> Output {
         use std::io::Read;
         let err = self.child.stderr.take();
@@ -80,14 +80,15 @@ impl Drop for Process {
     }
 }
 
-/// Run it, and all that it starts: what it prints, and how it ended. What it has left running is ended then.
+/// Runs the command and everything that it starts: its output, and how it ended. What it has left running is then
+/// killed.
 ///
-/// Its output goes through files: who was left behind with a pipe would keep us waiting for the pipe's end.
+/// Its output goes through files: a leftover process with a pipe would keep us waiting for the pipe's end.
 pub fn output(command: &mut Command) -> std::io::Result<Output> {
     output_within(command, LONGEST)
 }
 
-/// The same, for so long at most.
+/// The same, with a time limit.
 pub fn output_within(command: &mut Command, limit: Duration) -> std::io::Result<Output> {
     let folder = Folder::new();
     let (out, err) = (File::create(folder.path("out"))?, File::create(folder.path("err"))?);
@@ -101,12 +102,12 @@ pub fn output_within(command: &mut Command, limit: Duration) -> std::io::Result<
     Ok(Output { status: status.unwrap(), stdout, stderr })
 }
 
-/// Run it, with our own output; answers how it ended.
+/// Runs it with our own output; returns how it ended.
 pub fn status(command: &mut Command) -> std::io::Result<ExitStatus> {
     Ok(Process::of(command.spawn()?).end())
 }
 
-/// How it ended; none if it has not by then.
+/// How it ended; `None` if it has not by then.
 fn end_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let begun = Instant::now();
     loop {
@@ -118,7 +119,7 @@ fn end_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Kill this process if what is answered is there for longer than the limit.
+/// Kills this process if the returned sender still exists after the limit.
 fn leash(number: String, limit: Duration) -> Sender<()> {
     let (leash, gone) = channel();
     spawn(move || {
@@ -130,7 +131,7 @@ fn leash(number: String, limit: Duration) -> Sender<()> {
     leash
 }
 
-/// Kill a process, or a group of them; nothing if it is gone.
+/// Kills a process, or a process group; nothing happens if it is gone.
 fn kill(number: &str) {
     let _ = Command::new("kill").args(["-KILL", "--", number]).stderr(Stdio::null()).status();
 }

@@ -21,7 +21,7 @@ fn what_is_written_reads_back_on_every_engine_store_and_framing() {
     }
 }
 
-/// Random writes, zeroes and trims on two connections; what was acknowledged on one reads so on the other.
+/// Random writes, zeroes and trims on two connections; what was acknowledged on one is read so on the other.
 fn random_writes(clients: &mut [crate::kit::Client; 2], seed: u64) {
     let mut numbers = Numbers(seed);
     let mut model = vec![0u8; 8 << 20];
@@ -105,7 +105,7 @@ fn a_disk_that_fails_now_and_then_fails_the_right_requests_and_no_others() {
     assert!(server.ctl(&["get", "tenants/m/stat"]).unwrap().contains("errors=1"));
 }
 
-/// A disk that is quick, and whose fifth command fails once.
+/// A fast disk whose fifth command fails once.
 fn faulty() -> String {
     include_str!("faulty.toml").to_owned()
 }
@@ -113,11 +113,11 @@ fn faulty() -> String {
 #[test]
 fn a_stop_by_signal_serves_what_is_under_way() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
-        // A disk so slow that requests are surely under way.
+        // A disk so slow that requests are certainly in flight.
         let mut server = Server::start(&["--export", "m=mem:1M", "--model", "ide-2002", "--engine", engine]);
         let mut client = server.open("m");
         let sent: Vec<u64> = (0..8).map(|n| client.send(Command::Read, n * 65536, 4096, &[]).unwrap()).collect();
-        // They have surely been read once the first is answered.
+        // They have certainly been read once the first is answered.
         let mut told = vec![client.receive().unwrap().0];
         server.signal("TERM");
         while told.len() < sent.len() {
@@ -194,7 +194,7 @@ fn a_file_that_was_truncated_while_served_errors_and_does_not_grow_again() {
         let mut client = server.open("f");
         client.write(512 << 10, &[1; 4096]).unwrap();
         std::fs::File::options().write(true).open(&file).unwrap().set_len(256 << 10).unwrap();
-        // It is looked at once in four milliseconds.
+        // The server checks every four milliseconds.
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert_eq!(client.write(512 << 10, &[2; 4096]), Err(Errno::Io), "{engine}");
         assert_eq!(client.read(512 << 10, 4096), Err(Errno::Io), "{engine}");

@@ -32,7 +32,7 @@ fn a_recorded_run_replays_decision_for_decision() {
     }
 }
 
-/// A recording is a report's input, and a table's.
+/// A recording can be the input of a report and of a table.
 fn report(folder: &Folder, log: &Path) {
     let (page, rows) = (folder.text("served.html"), folder.text("rows"));
     let mut command = Command::new(BLKSCHED);
@@ -46,7 +46,7 @@ fn report(folder: &Folder, log: &Path) {
     assert!(Path::new(&rows).join("pieces.parquet").is_file());
 }
 
-/// Two clients of each tenant, reads and writes and flushes.
+/// Two clients of each tenant: reads, writes and flushes.
 fn work(server: &Server) {
     let mut numbers = Numbers(5);
     let mut clients = ["a", "a", "b", "b"].map(|export| server.open(export));
@@ -66,10 +66,10 @@ fn work(server: &Server) {
     }
 }
 
-/// What the device was given it has done, and it was given all that was inserted.
+/// The device completed what it was given, and was given everything that was inserted.
 fn trace(path: &Path) {
     let events = blktrace::read(std::fs::File::open(path).unwrap()).unwrap();
-    // A flush has no request of the elevator's.
+    // A flush has no request in the elevator.
     let data = || events.iter().filter(|event| event.kind.0 & Categories::FLUSH == 0);
     let count = |action| data().filter(|event| event.action == action).count();
     assert_eq!(count(Action::Queue), count(Action::GetRequest) + count(Action::BackMerge) + count(Action::FrontMerge));

@@ -16,7 +16,7 @@ use blksched_nbd::{ClientWish, Command as Asked, Framing, Persist};
 
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, SetWhenDropped, output, works};
 
-/// Servers of one file, one after the other, at the same sockets.
+/// Successive servers of one file at the same sockets.
 pub struct Line {
     pub folder: Folder,
     engine: &'static str,
@@ -47,7 +47,7 @@ impl Line {
         Process::spawn(&mut serve)
     }
 
-    /// Until a server answers.
+    /// Waits until a server answers.
     pub fn await_server(&self) {
         let until = Instant::now() + Duration::from_secs(60);
         let asks = || output(Command::new(BLKSCHED).args(["ctl", &self.folder.text("c"), "get", "queue/depth"]));
@@ -57,7 +57,7 @@ impl Line {
         }
     }
 
-    /// It is stopped, and started again a while later.
+    /// Stops the server, and starts it again a while later.
     fn restart(&mut self) {
         let number = self.now.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
@@ -67,7 +67,7 @@ impl Line {
         self.await_server();
     }
 
-    /// The next one takes over; answers how the one before it has ended.
+    /// The next server takes over; returns how the previous one ended.
     pub fn next(&mut self) -> bool {
         let more = ["--take-over", "--engine", self.engine];
         let next = Line::start(&self.folder, &self.export, &self.tcp, &more);
@@ -101,7 +101,7 @@ fn a_server_takes_anothers_place_and_nobody_who_connects_is_refused() {
         let _at_the_latest = SetWhenDropped(&stop);
         for round in 1..=3u8 {
             let mut client = Client::open(connect(&socket).unwrap(), ClientWish::open("a")).unwrap();
-            // Acknowledged and not flushed: the one that ends makes it stable, the next one has it.
+            // Acknowledged and not flushed: the server that ends makes it stable, the next one has it.
             client.write(4096 * u64::from(round), &[round; 4096]).unwrap();
             assert!(line.next(), "the server before it ended well");
             assert_eq!(client.read(4096 * u64::from(round), 4096).unwrap(), [round; 4096], "the same connection");
@@ -110,7 +110,7 @@ fn a_server_takes_anothers_place_and_nobody_who_connects_is_refused() {
         stop.store(true, Ordering::Relaxed);
         newcomers.join().unwrap()
     });
-    // How many is a matter of the machine's speed; one a replacement shows that somebody came meanwhile.
+    // The number depends on the machine's speed; one per replacement shows that clients connected meanwhile.
     assert!(came >= 3 && away == 0, "{came} came in, {away} were refused");
     assert!(UnixStream::connect(line.folder.path("m")).is_ok(), "figures are there still");
 }
@@ -122,7 +122,7 @@ fn where_nobody_is_there_it_serves_and_what_it_does_not_want_is_closed() {
     let _ = line.now.wait();
     line.now = Line::start(&line.folder, &line.export, &line.tcp, &["--take-over"]);
     line.await_server();
-    // The next one wants a control socket alone.
+    // The next one wants only a control socket.
     let mut serve = Command::new(BLKSCHED);
     serve.args(["serve", "--export", &line.export, "--control", &line.folder.text("c"), "--take-over"]);
     let other = line.folder.text("t");
@@ -135,7 +135,7 @@ fn where_nobody_is_there_it_serves_and_what_it_does_not_want_is_closed() {
     assert!(String::from_utf8_lossy(&alone.stderr).contains("expected --control"));
 }
 
-/// As systemd does with a socket unit: the sockets are its own, and each server gets them.
+/// Like systemd with a socket unit, which owns the sockets and passes them to each server.
 #[test]
 fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
     let folder = Folder::new();
@@ -152,7 +152,7 @@ fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
     let pid = first.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     assert!(first.end().success());
-    // Nobody serves now.
+    // No server is running now.
     let waiting = connect(&folder.path("s")).unwrap();
     let _second = start();
     let mut client = Client::open(waiting, ClientWish::open("m")).unwrap();
@@ -160,8 +160,8 @@ fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
     client.leave();
 }
 
-/// The first stops in the middle of a header and goes on at the next server; the second in the middle of its data,
-/// which the server that goes hears to their end.
+/// The first client stops in the middle of a header and continues at the next server; the second stops in the middle of
+/// its data, which the departing server reads to their end.
 fn replace_while_they_speak(line: &mut Line, clients: &mut [Client; 2]) {
     let write = Asked::Write(Persist::Lazily);
     let said = [1u64, 2].map(|nth| clients[nth as usize - 1].request(write, nth << 20, 70_000, &[7; 70_000]));
@@ -229,7 +229,7 @@ fn qemu_goes_on_where_it_may_connect_again_and_where_the_server_is_replaced_it_n
     let image = |delay: &str| {
         format!("driver=raw,file.driver=nbd,file.server.type=unix,file.server.path={path},file.export=a{delay}")
     };
-    // It writes without an end while servers come and go, and reads all of it back.
+    // It writes continuously while servers come and go, and reads everything back.
     let rounds = 300u64;
     let mut commands = String::new();
     for round in 0..rounds {

@@ -6,7 +6,7 @@ use blksched_nbd::{Command, Persist};
 
 use crate::kit::{Client, ENGINES, Folder, Server, output, status, works};
 
-/// A block device in a file, gone at the end.
+/// A block device in a file, removed at the end.
 struct Loop {
     device: String,
     _folder: Folder,
@@ -24,14 +24,14 @@ impl Loop {
         Some(Loop { device: String::from_utf8(output.stdout).unwrap().trim().to_owned(), _folder: folder })
     }
 
-    /// The flushes that it has done: the 16th number of `stat` (since Linux 5.5).
+    /// The number of its flushes: the 16th number of `stat` (since Linux 5.5).
     fn flushes(&self) -> u64 {
         let name = self.device.rsplit('/').next().unwrap();
         let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
         stat.split_whitespace().nth(15).unwrap().parse().unwrap()
     }
 
-    /// How many more there are after `act`.
+    /// How many flushes `act` adds.
     fn flushes_of(&self, act: impl FnOnce()) -> u64 {
         let before = self.flushes();
         act();
@@ -58,7 +58,7 @@ fn flushes_and_writes_through_reach_the_device_before_they_are_answered() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let server = Server::start(&["--export", &format!("l={}", device.device), "--engine", engine]);
         let (mut client, mut other) = (server.open("l"), server.open("l"));
-        // What an earlier server has left.
+        // Flushes what an earlier server has left.
         client.flush().unwrap();
         assert_eq!(device.flushes_of(|| write(&mut client, Persist::Lazily)), 0, "{engine}: nobody asked for that");
         let flushes = device.flushes_of(|| drop(other.flush().unwrap()));

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::kit::{BLKSCHED, ENGINES, Folder, Server, output, works};
 
-/// Run it in a folder; answers whether it succeeded, and what was printed.
+/// Runs it in a directory; returns whether it succeeded, and its output.
 fn run(folder: &Path, command: &str) -> (bool, String) {
     let output = output(Command::new("bash").args(["-c", command]).current_dir(folder)).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -20,12 +20,12 @@ fn must(folder: &Path, command: &str) {
 
 const NEW: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
-/// An authority that calls itself so; a client of GnuTLS shows a certificate only to who names its authority.
+/// An authority with this name; a GnuTLS client shows a certificate only to a server that names its authority.
 fn authority(folder: &Path, name: &str, called: &str) {
     must(folder, &format!("openssl req -x509 {NEW} -keyout {name}.key -out {name}.crt -subj /CN={called} -days 30"));
 }
 
-/// A folder as libnbd and QEMU take it, for a client of this authority; what it trusts is `ca`.
+/// A directory as libnbd and QEMU expect it, for a client of this authority; what it trusts is `ca`.
 fn client(folder: &Path, name: &str, authority: &str, days: i32) {
     must(folder, &format!("mkdir {name} && cp ca.crt {name}/ca-cert.pem"));
     must(folder, &format!("openssl req -new {NEW} -keyout {name}/client-key.pem -out {name}.csr -subj /CN={name}"));
@@ -37,7 +37,7 @@ fn client(folder: &Path, name: &str, authority: &str, days: i32) {
     must(folder, &sign);
 }
 
-/// The server's own, for this machine.
+/// The server's own certificates, for this machine.
 fn certificates(folder: &Path) {
     authority(folder, "ca", "ca");
     authority(folder, "foreign", "ca");
@@ -85,7 +85,7 @@ fn clients_come_in_with_a_certificate_and_only_with_one_that_is_right() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let (server, port) = start(&folder, engine, &rules);
         let uri = |who: &str, export: &str| format!("'nbds://127.0.0.1:{port}/{export}?tls-certificates={who}'");
-        // What goes in comes out, over several connections.
+        // What is written is read back, over several connections.
         must(&place, "head -c 64M /dev/urandom > data");
         must(&place, &format!("nbdcopy --connections=4 data {}", uri("alice", "a")));
         must(&place, &format!("nbdcopy --connections=4 {} back && cmp data back", uri("alice", "a")));
@@ -94,20 +94,20 @@ fn clients_come_in_with_a_certificate_and_only_with_one_that_is_right() {
         must(&place, &format!("qemu-img convert {object} --image-opts {image} -O raw back2 && cmp data back2"));
         let (good, text) = run(&place, &format!("nbdinfo {}", uri("alice", "b")));
         assert!(good && text.contains("export-size: 67108864"), "{text}");
-        // Who may open what.
+        // Which client may open what.
         must(&place, &format!("nbdinfo {}", uri("bob", "b")));
         let (good, text) = run(&place, &format!("nbdinfo {}", uri("bob", "a")));
         assert!(!good && text.contains("No such file or directory for export: a"), "{text}");
         let (_, list) = run(&place, &format!("nbdinfo --list {}", uri("bob", "")));
         assert!(list.contains("export=\"b\"") && !list.contains("export=\"a\""), "{list}");
-        // Who may not come in at all.
+        // Clients that are not admitted at all.
         for who in ["mallory", "late", "nobody"] {
             let (good, text) = run(&place, &format!("timeout 20 nbdinfo {}", uri(who, "b")));
             assert!(!good, "{who} came in: {text}");
         }
         let (good, text) = run(&place, &format!("nbdinfo nbd://127.0.0.1:{port}/b"));
         assert!(!good && text.to_uppercase().contains("TLS"), "{text}");
-        // A Unix socket is its file's matter: TLS is offered there and not required.
+        // A Unix socket is protected by its file: TLS is offered there and not required.
         assert_eq!(server.open("a").read(0, 4096).unwrap(), std::fs::read(folder.path("data")).unwrap()[..4096]);
         assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients="));
     }
@@ -153,7 +153,7 @@ fn files_that_are_no_certificates_or_keys_are_named() {
     }
 }
 
-/// How our own client ends: the export's size is read once, and a little is written.
+/// The result of our own client: the export's size is read once, and a little is written.
 fn load(folder: &Path, uri: &str) -> (bool, String) {
     run(folder, &format!("timeout 60 {BLKSCHED} load '{uri}' --clients 2 --depth 4 --reads 50 --time 200ms"))
 }
@@ -178,20 +178,20 @@ fn our_own_clients_come_in_with_a_certificate_and_only_to_who_has_the_right_one(
     let (good, text) = load(&place, &uri("alice"));
     assert!(good && text.contains("nbds://127.0.0.1"), "{text}");
     assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("errors=0"));
-    // It has gone without a goodbye, and nothing of it stays.
+    // It has left without disconnecting, and nothing of it remains.
     let gone = || server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients=0 ");
     assert!((0..200).any(|_| gone() || {
         std::thread::sleep(std::time::Duration::from_millis(50));
         false
     }));
-    // Whom the server does not want.
+    // Clients that the server refuses.
     for (who, why) in [("mallory", "DecryptError"), ("late", "CertificateExpired"), ("nobody", "CertificateRequired")] {
         let (good, text) = load(&place, &uri(who));
         assert!(!good && text.contains(why), "{who}: {text}");
     }
     let (good, text) = load(&place, &uri("bob"));
     assert!(!good && text.contains("refuses `a`"), "{text}");
-    // Whom we do not want, and what is no folder.
+    // A server that the client refuses, and a path that is not a directory.
     must(&place, "mkdir trusts-others && cp foreign.crt trusts-others/ca-cert.pem && mkdir empty");
     for (uri, why) in [
         (uri("trusts-others"), "invalid peer certificate: BadSignature"),

@@ -67,15 +67,15 @@ fn a_guests_requests_are_done_on_every_queue_and_nbd_clients_see_them() {
     assert_eq!(guest.ask(0, 99, 0, &[], 0).0, UNSUPPORTED);
     assert_eq!(guest.ask(0, READ, 8 << 11, &[], 512).0, FAILED, "behind the end");
     assert_eq!(guest.ask(0, WRITE, u64::MAX, &[1; 512], 0).0, FAILED);
-    // Its monitor goes, and another one comes.
+    // Its monitor exits, and another one connects.
     drop(guest);
     let mut guest = Guest::connect(&sockets[0], 1);
     assert_eq!(guest.ask(0, READ, 0, &[], 4096).1, model[..4096]);
-    // A read-only export says so, and refuses.
+    // A read-only export reports that, and refuses writes.
     let mut reads = Guest::connect(&sockets[1], 1);
     assert!(reads.offered & READ_ONLY != 0 && guest.offered & READ_ONLY == 0 && guest.offered & FLUSHES != 0);
     assert_eq!((reads.ask(0, READ, 0, &[], 512).0, reads.ask(0, WRITE, 0, &[1; 512], 0).0), (OK, FAILED));
-    // An export that goes takes its guest's requests with it: they fail, and the guest goes on.
+    // When an export is removed, its guest's requests fail, and the guest goes on.
     server.ctl(&["export", "remove", "a", "--hard"]).unwrap();
     assert_eq!(guest.ask(0, READ, 0, &[], 512).0, FAILED);
 }
@@ -98,7 +98,7 @@ fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() 
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(guest.told(0), 1, "eight answers, and it wanted to hear of the eighth");
     (0..8).for_each(|_| assert!(guest.ended(0).is_some()));
-    // Ten more are under way when the monitor stops the ring: it is answered once they are.
+    // Ten more are in flight when the monitor stops the ring: the stop is answered once they are.
     (0..10).for_each(|slot| guest.begin(0, slot, READ, u64::from(slot) * 999, &[], 512));
     std::thread::sleep(std::time::Duration::from_millis(30));
     let base = guest.stop(0);
@@ -106,7 +106,7 @@ fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() 
     assert_eq!(base, 19);
 }
 
-/// No place for a status, a head that is elsewhere or too short, what is read behind what is written.
+/// No place for a status, a head that is elsewhere or too short, a readable part after a writable one.
 fn chains_that_lie(guest: &mut Guest) {
     let (at, end) = (slot_at(0, 1), BASE + SHARED);
     let (head, status) = ((BASE + at, 16, 0), (BASE + at + 0x20, 1, WRITABLE));
@@ -127,7 +127,7 @@ fn chains_that_lie(guest: &mut Guest) {
     }
 }
 
-/// A chain that bites its tail, one that leads out of the table, tables that lie elsewhere or in themselves.
+/// A chain that loops, one that leads out of the table, tables that are elsewhere or inside themselves.
 fn tables_that_lie(guest: &mut Guest) {
     let (at, end) = (slot_at(0, 1), BASE + SHARED);
     let table = BASE + 0x3000;
@@ -153,7 +153,7 @@ fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
     let mut neighbour = Guest::connect(&sockets[1], 1);
     assert_eq!(neighbour.ask(0, WRITE, 0, &[7; 4096], 0).0, OK);
     let mut guest = Guest::connect(&sockets[0], 2);
-    // What lies before and behind its memory in the same file is not its own to give.
+    // The memory before and after its own in the same file is not the guest's to give.
     guest.memory.write_all_at(&vec![0x5a; EDGE as usize], 0).unwrap();
     guest.memory.write_all_at(&vec![0x5a; EDGE as usize], EDGE + SHARED).unwrap();
     assert_eq!(guest.ask(0, WRITE, 0, &[3; 4096], 0).0, OK);
@@ -176,12 +176,12 @@ fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
     asks(&guest, READ);
     chains_that_lie(&mut guest);
     tables_that_lie(&mut guest);
-    // A head that is no descriptor is dropped, or named as it was.
+    // A head that is not a descriptor is dropped, or returned as it was.
     guest.offer(0, 40_000);
     // More than there can be.
     guest.put(0x4000 + 0x1000 + 2, &30_000u16.to_le_bytes());
     guest.offer(1, 0);
-    // After all that the guest's own requests are done, and nothing was changed anywhere.
+    // Afterwards the guest's valid requests are done, and nothing else was changed anywhere.
     let edges = |guest: &Guest| {
         let mut bytes = vec![0; EDGE as usize];
         guest.memory.read_exact_at(&mut bytes, 0).unwrap();

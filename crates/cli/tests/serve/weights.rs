@@ -11,7 +11,7 @@ use crate::guest::{Guest, READ, SLOTS};
 use crate::kit::{Folder, Numbers, Server, SetWhenDropped, slow_disk};
 use crate::mount::Mounted;
 
-/// What each got of the disk's time, in seconds.
+/// The disk time that each got, in seconds.
 fn got(server: &Server) -> Vec<f64> {
     let of = |export: &str| {
         let stat = server.ctl(&["get", &format!("tenants/{export}/stat")]).unwrap();
@@ -73,7 +73,7 @@ fn an_nbd_client_a_file_and_a_guest_share_a_disk_by_weight() {
                 }
             });
             let _at_the_latest = SetWhenDropped(&stop);
-            // All are under way.
+            // All are in flight.
             std::thread::sleep(Duration::from_secs(2));
             let before = got(&server);
             std::thread::sleep(Duration::from_secs(20));

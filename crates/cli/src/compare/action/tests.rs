@@ -11,7 +11,7 @@ fn sample(values: &[f64]) -> Sample {
     Sample::of(values.to_vec())
 }
 
-/// A job that reads, with these latencies \[ns\], seed by seed, and the longest stall \[ns\].
+/// A job that reads with these latencies \[ns\], seed by seed, and this longest stall \[ns\].
 fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
     let constant = |value: f64| sample(&vec![value; latencies.len()]);
     let work = WorkMeasure {
@@ -72,11 +72,11 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
 const USUAL: [f64; 6] = [100e6, 101e6, 99e6, 100e6, 102e6, 98e6];
 
 fn times(factor: f64) -> Vec<f64> {
-    // Not all alike, or there would be nothing to be sure of.
+    // Not all alike, or there would be no variance to test against.
     USUAL.iter().zip([1.0, 1.01, 0.99, 1.0, 1.01, 0.99]).map(|(ns, noise)| ns * factor * noise).collect()
 }
 
-/// The name of what is proposed instead of `base`, and what is said.
+/// The name of the scheduler recommended instead of `base`, and the sentences.
 fn verdict(base: Measured, here: Measured, goal: Option<&str>) -> (Option<String>, String) {
     let measured = [base, here];
     let goal = Goal::read(goal, &measured[0].jobs).expect("a goal");
@@ -101,10 +101,10 @@ fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none(
     let (chosen, said) = verdict(both("a", 1.0, 0.9e9), both("b", 0.2, 1.1e9), None);
     assert_eq!(chosen, None, "{said}");
     assert!(said.contains("other stands still for 1.10s (under a for 900ms at most)"), "{said}");
-    // A job that stood still before may go on doing so; and below a second it is not called a standstill.
+    // A job that stood still before may continue to; below a second it is not called a standstill.
     assert_eq!(verdict(both("a", 1.0, 1.2e9), both("b", 0.2, 3.0e9), None).0.as_deref(), Some("b"));
     assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 0.9e9), None).0.as_deref(), Some("b"));
-    // A goal that names the other job only makes it a price.
+    // If the goal names the other job, the standstill is only a price.
     let (chosen, said) = verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("db: mean read"));
     assert_eq!(chosen.as_deref(), Some("b"));
     assert!(said.contains("The price: other stands still for 1.10s"), "{said}");
@@ -167,7 +167,7 @@ fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
     let [first, better] = measured;
     let (chosen, said) = verdict(first, better, None);
     assert!(chosen.as_deref() == Some("b") && said.matches("mean read latency").count() == 1, "{said}");
-    // Of some of them, with how many; and of those that stand still the longest.
+    // For some of the clones, the number is given; the longest standstill is named.
     let one = clones("b", [0.5, 1.0, 1.0], [0.1e9, 1.1e9, 1.3e9]);
     let (chosen, said) = verdict(base(), one, None);
     assert_eq!(chosen, None, "{said}");

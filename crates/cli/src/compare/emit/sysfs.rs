@@ -4,7 +4,8 @@ use super::target::EmitTarget;
 use super::writes;
 use crate::compare::measured::Measured;
 
-/// What it remembers: the scheduler, every knob it had (another scheduler drops them), and what else is written.
+/// The script. It saves the scheduler, every knob of it (which a change of scheduler discards), and the other files
+/// written.
 pub(super) fn script(chosen: &Measured, target: &EmitTarget) -> String {
     let writes = writes(chosen, target);
     let own = |(file, _): &&(String, String)| !file.starts_with("queue/iosched/") && file != "queue/scheduler";

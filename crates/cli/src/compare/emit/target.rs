@@ -6,27 +6,27 @@ use crate::args::CompareArguments;
 use crate::failure::Failure;
 use crate::input::Stage;
 
-/// How the disk is known.
+/// How the file identifies the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DiskKnown {
-    /// Not said: to be filled in where the file is installed.
+    /// Not given: to be filled in where the file is installed.
     NotSaid,
-    /// By its model, as `/sys/block/NAME/device/model` has it.
+    /// By its model, as in `/sys/block/NAME/device/model`.
     Model(String),
-    /// By where it is plugged in, as udev's `ID_PATH` has it.
+    /// By where it is plugged in, as in udev's `ID_PATH`.
     Path(String),
-    /// By its name alone, which the next start may give to another: it says neither model nor place.
+    /// By its name alone, which may belong to another disk after a restart: it has neither model nor path.
     Name(String),
 }
 
 pub(crate) struct EmitTarget {
     pub(super) known: DiskKnown,
-    /// Its name now, as in `sda`.
+    /// Its current name, such as `sda`.
     pub(super) device: Option<String>,
     pub(super) rotational: bool,
-    /// Has it a `device/queue_depth`?
+    /// Whether it has a `device/queue_depth`.
     pub(super) has_queue_depth: bool,
-    /// What a kernel gives such a disk by itself.
+    /// The scheduler that a kernel chooses for such a disk.
     pub(super) kernel_default: &'static str,
 }
 
@@ -43,8 +43,8 @@ impl EmitTarget {
     }
 }
 
-/// `sda`, `/dev/sda`, `model:TEXT`, `path:TEXT`. A disk of this machine is known by its model, else by its place, else
-/// by its name.
+/// Parses `sda`, `/dev/sda`, `model:TEXT` or `path:TEXT`. A disk of this machine is identified by its model, else by
+/// its path, else by its name.
 fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option<String>), String> {
     let wrong =
         || format!("--on {said}: expected a disk's name, as in sda, or model:TEXT, or path:TEXT without quotes");
@@ -67,13 +67,13 @@ fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option
     Ok((known.unwrap_or_else(|| DiskKnown::Name(name.to_owned())), Some(name.to_owned())))
 }
 
-/// What a driver of SCSI or NVMe says; virtio and loop say nothing.
+/// The model that a SCSI or NVMe driver reports; virtio and loop report none.
 fn model(disk: &Path) -> Option<String> {
     let model = std::fs::read_to_string(disk.join("device/model")).ok()?;
     Some(model.trim().to_owned()).filter(|model| plain(model))
 }
 
-/// What udev has found out.
+/// The path that udev recorded.
 fn place(disk: &Path, udev: &Path) -> Option<String> {
     let number = std::fs::read_to_string(disk.join("dev")).ok()?;
     let found = std::fs::read_to_string(udev.join(format!("b{}", number.trim()))).ok()?;
@@ -81,7 +81,7 @@ fn place(disk: &Path, udev: &Path) -> Option<String> {
     Some(path.to_owned()).filter(|path| plain(path))
 }
 
-/// Can it stand between a rule's quotes?
+/// Whether it can stand between a rule's quotes.
 fn plain(text: &str) -> bool {
     !text.is_empty() && !text.contains(['"', '\n', '\\'])
 }
@@ -106,7 +106,7 @@ mod tests {
         );
         assert!(known("sdy", &root).unwrap_err().contains("say model:TEXT"));
         assert!(known("model:a\"b", &root).is_err() && known("../x", &root).is_err());
-        // A virtual disk says no model; udev knows its place, or nothing.
+        // A virtual disk reports no model; udev knows its path, or nothing.
         std::fs::create_dir_all(root.join("vdx")).unwrap();
         std::fs::write(root.join("vdx/dev"), "254:16\n").unwrap();
         let named = (DiskKnown::Name("vdx".to_owned()), Some("vdx".to_owned()));

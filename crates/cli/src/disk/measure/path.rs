@@ -14,9 +14,9 @@ use blksched_disks::probe::{CommandEnded, ProbeAccess, ProbeClock, Target, Targe
 
 use crate::failure::Failure;
 
-/// What O_DIRECT wants at most of addresses, offsets and lengths \[bytes\].
+/// The strictest alignment that O_DIRECT asks of addresses, offsets and lengths \[bytes\].
 const ALIGNMENT: usize = 4096;
-/// Largest command \[512-byte sectors\]: 1 MiB.
+/// The largest command \[512-byte sectors\]: 1 MiB.
 const MOST_SECTORS: u32 = 2048;
 
 /// One command.
@@ -28,14 +28,14 @@ struct PathCommand {
     sectors: u32,
 }
 
-/// The end of one, or why it failed.
+/// A command's completion, or why it failed.
 type CommandEnd = Result<CommandEnded, String>;
 
 pub(super) struct RealPath {
     file: Arc<File>,
     facts: TargetFacts,
     began: std::time::Instant,
-    /// A command that was handed over while none was under way: the waiting thread does it.
+    /// A command that was submitted while none was in flight: the waiting thread executes it itself.
     pending: Option<PathCommand>,
     under_way: u32,
     workers: Vec<Sender<PathCommand>>,
@@ -44,7 +44,7 @@ pub(super) struct RealPath {
     buffer: Aligned,
 }
 
-/// Memory at an address that O_DIRECT takes.
+/// Memory at an address that O_DIRECT accepts.
 struct Aligned {
     memory: Vec<u8>,
     from: usize,
@@ -63,7 +63,7 @@ impl Aligned {
     }
 }
 
-/// Opens it; without leave to destroy, for reading only.
+/// Opens the path, for reading only unless everything on it may be destroyed.
 pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure> {
     let outside = |what: &str, error: std::io::Error| Failure::Outside(format!("{path}: {what}: {error}"));
     let kind = std::fs::metadata(path).map_err(|error| Failure::Input(format!("{path}: {error}")))?;
@@ -75,7 +75,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
     if is_device {
         in_use(path, kind.rdev(), access)?;
     }
-    // Whatever else has it for itself (swap, an array, a volume group) is noticed by the kernel.
+    // The kernel notices any other exclusive use (swap, an array, a volume group).
     let exclusive = if is_device && destroy { libc::O_EXCL } else { 0 };
     let flags = libc::O_DIRECT | exclusive;
     let mut file = OpenOptions::new().read(true).write(destroy).custom_flags(flags).open(path).map_err(|error| {
@@ -127,7 +127,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
     })
 }
 
-/// Memory is no disk, however long a busy machine takes to read it.
+/// Refuses memory: it is not a disk, however long a busy machine takes to read it.
 fn lies_on_a_disk(path: &str, dev: u64) -> Result<(), Failure> {
     let number = format!("{}:{}", libc::major(dev), libc::minor(dev));
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
@@ -141,10 +141,11 @@ fn lies_on_a_disk(path: &str, dev: u64) -> Result<(), Failure> {
     }
 }
 
-/// A read that takes less has asked no device \[ns\]: the way through the kernel to one takes longer.
+/// A read that takes less has not reached a device \[ns\]: the way through the kernel to a device takes longer.
 const NO_DEVICE_NS: u128 = 2_000;
 
-/// What was allocated and never written looks like data, and is made up by the file system without a disk.
+/// Refuses a file that was allocated and never written: it looks like data, but the file system makes it up without the
+/// disk.
 fn asks_a_disk(path: &str, file: &File, bytes: u64) -> Result<(), Failure> {
     const READS: u64 = 64;
     let mut memory = Aligned::new();
@@ -166,11 +167,11 @@ fn asks_a_disk(path: &str, file: &File, bytes: u64) -> Result<(), Failure> {
     )))
 }
 
-/// A mounted device is refused if it is to be destroyed; else it is said that others read and write it meanwhile.
+/// Refuses a mounted device if its data would be destroyed; otherwise warns that others use it at the same time.
 fn in_use(path: &str, rdev: u64, access: ProbeAccess) -> Result<(), Failure> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let folder = format!("/sys/dev/block/{}:{}", libc::major(rdev), libc::minor(rdev));
-    // Itself, and its partitions: folders of its folder with a number of their own.
+    // The device itself, and its partitions: subdirectories with a number of their own.
     let parts = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let parts = parts.filter_map(|part| std::fs::read_to_string(part.path().join("dev")).ok());
     let own = format!("{}:{}", libc::major(rdev), libc::minor(rdev));
@@ -190,7 +191,7 @@ fn in_use(path: &str, rdev: u64, access: ProbeAccess) -> Result<(), Failure> {
     }
 }
 
-/// What sysfs says of a device.
+/// What sysfs tells about a device.
 struct SysfsQueue {
     block_sectors: u32,
     depth: u32,
@@ -198,7 +199,7 @@ struct SysfsQueue {
 }
 
 impl SysfsQueue {
-    /// A file's file system takes what a page is.
+    /// The limits for a file: its file system accepts whole pages.
     fn of_a_file() -> SysfsQueue {
         SysfsQueue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS }
     }
@@ -242,7 +243,7 @@ impl RealPath {
         Instant::from_ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX - 1))
     }
 
-    /// A thread that does what it is sent.
+    /// Starts a thread that executes the commands sent to it.
     fn employ(&mut self) {
         let (sender, jobs) = channel::<PathCommand>();
         let (file, report, began) = (Arc::clone(&self.file), self.report.clone(), self.began);

@@ -18,11 +18,11 @@ use tokio::task::JoinHandle;
 
 use super::Opened;
 
-/// How much is asked for at a time \[bytes\].
+/// The size of one request \[bytes\].
 const PIECE: u64 = 4 << 20;
-/// Pieces that are on their way while one is read.
+/// Pieces requested in advance while one is read.
 const AHEAD: usize = 2;
-/// How long a store that does not answer is asked again.
+/// How long to retry a store that does not answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ATTEMPTS: usize = 5;
 
@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 5;
 #[derive(Default)]
 struct KnownBuckets {
     stores: BTreeMap<String, Arc<AmazonS3>>,
-    /// Of what was listed or opened, by URI \[bytes\].
+    /// The sizes of objects that were listed or opened, by URI \[bytes\].
     sizes: BTreeMap<String, u64>,
 }
 
@@ -40,7 +40,7 @@ fn known<T>(look: impl FnOnce(&mut KnownBuckets) -> T) -> T {
     look(&mut KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// One thread carries everything that is on its way.
+/// One thread carries all transfers.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
@@ -54,7 +54,8 @@ fn store(bucket: &str) -> Result<Arc<AmazonS3>, String> {
     if let Some(store) = known(|known| known.stores.get(bucket).cloned()) {
         return Ok(store);
     }
-    // Of two libraries that could encrypt, the one that the server uses; the embedding program may have chosen already.
+    // rustls may be built with two cryptographic libraries; this chooses the server's, unless the embedding program has
+    // chosen.
     drop(rustls::crypto::ring::default_provider().install_default());
     let retry = RetryConfig { max_retries: ATTEMPTS, retry_timeout: PATIENCE, ..RetryConfig::default() };
     let built = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build();
@@ -63,7 +64,7 @@ fn store(bucket: &str) -> Result<Arc<AmazonS3>, String> {
     Ok(built)
 }
 
-/// An error without the type's name around it, and what to do where that is known.
+/// An error without its type's name, and a hint where one is known.
 fn told(error: &object_store::Error) -> String {
     use object_store::Error;
     match error {
@@ -71,7 +72,7 @@ fn told(error: &object_store::Error) -> String {
         Error::Precondition { .. } => "it was changed while it was read".to_owned(),
         Error::Generic { source, .. } => {
             let source = source.to_string();
-            // Without keys, a machine of the cloud is asked for some.
+            // Without keys, a cloud machine is asked for its own.
             let hint = if source.contains("169.254.169.254") {
                 "; without AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the machine's own role is asked for; a public \
                  bucket needs AWS_SKIP_SIGNATURE=true"
@@ -118,13 +119,13 @@ pub(super) fn size(uri: &str, bucket: &str, key: &str) -> u64 {
     known(|known| known.sizes.get(uri).copied()).unwrap_or(0)
 }
 
-/// An object, as far as it is there.
+/// An object, read in pieces.
 struct Object {
     store: Arc<AmazonS3>,
     path: Path,
     version: Option<String>,
     size: u64,
-    /// As far as it was asked for \[bytes\].
+    /// How much was requested so far \[bytes\].
     asked: u64,
     coming: VecDeque<JoinHandle<object_store::Result<Vec<u8>>>>,
     here: Cursor<Vec<u8>>,
@@ -167,7 +168,7 @@ impl Drop for Object {
     }
 }
 
-/// A folder is listed where its part of the pattern has wildcards, and no other.
+/// Lists only the folders whose part of the pattern has wildcards.
 pub(super) fn matches(pattern: &str, bucket: &str, key: &str) -> Result<Vec<String>, String> {
     let failed = |why: String| format!("{pattern}: {why}");
     let store = store(bucket).map_err(failed)?;

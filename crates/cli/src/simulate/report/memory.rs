@@ -4,7 +4,7 @@ use blksched::Op;
 use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::host::{HostReport, PAGE_BYTES, WaitsFor};
 
-/// Empty tables if nothing went through it.
+/// Both tables; empty if no I/O went through the page cache.
 pub(super) fn tables(host: &HostReport) -> [Table; 2] {
     [waits(host), pages(host)]
 }

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::{Folder, fio_is_here, ours, theirs};
 
-/// Every count is the same.
+/// Every count must be the same.
 const EXACTLY: f64 = 0.0;
 
-/// Name, how near \[%\], options.
+/// Name, tolerance \[%\], options.
 type Case = (&'static str, f64, &'static str);
 
-/// Each with a file of its own.
+/// Jobs with a file each.
 const ALONE: &[Case] = &[
     ("read", EXACTLY, "rw=read"),
     ("write", EXACTLY, "rw=write"),
@@ -54,7 +54,7 @@ const ALONE: &[Case] = &[
     ("split-loops", 8.0, "rw=randread bssplit=4k/50:64k/50 size=2m loops=2 numjobs=32"),
     ("split-sequential", 8.0, "rw=write bssplit=4k/50:8k/ size=4m numjobs=32"),
     ("split-same-least", 8.0, "rw=randrw bssplit=4k/50:16k/30:64k/20 size=2m numjobs=48"),
-    // Directions of different least sizes end their pass at a moment of chance.
+    // Directions with different least sizes end their pass at a random moment.
     ("split-directions", 20.0, "rw=randrw bssplit=4k/50:16k/30:64k/20,8k/100 size=4m numjobs=96"),
     ("sizes-directions", 20.0, "rw=randrw bs=4k,8k size=4m numjobs=96"),
     ("sizes-large", 20.0, "rw=randrw bs=16k,4k size=4m numjobs=96"),
@@ -170,7 +170,7 @@ const ALONE: &[Case] = &[
     ("rated", EXACTLY, "rw=read rate_iops=4000 number_ios=100"),
 ];
 
-/// In a file of 8 MiB that others use too.
+/// Jobs in a shared file of 8 MiB.
 const SHARED: &[Case] = &[
     ("whole", EXACTLY, "rw=read size=8m"),
     ("stride", EXACTLY, "rw=read:12k size=1m"),
@@ -202,7 +202,7 @@ const SHARED: &[Case] = &[
     ("zones", EXACTLY, "rw=read zonemode=strided zonesize=64k zoneskip=64k size=1m"),
 ];
 
-/// Each behind the end of a file that is not there yet.
+/// Jobs that each begin at the end of a file that does not exist yet.
 const BEHIND: &[Case] = &[
     ("append", EXACTLY, "rw=write"),
     ("append-random", EXACTLY, "rw=randwrite"),
@@ -217,9 +217,9 @@ const BEHIND: &[Case] = &[
     ("append-mixed", 3.0, "rw=randrw numjobs=64"),
 ];
 
-/// Flushes of each process that fio does, as strace shows, and counts among none (fio 3.33); ours are counted.
+/// Flushes of each process that fio does, as strace shows, without counting them (fio 3.33); ours are counted.
 const UNCOUNTED: &[(&str, f64)] = &[
-    // Every three of 256 writes, and not behind the last.
+    // After every three of 256 writes, but not after the last.
     ("fdatasync", 85.0),
     ("end-fsync", 1.0),
     ("fsync-and-end", 1.0),
@@ -229,7 +229,7 @@ const UNCOUNTED: &[(&str, f64)] = &[
     ("sync-range-fsync", 54.0),
 ];
 
-/// What is to be added to fio's flushes of a row, if this is fio's report.
+/// What to add to fio's flushes of a row, if this is fio's report.
 fn uncounted(report: Whose, name: &Value) -> f64 {
     let found = UNCOUNTED.iter().find(|(other, _)| name == other).filter(|_| report == Whose::Fios);
     found.map_or(0.0, |(_, flushes)| *flushes)
@@ -241,11 +241,11 @@ enum Whose {
     Ours,
 }
 
-/// By name and group: I/Os and bytes of each direction, and how many rows of the report these are the sum of.
+/// By name and group: I/Os and bytes of each direction, and of how many rows of the report they are the sum.
 fn rows(whose: Whose, report: &Value) -> BTreeMap<String, [f64; 8]> {
     let mut rows: BTreeMap<String, [f64; 8]> = BTreeMap::new();
     for job in report["jobs"].as_array().expect("jobs") {
-        // Beside jobs with `unified_rw_reporting` fio prints a row of zeros without a name.
+        // Beside jobs with `unified_rw_reporting` fio prints a nameless row of zeros.
         if job["jobname"].is_null() {
             continue;
         }
