@@ -72,8 +72,8 @@ Examples:
   blksched list hdd-7200                            a disk's data sheet: our model beside its source
 
 Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the \
-input was not understood. COLUMNS says how long lines are [default: the terminal's, 120 in a pipe]; PAGER shows what \
-a terminal has no room for; --color auto, always or never [default: auto, a terminal without NO_COLOR].";
+input was not understood. COLUMNS sets the length of lines [default: the terminal's, 120 in a pipe]; PAGER shows what \
+does not fit the terminal; --color auto, always or never [default: auto, a terminal without NO_COLOR].";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {

@@ -331,7 +331,7 @@ fn of_no_cost(contenders: &[Contender], scene: &Scene) -> Option<String> {
     }
     if !free.is_empty() && free.len() < contenders.len() {
         parts.push(format!(
-            "I/O costs no processor time under {}: nothing is known of kernels before blk-mq",
+            "I/O costs no processor time under {}: the cost is not known for kernels before blk-mq",
             free.join(", ")
         ));
     }
@@ -376,9 +376,8 @@ fn notes(arguments: &CompareArguments, stage: &Stage, measured: &[Measured], len
         notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
     }
     if arguments.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some()) {
-        notes.push(
-            "--goal priorities asks who keeps the priorities; this verdict goes by what each job is for".to_owned(),
-        );
+        notes
+            .push("--goal priorities asks which schedulers keep the priorities; this verdict goes by roles".to_owned());
     }
     notes
 }

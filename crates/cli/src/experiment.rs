@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     if broken.is_empty() {
         return Ok(());
     }
-    Err(Failure::Outside(format!("outside of what is claimed: {}", broken.join("; "))))
+    Err(Failure::Outside(format!("outside of the claimed bounds: {}", broken.join("; "))))
 }
 
 /// An experiment that was run.

@@ -35,7 +35,7 @@ impl Failure {
             Failure::Input(text) | Failure::Excerpts(text) | Failure::Outside(text) => {
                 anstream::adapter::strip_str(text).to_string()
             }
-            Failure::Command(code) => format!("a command ended with {code}"),
+            Failure::Command(code) => format!("a command ended with code {code}"),
             Failure::NobodyReads => "the reader of the output has gone".to_owned(),
         }
     }

@@ -109,8 +109,7 @@ fn fio() -> Table {
             option.doc.into(),
         ]);
     }
-    table
-        .note("what has no effect cannot change a simulated result and is accepted with a note; `not yet` is an error");
+    table.note("options without effect cannot change a result and are accepted with a note; `not yet` is an error");
     table
 }
 
@@ -169,7 +168,7 @@ fn cpu() -> Table {
         let times = presets.iter().map(|preset| Cell::from(preset.costs.rows()[row].1));
         table.row(std::iter::once(Cell::from(cost.0)).chain(times));
     }
-    table.note("one request of one I/O; where each number comes from stands in the preset's file, and in docs/host.md");
+    table.note("one request of one I/O; the preset's file and docs/host.md say where each number comes from");
     table
 }
 
@@ -201,7 +200,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
         topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().map(String::as_str)).chain(programs);
     let known: Vec<&str> = known.collect();
     let near = did_you_mean(name, known.iter().copied());
-    Err(Failure::Input(format!("nothing is called `{name}`{near} (known: {})", known.join(", "))))
+    Err(Failure::Input(format!("unknown name `{name}`{near} (known: {})", known.join(", "))))
 }
 
 /// `deadline@2.5.38`: the elevator with the presets of that kernel alone; with a note if that kernel has none of its
@@ -210,7 +209,7 @@ fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<Str
     let choice = catalogue.parse(name).map_err(|error| Failure::Input(format!("{name}:{error}")))?;
     if let Some(at) = name.find('+') {
         let switched = &name[at..];
-        let message = format!("{name}:{}: `{switched}` switches a mechanism, and all are shown", at + 1);
+        let message = format!("{name}:{}: `{switched}` switches a mechanism, but all are shown", at + 1);
         return Err(Failure::Input(format!("{message}: expected {}", &name[..at])));
     }
     let presets = choice.entry.presets;

@@ -50,7 +50,7 @@ Examples:
   blksched record sda --time 60s
   blksched record sda nvme0n1 --out monday.trace.gz --max-size 4096
   blksched record sda --print > record.sh            the same by hand, on a machine without blksched
-  blksched trace info recorded.trace.gz              then: can a verdict hang on it?
+  blksched trace info recorded.trace.gz              then: can a verdict depend on it?
   blksched compare recorded.trace.gz                 then: its scheduler, depth and limits are the defaults";
 
 /// How often the kernel's buffers are emptied.
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let machine = machine.map_err(Failure::Input)?;
     let out = &arguments.out;
     if out.exists() {
-        return Err(Failure::Input(format!("{}: is there already: expected a new file's name", out.display())));
+        return Err(Failure::Input(format!("{}: already exists: expected a new file's name", out.display())));
     }
     let instance = Instance::open(arguments.buffer, &machine).map_err(Failure::Outside)?;
     let half = out.with_extension(format!("half-{}", std::process::id()));
@@ -111,7 +111,7 @@ fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write
     instance.turn(false).map_err(Failure::Outside)?;
     bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
     if bytes >= most {
-        anstream::eprintln!("stopped after {} MiB, as --max-size says", arguments.max_size);
+        anstream::eprintln!("stopped after {} MiB (--max-size)", arguments.max_size);
     }
     Ok(bytes)
 }

@@ -88,7 +88,7 @@ impl Pictures {
             if let Some(what) = shortened(page.detail) {
                 parquet::write(&ParquetTarget::Beside(file.clone()), &report.runs)?;
                 let all = report.beside.join(", ");
-                notes.push(format!("{} has room for {what}; {all} beside it have all of it", file.display()));
+                notes.push(format!("{} has room for {what}; {all} beside it have everything", file.display()));
             }
         }
         Ok(notes)

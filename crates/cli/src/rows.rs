@@ -56,7 +56,7 @@ impl RowsOut {
         }
         if path.is_file() {
             let expected = "expected a folder, or a file whose name ends in .parquet";
-            return Err(Failure::Input(format!("--parquet {}: it is a file: {expected}", path.display())));
+            return Err(Failure::Input(format!("--parquet {}: is a file: {expected}", path.display())));
         }
         std::fs::create_dir_all(path).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))?;
         Ok(Some(ParquetTarget::Folder(path.clone())))

@@ -165,7 +165,7 @@ fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
         (None, None) if arguments.tls_clients.is_none() => return Ok(None),
         _ => {
             return Err(Failure::Input(
-                "TLS takes a certificate and its key: expected --tls-cert and --tls-key".into(),
+                "TLS needs a certificate and its key: expected --tls-cert and --tls-key".into(),
             ));
         }
     };
@@ -193,7 +193,7 @@ fn listen(arguments: &ServeArguments) -> Result<Vec<Listen>, Failure> {
     for address in &arguments.tcp {
         if !address.ip().is_loopback() && arguments.tls_cert.is_none() && !arguments.plain_tcp_beyond_loopback {
             return Err(Failure::Input(format!(
-                "--tcp {address}: NBD without TLS is neither secret nor safe beyond this machine: expected --tls-cert \
+                "--tcp {address}: NBD without TLS is neither private nor safe beyond this machine: expected --tls-cert \
                  and --tls-key, or, if that network is trusted, --plain-tcp-beyond-loopback"
             )));
         }

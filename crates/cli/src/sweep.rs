@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
         return Ok(output::print(&forecast(&plan, shard, stretch, threads(arguments))?)?);
     }
     let Some(folder) = &arguments.out else {
-        return Err(Failure::Input("--out is missing: where do the rows go?".to_owned()));
+        return Err(Failure::Input("--out is missing: expected a folder for the rows".to_owned()));
     };
     let mut store = Store::open(folder, &shard.name(), SweepColumns::new(plan.knobs()))?;
     let interrupted = crate::interrupt::noticed();
@@ -104,10 +104,10 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
     outcome?;
     store.finish()?;
     let (made, skipped, failed) = (made.get(), skipped.get(), failed.get());
-    let mut text = format!("{made} runs made, {skipped} were there, in {}\n", folder.display());
+    let mut text = format!("{made} runs made, {skipped} existed, in {}\n", folder.display());
     if made + skipped < stretch.1 - stretch.0 && interrupted.load(Ordering::Relaxed) {
         text +=
-            &format!("interrupted: {} are left; the same command goes on\n", stretch.1 - stretch.0 - made - skipped);
+            &format!("interrupted: {} are left; the same command resumes\n", stretch.1 - stretch.0 - made - skipped);
     }
     if let Some(why) = first {
         text += &format!("{failed} of them failed (column error); the first: {}\n", why.trim());

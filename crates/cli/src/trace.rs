@@ -88,7 +88,7 @@ pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
 }
 
 fn formats() -> Table {
-    let columns = [("format", "format"), ("title", "what"), ("lines", "its lines, as one would describe them")];
+    let columns = [("format", "format"), ("title", "what"), ("lines", "its lines as one would describe them")];
     let mut table = crate::list::words("text formats; a trace's own is found by its content", &columns);
     for preset in presets() {
         table.row([preset.name.into(), preset.title.into(), preset.described.into()]);

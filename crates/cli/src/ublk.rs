@@ -47,7 +47,7 @@ fn line(device: &UblkDevice) -> String {
     let state = match info.state {
         UblkState::Dead => "no block device",
         UblkState::Live => "live",
-        UblkState::Quiesced => "waits for a server",
+        UblkState::Quiesced => "waiting for a server",
         UblkState::Other(_) => "another state",
     };
     let server = match info.process.filter(|_| device.served) {

@@ -108,8 +108,10 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let job = ValidatedJob::load(&arguments.job)?;
     let target = JobTarget::look(&arguments.on)?;
     if job.writes && !arguments.destroy {
-        let what = format!("{} writes, and what lies on {} would be lost", job.name, arguments.on.display());
-        return Err(Failure::Input(format!("{what}: say --destroy if its data may go, or use a job that only reads")));
+        let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on.display());
+        return Err(Failure::Input(format!(
+            "{what}: give --destroy if they may be lost, or use a job that only reads"
+        )));
     }
     target.refuse(arguments)?;
     let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
@@ -133,13 +135,13 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         (Some(current), false) => {
             let disks = target.disks.join(", ");
             notes.push(format!(
-                "only {current} is measured: others use {disks}, too; --switch changes the scheduler for all meanwhile"
+                "only {current} is measured: others use {disks} too; --switch changes the scheduler for all meanwhile"
             ));
             vec![current.clone()]
         }
         (None, false) => {
             return Err(Failure::Input(format!(
-                "--on {}: no disk with a scheduler lies beneath",
+                "--on {}: there is no disk with a scheduler beneath",
                 arguments.on.display()
             )));
         }

@@ -160,7 +160,7 @@ fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments
     let profile = "[disk]\ndevices_udev_regex=(ID_PATH=pci-0-ata-1)\nelevator=mq-deadline\n";
     assert!(tuned.contains(profile), "{tuned}");
     let nowhere = refused(&[&["compare"], &SHORT[..], &PRIORITIES[..], &["--emit", "udev", "--on", "sdzz9"]].concat());
-    assert!(nowhere.contains("/sys/block/sdzz9: there is no") && nowhere.contains("say model:TEXT"), "{nowhere}");
+    assert!(nowhere.contains("/sys/block/sdzz9: there is no") && nowhere.contains("give model:TEXT"), "{nowhere}");
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn a_verdict_that_hangs_on_a_fitted_value_says_so() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let hangs = text(&arguments);
-    assert!(hangs.contains("The verdict hangs on fitted values of"), "{hangs}");
+    assert!(hangs.contains("The verdict depends on fitted values of"), "{hangs}");
     assert!(hangs.contains("with service = 40ms (here 2ms, plausible 1ms to 40ms) it is: use bfq"), "{hangs}");
     assert!(hangs.contains("no published figures; no response-time trace."), "{hangs}");
     let plain = job_file("plain.toml", HANGS.split("[fit]").next().expect("a head"));

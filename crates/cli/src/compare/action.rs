@@ -334,7 +334,7 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
     let list = |kept: bool| {
         let say = |(name, part): &(String, f64)| format!("{name} ({})", Quantity::Fraction.show(*part));
         let chosen: Vec<String> = parts.iter().filter(|(_, part)| (*part <= KEPT) == kept).map(say).collect();
-        if chosen.is_empty() { "nobody".to_owned() } else { chosen.join(", ") }
+        if chosen.is_empty() { "none".to_owned() } else { chosen.join(", ") }
     };
     (!parts.is_empty()).then(|| {
         format!(

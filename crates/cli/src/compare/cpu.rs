@@ -65,7 +65,7 @@ pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
             _ => String::new(),
         };
         format!(
-            "figures hang on what I/O costs the processors (cpu={preset}): the busiest is busy for {} under {}{spun}; \
+            "figures depend on the processor cost of I/O (cpu={preset}): the busiest is busy for {} under {}{spun}; \
              an I/O costs {}; --host cpu=off shows the disk alone",
             percent(cpu.busiest.mean()),
             busiest.label(),

@@ -33,7 +33,7 @@ pub(super) fn text(
     };
     if scheduler_needs_depth(chosen, target) {
         evidence += &comment(
-            "Such a disk has no queue_depth in sysfs, as only what is driven as SCSI has: that part cannot be done.",
+            "Such a disk has no queue_depth in sysfs, which only disks driven as SCSI have: that part is left out.",
         );
     }
     evidence += &beyond_sysfs(&chosen.label()).map_or(String::new(), comment);
@@ -56,12 +56,12 @@ fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
 fn beyond_sysfs(label: &str) -> Option<&'static str> {
     if label.contains("+io.cost") {
         return Some(
-            "This does not switch io.cost on, which the verdict is about: `blksched disk iocost DISK --qos` prints \
+            "This does not switch io.cost on, on which the verdict rests: `blksched disk iocost DISK --qos` prints \
              what /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
         );
     }
     ["+io.max", "+io.latency", "+io.prio.class"].iter().any(|asked| label.contains(asked)).then_some(
-        "This does not write to the groups' files, which the verdict is about: the load's cgroup_files_if_asked says \
+        "This does not write to the groups' files, on which the verdict rests: the load's cgroup_files_if_asked says \
          what each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk \
          iocost DISK` prints, those of io.latency of what one read of 4 KiB takes.",
     )

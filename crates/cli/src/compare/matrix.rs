@@ -119,7 +119,7 @@ pub(crate) fn run(arguments: &MatrixArguments, catalogue: &Catalogue) -> Result<
         page.push('\n');
     }
     if left_out > 0 {
-        let _ = writeln!(details, "\nInterrupted: {left_out} fields (`-`) were not run.");
+        let _ = writeln!(details, "\nInterrupted: {left_out} cells (`-`) were not run.");
     }
     if let Some(file) = &arguments.csv {
         let written = std::fs::write(file, csv);

@@ -51,7 +51,7 @@ pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
             (least >= LEAST).then(|| {
                 format!(
                     "Whichever it is, {} of what is read comes from memory, where no scheduler reaches; \
-                     --host memory=… makes that less, direct=1 goes past it.",
+                     --host memory=… reduces that, direct=1 bypasses it.",
                     if least < 0.9995 {
                         format!("at least {}", Quantity::Fraction.show(least))
                     } else {

@@ -426,8 +426,9 @@ impl Sensitivity {
     /// What the verdict depends on, in one paragraph.
     pub(super) fn sentence(&self) -> String {
         let (disk, of) = (&self.disk, self.fits.len());
-        let takes_long =
-            |values: String| format!("Whether the verdict hangs on {disk}'s {values} takes long; --sensitivity tries.");
+        let takes_long = |values: String| {
+            format!("Whether the verdict depends on {disk}'s {values} takes long to tell; --sensitivity tries.")
+        };
         let (many, way) = (format!("{of} fitted values"), self.way());
         let tried = match (self.tried, of) {
             (0, 1) => return takes_long("one fitted value".to_owned()),
@@ -454,7 +455,7 @@ impl Sensitivity {
                     say(&together)
                 )
             }
-            (false, _) => format!("The verdict hangs on fitted values of {disk}: {}{rest}.", say(&alone)),
+            (false, _) => format!("The verdict depends on fitted values of {disk}: {}{rest}.", say(&alone)),
         }
     }
 
@@ -495,7 +496,7 @@ impl Sensitivity {
         columns.extend(figures.map(|_| ("figures", "bare figures that move")));
         columns.push(("verdict", "verdict there"));
         let title = format!(
-            "What hangs on the fitted values of {} (with them as they are: {})",
+            "What depends on the fitted values of {} (with them as they are: {})",
             self.disk,
             self.base.in_words()
         );
@@ -519,7 +520,7 @@ impl Sensitivity {
             cells.push(verdict(moved).into());
             table.row(cells);
         }
-        table.note("(!): another verdict; ranges stand under [fit] in the disk's file and are plausible, not measured");
+        table.note("(!): another verdict; the ranges, under [fit] in the disk's file, are plausible, not measured");
         table
     }
 

@@ -33,7 +33,7 @@ fn jobs(measured: &[Measured], timed: bool) -> Table {
         vec![first, rate(work, measure), mean.into(), p99.into(), max.into()]
     });
     table.note(
-        "rate: bytes a second, of syncs how many; mean, p99, max: completion latency as in fio, of a sync all of \
+        "rate: bytes a second, or syncs a second; mean, p99, max: completion latency as in fio, for a sync, the whole \
          fsync, fdatasync or flush; ±: standard deviation over the seeds; -: too few I/Os for it",
     );
     table

@@ -56,7 +56,7 @@ fn roles(base: &Measured) -> String {
         format!("{} is {} ({why})", label(&base.jobs, rows), role.name())
     };
     let jobs: Vec<String> = families(&base.jobs).iter().map(job).collect();
-    format!("Taken for: {}; --goal says it otherwise.", jobs.join(", "))
+    format!("Taken for: {}; --goal overrides that.", jobs.join(", "))
 }
 
 fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String {

@@ -86,7 +86,7 @@ fn text(heading: &str, nth: usize, sides: &[Side<'_>], names: &Names) -> String 
     let [one, other] = sides else { unreachable!("there are two") };
     let mut text = output::paragraph(&format!(
         "{heading}: {} and {} send the same {nth} commands at the same moments; the next one differs \
-         (processors cost nothing here, so that only decisions part them).",
+         (I/O costs no processor time here, so that only decisions separate them).",
         one.contender.name, other.contender.name
     ));
     for side in sides {

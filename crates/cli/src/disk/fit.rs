@@ -80,7 +80,7 @@ fn device(events: &[CommandEvent], asked: Option<&str>) -> Result<(u32, u32), Fa
     let known: Vec<String> = counts.keys().map(|(major, minor)| format!("{major}:{minor}")).collect();
     match (asked, counts.keys().next()) {
         (None, Some(&only)) if counts.len() == 1 => Ok(only),
-        (None, Some(_)) => Err(Failure::Input(format!("several disks: say --device, one of {}", known.join(", ")))),
+        (None, Some(_)) => Err(Failure::Input(format!("several disks: give --device, one of {}", known.join(", ")))),
         (_, None) => Err(Failure::Input("no dispatches or completions in it: expected `D` and `C`".to_owned())),
         (Some(asked), _) => {
             let found = counts.keys().zip(&known).find(|(_, name)| *name == asked).map(|(device, _)| *device);

@@ -62,7 +62,7 @@ fn table(tuned: &TunedQos) -> Table {
         Column::words("wtook", "a write takes"),
     ];
     let mut table =
-        Table::new("4 KiB at random from four jobs of depth 64, once io.cost has let it through", columns.into());
+        Table::new("4 KiB at random from four jobs of depth 64, after io.cost has let it through", columns.into());
     for Point { percent, took } in &tuned.points {
         let of = |dir: Dir| Quantity::Time.show(took[dir].as_ns() as f64);
         let cells = [format!("{percent} %")].into_iter().chain(Dir::BOTH.map(of));

@@ -98,7 +98,7 @@ impl<'a> Half<'a> {
         name.push(format!(".half-{}", std::process::id()));
         let half = Half { out, half: out.with_file_name(name) };
         if out.is_dir() {
-            return Err(Failure::Input(format!("--out {}: is a folder: expected a file's name", out.display())));
+            return Err(Failure::Input(format!("--out {}: is a directory: expected a file's name", out.display())));
         }
         // Removed again, since a second Ctrl-C ends the program at once.
         let tried = fs::write(&half.half, "").and_then(|()| fs::remove_file(&half.half));
@@ -125,7 +125,7 @@ const TOO_FAR: f64 = 0.25;
 /// Prints what does not belong in the file.
 fn report(outcome: &ProbeOutcome) {
     if let Some(stopped) = &outcome.stopped {
-        eprintln!("not all of it was measured: {stopped}; what is missing says so in the file");
+        eprintln!("not all of it was measured: {stopped}; the file says what is missing");
     }
     for part in &outcome.held_back {
         eprintln!(
@@ -141,10 +141,10 @@ fn report(outcome: &ProbeOutcome) {
         match &outcome.stopped {
             _ if error <= TOO_FAR => {}
             Some(_) => eprintln!(
-                "this is no model of the disk yet: what was not reached has a class's values; give it more time"
+                "this is not a model of the disk yet: what was not reached has its class's values; allow more time"
             ),
             None => eprintln!(
-                "this model is not the disk: another program used the disk or the machine meanwhile (measure it at \
+                "this model is not like the disk: another program used disk or machine meanwhile (measure it at \
                  rest, or before all others: chrt -f 40), or the disk does what no model here does"
             ),
         }

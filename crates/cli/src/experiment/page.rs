@@ -25,8 +25,7 @@ pub(super) fn list(experiments: &[Experiment]) -> String {
         let words = [name, title, source, &claimed, &fits].map(|text| Cell::from(text.as_str()));
         table.row(words);
     }
-    let how =
-        "`blksched experiment NAME…` or `--all` runs them; `blksched experiment my/experiment.toml` one of your own.";
+    let how = "`blksched experiment NAME…` or `--all` runs them; `blksched experiment my.toml` runs one of your own.";
     format!("{}\n{how}\n", output::render(&table, Look::Text))
 }
 
@@ -92,7 +91,7 @@ fn cells(row: &RowAnswer) -> [String; 7] {
     let unit = if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
     let ratio = row.mail.filter(|mail| *mail != 0.0).map_or("-".to_owned(), |mail| short(row.ours / mail));
     let bound = match (row.low, row.high) {
-        (None, None) if row.covers_mail => "min–max holds it".to_owned(),
+        (None, None) if row.covers_mail => "min–max includes it".to_owned(),
         (None, None) => "-".to_owned(),
         (Some(low), None) => format!("≥ {}", short(low)),
         (None, Some(high)) => format!("≤ {}", short(high)),

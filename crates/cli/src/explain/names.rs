@@ -62,6 +62,6 @@ impl Names {
         words.sort();
         words.dedup();
         let near = did_you_mean(said, words.iter().map(String::as_str));
-        Err(format!("there is no such process: expected one of {}{}", words.join(", "), near))
+        Err(format!("no such process: expected one of {}{}", words.join(", "), near))
     }
 }

@@ -104,8 +104,8 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
     };
     match part {
         Part::Cpu => format!("the host's processors took {length}"),
-        Part::Memory => format!("the host's memory kept it {length} (copying pages, or waiting for others to write)"),
-        Part::Plug => format!("it lay {length} in its own plug"),
+        Part::Memory => format!("the host's memory kept it for {length} (copying pages, or waiting for other writers)"),
+        Part::Plug => format!("it was in its own plug for {length}"),
         Part::Slot(whose) => {
             format!("it slept {length} for a request slot (nr_requests) while the disk worked for {}", who(whose))
         }
@@ -115,19 +115,19 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
         Part::Behind(whose, rule) => behind(whose, rule, &length, (&of, &who)),
         Part::IdleFor(process) => format!("the disk was kept idle {length} for {}", who(Whose::Process(process))),
         Part::IdleForGroup(_) => format!("the disk was kept idle {length} for a group's next request"),
-        Part::Idle => format!("the disk was left alone for {length}"),
-        Part::Free => format!("it lay {length} in the queue although the disk was free"),
+        Part::Idle => format!("the disk was left idle for {length}"),
+        Part::Free => format!("it was in the queue for {length} although the disk was free"),
         Part::Drive(whose, dir) => {
             let noun = if dir == Dir::Read { "reads" } else { "writes" };
-            format!("in the drive it was {length} behind {}", of(whose, noun))
+            format!("in the drive it was behind {} for {length}", of(whose, noun))
         }
         Part::DriveCache(whose) => {
             format!("the drive wrote out cached writes of {} for {length}", who(whose))
         }
-        Part::DriveItself => format!("the drive was busy with itself for {length} (its cache, its firmware)"),
+        Part::DriveItself => format!("the drive was busy with its own work for {length} (its cache, its firmware)"),
         Part::FlushWaits(whose) => format!("its flush waited {length} while the disk worked for {}", who(whose)),
-        Part::News => format!("its process heard of it {length} later"),
-        Part::Forgotten => format!("{length} of it lie further back than is kept"),
+        Part::News => format!("its process was told {length} later"),
+        Part::Forgotten => format!("{length} of it lie before the oldest record kept"),
         service => format!("{} {length}", rule(service)),
     }
 }
@@ -137,8 +137,8 @@ type Words<'a> = (&'a dyn Fn(Whose, &str) -> String, &'a dyn Fn(Whose) -> String
 fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> String {
     let noun = |dir: Dir| if dir == Dir::Read { "reads" } else { "writes" };
     match rule {
-        Rule::Slice => format!("{} held the turn at the disk for {length}", who(whose)),
-        Rule::WriteBackSlice => format!("write-back of {} held the turn at the disk for {length}", who(whose)),
+        Rule::Slice => format!("{} had its slice for {length}", who(whose)),
+        Rule::WriteBackSlice => format!("write-back of {} had its slice for {length}", who(whose)),
         Rule::InDrive => format!("the drive already had {} for {length}", of(whose, "requests")),
         Rule::Cache => format!("the drive wrote out cached writes of {} for {length}", who(whose)),
         Rule::Drain => format!("the next batch waited {length} until the drive had returned {}", of(whose, "requests")),
@@ -154,7 +154,7 @@ fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> Strin
             format!("{}, passed over often enough, went ahead for {length}", of(whose, noun(dir)))
         }
         Rule::Batch(dir, Batched::Moved) => {
-            format!("{} had been chosen at once and went ahead for {length}", of(whose, noun(dir)))
+            format!("{} had been moved to the dispatch list at once and went ahead for {length}", of(whose, noun(dir)))
         }
         Rule::First => format!("{} went ahead for {length}", of(whose, "requests")),
     }
@@ -165,7 +165,7 @@ fn held(why: HeldBack) -> &'static str {
         HeldBack::AsyncInFlight => "write-back was still in the drive",
         HeldBack::SyncInFlight => "it is write-back, and the drive had synchronous requests",
         HeldBack::Quantum => "it had as many requests in the drive as it may (quantum)",
-        HeldBack::AsyncDepth => "as much write-back was in the drive as may be",
+        HeldBack::AsyncDepth => "the drive already had as much write-back as allowed",
         HeldBack::SliceShort => "what was in the drive would take the rest of its slice",
     }
 }
@@ -191,16 +191,16 @@ pub(crate) fn rule(part: Part) -> &'static str {
         Part::Behind(_, Rule::Batch(Dir::Read, _)) => "a batch of reads",
         Part::Behind(_, Rule::Batch(Dir::Write, Batched::Starved)) => "a batch of writes passed over often enough",
         Part::Behind(_, Rule::Batch(Dir::Write, Batched::Turn)) => "a batch of writes",
-        Part::Behind(_, Rule::Drain) => "the batch before drains",
+        Part::Behind(_, Rule::Drain) => "the previous batch drains",
         Part::Behind(_, Rule::Token(_)) => "no token",
         Part::Behind(_, Rule::Held(_)) => "its own queue may send no more",
         Part::Behind(_, Rule::First) => "went ahead in the queue",
         Part::IdleFor(_) | Part::IdleForGroup(_) => "the disk was kept idle",
-        Part::Idle => "the disk was left alone",
+        Part::Idle => "the disk was left idle",
         Part::Free => "the disk was free",
         Part::Drive(..) => "ahead of it in the drive",
         Part::DriveCache(_) => "the drive wrote out its cached writes",
-        Part::DriveItself => "the drive was busy with itself",
+        Part::DriveItself => "the drive was busy with its own work",
         Part::Overhead => "overhead",
         Part::Seek => "seek",
         Part::Settle => "settle",
@@ -209,8 +209,8 @@ pub(crate) fn rule(part: Part) -> &'static str {
         Part::Interface => "interface",
         Part::Flush => "flush",
         Part::FlushWaits(_) => "before its flush",
-        Part::News => "until its process heard of it",
-        Part::Forgotten => "longer ago than is kept",
+        Part::News => "until its process was told",
+        Part::Forgotten => "before the oldest record kept",
     }
 }
 

@@ -11,12 +11,14 @@ use super::phrase::time;
 pub(crate) fn reason(reason: Reason, names: &Names) -> String {
     let of = |submitter: SubmitterId| names.process(submitter);
     match reason {
-        Reason::SliceBegan { owner, waiter: Waiter::Sync, .. } => format!("{}'s turn at the disk begins", of(owner)),
-        Reason::SliceBegan { owner, .. } => format!("the turn of write-back ({}) begins", of(owner)),
-        Reason::SliceEnded { owner, why, .. } => format!("{}'s turn ends: {}", of(owner), end(why)),
+        Reason::SliceBegan { owner, waiter: Waiter::Sync, .. } => format!("{}'s slice begins", of(owner)),
+        Reason::SliceBegan { owner, .. } => format!("the slice of write-back ({}) begins", of(owner)),
+        Reason::SliceEnded { owner, why, .. } => format!("{}'s slice ends: {}", of(owner), end(why)),
         Reason::BatchBegan { dir, why, .. } => format!("a batch of {dir}s begins: {}", start(why)),
         Reason::BatchContinued { nth, .. } => format!("the batch goes on in sector order with its request {nth}"),
-        Reason::BatchMoved { dir, requests, .. } => format!("a batch of {requests} {dir}s is chosen at once"),
+        Reason::BatchMoved { dir, requests, .. } => {
+            format!("a batch of {requests} {dir}s moves to the dispatch list at once")
+        }
         Reason::ReadsFirst { starved } => format!("reads go first; writes have been passed over {starved} times"),
         Reason::WritesStarved { starved } => format!("writes go: they were passed over {starved} times"),
         Reason::BatchDrains { in_flight, .. } => {
@@ -39,12 +41,12 @@ pub(crate) fn reason(reason: Reason, names: &Names) -> String {
         }
         Reason::WaitEnds { submitter, why } => format!("no idling for {}: {}", of(submitter), wait_end(why)),
         Reason::NotIdled { owner, why } => format!("no idling for {}: {why:?}", of(owner)),
-        Reason::BudgetAssigned { owner, sectors, .. } => format!("{} may have {sectors} sectors in a turn", of(owner)),
+        Reason::BudgetAssigned { owner, sectors, .. } => format!("{} has a budget of {sectors} sectors", of(owner)),
         Reason::WeightRaised { owner, why, times, .. } => {
             format!("{}'s weight is raised {times} times: {why:?}", of(owner))
         }
         Reason::Injected { into, from, why } => {
-            format!("a request of {} goes in {}'s turn: {why:?}", of(from), of(into))
+            format!("a request of {} goes in {}'s slice: {why:?}", of(from), of(into))
         }
         Reason::Throttled { domain } => format!("no token for a {domain}"),
         Reason::TokenTaken { domain, .. } => format!("a {domain} has a token"),
@@ -66,8 +68,8 @@ pub(crate) fn reason(reason: Reason, names: &Names) -> String {
 
 fn start(why: BatchStart) -> String {
     match why {
-        BatchStart::Expired { late } => format!("a request's time has been up for {}", time(late)),
-        BatchStart::NextInOrder => "behind where the last one stopped".to_owned(),
+        BatchStart::Expired { late } => format!("a request has been overdue for {}", time(late)),
+        BatchStart::NextInOrder => "where the last one stopped".to_owned(),
         BatchStart::Oldest => "with the oldest request".to_owned(),
         BatchStart::Lowest => "with the lowest sector".to_owned(),
     }
@@ -79,25 +81,25 @@ fn end(why: SliceEnd) -> String {
         SliceEnd::BudgetUsed => "its budget was used up".to_owned(),
         SliceEnd::NothingQueued => "it had nothing queued and was not worth waiting for".to_owned(),
         SliceEnd::Cooperator => "another goes on where it stopped".to_owned(),
-        SliceEnd::IdledInVain => "the disk idled for it, and nothing came".to_owned(),
-        SliceEnd::WaitedBusy => "its request came after its time".to_owned(),
+        SliceEnd::IdledInVain => "the disk idled for it in vain".to_owned(),
+        SliceEnd::WaitedBusy => "its request arrived after its time".to_owned(),
         SliceEnd::AsyncShare => "write-back has had its share".to_owned(),
         SliceEnd::IdleClass => "the idle class gets one request at a time".to_owned(),
         SliceEnd::RealTimeWaits => "a real-time queue has requests".to_owned(),
         SliceEnd::Preempted(why) => format!("preempted ({why:?})"),
-        SliceEnd::Gone => "its process is gone".to_owned(),
+        SliceEnd::Gone => "its process has exited".to_owned(),
     }
 }
 
 fn wait_end(why: WaitEnd) -> &'static str {
     match why {
-        WaitEnd::Arrived => "its request has come",
-        WaitEnd::TimeIsUp => "it was waited for long enough",
-        WaitEnd::HasMore => "it has other requests on their way",
+        WaitEnd::Arrived => "its request has arrived",
+        WaitEnd::TimeIsUp => "the wait has lasted long enough",
+        WaitEnd::HasMore => "it has other requests in flight",
         WaitEnd::CloseEnough => "another process's request is as near",
         WaitEnd::Gone => "it is gone",
-        WaitEnd::LikelyGone => "it is new, and new ones mostly leave",
-        WaitEnd::ThinksLonger => "it thinks longer than is waited",
+        WaitEnd::LikelyGone => "it is new, and new ones mostly exit soon",
+        WaitEnd::ThinksLonger => "its think time is longer than the wait",
         WaitEnd::OutOfTurn => "a request had to go out of turn",
     }
 }

@@ -251,7 +251,7 @@ fn settings(set: &[String]) -> Result<Vec<KnobSetting<'_>>, Failure> {
         let setting = KnobSetting::read(text)?;
         let twin = |other: &&KnobSetting<'_>| (other.target, other.knob) == (setting.target, setting.knob);
         if let Some(other) = settings.iter().find(twin) {
-            let message = format!("--set {text}: --set {} says so already, or something else", other.text);
+            let message = format!("--set {text}: --set {} already sets the same knob", other.text);
             return Err(Failure::Input(message));
         }
         settings.push(setting);

@@ -49,7 +49,7 @@ fn in_vain<'a>(contender: &'a Contender, plan: &'a Plan) -> impl Iterator<Item =
         |file: &str| plan.groups.iter().any(|g| g.files.iter().chain(&g.files_if_asked).any(|(own, _)| own == file));
     contender.choice.asked.iter().filter(move |file| !all(file)).map(|file| {
         format!(
-            "{}: no group has anything to write to {file}; a job's cgroup_files_if_asked says it, as in {file}: {}",
+            "{}: no group has anything to write to {file}; a job sets it by cgroup_files_if_asked, as in {file}: {}",
             contender.name,
             match *file {
                 "io.max" => "wbps=25%",
@@ -81,14 +81,12 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
     let is_cost = matches!(file, "io.weight" | "io.cost.qos" | "io.cost.model");
     if (is_cost || file == "io.latency") && !is_blk_mq {
         let controller = if is_cost { "io.cost" } else { "io.latency" };
-        return Some(format!(
-            "{controller} stands in blk-mq's queues alone, and that kernel's schedulers come before them"
-        ));
+        return Some(format!("{controller} exists only with blk-mq, and that kernel's schedulers are older"));
     }
     if is_cost && cost == CostSwitch::Off && !matches!(file, "io.cost.qos") {
         let instead = if name == "bfq" { "; the weight of BFQ is io.bfq.weight" } else { "" };
         return Some(format!(
-            "io.cost is off; `io.cost.qos: enable=1`, or +io.cost behind the scheduler's name, switches it on{instead}"
+            "io.cost is off; `io.cost.qos: enable=1`, or +io.cost after the scheduler's name, switches it on{instead}"
         ));
     }
     let has_groups = name == "bfq" || (name == "cfq" && choice.variant("groups") == "on");
@@ -97,7 +95,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
     }
     let has_classes = ["mq-deadline", "bfq", "cfq"].contains(&name);
     if file == "io.prio.class" && !has_classes && text.trim() != "no-change" {
-        return Some(format!("{name} knows no priorities"));
+        return Some(format!("{name} ignores priorities"));
     }
     None
 }
@@ -126,7 +124,7 @@ mod tests {
         let said = notes(&["cfq", "deadline"], "io.latency: target=100");
         assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
         assert!(notes(&["none"], "io.bfq.weight: 200")[0].contains("BFQ's groups"));
-        assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("knows no priorities"));
+        assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("ignores priorities"));
     }
 
     #[test]
@@ -140,7 +138,7 @@ mod tests {
         let asked =
             notes(&["kyber+io.prio.class", "none"], "io.max: rbps=1\ncgroup_files_if_asked=io.prio.class: idle");
         assert!(
-            asked.len() == 1 && asked[0].contains("under kyber+io.prio.class: kyber knows no priorities"),
+            asked.len() == 1 && asked[0].contains("under kyber+io.prio.class: kyber ignores priorities"),
             "{asked:?}"
         );
     }

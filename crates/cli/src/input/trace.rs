@@ -277,13 +277,13 @@ impl FormatTold {
         let separator = self.separator.as_deref().unwrap_or(",");
         let spec = match (&self.format, &self.columns, &self.line) {
             (None, None, None) if self.separator.is_some() => {
-                return Err("`separator` is about `columns`, and there are none".to_owned());
+                return Err("`separator` needs `columns`, which is missing".to_owned());
             }
             (None, None, None) => return Ok(None),
             (Some(name), None, None) => return named(name).map(Some),
             (None, Some(columns), None) => Spec::columns(columns, separator, self.skip),
             (None, None, Some(line)) => Spec::pattern(line, self.skip),
-            _ => return Err("`format`, `columns` and `line` say the same: expected one of them".to_owned()),
+            _ => return Err("`format`, `columns` and `line` exclude each other: expected one of them".to_owned()),
         };
         let described = self.columns.or(self.line).unwrap_or_default();
         let preset = Preset::described(&described, spec.map_err(|error| error.to_string())?);
@@ -340,8 +340,8 @@ mod tests {
         let wrong = |said: &str| reading(said).unwrap_err();
         assert!(wrong("colums=time").contains("did you mean `columns`?"));
         assert!(wrong("format=mrs").contains("did you mean `msr`?"));
-        assert!(wrong("separator=;").contains("is about `columns`"));
-        assert!(wrong("format=msr,columns=op,offset,size").contains("say the same"));
+        assert!(wrong("separator=;").contains("needs `columns`"));
+        assert!(wrong("format=msr,columns=op,offset,size").contains("exclude each other"));
         assert!(wrong("damage=no").contains("expected refused or skipped"));
         assert!(wrong("skip_lines=x").contains("expected a number"));
     }

@@ -53,7 +53,7 @@ pub(crate) fn local(word: &str) -> Result<Cow<'_, str>, String> {
     if !path.starts_with('/') {
         return Err(format!("{uri}: expected a path from the root, as in file:///srv/x.csv"));
     }
-    let path = unescaped(path).ok_or_else(|| format!("{uri}: expected two hexadecimal digits behind each %"))?;
+    let path = unescaped(path).ok_or_else(|| format!("{uri}: expected two hexadecimal digits after each %"))?;
     Ok(Cow::Owned(if said.is_empty() { path } else { format!("{path}:{said}") }))
 }
 

@@ -57,7 +57,7 @@ impl Workload {
         let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
         let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_LOAD] } else { names };
         if names.iter().filter(|name| **name == "-").count() > 1 {
-            return Err(Failure::Input("`-` stands there twice: standard input can be read once".to_owned()));
+            return Err(Failure::Input("`-` is given twice: standard input can be read once".to_owned()));
         }
         let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
         let mut traces: Vec<Trace> = Vec::new();
@@ -139,7 +139,7 @@ impl Workload {
             let say = |note: &Note| format!("{}: {}: {}", file.locate(&note.place), note.option, note.why);
             notes.extend(file.notes().iter().chain(&plan.notes).map(say));
         } else if self.host != HostKnobs::default() {
-            let why = "programs have memory of their own, set by their parameters, and a trace has passed it";
+            let why = "programs have memory of their own, set by their parameters, and a trace was recorded below it";
             notes.push(format!("--host changes nothing: {why}"));
         }
         notes.extend(self.told.iter().cloned());
@@ -259,7 +259,7 @@ fn unknown(name: &str, typed: bool) -> Failure {
     let programs: Vec<&str> = PROGRAMS.iter().map(|known| known.name).collect();
     let all = builtins.iter().chain(&programs).copied();
     let hint = nearest(plain, all).map(|near| format!("; the nearest workload is `{near}`"));
-    let value = if typed { "; the value of an option of fio's stands behind `=`, as in --rw=read" } else { "" };
+    let value = if typed { "; the value of an option of fio's goes after `=`, as in --rw=read" } else { "" };
     Failure::Input(format!(
         "`{name}` is neither a file nor a workload{}{value} (known: {}; programs: {})",
         hint.unwrap_or_default(),

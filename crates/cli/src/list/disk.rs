@@ -65,7 +65,7 @@ pub(super) fn data_sheet(disk: &DiskSpec, catalogue: &Catalogue) -> Table {
     let fitted = disk.fitted();
     if !fitted.is_empty() {
         let keys: Vec<&str> = fitted.iter().map(|fit| fit.key.as_str()).collect();
-        table.note(format!("fitted: {}; --sensitivity shows what hangs on each", keys.join(", ")));
+        table.note(format!("fitted: {}; --sensitivity shows what depends on each", keys.join(", ")));
     }
     table
 }

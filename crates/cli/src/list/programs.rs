@@ -24,7 +24,7 @@ pub(super) fn replay() -> Table {
     }
     table.note(
         "traces: blktrace's files (x.blktrace.0, or x for all CPUs'), blkparse's and tracefs's text, public formats; \
-         how one is read, and parts of it: docs/traces.md, `blksched trace formats`",
+         how to read one, or parts of it: docs/traces.md, `blksched trace formats`",
     );
     also(&mut table, "it");
     table
@@ -48,7 +48,7 @@ pub(super) fn programs(programs: &[Program]) -> Table {
         }
     }
     also(&mut table, "each");
-    table.note("docs/programs.md has all of them, docs/experiments.md shows how to write one down in an experiment");
+    table.note("docs/programs.md has all of them; docs/experiments.md shows how to describe one in an experiment");
     table
 }
 
@@ -60,9 +60,9 @@ pub(super) fn measures() -> Table {
         table.row([measure.form().into(), measure.unit.into(), measure.doc.into()]);
     }
     table.note(
-        "min, second to seventh, max, mean, median and sum make one value of many; + - * / and parentheses combine \
+        "min, second to seventh, max, mean, median and sum reduce many values to one; + - * / and parentheses combine \
          them",
     );
-    table.note("`measure(…)@run` is that of another run, and * in a name stands for anything");
+    table.note("`measure(…)@run` is that of another run; * in a name stands for anything");
     table
 }

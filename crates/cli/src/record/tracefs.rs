@@ -135,9 +135,8 @@ pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String
 pub(super) fn commands(arguments: &RecordArguments, devices: &[(u32, u32)], header: &str) -> String {
     let seconds = arguments.time.as_secs_f64().ceil();
     let out = arguments.out.display();
-    let mut text = String::from(
-        "# As root. Records what the block layer is asked for, and cleans up; at most --max-size MiB.\nset -eu\n",
-    );
+    let mut text =
+        String::from("# As root. Records the block layer's I/O, and cleans up; at most --max-size MiB.\nset -eu\n");
     let _ = writeln!(text, "T={MOUNTED}\n[ -d $T/instances ] || mount -t tracefs nodev $T\nI=$T/instances/blksched");
     text += "mkdir $I\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
     let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");

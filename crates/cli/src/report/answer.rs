@@ -112,8 +112,7 @@ fn parted(text: &str) -> Vec<&str> {
 pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(String, String)> {
     let mut facts = made();
     let (first, count) = seeds;
-    let said =
-        if count == 1 { format!("{first}") } else { format!("{count} from {first}; the pictures are of {first}") };
+    let said = if count == 1 { format!("{first}") } else { format!("{count} from {first}; the pictures show {first}") };
     facts.push(("seeds".to_owned(), said));
     let size = Quantity::Bytes.show((stage.disk.build(scene.seed).facts().sectors * 512) as f64);
     facts.push(("disk".to_owned(), format!("{} ({size}): {}", stage.disk.name, stage.disk.description)));
@@ -125,14 +124,12 @@ pub(super) fn facts(stage: &Stage, scene: &Scene, seeds: (u64, usize)) -> Vec<(S
 pub(super) fn pictured(stage: &Stage, (first, count): (u64, usize)) -> String {
     let mut said = Vec::new();
     if count > 1 {
-        said.push(format!(
-            "The pictures are of one run, seed {first}; the figures above are means over {count} seeds."
-        ));
+        said.push(format!("The pictures show one run, seed {first}; the figures above are means over {count} seeds."));
     }
     let warm_up = stage.plan.jobs.iter().map(|job| job.report.ramp).max().unwrap_or(Span::ZERO);
     if warm_up > Span::ZERO {
         let long = Quantity::Time.show(warm_up.as_ns() as f64);
-        said.push(format!("The first {long} are warm-up: the pictures have them, the figures above do not."));
+        said.push(format!("The first {long} are warm-up: the pictures include it, the figures above do not."));
     }
     said.join(" ")
 }
@@ -171,7 +168,7 @@ mod tests {
                 "bfq against mq-deadline: why: a read waits 3ms for d.",
             ]
         );
-        let one = "Taken for: a is b (c); d is e; --goal says it otherwise.";
+        let one = "Taken for: a is b (c); d is e; --goal overrides that.";
         assert_eq!(per_job(one), [one]);
     }
 

@@ -119,7 +119,7 @@ impl Decisions {
                 let first = LastingStill { lane, from: Instant::ZERO, why: before };
                 let open = self.tokens.insert(domain, LastingStill { lane, from: at, why: after }).unwrap_or(first);
                 self.push(open, at, StretchKind::Tokens);
-                let why = self.word(&format!("{domain}s may have {to} tokens, not {from}"));
+                let why = self.word(&format!("{domain}s may have {to} tokens instead of {from}"));
                 self.marks.push(Mark { lane, kind: MarkKind::Tokens, at_ns: at.as_ns(), why });
             }
             _ => {}

@@ -13,7 +13,7 @@ pub(super) fn disks(arguments: &ServeArguments, catalogue: &Catalogue) -> Result
     for text in &arguments.disk {
         let disk = disk(text, arguments, catalogue)?;
         if disks.iter().any(|other| other.name == disk.name) {
-            return Err(Failure::Input(format!("--disk {}: it stands twice", disk.name)));
+            return Err(Failure::Input(format!("--disk {}: given twice", disk.name)));
         }
         disks.push(disk);
     }
@@ -45,7 +45,7 @@ fn disk(text: &str, arguments: &ServeArguments, catalogue: &Catalogue) -> Result
     let mut chosen = contenders(&said, std::slice::from_ref(&elevator), &set, catalogue)?;
     let mut chosen = chosen.remove(0);
     for (knob, value) in knobs {
-        chosen.turn(&knob, &value).map_err(|why| error(format!("{why} (of a disk itself: elevator, depth)")))?;
+        chosen.turn(&knob, &value).map_err(|why| error(format!("{why} (the disk's own: elevator, depth)")))?;
     }
     Ok(DiskConfig { name: name.to_owned(), elevator: chosen.choice, knobs: chosen.knobs, depth })
 }
@@ -85,7 +85,7 @@ mod tests {
             ("x,depth=0", "expected 1..=1024, not `0`"),
             ("x,elevator=bqf", "did you mean `bfq`"),
             ("x,elevator=bfq,slice_idel=0", "did you mean `slice_idle`"),
-            ("x,elevator=kyber,dept=3", "of a disk itself: elevator, depth"),
+            ("x,elevator=kyber,dept=3", "the disk's own: elevator, depth"),
         ] {
             let error = read(&[&format!("--disk={disk}")]).unwrap_err();
             assert!(error.contains(why), "{disk}: {error}");

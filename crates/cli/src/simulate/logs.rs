@@ -25,7 +25,7 @@ pub(super) fn write(plan: &Plan, findings: &Findings) -> Result<Vec<String>, Fai
         }
         let cut_off = outcome.record.log.as_ref().map_or(0, |log| log.cut_off());
         if cut_off > 0 {
-            notes.push(format!("the logs of {} end early: {cut_off} I/Os more than they hold", job.name));
+            notes.push(format!("the logs of {} end early: {cut_off} I/Os did not fit", job.name));
         }
     }
     Ok(notes)

@@ -60,7 +60,7 @@ fn jobs(stage: &Stage, findings: &Findings) -> Table {
             Column::numbers("p99.9", "p99.9", Quantity::Time),
             Column::numbers("max", "max", Quantity::Time),
             Column::numbers("waiting", "waiting", Quantity::Time),
-            Column::numbers("service", "with the disk", Quantity::Time),
+            Column::numbers("service", "at the disk", Quantity::Time),
         ],
     );
     if timed {

@@ -147,7 +147,7 @@ fn raw(source: SweepFile<'_>, base: &Contender, name: &str, value: &PlacedValue<
     let around = turned.around.settings().into_iter().map(|(name, raw)| (name.to_owned(), raw));
     let mut all = turned.knobs.into_iter().chain(around);
     let found = all.find(|(knob, _)| knob == name).map(|(_, raw)| raw);
-    found.ok_or_else(|| source.wrong(value.span(), format!("`{name}` was not turned")))
+    found.ok_or_else(|| source.wrong(value.span(), format!("`{name}` was not set")))
 }
 
 fn between(from: i64, to: i64, scale: Scale, part: f64) -> i64 {

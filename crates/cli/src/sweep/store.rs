@@ -211,7 +211,7 @@ fn lines(path: &Path, journal: &mut File) -> Result<(Vec<RunRows>, u64), Failure
 /// Appends the keys of a Parquet file.
 fn keys(path: &Path, keys: &mut Vec<u128>) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::Outside(format!("{}: {error}; remove it, and its runs are made again", path.display()))
+        Failure::Outside(format!("{}: {error}; if it is removed, its runs are made again", path.display()))
     };
     let file = File::open(path).map_err(|error| outside(path, &error))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| failed(&error))?;

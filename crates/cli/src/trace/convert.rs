@@ -36,16 +36,16 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         }
     };
     if change == Change::Part && !trace.is_filtered().map_err(Failure::Input)? {
-        let why = "nothing is cut: expected device=, process=, from=, to= or op= behind the name, as in";
+        let why = "nothing to cut: expected device=, process=, from=, to= or op= after the name, as in";
         return Err(Failure::Input(format!("{text}: {why} {}:from=10s,to=20s", trace.name())));
     }
     if out.exists() && !force {
-        return Err(Failure::Input(format!("{}: is there already; --force writes over it", out.display())));
+        return Err(Failure::Input(format!("{}: already exists; --force overwrites it", out.display())));
     }
     let bases = if change == Change::Anonymous { Some(Bases::of(&trace)?) } else { None };
     let (stream, rest) = trace.stream().map_err(Failure::Input)?;
     if !rest.is_empty() {
-        return Err(Failure::Input(format!("{text}: `{rest}` is about a replay, and nothing is replayed here")));
+        return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
     }
     let mut ios = Ios::of(stream);
     // Written beside it and renamed, so that nothing half-written ever has OUT's name.

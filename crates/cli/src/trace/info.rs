@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
         }
         let (mut stream, rest) = trace.stream().map_err(Failure::Input)?;
         if !rest.is_empty() {
-            return Err(Failure::Input(format!("{text}: `{rest}` is about a replay, and nothing is replayed here")));
+            return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
         }
         let info = Info::of(&mut stream).map_err(Failure::Input)?;
         if arguments.json {
@@ -55,11 +55,8 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
         text += &output::paragraph(&format!("  note: {note}"));
     }
     let seconds = info.span().as_secs_f64();
-    let rate = if seconds > 0.0 {
-        format!(", {:.0} a second on the mean", info.ios() as f64 / seconds)
-    } else {
-        String::new()
-    };
+    let rate =
+        if seconds > 0.0 { format!(", {:.0} a second on average", info.ios() as f64 / seconds) } else { String::new() };
     let _ = writeln!(text, "  span: {seconds:.3}s, {} I/Os{rate}", info.ios());
     for (kind, asked) in KINDS.iter().zip(&info.asked).filter(|(_, asked)| asked.ios > 0) {
         let _ = writeln!(text, "  {kind}: {}", in_words(asked, info.ios()));
@@ -80,11 +77,11 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
         Some(depth) => {
             let open = match info.never_completed() {
                 0 => String::new(),
-                some => format!("; {some} have no completion and count as under way to the end"),
+                some => format!("; {some} have no completion and count as in flight to the end"),
             };
-            let _ = writeln!(text, "  under way: {depth:.1} on the mean, {} at most{open}", info.deepest);
+            let _ = writeln!(text, "  in flight: {depth:.1} on average, {} at most{open}", info.deepest);
         }
-        None => text += "  under way: not told, since there are no completions\n",
+        None => text += "  in flight: unknown, since there are no completions\n",
     }
     text
 }
@@ -124,9 +121,9 @@ fn shares(of: impl Iterator<Item = (String, u64)>) -> String {
 
 fn met(met: Met) -> Vec<String> {
     let told = [
-        (met.damaged, "damaged lines or records were passed over"),
+        (met.damaged, "damaged lines or records were skipped"),
         (met.without_kind, "rows do not say whether they read or write and were left out"),
-        (met.late, "events came later than a second behind others"),
+        (met.late, "events came more than a second late"),
         (met.lost, "events were lost while it was recorded"),
     ];
     told.into_iter().filter(|told| told.0 > 0).map(|(count, what)| format!("{count} {what}")).collect()

@@ -113,7 +113,7 @@ impl JobTarget {
             return match self.bytes {
                 None if !arguments.destroy => {
                     let what = format!("--on {}: there is no such file", self.path.display());
-                    Err(Failure::Input(format!("{what}; with --destroy fio makes one")))
+                    Err(Failure::Input(format!("{what}; with --destroy fio creates it")))
                 }
                 _ => Ok(()),
             };

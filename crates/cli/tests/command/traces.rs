@@ -172,7 +172,7 @@ fn what_is_converted_says_the_same_in_every_format() {
     let bytes = fs::read(&parquet).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() < fs::read(&csv).unwrap().len());
     let again = refused(&["trace", "convert", &trace, &csv]);
-    assert!(again.contains("is there already"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
     let ending = refused(&["trace", "convert", &trace, &folder.file("out.txt")]);
     assert!(ending.contains("expected --to csv, iolog, blktrace or parquet"), "{ending}");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 4, "nothing half-written is left");
@@ -187,7 +187,7 @@ fn a_cut_is_a_part_and_needs_one() {
     assert!(info["ios"].as_u64().unwrap() > 5 && info["span_ns"].as_u64().unwrap() < 11_000_000_000, "{info}");
     assert_eq!((&info["kinds"]["write"]["ios"], info["devices"].as_array().unwrap().len()), (&0.into(), 1));
     let error = refused(&["trace", "cut", &trace, &folder.file("all.csv")]);
-    assert!(error.contains("nothing is cut: expected device="), "{error}");
+    assert!(error.contains("nothing to cut: expected device="), "{error}");
     let error = refused(&["trace", "cut", &format!("{trace}:op=flush"), &folder.file("none.csv")]);
     assert!(error.contains("no I/O is left"), "{error}");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "nothing half-written is left");
@@ -244,7 +244,7 @@ fn what_is_said_wrongly_is_named_with_the_nearest() {
     assert!(said("colums=time").contains("did you mean `columns`?"));
     assert!(said("columns=time,op,ofset,size").contains("did you mean `offset`?"));
     assert!(said("from=soon").contains("expected a time, as in 10s"));
-    assert!(said("timing=closed").contains("is about a replay, and nothing is replayed here"));
+    assert!(said("timing=closed").contains("is for replays, and nothing is replayed here"));
     let damaged = said("columns=time@100ns,host,disk,op,offset@B,size@B");
     assert!(damaged.contains("msr-like.csv.gz:1:") && damaged.contains("one column too many: expected 6"), "{damaged}");
     assert!(refused(&["trace", "info", "nowhere.csv"]).contains("there is no such file"));

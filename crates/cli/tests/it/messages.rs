@@ -64,7 +64,7 @@ fn standard_input_is_read_once_and_its_bytes_are_named_too() {
     child.stdin.take().unwrap().write_all(b"[a]\n\xff").unwrap();
     let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
     assert!(said.contains("error: standard input:2:1: the byte 0xff"), "{said}");
-    refused(&["simulate", "-", "-"], &["`-` stands there twice"]);
+    refused(&["simulate", "-", "-"], &["`-` is given twice"]);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn no_time_is_no_run_and_a_negative_number_is_a_wrong_value() {
 fn fios_options_are_refused_where_no_jobs_run() {
     refused(&["experiment", "--rw=read"], &["unexpected argument '--rw'"]);
     refused(&["list", "--size=1m"], &["unexpected argument '--size'"]);
-    refused(&["simulate", "--name=a", "--rw", "read"], &["`read`", "behind `=`, as in --rw=read"]);
+    refused(&["simulate", "--name=a", "--rw", "read"], &["`read`", "after `=`, as in --rw=read"]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
     let other = folder.0.join("other.csv");
     std::fs::write(&other, "a,b").expect("written");
     let (code, text) = said(other.to_str().expect("text"));
-    assert!(code == Some(2) && text.contains("other.csv: it is a file: expected a folder"), "{text}");
+    assert!(code == Some(2) && text.contains("other.csv: is a file: expected a folder"), "{text}");
 }
 
 #[test]

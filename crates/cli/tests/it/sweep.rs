@@ -118,7 +118,7 @@ fn who_is_killed_goes_on_where_it_was() {
     assert!(!said.starts_with(&format!("{RUNS} runs made")), "nothing was kept: {said}");
     assert!(rows(&out) == rows(&whole), "{} rows and {}", rows(&out).len(), rows(&whole).len());
     let again = String::from_utf8(run(&plan, &out, &[]).stdout).unwrap();
-    assert!(again.starts_with(&format!("0 runs made, {RUNS} were there")), "{again}");
+    assert!(again.starts_with(&format!("0 runs made, {RUNS} existed")), "{again}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ extents = []
 h.block_status(size, 0, lambda context, offset, entries, error: extents.extend(entries))
 assert sum(extents[::2]) <= size and len(extents) >= 2
 
-# Eight connections, many requests under way, each its own part.
+# Eight connections with many requests in flight, each in its own part.
 others = []
 for nth in range(8):
     other = nbd.NBD()

@@ -60,7 +60,7 @@ fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option
     }
     let disk = sys_block.join(name);
     if !disk.is_dir() {
-        let what = "there is no such disk; for one of another machine say model:TEXT or path:TEXT";
+        let what = "there is no such disk; for one of another machine give model:TEXT or path:TEXT";
         return Err(format!("--on {said}: {}: {what}", disk.display()));
     }
     let known = model(&disk).map(DiskKnown::Model).or_else(|| place(&disk, udev).map(DiskKnown::Path));
@@ -104,7 +104,7 @@ mod tests {
             known("path:pci-0000:00:17.0-ata-1", &root).unwrap().0,
             DiskKnown::Path("pci-0000:00:17.0-ata-1".into())
         );
-        assert!(known("sdy", &root).unwrap_err().contains("say model:TEXT"));
+        assert!(known("sdy", &root).unwrap_err().contains("give model:TEXT"));
         assert!(known("model:a\"b", &root).is_err() && known("../x", &root).is_err());
         // A virtual disk reports no model; udev knows its path, or nothing.
         std::fs::create_dir_all(root.join("vdx")).unwrap();

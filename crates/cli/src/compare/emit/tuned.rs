@@ -8,7 +8,7 @@ pub(super) fn profile(chosen: &Measured, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("DISK");
     let mut text = String::from("# Put this into /etc/tuned/blksched/tuned.conf, then: tuned-adm profile blksched\n");
     text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there,\n";
-    text += "# but for what the scheduler before had been told by hand: every scheduler that comes begins anew.\n";
+    text += "# except knobs of its scheduler that were set by hand: a change of scheduler resets them.\n";
     if target.device.is_none() {
         text += "# DISK stands for the disk's name, as in sda; `--on sda` fills it in.\n";
     }

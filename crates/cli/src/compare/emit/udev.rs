@@ -17,11 +17,11 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     }
     if let DiskKnown::Name(name) = &target.known {
         text += &format!(
-            "# {name} says neither its model nor its place, so the rule goes by that name: see that it stays its.\n"
+            "# {name} reports neither model nor path, so the rule goes by that name: make sure that it keeps it.\n"
         );
     }
     text += &format!("# Now, without a restart (DISK={device}, say), and first what is there, for the undo:\n");
-    text += "#   grep . /sys/block/$DISK/queue/iosched/*; # what a scheduler was told it forgets when another comes\n";
+    text += "#   grep . /sys/block/$DISK/queue/iosched/*; # a scheduler forgets its knobs when another replaces it\n";
     for (file, value) in writes(chosen, target) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
     }

@@ -135,7 +135,7 @@ fn lies_on_a_disk(path: &str, dev: u64) -> Result<(), Failure> {
     let kind = of_it.filter_map(|line| line.split_once(" - ")?.1.split(' ').next()).next_back();
     match kind {
         Some(kind @ ("tmpfs" | "ramfs" | "devtmpfs")) => Err(Failure::Input(format!(
-            "{path}: lies in memory ({kind}), which is no disk: expected a block device, or a file on a disk"
+            "{path}: lies in memory ({kind}), which is not a disk: expected a block device, or a file on a disk"
         ))),
         _ => Ok(()),
     }
@@ -162,7 +162,7 @@ fn asks_a_disk(path: &str, file: &File, bytes: u64) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Input(format!(
-        "{path}: a read past the page cache takes {usual}ns, so no disk is asked: most of it was allocated and never \
+        "{path}: a read past the page cache takes {usual}ns, so no disk takes part: most of it was allocated and never \
          written, or it is kept in memory; expected a file that was written, as by `dd if=/dev/urandom`"
     )))
 }
@@ -184,7 +184,7 @@ fn in_use(path: &str, rdev: u64, access: ProbeAccess) -> Result<(), Failure> {
     match (mounted, access) {
         (Some(at), ProbeAccess::Destroy) => Err(Failure::Input(format!("{path}: is mounted at {at}: refused"))),
         (Some(at), ProbeAccess::ReadOnly) => {
-            anstream::eprintln!("{path}: is mounted at {at}: what others do there is measured too");
+            anstream::eprintln!("{path}: is mounted at {at}: I/O by others is measured too");
             Ok(())
         }
         (None, _) => Ok(()),
@@ -231,7 +231,7 @@ fn transfer(file: &File, job: PathCommand, memory: &mut Aligned) -> Result<(), S
     };
     result.map_err(|error| {
         let why = match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => "it ends before that, and did not before".to_owned(),
+            std::io::ErrorKind::UnexpectedEof => "it now ends before that".to_owned(),
             _ => error.to_string(),
         };
         format!("{:?} of {} sectors at {}: {why}", job.op, job.sectors, job.start)

@@ -74,7 +74,7 @@ fn told(error: &object_store::Error) -> String {
             let source = source.to_string();
             // Without keys, a cloud machine is asked for its own.
             let hint = if source.contains("169.254.169.254") {
-                "; without AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the machine's own role is asked for; a public \
+                "; without AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY the machine's own role is used; a public \
                  bucket needs AWS_SKIP_SIGNATURE=true"
             } else {
                 ""
