@@ -255,15 +255,16 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
     #[inline(always)]
     fn search(&mut self, of: Root, key: K, steps: Steps) -> (Option<u32>, u32) {
         let nodes = &self.nodes[..];
-        let (mut at, mut last, mut side, mut comparisons) = (of.top, NIL, LEFT, 0);
-        while let Some(node) = nodes.get(at as usize) {
+        let (mut at, mut side, mut comparisons) = (of.top as usize, LEFT, 0);
+        let mut last = at;
+        while let Some(node) = nodes.get(at) {
             // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
             (last, side) = (at, usize::from(key > node.key));
-            at = node.child[side];
+            at = node.child[side] as usize;
             comparisons += u32::from(steps == Steps::Counted);
         }
-        let Some(parent) = nodes.get(last as usize) else { return (None, 0) };
-        let beyond = parent.beside[side];
+        let Some(parent) = nodes.get(last) else { return (None, 0) };
+        let (last, beyond) = (last as u32, parent.beside[side]);
         // On which side a search falls out cannot be predicted either, here and below.
         let behind = select_unpredictable(side == LEFT, last, beyond);
         if self.rekeyed || nodes.get(behind as usize).is_some_and(|behind| behind.key == key) {
