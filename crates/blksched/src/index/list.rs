@@ -24,7 +24,8 @@ impl Default for Ends {
     }
 }
 
-/// A member's neighbours, or `NONE`, and its value; `before` is `OUT` for an id that is not a member.
+/// A member's neighbours, and its value; `before` is `OUT` for an id that is not a member. `NONE` lies beyond every table,
+/// so that one test tells whether there is a neighbour and whether it may be indexed.
 #[derive(Clone, Copy, Debug)]
 struct Link<V> {
     before: u32,
@@ -151,9 +152,9 @@ impl<V: Copy + Default> List<V> {
         let before = self.ends.tail;
         self.make_member(id, Link { before, behind: NONE, value });
         self.ends.tail = id.0;
-        match before {
-            NONE => self.ends.head = id.0,
-            before => self.links[RequestId(before)].behind = id.0,
+        match self.links.get_mut(RequestId(before)) {
+            Some(before) => before.behind = id.0,
+            None => self.ends.head = id.0,
         }
     }
 
@@ -174,9 +175,9 @@ impl<V: Copy + Default> List<V> {
         let behind = self.links[head].leave().behind;
         self.len -= 1;
         self.ends.head = behind;
-        match behind {
-            NONE => self.ends.tail = NONE,
-            behind => self.links[RequestId(behind)].before = NONE,
+        match self.links.get_mut(RequestId(behind)) {
+            Some(behind) => behind.before = NONE,
+            None => self.ends.tail = NONE,
         }
         Some(head)
     }
@@ -190,13 +191,13 @@ impl<V: Copy + Default> List<V> {
         let link = self.links[id].leave();
         assert!(link.before != OUT, "request {id:?} is not on this list");
         self.len -= 1;
-        match link.before {
-            NONE => self.ends.head = link.behind,
-            before => self.links[RequestId(before)].behind = link.behind,
+        match self.links.get_mut(RequestId(link.before)) {
+            Some(before) => before.behind = link.behind,
+            None => self.ends.head = link.behind,
         }
-        match link.behind {
-            NONE => self.ends.tail = link.before,
-            behind => self.links[RequestId(behind)].before = link.before,
+        match self.links.get_mut(RequestId(link.behind)) {
+            Some(behind) => behind.before = link.before,
+            None => self.ends.tail = link.before,
         }
     }
 

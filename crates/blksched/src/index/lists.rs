@@ -33,7 +33,8 @@ impl Chain {
     }
 }
 
-/// A request's neighbours, or `NONE`, and its value; `before` is `OUT` if it is on no list.
+/// A request's neighbours, or `NONE`, which lies beyond every table, and what is kept of it; `before` is `OUT` for one on
+/// no list.
 #[derive(Clone, Copy, Debug)]
 struct Row<V> {
     before: u32,
@@ -87,9 +88,9 @@ impl<V: Clone + Default> Lists<V> {
     pub fn push_back(&mut self, chain: &mut Chain, id: RequestId) -> &mut V {
         let before = chain.tail;
         chain.tail = id.0;
-        match before {
-            NONE => chain.head = id.0,
-            before => self.rows[RequestId(before)].behind = id.0,
+        match self.rows.get_mut(RequestId(before)) {
+            Some(before) => before.behind = id.0,
+            None => chain.head = id.0,
         }
         let row = &mut self.rows[id];
         assert!(row.before == OUT, "request {id:?} is on a list already");
@@ -122,13 +123,13 @@ impl<V: Clone + Default> Lists<V> {
         let (before, behind) = (row.before, row.behind);
         assert!(before != OUT, "request {id:?} is on no list");
         row.before = OUT;
-        match before {
-            NONE => chain.head = behind,
-            before => self.rows[RequestId(before)].behind = behind,
+        match self.rows.get_mut(RequestId(before)) {
+            Some(before) => before.behind = behind,
+            None => chain.head = behind,
         }
-        match behind {
-            NONE => chain.tail = before,
-            behind => self.rows[RequestId(behind)].before = before,
+        match self.rows.get_mut(RequestId(behind)) {
+            Some(behind) => behind.before = before,
+            None => chain.tail = before,
         }
     }
 }

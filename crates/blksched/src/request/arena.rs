@@ -387,6 +387,12 @@ impl<T: Clone + Default> Table<T> {
     pub fn get(&self, id: RequestId) -> Option<&T> {
         self.rows.get(id.index())
     }
+
+    /// The same, to change.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
+        self.rows.get_mut(id.index())
+    }
 }
 
 impl<T> Index<RequestId> for Table<T> {

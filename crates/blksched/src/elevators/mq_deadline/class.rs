@@ -68,9 +68,8 @@ pub(super) struct Lane {
     pub(super) aged: Fifo,
     /// Where it continues.
     pub(super) position: Position,
-    /// The request that this gives now, and its start.
+    /// What that comes to at this moment.
     first: First,
-    first_at: Sector,
 }
 
 /// One class's requests.
@@ -84,13 +83,7 @@ pub(super) struct ClassQueue {
 impl ClassQueue {
     /// An empty class; `position`: the position before anything was taken.
     pub(super) fn new(position: Position) -> ClassQueue {
-        let lane = |_| Lane {
-            sorted: Tree::new(),
-            aged: Fifo::default(),
-            position,
-            first: First::Unknown,
-            first_at: Sector(0),
-        };
+        let lane = |_| Lane { sorted: Tree::new(), aged: Fifo::default(), position, first: First::Unknown };
         ClassQueue { lanes: PerDir::from_fn(lane), unfinished: 0 }
     }
 
@@ -105,14 +98,13 @@ impl ClassQueue {
 
     pub(super) fn check(&self, requests: &crate::request::Requests) {
         for dir in Dir::BOTH {
-            let Lane { sorted, aged, position, first, first_at } = &self.lanes[dir];
+            let Lane { sorted, aged, position, first } = &self.lanes[dir];
             sorted.check();
             aged.check(requests);
             assert_eq!(sorted.len(), aged.len());
             position.check(sorted);
             if let First::Known(first) = *first {
                 assert_eq!(first, position.request(sorted));
-                assert!(first.is_none_or(|first| sorted.key(first.index() as u32) == *first_at));
             }
         }
         assert!(self.unfinished >= self.len());
@@ -132,16 +124,8 @@ impl Lane {
     #[inline(never)]
     fn look_up_next(&mut self) -> Option<RequestId> {
         let first = self.position.request(&self.sorted);
-        self.knows(first);
-        first
-    }
-
-    #[inline(always)]
-    fn knows(&mut self, first: Option<RequestId>) {
         self.first = First::Known(first);
-        if let Some(first) = first {
-            self.first_at = self.sorted.key(first.index() as u32);
-        }
+        first
     }
 
     /// Lets the direction continue from `start`.
@@ -156,10 +140,10 @@ impl Lane {
         self.aged.push(rq, expires);
         self.sorted.insert_counting(rq.index() as u32, start, Steps::Uncounted);
         let First::Known(first) = self.first else { return };
-        // Requests with equal starts keep their order of arrival.
-        let is_first = first.is_none() || start < self.first_at;
+        // Equals stand in the order in which they came.
+        let is_first = first.is_none_or(|first| start < self.sorted.key(first.index() as u32));
         if is_first && self.position.admits(start) {
-            (self.first, self.first_at) = (First::Known(Some(rq)), start);
+            self.first = First::Known(Some(rq));
         }
     }
 
@@ -176,7 +160,7 @@ impl Lane {
         let behind = self.position.took(&self.sorted, rq);
         self.drop(rq);
         if was_first {
-            self.knows(behind);
+            self.first = First::Known(behind);
         }
     }
 
