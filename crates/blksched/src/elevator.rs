@@ -241,8 +241,8 @@ pub trait Merges {
     /// A request exists, has left its submitter's plug, and may still merge into another before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
-    /// The same of a request that was just made of this bio alone and that nothing will merge away: it is inserted next,
-    /// and counts as queued already. For elevators that need not look it up.
+    /// The same of a request that was just made of this bio alone and that nothing will merge away: it is inserted
+    /// next, and counts as queued already. For elevators that need not look it up.
     fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _bio: &Bio) {
         self.prepare(cx, rq);
     }

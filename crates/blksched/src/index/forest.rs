@@ -73,8 +73,8 @@ impl Root {
 /// The nodes of many sorted sets of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Forest<K, S = ()> {
-    /// By thing. The textbook's sentinel is whatever lies beyond the table, so that one test tells whether there is such
-    /// a node and whether it may be indexed.
+    /// By thing. The textbook's sentinel is whatever lies beyond the table, so that one test tells whether there is
+    /// such a node and whether it may be indexed.
     nodes: Vec<Node<K, S>>,
     /// The place where the last failed search ended, until a tree changes. A bio's look-up and the insertion of the
     /// request that it becomes usually end in the same gap, so that the second need not descend again.
