@@ -105,7 +105,7 @@ fn a_machine_with_the_ublk_driver_has_exports_as_its_disks() {
         // What is missing is named, with what to do.
         "modprobe ublk_drv",
         "it takes root (CAP_SYS_ADMIN)",
-        "block devices are root's to make",
+        "only root can create block devices",
         // A disk, and one that is read-only.
         "ublkb0: sectors 196608 queues 2 blocks 512 4096 ro 0 discard 1073741824 zeroes 1073741824 \
          cache write back fua 1 depth 32",

@@ -209,7 +209,7 @@ pub fn new_size(source: &ExportSource, wished: Option<u64>) -> Result<u64, Strin
 /// The size of the export.
 fn range(end: u64, offset: u64, size: Option<u64>) -> Result<u64, String> {
     whole(offset, "its offset")?;
-    let left = end.checked_sub(offset).ok_or_else(|| format!("its offset {offset} is behind its end, {end}"))?;
+    let left = end.checked_sub(offset).ok_or_else(|| format!("its offset {offset} is beyond its end, {end}"))?;
     match size {
         Some(size) if size > left => Err(format!("it has {left} bytes from its offset on, not {size}")),
         // The last sector of a part would be its neighbour's, too.
@@ -219,7 +219,11 @@ fn range(end: u64, offset: u64, size: Option<u64>) -> Result<u64, String> {
 }
 
 fn whole(bytes: u64, what: &str) -> Result<u64, String> {
-    if bytes.is_multiple_of(SECTOR) { Ok(bytes) } else { Err(format!("{what}, {bytes}, is no multiple of {SECTOR}")) }
+    if bytes.is_multiple_of(SECTOR) {
+        Ok(bytes)
+    } else {
+        Err(format!("{what}, {bytes}, is not a multiple of {SECTOR}"))
+    }
 }
 
 /// The smallest unit that can be read; for a file opened without the page cache it is found by trying.

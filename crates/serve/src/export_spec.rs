@@ -82,7 +82,7 @@ impl FromStr for ExportConfig {
             // `ro` and `rw` set the same thing, or its opposite.
             let key = part.split('=').next().map_or("", |key| if key == "rw" { "ro" } else { key });
             if keys.contains(&key) {
-                return Err(error(column, format!("`{part}`: this was said before: expected each option once")));
+                return Err(error(column, format!("`{part}`: given before: expected each option once")));
             }
             keys.push(key);
             said.option(part).map_err(|what| error(column, what))?;
@@ -218,9 +218,9 @@ mod tests {
         assert!(error("a=/x,lock=no").contains("expected on or off"));
         assert!(error("a=/x,burst_ops=5").contains("needs its rate"));
         assert!(error("=x").contains("a name"));
-        assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: this was said before"));
+        assert!(error("a=/x,weight=2,weight=3").contains(":15: `weight=3`: given before"));
         assert!(error("a=/x,io.max=rbsp=5").contains(":6: io.max: column 1: `rbsp`"));
         assert!(error("a=/x,io.mux=rbps=5").contains("did you mean `io.max`?"));
-        assert!(error("a=/x,ro,rw").contains(":9: `rw`: this was said before"));
+        assert!(error("a=/x,ro,rw").contains(":9: `rw`: given before"));
     }
 }

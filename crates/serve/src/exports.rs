@@ -134,7 +134,7 @@ impl Serving {
     pub fn resize(&mut self, name: &str, wished: Option<u64>, config: &mut ServerConfig) -> Result<String, String> {
         let at = self.expect(name)?;
         let export = config.exports.iter_mut().find(|export| export.name == name);
-        let source = &mut export.ok_or("it is no export of the configuration")?.source;
+        let source = &mut export.ok_or("it is not an export of the configuration")?.source;
         let size = new_size(source, wished)?;
         let ServedAt { shard, tenant } = self.places[at];
         let (layout, before) = (&mut self.shards[shard].layout, self.exports[at].size);
@@ -148,6 +148,6 @@ impl Serving {
             ExportSource::Memory(own) => *own = size,
             ExportSource::File { size: own, .. } => *own = wished.map(|_| size),
         }
-        Ok(format!("{before} bytes become {size}: clients that are in see it when they come again"))
+        Ok(format!("{before} bytes become {size}: connected clients see it when they reconnect"))
     }
 }

@@ -179,7 +179,7 @@ impl Front {
         };
         notify(ServerState::Stopping);
         if exit.is_none() {
-            say("stopping: what is under way is served");
+            say("stopping: requests in flight are served");
         }
         self.stop()?;
         Ok(exit.unwrap_or(0))
@@ -229,7 +229,7 @@ impl Front {
                 Ok(None) => return,
                 Err(error) => {
                     // Out of files: some are closed sooner or later.
-                    tracing::warn!(%error, "a client could not come in");
+                    tracing::warn!(%error, "a client could not connect");
                     std::thread::sleep(Duration::from_millis(10));
                     return;
                 }
@@ -418,7 +418,7 @@ fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     let oldest = guests.iter().min_by_key(|(_, guest)| (guest.heard_at, guest.came_at)).map(|(at, _)| at);
     if let Some(at) = oldest {
         let HandshakingClient { peer, .. } = guests.remove(at);
-        tracing::debug!(%peer, "dropped before its handshake was over: others came");
+        tracing::debug!(%peer, "dropped before its handshake was over, to make room for others");
     }
 }
 

@@ -169,10 +169,10 @@ impl Inherited {
         let whole = hearing.hear(&stream).map_err(failed())?;
         let said = |why: &str| ServeError::Config(format!("{}: its server {why}", control.display()));
         if let Some(why) = hearing.text.strip_prefix(b"error\n") {
-            return Err(said(&format!("hands nothing over: {}", String::from_utf8_lossy(why).trim())));
+            return Err(said(&format!("hands over nothing: {}", String::from_utf8_lossy(why).trim())));
         }
         if !hearing.has_list {
-            return Err(said("has an answer that makes no sense"));
+            return Err(said("answered with something that makes no sense"));
         }
         let mut inherited = hearing.inherited;
         match whole {

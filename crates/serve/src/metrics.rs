@@ -9,7 +9,7 @@ const FAMILIES: [(&str, &str, &str); 22] = [
     ("errors_total", "counter", "Pieces of requests that the disk could not do."),
     ("cancelled_total", "counter", "Pieces of requests taken back because their client had gone."),
     ("device_seconds_total", "counter", "The disk's time that the export got, or paid for."),
-    ("request_duration_seconds", "histogram", "How long requests took, from when they had come to their reply."),
+    ("request_duration_seconds", "histogram", "How long requests took, from their arrival to their reply."),
     ("clients", "gauge", "Connections."),
     ("requests_in_progress", "gauge", "Requests that are not answered."),
     (

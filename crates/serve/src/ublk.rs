@@ -92,7 +92,7 @@ impl UblkDriver {
                 "no {CONTROL}: Linux's ublk driver is not loaded: `modprobe ublk_drv` (a kernel with \
                  CONFIG_BLK_DEV_UBLK, 6.5 or later)"
             ),
-            io::ErrorKind::PermissionDenied => format!("{CONTROL}: {error}: block devices are root's to make"),
+            io::ErrorKind::PermissionDenied => format!("{CONTROL}: {error}: only root can create block devices"),
             _ => format!("{CONTROL}: {error}"),
         })?;
         let ring = ControlRing::new(device.into()).map_err(|error| {
@@ -118,7 +118,7 @@ impl UblkDriver {
         asked.map_err(|error| match (error.raw_os_error(), what) {
             (Some(libc::EPERM), _) => format!("ublk: {}: {error}: it takes root (CAP_SYS_ADMIN)", what.name()),
             (Some(libc::EEXIST), abi::Control::Add) => {
-                format!("ublk device {id} is there already: `blksched ublk list` says whose")
+                format!("ublk device {id} already exists: `blksched ublk list` says whose it is")
             }
             (Some(libc::ENODEV), abi::Control::Info | abi::Control::Delete) => format!("there is no ublk device {id}"),
             _ => format!("ublk: {}: {error}", what.name()),
@@ -188,7 +188,7 @@ impl BlockDevice {
         }
         let own = u64::from(std::process::id());
         self.driver.ask(abi::Control::Start, id, &[], own, LATE)?;
-        tracing::info!(device = id, queues, depth, export = self.config.export, "ublk: a block device is there");
+        tracing::info!(device = id, queues, depth, export = self.config.export, "ublk: a block device is ready");
         Ok(())
     }
 

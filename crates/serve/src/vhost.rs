@@ -113,7 +113,7 @@ impl Endpoint {
     /// The other server has not opened it, or is gone.
     pub fn come_back(&self) {
         if let Err(error) = std::fs::rename(self.aside(), &self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "vhost-user: nobody can connect any more");
+            tracing::warn!(path = %self.path.display(), %error, "vhost-user: clients can no longer connect");
         }
         self.away.set(false);
     }

@@ -201,14 +201,14 @@ fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {
     let mut notes = stream.format().notes();
     let met = stream.met();
     let told = [
-        (met.damaged, "damaged lines or records were passed over"),
+        (met.damaged, "damaged lines or records were skipped"),
         (met.without_kind, "rows do not say whether they read or write and were left out"),
-        (met.late, "events came later than a second behind others and were given the moment of the one before"),
+        (met.late, "events came more than a second late and were given the moment of the one before"),
         (met.lost, "events were lost while it was recorded"),
     ];
     notes.extend(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     if counts.len() > 1 {
-        notes.push(format!("what {} devices were asked goes to one disk, as device=all says", counts.len()));
+        notes.push(format!("the I/O of {} devices goes to one disk, as device=all says", counts.len()));
     }
     notes
 }
@@ -342,7 +342,7 @@ mod tests {
         let skipping = Reading { damage: Damage::Skipped, ..Reading::default() };
         let read = recording(vec![in_memory("x", text)], &skipping).unwrap();
         assert_eq!(read.recording.ios(), 2001);
-        assert!(read.notes.contains(&"1 damaged lines or records were passed over".to_owned()), "{:?}", read.notes);
+        assert!(read.notes.contains(&"1 damaged lines or records were skipped".to_owned()), "{:?}", read.notes);
     }
 
     #[test]

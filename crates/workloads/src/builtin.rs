@@ -22,7 +22,7 @@ macro_rules! builtins {
 /// All of them; the first is what `compare` runs without a job file.
 pub const BUILTINS: &[Builtin] = builtins! {
     "beside-a-backup": "an interactive reader and a log that is committed, beside a backup with ionice -c3: who waits?";
-    "plain-backup": "the same beside a backup that nobody gave a class: who waits for whom?";
+    "plain-backup": "the same beside a backup without a priority class: who waits for whom?";
     "reader-and-writer": "a reader that waits for each block beside a streaming writer: does the reader starve?";
     "random-readers": "random reads, 32 in flight: how well is the disk's order used?";
     "mixed": "random reads and writes 70 to 30, 16 in flight: a database";

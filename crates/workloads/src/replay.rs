@@ -44,7 +44,7 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "timing",
         kind: ParameterKind::Word(&["recorded", "closed", "no_stall"]),
         default: "recorded",
-        doc: "when an I/O is submitted: at its recorded moment; when as few I/Os of its process are under way as in \
+        doc: "when an I/O is submitted: at its recorded moment; when as few I/Os of its process are in flight as in \
               the recording, and after the process's recorded pause; or without that pause (fio: replay_no_stall)",
     },
     Parameter {
@@ -69,7 +69,7 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "skip",
         kind: ParameterKind::Word(&["nothing", "read", "write", "trim", "sync"]),
         default: "nothing",
-        doc: "I/Os that are left out (fio: replay_skip)",
+        doc: "kinds of I/Os to leave out (fio: replay_skip)",
     },
     Parameter {
         name: "loops",
@@ -173,8 +173,8 @@ impl Replay {
             return Err("`time_scale` and `scale` are at least 1".to_owned());
         }
         if replay.timing() != Timing::Recorded && !replay.recording.has_completions() {
-            return Err("the trace has no completions, so nobody knows who waited for what: only timing=recorded can \
-                        replay it"
+            return Err("the trace has no completions, so it is not known which process waited for what: only \
+                        timing=recorded can replay it"
                 .to_owned());
         }
         Ok(replay)
@@ -201,8 +201,8 @@ impl Replay {
     pub fn notes(&self) -> Vec<String> {
         let when = match self.timing() {
             Timing::Recorded => "submitted at their recorded moments, however slow the disk is",
-            Timing::Closed => "each submitted when its process had as few under way, and after its recorded pause",
-            Timing::NoStall => "each submitted when its process had as few under way, without its pauses",
+            Timing::Closed => "each submitted when its process had as few in flight, and after its recorded pause",
+            Timing::NoStall => "each submitted when its process had as few in flight, without its pauses",
         };
         self.recording.notes(&self.name, when, self.disk)
     }

@@ -264,7 +264,7 @@ fn serve_ctl_and_load_complain_alike() {
     };
     serve(&["--export", &format!("b={missing}")], &["export b: ", "missing"]);
     serve(&["--export", &format!("b={image},wieght=2")], &["--export b=", "did you mean `weight`?"]);
-    serve(&["--export", &format!("b={image},weight=2,weight=3")], &["--export b=", "said before"]);
+    serve(&["--export", &format!("b={image},weight=2,weight=3")], &["--export b=", "given before"]);
     serve(&["--memory", "x"], &["--memory x: expected a size from 40M on"]);
     serve(&["--elevator", "bfqq"], &["--elevator bfqq:1:", "did you mean `bfq`?"]);
     serve(&["--tcp", "localhost:1"], &["as in 127.0.0.1:10809"]);

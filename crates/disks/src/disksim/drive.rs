@@ -287,7 +287,7 @@ fn rules(specs: &Fields<'_, '_>, notes: &mut Vec<String>) -> Result<LookAheadRul
 pub(super) fn numbers(fields: &Fields<'_, '_>, key: &str) -> Result<Vec<u64>, DiskError> {
     let number = |(value, at): &(Value<'_>, usize)| match value {
         Value::Text(text) if text.parse::<u64>().is_ok() => Ok(text.parse().unwrap_or(0)),
-        _ => Err(fields.file.invalid(*at, format!("`{key}` lists what is no whole number"), None)),
+        _ => Err(fields.file.invalid(*at, format!("`{key}` lists something that is not a whole number"), None)),
     };
     // Missing lists are empty.
     if fields.block.entry(key).is_none() {

@@ -113,7 +113,7 @@ fn zones(
         fields.note_absent(keys::ZONE, notes);
         let zone = zone(&fields, heads, (sparing, units), notes)?;
         if zones.last().is_some_and(|before| before.last_cylinder >= zone.first_cylinder) {
-            return Err(fields.wrong("First cylinder number", "one behind the zone before it"));
+            return Err(fields.wrong("First cylinder number", "one after the zone before it"));
         }
         zones.push(zone);
     }

@@ -110,7 +110,8 @@ fn listed<const N: usize>(mechanics: &Fields<'_, '_>, key: &str) -> Result<[f64;
         _ => Err(*at),
     };
     let numbers: Result<Vec<f64>, usize> = mechanics.list(key)?.iter().map(number).collect();
-    let numbers = numbers.map_err(|at| mechanics.file.invalid(at, format!("`{key}` lists what is no number"), None))?;
+    let numbers = numbers
+        .map_err(|at| mechanics.file.invalid(at, format!("`{key}` lists something that is not a number"), None))?;
     let count = numbers.len();
     numbers.try_into().map_err(|_| mechanics.wrong(key, &format!("a list of {N} numbers, not {count}")))
 }

@@ -170,7 +170,7 @@ fn random_read(session: &mut Session<'_>) -> Result<f64, ProbeError> {
 
 fn read_back(toml: &str) -> Result<DiskSpec, ProbeError> {
     crate::parse("measured", toml)
-        .map_err(|error| ProbeError::Unclear(format!("what was measured is no disk: {error}\n{toml}")))
+        .map_err(|error| ProbeError::Unclear(format!("what was measured does not describe a disk: {error}\n{toml}")))
 }
 
 /// No disk has faster random reads: anything faster takes no time at all \[ns\].

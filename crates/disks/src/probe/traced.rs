@@ -112,7 +112,7 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<TraceFit, Prob
     let mut toml = if turns { turning(name, &mut seen, &mut unknown) } else { flash(name, &mut seen, &mut unknown) };
     let model = |toml: &str| {
         parse_changed(name, toml, &[])
-            .map_err(|error| ProbeError::Unclear(format!("what the trace shows is no disk: {error}")))
+            .map_err(|error| ProbeError::Unclear(format!("what the trace shows does not describe a disk: {error}")))
     };
     let mut spec = model(&toml)?;
     // Judged by what both are made from.

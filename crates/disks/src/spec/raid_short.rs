@@ -94,11 +94,11 @@ fn split<'t>(source: Source<'t>, options: &'t str) -> Result<WordsSaid<'t>, Comp
     for option in options.split(',') {
         let (word, value) = option.split_once('=').unwrap_or((option, ""));
         let Some(known) = WORDS.into_iter().find(|known| *known == word) else {
-            let problem = format!("`{word}` is nothing that an array has: expected one of {}", WORDS.join(", "));
+            let problem = format!("an array has no `{word}`: expected one of {}", WORDS.join(", "));
             return Err(source.complain(&(at..at), problem).meaning(nearest(word, WORDS)));
         };
         if said.get(known).is_some() {
-            return Err(source.complain(&(at..at), format!("`{word}` is said twice: expected once")));
+            return Err(source.complain(&(at..at), format!("`{word}` is given twice: expected once")));
         }
         said.words.push((known, value, at));
         at += option.len() + 1;

@@ -56,7 +56,7 @@ fn commands_that_wait_inside_are_told_from_those_that_are_served() {
             "{:?}",
             fit.unknown
         );
-        assert!(fit.toml.contains("us, if `channels` are so many\n"), "{}", fit.toml);
+        assert!(fit.toml.contains("us, if `channels` is right\n"), "{}", fit.toml);
     }
 }
 

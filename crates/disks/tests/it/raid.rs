@@ -317,10 +317,10 @@ fn the_short_name_says_how_many_have_failed() {
     for (name, problem) in [
         ("raid5:4xhdd-7200,failed=2", "4 of this level can do without 1 at most"),
         ("raid0:2xnull,failed=1", "can do without 0 at most"),
-        ("raid5:4xhdd-7200,fail=1", "200,fail=1:1:18: `fail` is nothing that an array has"),
+        ("raid5:4xhdd-7200,fail=1", "200,fail=1:1:18: an array has no `fail`"),
         ("raid5:4xhdd-7200,fail=1", "did you mean `failed`?"),
         ("raid5:4xhdd-7200,failed=one", "`one` is not a value for `failed`: expected a whole number from 0 to 64"),
-        ("raid5:4xhdd-7200,failed=0,failed=0", ":1:27: `failed` is said twice"),
+        ("raid5:4xhdd-7200,failed=0,failed=0", ":1:27: `failed` is given twice"),
         ("raid5:4xhdd-7200,rebuild=10", "from 0% to 99%"),
         ("raid5:4xhdd-7200,rebuild=100%", "from 0% to 99%"),
         ("raid5:4xhdd-7200,failed=1,rebuild=10%", ":1:18: 2 failed members, one of them being rebuilt"),

@@ -36,7 +36,7 @@ impl Shard {
     fn add_tenant(&mut self, tenant: Tenant) -> Result<String, String> {
         let config = self.queue.header().queue;
         if !config.volatile_cache && !matches!(tenant.backend.store, Store::Memory(_)) {
-            return Err("this disk is memory and knows no flushes: a file needs another one (disk=NAME)".to_owned());
+            return Err("this disk is memory and has no flushes: a file needs another one (disk=NAME)".to_owned());
         }
         let files = tenant.files.clone();
         files.written().try_for_each(|(file, _)| self.setting.allows(file))?;

@@ -52,7 +52,8 @@ impl TlsSession {
             }
         };
         let name = trust.name.as_deref().unwrap_or(host);
-        let name = ServerName::try_from(name.to_owned()).map_err(|_| format!("`{name}` is no name of a server"))?;
+        let name =
+            ServerName::try_from(name.to_owned()).map_err(|_| format!("`{name}` is not the name of a server"))?;
         ClientConnection::new(Arc::new(config), name).map(TlsSession).map_err(|why| why.to_string())
     }
 

@@ -57,7 +57,7 @@ fn check_name(source: Source<'_>, run: &RunSpec) -> Result<(), ExperimentError> 
         None => Ok(()),
         Some((_, rest)) => {
             let word = rest.split('}').next().unwrap_or(rest);
-            Err(source.complain(&run.name.at, format!("`{{{word}}}` in the run's name is nothing that it sweeps over")))
+            Err(source.complain(&run.name.at, format!("`{{{word}}}` in the run's name is not swept over")))
         }
     }
 }

@@ -312,9 +312,12 @@ impl Info {
         let moments = format!("{ios} I/Os in {:.3}s, moments exact to {resolution}", span.as_secs_f64());
         let completed: u64 = self.asked.iter().filter_map(|asked| Some(asked.latency.as_ref()?.count())).sum();
         match completed {
-            0 => Fitness::OpenLoop(format!("{moments}; no completions, so nobody knows who waited for what")),
+            0 => Fitness::OpenLoop(format!(
+                "{moments}; no completions, so it is not known which process waited for what"
+            )),
             some if some * 10 < ios * 9 => Fitness::OpenLoop(format!(
-                "{moments}; only {some} of {ios} I/Os have their completion, so who waited for what is known in part"
+                "{moments}; only {some} of {ios} I/Os have their completion, so it is only partly known which \
+                 process waited for what"
             )),
             _ if matches!(format, Format::Tracefs(Begins::Insert)) => {
                 Fitness::Good(format!("{moments}, and completions; what waited for a tag is not in it"))

@@ -165,7 +165,7 @@ fn what_makes_no_sense_is_refused_in_words() {
         ("knob.fifo_batch = [64, 16]", "knob.fifo_batch = [64, 16, 99999999999]", "out of range"),
         ("knob.fifo_batch = [64, 16]", "knob.fifo_batch = []", "takes no value at all"),
         ("name = \"batch{knob.fifo_batch}\"", "name = \"batch\"", "there are two runs called `batch`"),
-        ("name = \"batch{knob.fifo_batch}\"", "name = \"batch{knob.x}\"", "is nothing that it sweeps over"),
+        ("name = \"batch{knob.fifo_batch}\"", "name = \"batch{knob.x}\"", "is not swept over"),
         ("low = 0.2, high = 2.0", "low = 2.0, high = 0.2", "`low` is more than `high`"),
         ("{ run = \"batch16\" }", "{ run = \"batch16\", claimed = true }", "a row that is claimed needs"),
         ("time = \"60s\"", "time = \"60 parsecs\"", " is not a value of `time`"),

@@ -56,7 +56,7 @@ fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
     let title = format!("`file_append` of job `{}` needs `size`", job.name);
     let place = s.place_of("file_append", &job.place);
     (s.rare.file_append && unsaid && !is_device)
-        .then(|| Problem::new(place, title, "how much is written behind a file's end"))
+        .then(|| Problem::new(place, title, "how much is written after a file's end"))
 }
 
 /// Options that contradict a trace.

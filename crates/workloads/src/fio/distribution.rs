@@ -52,7 +52,7 @@ fn float_or(text: &str, default: f64, min: f64, max: f64) -> Result<f64, ValueEr
 fn float(text: &str, min: f64, max: f64) -> Result<f64, ValueError> {
     match text.trim().parse::<f64>() {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
-        _ => expected(format!("a number from {min} to {max} behind the distribution's name")),
+        _ => expected(format!("a number from {min} to {max} after the distribution's name")),
     }
 }
 

@@ -88,7 +88,7 @@ fn assumed(job: &JobSection) -> Note {
     let (option, why) = match job.settings.files.fill_device {
         true => ("fill_device", "the device is full when the file has reached its equal share of the free disk"),
         false => {
-            ("filename", "no job says a size: the file is taken to exist and gets an equal share of the free disk")
+            ("filename", "no job gives a size: the file is taken to exist and gets an equal share of the free disk")
         }
     };
     Note { place: job.settings.place_of(option, &job.place), option, why: why.to_owned() }

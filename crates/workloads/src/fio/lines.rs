@@ -102,7 +102,7 @@ fn section(line: LineText<'_>) -> Result<Line<'_>, Problem> {
     let close = open + length;
     let rest = line.word(close + 1..line.text.len());
     if !rest.text.is_empty() {
-        return Err(Problem::new(rest.place, "something stands behind a section's name", "expected the line to end"));
+        return Err(Problem::new(rest.place, "there is text after a section's name", "expected the line to end"));
     }
     let name = line.word(open + 1..close);
     if name.text.is_empty() {

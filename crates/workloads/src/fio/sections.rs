@@ -90,7 +90,7 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
 }
 
 fn outside(key: &Word<'_>) -> Problem {
-    let title = format!("`{}` stands outside of any section", key.text);
+    let title = format!("`{}` is outside of any section", key.text);
     Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
 }
 
@@ -99,7 +99,7 @@ fn not_own(key: &Word<'_>) -> Problem {
     let own = options::OWN.join(", ");
     let label = format!("expected an option that only blksched knows: {own}");
     if options::is_option(key.text) {
-        let title = format!("`{}` is an option of fio's, and stands in a comment", key.text);
+        let title = format!("`{}` is an option of fio's, but is in a comment", key.text);
         return Problem::new(key.place.clone(), title, label)
             .help(format!("without `; {}` fio reads it too", lines::OWN));
     }

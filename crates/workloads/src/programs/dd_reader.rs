@@ -40,7 +40,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "apart",
             kind: ParameterKind::Place,
             default: "0%",
-            doc: "from the beginning of a file to the next; 0%: one right behind the other",
+            doc: "from the beginning of a file to the next; 0%: one right after the other",
         },
         Parameter {
             name: "level",
@@ -71,7 +71,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "under_way",
             kind: ParameterKind::Count,
             default: "1",
-            doc: "readahead: windows that a process has under way at once, 1 or 2",
+            doc: "readahead: windows that a process has in flight at once, 1 or 2",
         },
         Parameter {
             name: "run",

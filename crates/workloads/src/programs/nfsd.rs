@@ -38,7 +38,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "window",
             kind: ParameterKind::Count,
             default: "16",
-            doc: "reads that the client keeps under way",
+            doc: "reads that the client keeps in flight",
         },
         Parameter { name: "rsize", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of one" },
         Parameter {

@@ -22,7 +22,7 @@ use crate::host::{DirtyLimits, DirtyPool};
 
 pub(super) const PROGRAM: Program = Program {
     name: "reader-with-writeback",
-    about: "readers that dirty memory as they go, and sleep when write-back is too slow in cleaning it",
+    about: "readers that dirty memory as they go, and sleep when write-back cleans it too slowly",
     source: "Corrado Zoccolo, Mel Gorman and Jens Axboe, 2009-11-26, \"cfq: improve async ramp-up formula\"",
     parameters: &[
         Parameter { name: "readers", kind: ParameterKind::Count, default: "8", doc: "processes that read" },

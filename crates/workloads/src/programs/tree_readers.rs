@@ -13,7 +13,7 @@ use super::{Launch, Program, ProgramProcess};
 
 pub(super) const PROGRAM: Program = Program {
     name: "tree-readers",
-    about: "processes that each read a tree of small files for ever, directory by directory",
+    about: "processes that each read a tree of small files forever, directory by directory",
     source: "Andrew Morton, 2002-09-26, \"Re: [PATCH] deadline io scheduler\"",
     parameters: tree_parameters!("20", "4KiB", "64KiB", "0.3ms";
         Parameter { name: "trees", kind: ParameterKind::Count, default: "5", doc: "number of trees, one process each" },

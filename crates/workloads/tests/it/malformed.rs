@@ -88,7 +88,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("=4k", "4:1", &["name is missing"]),
     ("[k", "4:1", &["not closed"]),
     ("[]", "4:1", &["no name"]),
-    ("[k] junk", "4:5", &["behind a section's name"]),
+    ("[k] junk", "4:5", &["after a section's name"]),
 ];
 
 fn first_error(text: &str) -> String {

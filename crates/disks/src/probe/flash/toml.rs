@@ -225,7 +225,7 @@ impl FlashFindings {
         } else if self.comes_used(sustained.fresh) {
             let _ =
                 writeln!(out, "\n[collection]\nstate = \"on\"   # MEASURED: slower than its programs from the first");
-            let _ = writeln!(out, "after = \"0KiB\"   # MEASURED: it comes without free blocks");
+            let _ = writeln!(out, "after = \"0KiB\"   # MEASURED: it starts without free blocks");
             self.collection(
                 out,
                 sustained.fresh,

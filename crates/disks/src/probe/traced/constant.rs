@@ -149,9 +149,9 @@ fn constant(
     let mut out = heading("fixed", name, seen);
     let _ = writeln!(out, "# The trace is nearer to this than to a disk that turns or one of flash.");
     let _ = writeln!(out, "depth = {}   # READ: as deep as the trace", seen.deepest);
-    let _ = writeln!(out, "channels = {channels}   # FIT: with so many its own commands come out nearest");
+    let _ = writeln!(out, "channels = {channels}   # FIT: with this number its own commands come out nearest");
     let [read, write] = services.map(|service| Measured::new(service.max(0.0), spread));
-    let on_what = if channels < seen.deepest { ", if `channels` are so many" } else { "" };
+    let on_what = if channels < seen.deepest { ", if `channels` is right" } else { "" };
     let _ = writeln!(out, "service = {}{on_what}", times([read, write]));
     match costs.map(|cost| cost.per_byte) {
         [None, None] => writeln!(out, "rate = \"{FAST:.0}B/s\"   # {NOT_SEEN}").ok(),

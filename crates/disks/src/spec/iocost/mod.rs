@@ -100,7 +100,7 @@ fn six(name: &str, asked: &str) -> Result<SixFigures, DiskError> {
             return Err(complaint(name, at, problem, nearest(key, SixFigures::NAMES)));
         };
         let read = value.parse().ok().filter(|figure| table::PLAUSIBLE[index].contains(figure));
-        let expected = || format!("`{value}` is no `{key}`: expected {}", table::expected(index));
+        let expected = || format!("`{value}` is not a value of `{key}`: expected {}", table::expected(index));
         figures[index] = Some(read.ok_or_else(|| complaint(name, at, expected(), None))?);
     }
     let missing = figures.iter().position(Option::is_none);
@@ -136,7 +136,7 @@ mod tests {
         let wrong = error("iocost:rbps=1000000000,rseqiop=3");
         assert!(wrong.contains(":1:24: ") && wrong.contains("did you mean `rseqiops`?"), "{wrong}");
         assert!(error("iocost:rbps=1000000000").contains("`rseqiops` is missing"));
-        assert!(error("iocost:rbps=fast").contains("`fast` is no `rbps`: expected"));
+        assert!(error("iocost:rbps=fast").contains("`fast` is not a value of `rbps`: expected"));
     }
 
     #[test]
@@ -158,6 +158,6 @@ mod tests {
         std::fs::write(&path, format!("{header}\nA B,1000,100000000,many,1000,90000000,1000\n")).unwrap();
         let wrong = error(&named("A B"));
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(wrong.contains("mine.csv:2:20: `many` is no `rseqiops`"), "{wrong}");
+        assert!(wrong.contains("mine.csv:2:20: `many` is not a value of `rseqiops`"), "{wrong}");
     }
 }

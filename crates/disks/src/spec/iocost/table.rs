@@ -171,14 +171,16 @@ fn read_row(
         let cell = cells[columns.figures[index]];
         let read = cell.trim().parse().ok().filter(|figure| PLAUSIBLE[index].contains(figure));
         *value = read.ok_or_else(|| {
-            let problem = format!("`{cell}` is no `{}`: expected {}", SixFigures::NAMES[index], expected(index));
+            let problem =
+                format!("`{cell}` is not a value of `{}`: expected {}", SixFigures::NAMES[index], expected(index));
             source.complain(&place(cell), problem)
         })?;
     }
     let size = |column: usize| {
         let cell = cells[column];
         cell.trim().parse().ok().filter(|bytes| (1_000_000..=1_000_000_000_000_000).contains(bytes)).ok_or_else(|| {
-            source.complain(&place(cell), format!("`{cell}` is no `size_bytes`: expected bytes from 1000000"))
+            source
+                .complain(&place(cell), format!("`{cell}` is not a value of `size_bytes`: expected bytes from 1000000"))
         })
     };
     let size_bytes = columns.size.map(size).transpose()?;

@@ -99,7 +99,7 @@ pub(super) const MEASURES: &[Measure] = &[
         arguments: PROCESS,
         unit: "s",
         doc: "how long its queue was the one being served, idling for it included (CFQ; write-back is not in it); \
-              under a scheduler that has no turns as `given`",
+              under a scheduler without slices as `given`",
         values: |outcome, words| each(outcome, &words[0], |p| p.served.as_secs_f64()),
     },
     Measure {

@@ -22,8 +22,8 @@ pub(super) const MEASURES: &[Measure] = &[Measure {
     needs: Needs::Counts,
     arguments: &[Argument::Word(WORDS)],
     unit: "",
-    doc: "how many turns ended for this reason: time used up, nothing queued and not waited for, a cooperator served \
-          next, waited for in vain, preempted, gone",
+    doc: "how many slices ended for this reason: time used up, nothing queued and not waited for, \
+          a cooperator served next, waited for in vain, preempted, exited",
     values: |outcome, words| {
         let end = ENDS.iter().find(|(name, _)| *name == words[0]).expect("arguments are checked").1;
         vec![outcome.reasons.turns().ended(end) as f64]

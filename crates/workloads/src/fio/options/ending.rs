@@ -66,7 +66,7 @@ fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueErro
     for written in text.split(',') {
         let file = group_file(written, GroupFileWrite::IfAsked)?;
         if !ASKED.contains(&file.file.as_str()) {
-            return expected(format!("one of {}: what +FILE behind a scheduler's name asks for", ASKED.join(", ")));
+            return expected(format!("one of {}: what +FILE after a scheduler's name asks for", ASKED.join(", ")));
         }
         let Some(text) = in_figures(&file.text, |_, percent| Some(percent)) else {
             return expected(format!("a percentage from 1 to {MOST_PERCENT}, as in io.max: wbps=25%"));
@@ -111,7 +111,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "ramp_time",
         Category::Time,
         OptionKind::Time { bare: Bare::Seconds, set: |s, span| s.ending.ramp_time = span },
-        "run so long before results count; runtime comes on top",
+        "how long to run before results count; runtime comes on top",
     ),
     entry(
         "exitall",
@@ -135,7 +135,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "cgroup",
         Category::Process,
         OptionKind::Text(|s, name| s.ending.cgroup.name = Some(name)),
-        "group whose share of the disk it is, a/b for one below another; bfq, cfq and the controllers heed it",
+        "control group that it belongs to, a/b for one below another; bfq, cfq and the controllers heed it",
     ),
     entry(
         "cgroup_weight",

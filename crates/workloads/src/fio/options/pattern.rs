@@ -132,7 +132,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &["blocksize_unaligned"],
         Category::Size,
         OptionKind::Flag(|s, on| s.rare.bs_unaligned = on),
-        "sizes of bsrange and bssplit that are no multiples of the least, in whole sectors",
+        "sizes of bsrange and bssplit that are not multiples of the least, in whole sectors",
     ),
     entry(
         "file_append",
@@ -174,7 +174,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Word { words: &["sequential", "identical"], set: set_sequencer },
-        "what the number behind rw does to random jobs: go on, or stay",
+        "what the number after rw does to random jobs: go on, or stay",
     ),
     entry(
         "percentage_random",
@@ -185,7 +185,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
             max: 100,
             set: |s, share| s.percentage_random = PerDdir::from_fn(|dir| share[dir].unwrap_or(100)),
         },
-        "share of a random job's I/Os that jump; the others go on behind the last [%]",
+        "share of a random job's I/Os that jump; the others go on after the last [%]",
     ),
     entry(
         "random_distribution",

@@ -77,7 +77,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Target,
         OptionKind::Bool(|s, on| s.invalidate = on),
-        "before each pass of a buffered job, what is clean of its files leaves memory; on unless said",
+        "before each pass of a buffered job, the clean pages of its files leave memory; on unless set to 0",
     ),
     entry(
         "pre_read",
@@ -112,7 +112,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Bool(|s, on| s.randrepeat = Some(on)),
-        "if said and 1, random offsets are the same for every seed of the simulation",
+        "if set to 1, random offsets are the same for every seed of the simulation",
     ),
     entry(
         "allrandrepeat",
