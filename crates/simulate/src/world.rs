@@ -414,7 +414,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
-    #[inline]
+    #[inline(always)]
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
         self.deliveries.extend(self.queue.deliveries());
         if !self.deliveries.is_empty() {
@@ -422,6 +422,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
+    #[inline(never)]
     fn hand_out_all(&mut self, (mine, queued_at, issued_at): (usize, Instant, Instant)) {
         // Mostly a request carries one bio, and nobody waits for a slot.
         if let (1, [Delivery::Done { tag, outcome }], None) = (mine, &self.deliveries[..], &self.races) {

@@ -335,7 +335,6 @@ impl Process {
         Bio { priority, group, ..Bio::flush(tag, self.script.submitter) }
     }
 
-    #[inline]
     fn came_back(&mut self, now: Instant, tag: Tag, failed: bool) {
         self.stopped |= now >= self.end;
         self.ready = self.ready.max(now);
@@ -523,8 +522,11 @@ impl Source for Process {
 
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
         self.upcoming.set(None);
+        if self.goes_plainly(now) {
+            return self.done_plainly(now, tag, failed);
+        }
         self.came_back(now, tag, failed);
-        if self.is_underway() { self.next_plainly() } else { self.work_out_next() }
+        self.work_out_next()
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {

@@ -5,7 +5,7 @@
 //! qualifies is known when it is created. The job takes this path while it runs; its beginning, its end, and a failed
 //! I/O and everything after it take the long path. A test compares the two.
 
-use blksched::{Bio, Durability, Hints, Instant, Op};
+use blksched::{Bio, Durability, Hints, Instant, Op, Tag};
 
 use super::pace::RateLimit;
 use super::reap::ReapStep;
@@ -52,6 +52,15 @@ impl Process {
             return Some(self.ready);
         }
         self.reaper.has_room().then(|| self.ready.min(self.end))
+    }
+
+    /// One of its I/Os came back.
+    #[inline]
+    pub(super) fn done_plainly(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
+        assert!(tag.0 < self.next_tag, "{tag:?} was never submitted");
+        self.ready = self.ready.max(now);
+        self.reaper.completed(CompleteIo { tag, failed });
+        self.next_plainly()
     }
 
     pub(super) fn emit_plainly(&mut self, now: Instant, out: &mut Vec<Emission>) {
@@ -144,7 +153,7 @@ impl Process {
 mod tests {
     use std::sync::Arc;
 
-    use blksched::{Span, Tag};
+    use blksched::Span;
 
     use super::*;
     use crate::fio::JobFile;

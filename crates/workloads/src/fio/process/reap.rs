@@ -94,6 +94,7 @@ impl Reaper {
         }
     }
 
+    #[inline]
     pub fn completed(&mut self, done: CompleteIo) {
         assert!(self.ring.len() < self.out as usize, "a completion of nothing");
         self.ring.push_back(done);
@@ -122,7 +123,8 @@ impl Reaper {
         }
     }
 
-    /// How many it takes now; `waits`: whether it waits for any.
+    /// How many it takes now; `waits`: for whatever comes.
+    #[inline]
     pub fn takes(&self, waits: bool) -> usize {
         let (there, most) = (self.ring.len(), self.batch.complete_max as usize);
         let least = self.batch.complete_min.min(self.out) as usize;
