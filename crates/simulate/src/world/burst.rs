@@ -13,23 +13,24 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// One turn of a source.
     pub(super) fn take_turn(&mut self, index: usize) {
         match self.sources[index].turn(self.now, &mut self.emissions) {
-            Some(burst) => self.submit_lone(index, &burst),
+            Some(burst) => self.submit_lone(index, burst),
             None => self.carry_out(index),
         }
     }
 
     /// A burst of one bio, which is not listed.
     #[inline]
-    fn submit_lone(&mut self, index: usize, burst: &LoneBurst) {
+    fn submit_lone(&mut self, index: usize, mut burst: LoneBurst) {
         if let Some(TakenIo { tag, accepted }) = burst.taken {
             self.taken(index, tag, accepted);
         }
-        let bio = self.begin_bio(index, &burst.bio);
-        match self.enters_alone(index, &bio) {
+        self.begin_bio(index, &mut burst.bio);
+        let bio = &burst.bio;
+        match self.enters_alone(index, bio) {
             LoneEntry::Stays => self.next_turn(index, burst.next),
             LoneEntry::Sleeps => self.set_wake(index),
             LoneEntry::NotAlone if self.labour.is_some() => {
-                self.toil_for(index, &bio, true);
+                self.toil_for(index, bio, true);
                 self.set_wake(index);
                 if self.obey_host() {
                     self.run_queue();
@@ -37,7 +38,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 return;
             }
             LoneEntry::NotAlone => {
-                self.enter(index, bio);
+                self.enter(index, *bio);
                 self.obey_host();
                 self.queue.waits(self.now, self.manners[index].submitter);
                 self.set_wake(index);
@@ -57,7 +58,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             nth += 1;
             match *emission {
                 Emission::Submit(ref bio) => {
-                    let bio = self.begin_bio(index, bio);
+                    let mut bio = *bio;
+                    self.begin_bio(index, &mut bio);
                     let waits = matches!(emissions.get(nth), Some(Emission::Waits));
                     if waits && self.enters_alone(index, &bio) != LoneEntry::NotAlone {
                         (nth, entered) = (nth + 1, true);
@@ -105,12 +107,13 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// A source's own bio is on its way, by the world's name for it.
     #[inline]
-    fn begin_bio(&mut self, index: usize, bio: &Bio) -> Bio {
-        let mut bio = if self.direct_in_background { in_background(*bio) } else { *bio };
+    fn begin_bio(&mut self, index: usize, bio: &mut Bio) {
+        if self.direct_in_background {
+            *bio = in_background(*bio);
+        }
         let what = (bio.op, bio.start, u64::from(bio.sectors) * 512);
         bio.tag = self.begin_io(index, bio.tag, what, bio.priority);
-        self.tells(|| Happening::Began(Begun::direct(&bio)));
-        bio
+        self.tells(|| Happening::Began(Begun::direct(bio)));
     }
 
     /// A burst of one bio enters the queue in one step, if no onlooker wants to see it in two and nothing comes

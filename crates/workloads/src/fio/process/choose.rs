@@ -62,7 +62,11 @@ impl Process {
     /// The same for a job that draws it from its files and nothing else.
     #[inline]
     pub(super) fn choose_plainly(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
-        let dir = self.direction(now);
+        let dir = match self.script.mix {
+            Mix::Read => Ddir::Read,
+            Mix::Write => Ddir::Write,
+            _ => self.direction(now),
+        };
         match self.files.next(dir) {
             Some(place) => Some((dir, place)),
             None => self.choose_in_next_pass(now),
