@@ -20,13 +20,22 @@ impl<T: Copy> Timeline<T> {
 
     #[inline]
     pub(crate) fn add(&mut self, at: Instant, event: T) {
+        if self.ring.back().is_none_or(|last| last.0 <= at) {
+            self.ring.push_back((at, event));
+        } else {
+            self.insert(at, event);
+        }
+    }
+
+    /// Before the last, at least.
+    #[cold]
+    fn insert(&mut self, at: Instant, event: T) {
         let mut place = self.ring.len();
         let near = place.saturating_sub(NEAR);
         while place > near && self.ring[place - 1].0 > at {
             place -= 1;
         }
         match place {
-            place if place == self.ring.len() => self.ring.push_back((at, event)),
             place if place > near || place == 0 => self.ring.insert(place, (at, event)),
             _ => self.ring.insert(self.ring.partition_point(|other| other.0 <= at), (at, event)),
         }
@@ -38,6 +47,7 @@ impl<T: Copy> Timeline<T> {
     }
 
     /// The earliest.
+    #[inline]
     pub(crate) fn take(&mut self) -> Option<(Instant, T)> {
         self.ring.pop_front()
     }

@@ -51,7 +51,7 @@ impl Hdd {
             match self.next_work(at) {
                 MediumWork::Command(index) => {
                     let queued = self.queue.remove(index);
-                    self.serve(at, queued);
+                    self.serve(at, &queued);
                 }
                 MediumWork::Destage => self.begin_destaging(at),
                 MediumWork::EndFlush => self.end_flush(at),
@@ -183,9 +183,9 @@ impl Hdd {
         let at = at.max(ready);
         self.end_at(at, &command, Activity::default(), None);
         while self.exclusive.is_none()
-            && let Some(command) = self.held.pop_front()
+            && let Some((command, outcome)) = self.held.pop_front()
         {
-            self.begin(at, command);
+            self.begin(at, command, outcome);
         }
     }
 }

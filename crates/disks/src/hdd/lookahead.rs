@@ -43,7 +43,24 @@ struct HeadRun {
     returning: Span,
 }
 
-/// What a read finds in the buffer.
+impl HeadRun {
+    /// The sector and the point of the spiral that it has come to in `on` \[ns\]; the head is there.
+    #[inline]
+    fn came_to(&self, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
+        let reached = self.from + on;
+        // Where it stops is looked up only if it can have come so far.
+        if on >= mechanism.least_ns(self.limit.saturating_sub(self.sector)) {
+            let stop = mechanism.behind(self.limit - 1);
+            if reached >= stop.unrolled {
+                mechanism.rest_behind(&stop, self.limit);
+                return (self.limit, stop.unrolled);
+            }
+        }
+        (mechanism.follow(reached), reached)
+    }
+}
+
+/// What a read finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFound {
     /// All of it is in the buffer.
@@ -237,12 +254,18 @@ impl LookAhead {
     /// The head is needed elsewhere at `at`: what has been read stays. Returns the submitter to charge, and for how
     /// much.
     pub(super) fn stop(&mut self, at: Instant, mechanism: &mut Mechanism) -> Option<(SubmitterId, Span)> {
-        let run = self.run.take()?;
+        let charge = self.left(at, mechanism);
+        self.run = None;
+        charge
+    }
+
+    #[inline]
+    fn left(&mut self, at: Instant, mechanism: &mut Mechanism) -> Option<(SubmitterId, Span)> {
+        let run = self.run.as_ref()?;
         if at <= run.since && run.returning.is_zero() {
             return None; // The head has just come here, and rests already.
         }
-        let on = at.since(run.since).as_ns();
-        let (end, came_to) = self.came_to(&run, on, mechanism);
+        let (end, came_to) = run.came_to(at.since(run.since).as_ns(), mechanism);
         let segment = self.segments.get(run.segment);
         let grown = Segment { end: segment.end.max(end), ..segment }.cut_to(self.segment_sectors);
         self.segments.set(run.segment, grown);
@@ -250,22 +273,7 @@ impl LookAhead {
         Some((run.owner, spent.saturating_sub(run.since.since(at))))
     }
 
-    /// The sector and the point of the spiral that a run reaches after `on` \[ns\]; moves the head there.
-    #[inline]
-    fn came_to(&self, run: &HeadRun, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
-        let reached = run.from + on;
-        // Where it stops is looked up only if it can have gone that far.
-        if on >= mechanism.least_ns(run.limit.saturating_sub(run.sector)) {
-            let stop = mechanism.behind(run.limit - 1);
-            if reached >= stop.unrolled {
-                mechanism.rest_behind(&stop, run.limit);
-                return (run.limit, stop.unrolled);
-            }
-        }
-        (mechanism.follow(reached), reached)
-    }
-
-    /// Whether the head is reading ahead into the segment that contains `start..end`.
+    /// Is the head reading ahead into the segment that `start..end` lies in?
     pub(super) fn runs_over(&self, start: u64, end: u64) -> bool {
         self.run.is_some_and(|run| start < run.limit && self.segments.get(run.segment).first < end)
     }

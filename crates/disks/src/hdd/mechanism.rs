@@ -227,14 +227,19 @@ impl Mechanism {
         Accessed { until: self.resting_since, unrolled: behind.unrolled, activity }
     }
 
-    /// The wait of a read that needs no move and does not just continue \[ns\].
+    /// What a read waits that needs no move and does not just go on \[ns\].
+    #[inline]
     fn acquire_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
+        if self.seek.acquire_ns() == 0 { 0 } else { self.acquires_ns(at, place, access, seek_ns) }
+    }
+
+    /// The same of a disk where that takes time.
+    #[inline(never)]
+    fn acquires_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
         let acquire = self.seek.acquire_ns();
         let goes_on = || at == self.resting_since && self.spiral.place(self.next_sector) == *place;
         match access {
-            Access::Read if acquire > 0 && place.track.cylinder == self.head.cylinder && !goes_on() => {
-                (acquire - seek_ns).max(0)
-            }
+            Access::Read if place.track.cylinder == self.head.cylinder && !goes_on() => (acquire - seek_ns).max(0),
             _ => 0,
         }
     }

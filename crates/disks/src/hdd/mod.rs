@@ -2,8 +2,8 @@
 //!
 //! The files: [`geometry`] and [`zones`] give the position of a sector, [`seek`] and [`rotation`] the cost of getting
 //! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses
-//! the next command, [`destage`] says whether cached writes go before it, [`wire`] decodes and carries. [`serve`] takes
-//! a command to the buffer or the medium. This file only begins and ends commands.
+//! the next command from those that [`shortlist`] leaves, [`destage`] says whether cached writes go before it, [`wire`]
+//! decodes and carries. [`serve`] takes a command to the buffer or the medium. This file only begins and ends commands.
 //!
 //! The medium does one thing at a time. Whenever it has finished, [`decide`] picks the next action: a queued command or
 //! a piece of dirty data. If there is neither, the head reads ahead until it has read `hold` bytes and dirty sectors
@@ -94,8 +94,8 @@ pub(crate) struct Hdd {
     /// A flush that excludes everything else.
     exclusive: Option<WaitingCommand>,
     /// What came after it, oldest first.
-    held: VecDeque<Command>,
-    /// When the last read ended that continued another.
+    held: VecDeque<(Command, CommandOutcome)>,
+    /// When the last read ended that went on where another had ended.
     last_sequential: Option<Instant>,
     sequential_wait: Span,
     medium: Medium,
@@ -141,9 +141,8 @@ impl Hdd {
         }
     }
 
-    /// Accepts a command that nothing holds.
-    fn begin(&mut self, now: Instant, command: Command) {
-        let outcome = admit(&self.facts, 0, &command);
+    /// Takes a command in; nothing keeps it at the door.
+    fn begin(&mut self, now: Instant, command: Command, outcome: CommandOutcome) {
         let case = if self.wire.tells_cases_apart() { self.case_of(now, &command) } else { WireCase::Other };
         let ready = self.wire.decode(now, case, self.unfinished() > 1);
         if outcome != CommandOutcome::Ok {
@@ -170,12 +169,12 @@ impl Disk for Hdd {
         while self.wake <= now {
             self.step(self.wake);
         }
-        admit(&self.facts, self.in_flight, &command);
+        let outcome = admit(&self.facts, self.in_flight, &command);
         self.in_flight += 1;
         if self.exclusive.is_some() {
-            self.held.push_back(command);
+            self.held.push_back((command, outcome));
         } else {
-            self.begin(now, command);
+            self.begin(now, command, outcome);
         }
     }
 

@@ -81,6 +81,7 @@ impl Queue {
         self.places.is_empty()
     }
 
+    #[inline]
     pub(super) fn push(&mut self, queued: Queued) {
         self.shortlist.push(&queued.place, queued.access(), queued.command.start.0);
         self.all_ready = self.all_ready.max(queued.ready);
@@ -164,23 +165,25 @@ impl Queue {
     fn cheapest(&mut self, at: Instant, mechanism: &Mechanism, except: Option<(u64, u64)>) -> usize {
         let angle = mechanism.angle(at);
         let (slots, places, is_ready) = (&self.slots, &self.places, self.all_ready <= at);
+        let counts = |queued: &Queued| queued.access() == Access::Write || !lies_in(except, queued.command.start.0);
+        let estimate = |place: usize| {
+            let (slot, before) = places[place];
+            let queued = &slots[slot as usize];
+            let cost = || mechanism.estimate(angle, &queued.place, queued.access());
+            (if counts(queued) { cost() } else { f32::INFINITY }, before)
+        };
+        if is_ready && let Some(coarse) = self.shortlist.costs() {
+            return self.shortlist.cheapest((&coarse, mechanism.cylinder(), angle), estimate);
+        }
         let cost = |place: usize| {
             let (slot, before) = places[place];
             let queued = &slots[slot as usize];
-            let access = queued.access();
-            let cost = if access == Access::Read && lies_in(except, queued.command.start.0) {
-                f32::INFINITY
-            } else if is_ready {
-                mechanism.estimate(angle, &queued.place, access)
-            } else {
-                let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
-                mechanism.cost(angle, delay_ns, &queued.place, access) as f32
-            };
-            (cost, before)
+            if is_ready || !counts(queued) {
+                return estimate(place);
+            }
+            let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
+            (mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32, before)
         };
-        if is_ready && let Some(coarse) = self.shortlist.costs() {
-            return self.shortlist.cheapest((&coarse, mechanism.cylinder(), angle), cost);
-        }
         let least = |least: (usize, (f32, u64)), place| {
             let cost = cost(place);
             if cost < least.1 { (place, cost) } else { least }

@@ -94,14 +94,14 @@ impl Hdd {
         }
         let nobody_else = self.queue.is_empty() && self.sequential_wait.is_zero();
         if nobody_else && (command.op == Op::Read || !self.destaging_goes_first(now)) {
-            return self.serve(now, queued);
+            return self.serve(now, &queued);
         }
         self.queue.push(queued);
         self.decide(now);
     }
 
-    /// Serves a command at `turn`, with or without the medium.
-    pub(super) fn serve(&mut self, turn: Instant, queued: Queued) {
+    /// Does a command whose turn came at `turn`; it may need the medium or not.
+    pub(super) fn serve(&mut self, turn: Instant, queued: &Queued) {
         self.destage.command_served();
         match queued.command.op {
             Op::Read => self.serve_read(turn, queued),
@@ -109,30 +109,32 @@ impl Hdd {
         }
     }
 
-    fn serve_write(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
+    fn serve_write(&mut self, turn: Instant, queued: &Queued) {
+        let &Queued { ref command, ref place, ref lane, arrived, ready } = queued;
         let (begun, asked) = (turn.max(arrived), turn.max(ready));
         let at = self.head_free(asked);
         self.stop_reading_ahead(at);
         let data = self.wire.data_ahead_of_medium(command.sectors);
-        let accessed = self.mechanism.access_on(at, (&place, &lane), range(&command).1, Access::Write, data);
+        let accessed = self.mechanism.access_on(at, (place, lane), range(command).1, Access::Write, data);
         self.medium = Medium::Writing;
-        self.end_access(at, accessed, asked.since(begun), &command);
+        self.end_access(at, accessed, asked.since(begun), command);
     }
 
-    fn serve_read(&mut self, turn: Instant, Queued { command, place, lane, arrived, ready }: Queued) {
+    fn serve_read(&mut self, turn: Instant, queued: &Queued) {
+        let &Queued { ref command, ref place, ref lane, arrived, ready } = queued;
         let (mut at, begun) = (turn.max(ready), turn.max(arrived));
         let overhead = at.since(begun);
-        let (start, end) = range(&command);
-        let (mut from, mut place, mut lane, mut segment) = (start, place, lane, None);
+        let (start, end) = range(command);
+        let mut segment = None;
         if let Some(ahead) = &self.look_ahead {
             segment = ahead.segment_of(start, end);
             if ahead.holds(segment, end) {
-                return self.buffer_hit(begun, at, &command);
+                return self.buffer_hit(begun, at, command);
             }
             let begin = Start { sector: start, unrolled: place.unrolled };
             match ahead.find(at, &begin, end, &self.mechanism) {
-                Some(ReadFound::Whole) => return self.buffer_hit(begun, at, &command),
-                Some(ReadFound::Passing(until)) => return self.pass(at, until, overhead, &command),
+                Some(ReadFound::Whole) => return self.buffer_hit(begun, at, command),
+                Some(ReadFound::Passing(until)) => return self.pass(at, until, overhead, command),
                 None => {
                     let free = self.head_free(at);
                     // While it waits, the head may pass over it.
@@ -144,26 +146,26 @@ impl Hdd {
                         } else {
                             ahead.passed(end, &self.mechanism)
                         };
-                        return self.pass(at, until, overhead, &command);
+                        return self.pass(at, until, overhead, command);
                     }
                     at = free;
                     segment = self.look_elsewhere(at, (start, end), segment);
                 }
             }
         }
-        if let Some(ahead) = &self.look_ahead {
-            from = ahead.from(start, segment);
-            if from != start {
-                (place, lane) = self.mechanism.locate(from);
-            }
-        }
-        let accessed = self.mechanism.access_on(at, (&place, &lane), end, Access::Read, Span::ZERO);
+        let from = self.look_ahead.as_ref().map_or(start, |ahead| ahead.from(start, segment));
+        let accessed = if from == start {
+            self.mechanism.access_on(at, (place, lane), end, Access::Read, Span::ZERO)
+        } else {
+            let (place, lane) = self.mechanism.locate(from);
+            self.mechanism.access_on(at, (&place, &lane), end, Access::Read, Span::ZERO)
+        };
         if segment.is_some() {
             self.last_sequential = Some(accessed.until);
         }
         let (unrolled, owner) = (accessed.unrolled, command.submitter);
         self.medium = Medium::Reading { range: (from, end), segment, unrolled, owner };
-        self.end_access(at, accessed, overhead, &command);
+        self.end_access(at, accessed, overhead, command);
     }
 
     /// When a command that is ready at `at` may have the head.
@@ -198,7 +200,8 @@ impl Hdd {
         self.end_access(at, Accessed { until, unrolled: behind.unrolled, activity }, visible, command);
     }
 
-    /// Records an access for a command; it ends when the medium is done and the interface has caught up.
+    /// Books an access that serves a command; it ends when the medium is through and the interface could keep up.
+    #[inline]
     fn end_access(&mut self, at: Instant, accessed: Accessed, overhead: Span, command: &Command) {
         self.wake = accessed.until;
         // Nothing else can have the head while the command is decoded.
@@ -243,6 +246,7 @@ impl Hdd {
         self.end_at(end, &command, service, Some(dirty));
     }
 
+    #[inline]
     pub(super) fn end_at(&mut self, at: Instant, command: &Command, service: Activity, dirty: Option<Dirty>) {
         let end_cost = self.wire.end_cost(command.op);
         let (at, service) = (at + end_cost, Activity { overhead: service.overhead + end_cost, ..service });

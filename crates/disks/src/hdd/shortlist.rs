@@ -169,17 +169,22 @@ impl Block {
         self.bounds.iter().fold(NEVER, |lowest, bound| lowest.min(*bound))
     }
 
-    /// Goes through those whose bound is at most `most`; they are not found again before the next look.
-    #[inline]
-    fn take(&mut self, most: i16, mut found: impl FnMut(usize)) {
-        // Of each lane a bit for each eight.
+    /// Whose bound is at most `most`: of each lane a bit for each eight.
+    #[inline(never)]
+    fn marked(&self, most: i16) -> [u16; LANES] {
         let mut marks = [0; LANES];
         for nth in 0..BLOCK / LANES {
             for (lane, mark) in marks.iter_mut().enumerate() {
                 *mark |= if self.bounds[nth * LANES + lane] <= most { 1 << nth } else { 0 };
             }
         }
-        let [a, b, c, d, e, f, g, h] = marks.map(|mark: u16| u64::from(mark));
+        marks
+    }
+
+    /// Goes through those whose bound is at most `most`; they are not found again before the next look.
+    #[inline]
+    fn take(&mut self, most: i16, mut found: impl FnMut(usize)) {
+        let [a, b, c, d, e, f, g, h] = self.marked(most).map(u64::from);
         let halves = [a | b << 16 | c << 32 | d << 48, e | f << 16 | g << 32 | h << 48];
         for (half, mut marks) in (0..).zip(halves) {
             while marks != 0 {
