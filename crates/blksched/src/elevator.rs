@@ -103,7 +103,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Tell the listener, if there is one.
+    /// Reports to the listener, if there is one.
     #[inline(always)]
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {
@@ -247,7 +247,7 @@ pub trait Merges {
         self.prepare(cx, rq);
     }
 
-    /// A prepared request merged away; it will never be inserted.
+    /// A prepared request merged into another; it will never be inserted.
     fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 }
 

@@ -91,7 +91,7 @@ impl Ledger {
         *self.account(submitter) += activity;
     }
 
-    /// The same for time that was spent reading ahead, and for nothing else.
+    /// The same for time that was only spent on reading ahead.
     #[inline]
     pub(crate) fn charge_look_ahead(&mut self, submitter: SubmitterId, look_ahead: Span) {
         self.account(submitter).look_ahead += look_ahead;

@@ -44,7 +44,7 @@ use still::{MOST_STEPS, STEPS_PER_SOURCE};
 use work::{CpuWork, Labour};
 use workers::Workers;
 
-/// What a source says of itself once and for all.
+/// The constant properties of a source.
 #[derive(Clone, Copy, Debug)]
 struct Manner {
     submitter: SubmitterId,
@@ -396,7 +396,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (issued_at, ref mut token) = self.issued[rq.index()];
         let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
         self.queue.complete(self.now, token, outcome);
-        // The submitters of this request hear of it after the queue has run.
+        // The submitters of this request are told after the queue has run.
         self.deliveries.extend(self.queue.deliveries());
         let mine = self.deliveries.len();
         if !self.calls_worker() {
@@ -413,7 +413,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Tell the sources. The first `mine` deliveries belong to a request queued and issued at these moments.
+    /// Tells the sources. The first `mine` deliveries belong to a request queued and issued at these times.
     #[inline(always)]
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
         self.deliveries.extend(self.queue.deliveries());
@@ -486,10 +486,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.next_turn(source, next);
     }
 
-    /// Source number `source` takes a completion; of a call that was several I/Os all of them.
+    /// Source number `source` takes a completion; of a call that was several I/Os, all of them.
     #[inline]
     fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
-        // Mostly they are taken as they came, one at a time.
+        // Usually they are taken as they came, one at a time.
         if let Some((_, place)) = self.untaken[source].pop_front_if(|(other, _)| *other == tag) {
             self.record_taken(source, place, accepted);
         }

@@ -166,7 +166,7 @@ impl Host {
         }
     }
 
-    /// When it wants to be told the time.
+    /// When it must be told the time.
     #[inline]
     pub fn next(&self) -> Option<Instant> {
         // Where all I/O is direct, never.

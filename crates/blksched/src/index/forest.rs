@@ -31,7 +31,7 @@ impl<K> Summary<K> for () {
     fn of(_own: K, _below: [Option<()>; 2]) {}
 }
 
-/// One tree of a [`Forest`]; of no use with another forest.
+/// One tree of a [`Forest`]; meaningless with another forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     top: u32,
@@ -137,7 +137,7 @@ pub enum Steps {
 const NIL: u32 = u32::MAX;
 /// No tree has this at its top.
 const UNKNOWN: u32 = NIL - 1;
-/// No search has as many comparisons.
+/// No search has this many comparisons.
 const UNCOUNTED: u32 = u32::MAX;
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
@@ -258,14 +258,15 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         let (mut at, mut side, mut comparisons) = (of.top as usize, LEFT, 0);
         let mut last = at;
         while let Some(node) = nodes.get(at) {
-            // An index, not a branch: which way a search turns cannot be predicted. Equals are seen at the end.
+            // An index instead of a branch, because the direction of a search cannot be predicted. Equal keys are
+            // detected at the end.
             (last, side) = (at, usize::from(key > node.key));
             at = node.child[side] as usize;
             comparisons += u32::from(steps == Steps::Counted);
         }
         let Some(parent) = nodes.get(last) else { return (None, 0) };
         let (last, beyond) = (last as u32, parent.beside[side]);
-        // On which side a search falls out cannot be predicted either, here and below.
+        // The side on which a search ends cannot be predicted either, here and below.
         let behind = select_unpredictable(side == LEFT, last, beyond);
         if self.rekeyed || nodes.get(behind as usize).is_some_and(|behind| behind.key == key) {
             return self.find_again(of, key);

@@ -226,7 +226,7 @@ pub(crate) fn first_beside(
     None
 }
 
-/// Where a request lies: for elevators that keep a copy of it where they look for one that a bio adjoins.
+/// The position of a request: for elevators that keep a copy where they search for a request that a bio adjoins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     start: Sector,
@@ -301,7 +301,7 @@ impl MergeIndex {
         }
     }
 
-    /// The same of one that is made now.
+    /// The same for one that is being made.
     #[inline(always)]
     pub(super) fn make(&mut self, requests: &mut Requests, now: Instant, bio: &Bio, tag: u32) -> RequestId {
         self.nothing_at = NOWHERE;
@@ -355,7 +355,7 @@ impl MergeIndex {
         self.hash.insert(requests, rq);
     }
 
-    /// The request hashed last that ends here, and how many were looked at.
+    /// The request hashed last that ends here, and the number of entries examined.
     #[inline(always)]
     fn find(&mut self, requests: &Requests, end: Sector) -> (Option<RequestId>, u32) {
         let (found, steps) = self.hash.find(requests, end);

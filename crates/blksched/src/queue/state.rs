@@ -55,7 +55,7 @@ pub(crate) enum Rest {
     Joined { into: RequestId, end: End, freed: Option<RequestId> },
     /// What the bio found to join would be too large with it; its request is inserted here.
     TooLarge(Insert),
-    /// No slot is simply free; the bio's request would be inserted here.
+    /// No slot is free at once; the bio's request would be inserted here.
     NoSlot(Insert),
     /// The policy with this number holds the bio back.
     Held(usize),

@@ -480,7 +480,7 @@ impl Bios {
         }
     }
 
-    /// The first and the last piece of what a request carries: a lone bio becomes one.
+    /// The first and the last piece of what a request carries; a piece is made for a lone bio.
     #[inline]
     pub(crate) fn chain(&mut self, carried: Carried) -> (Fragment, u32) {
         match carried {
@@ -502,7 +502,7 @@ impl Bios {
         SplitId(put(&mut self.splits, &mut self.free_splits, Split { left: pieces, failed: false }))
     }
 
-    /// Put the chain that starts at `behind` after the piece `last`.
+    /// Puts the chain that starts at `behind` after the piece `last`.
     #[inline]
     pub(crate) fn link(&mut self, last: u32, behind: Fragment) {
         self.pieces[last as usize].next = behind;

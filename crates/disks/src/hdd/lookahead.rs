@@ -48,7 +48,7 @@ impl HeadRun {
     #[inline]
     fn came_to(&self, on: u64, mechanism: &mut Mechanism) -> (u64, u64) {
         let reached = self.from + on;
-        // Where it stops is looked up only if it can have come so far.
+        // Where it stops is looked up only if it can have gone that far.
         if on >= mechanism.least_ns(self.limit.saturating_sub(self.sector)) {
             let stop = mechanism.behind(self.limit - 1);
             if reached >= stop.unrolled {
@@ -60,7 +60,7 @@ impl HeadRun {
     }
 }
 
-/// What a read finds.
+/// What a read finds in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFound {
     /// All of it is in the buffer.
@@ -273,7 +273,7 @@ impl LookAhead {
         Some((run.owner, spent.saturating_sub(run.since.since(at))))
     }
 
-    /// Is the head reading ahead into the segment that `start..end` lies in?
+    /// Whether the head is reading ahead into the segment that contains `start..end`.
     pub(super) fn runs_over(&self, start: u64, end: u64) -> bool {
         self.run.is_some_and(|run| start < run.limit && self.segments.get(run.segment).first < end)
     }

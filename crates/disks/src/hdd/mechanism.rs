@@ -174,7 +174,7 @@ impl Mechanism {
         self.head.cylinder
     }
 
-    /// The same of all fields, whether they count or not; the platters are at `angle`.
+    /// The same for all fields, used or not; the platters are at `angle`.
     #[inline(never)]
     fn estimates(
         &self,
@@ -227,7 +227,7 @@ impl Mechanism {
         Accessed { until: self.resting_since, unrolled: behind.unrolled, activity }
     }
 
-    /// What a read waits that needs no move and does not just go on \[ns\].
+    /// The wait of a read that needs no move and does not just continue \[ns\].
     #[inline]
     fn acquire_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
         if self.seek.acquire_ns() == 0 { 0 } else { self.acquires_ns(at, place, access, seek_ns) }

@@ -95,7 +95,7 @@ pub(crate) struct Hdd {
     exclusive: Option<WaitingCommand>,
     /// What came after it, oldest first.
     held: VecDeque<(Command, CommandOutcome)>,
-    /// When the last read ended that went on where another had ended.
+    /// When the last read ended that continued another.
     last_sequential: Option<Instant>,
     sequential_wait: Span,
     medium: Medium,
@@ -141,7 +141,7 @@ impl Hdd {
         }
     }
 
-    /// Takes a command in; nothing keeps it at the door.
+    /// Accepts a command that nothing holds.
     fn begin(&mut self, now: Instant, command: Command, outcome: CommandOutcome) {
         let case = if self.wire.tells_cases_apart() { self.case_of(now, &command) } else { WireCase::Other };
         let ready = self.wire.decode(now, case, self.unfinished() > 1);

@@ -59,7 +59,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Of a disk of that many sectors.
+    /// The queue of a disk with this many sectors.
     pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64, mechanism: &Mechanism) -> Queue {
         let (order, age_limit, depth) =
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
@@ -150,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// Can any read begin in the window? All are looked at, coarsely and several at a time.
+    /// Whether any read may begin in the window. All are checked, coarsely and several at a time.
     fn may_continue(&self, window: Option<(u64, u64)>) -> bool {
         window.is_some_and(|(first, end)| self.shortlist.may_read_in(first, end))
     }

@@ -71,7 +71,7 @@ impl SeekCurve {
         self.knee
     }
 
-    /// Is [`SeekCurve::estimate`] no estimate, because the curve is measured?
+    /// Whether [`SeekCurve::estimate`] is not usable, because the curve is measured.
     pub(super) fn is_measured(&self) -> bool {
         !self.measured.is_empty()
     }

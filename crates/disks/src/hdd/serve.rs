@@ -100,7 +100,7 @@ impl Hdd {
         self.decide(now);
     }
 
-    /// Does a command whose turn came at `turn`; it may need the medium or not.
+    /// Serves a command at `turn`, with or without the medium.
     pub(super) fn serve(&mut self, turn: Instant, queued: &Queued) {
         self.destage.command_served();
         match queued.command.op {
@@ -200,7 +200,7 @@ impl Hdd {
         self.end_access(at, Accessed { until, unrolled: behind.unrolled, activity }, visible, command);
     }
 
-    /// Books an access that serves a command; it ends when the medium is through and the interface could keep up.
+    /// Records an access for a command; it ends when the medium is done and the interface has caught up.
     #[inline]
     fn end_access(&mut self, at: Instant, accessed: Accessed, overhead: Span, command: &Command) {
         self.wake = accessed.until;

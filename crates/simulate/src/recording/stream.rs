@@ -38,7 +38,7 @@ pub enum Damage {
     Skipped,
 }
 
-/// How a trace is to be read.
+/// How to read a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Its format; `None` to determine it from the content.

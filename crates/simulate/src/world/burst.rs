@@ -51,7 +51,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// What a source has listed.
     fn carry_out(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
-        // What a processor works for first comes to the queue later, and the worker does not run earlier for it.
+        // A bio that a processor works for first enters the queue later, and the worker does not run earlier for it.
         let mut entered = self.labour.is_none();
         let mut nth = 0;
         while let Some(emission) = emissions.get(nth) {
@@ -116,7 +116,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.tells(|| Happening::Began(Begun::direct(bio)));
     }
 
-    /// A burst of one bio enters the queue in one step, if no onlooker wants to see it in two and nothing comes
+    /// A burst of one bio enters the queue in one step, unless an observer wants to see it in two or something comes
     /// between.
     fn enters_alone(&mut self, index: usize, bio: &Bio) -> LoneEntry {
         let seen = self.observer.is_watching() || self.labour.is_some();
@@ -143,7 +143,7 @@ enum LoneEntry {
     NotAlone,
 }
 
-/// The bio, if it is a write, as one that no process waits for.
+/// The bio; if it is a write, not marked as synchronous.
 fn in_background(bio: Bio) -> Bio {
     match bio.op {
         Op::Write => {

@@ -32,7 +32,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 }
                 Wish::Return { tag, failed, issued_at, .. } => {
                     let flight = &mut self.flights[tag.0 as u32];
-                    // Nothing kept it from the disk before its first transfer, so it queued from the beginning.
+                    // Nothing delayed it before its first transfer, so it was queued from the beginning.
                     flight.queued_at = flight.submitted_at;
                     flight.issued_at = issued_at.unwrap_or(self.now).max(flight.submitted_at);
                     flight.failed = failed;

@@ -16,7 +16,7 @@ use super::spool::{Piece, Spool};
 /// The longest piece \[bytes\]. One growing vector instead would be copied again and again, and half of it be unused. Of
 /// a process whose pieces lie in a file, one piece at a time is in memory.
 const PIECE: usize = 16 << 10;
-/// The most that one takes \[bytes\], with what is written behind its last number.
+/// The most that one I/O takes \[bytes\], including what is written after its last number.
 const LONGEST: usize = 4 + 7 * 8;
 
 /// The bytes of a number, by the two bits for it in the head.
@@ -43,7 +43,7 @@ pub(super) struct PackedIos {
     len: usize,
     last: PackedBefore,
     priorities: PriorityRuns,
-    /// How many others were under way at most.
+    /// How many others were in flight at most.
     deepest: u32,
     /// The last sector at which anything begins, and the greatest length \[sectors\].
     reach: (u64, u32),
@@ -59,7 +59,7 @@ struct PackedBefore {
     device: u16,
 }
 
-/// Where to read on.
+/// Where to continue reading.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedPlace {
     piece: usize,
@@ -111,7 +111,7 @@ impl PackedIos {
         self.reach
     }
 
-    /// One more.
+    /// Adds an I/O.
     pub fn push(&mut self, io: &ReplayIo, spool: &mut Spool) {
         let (nth, at) = (io.nth as u64, io.at.as_ns());
         let before = &self.last;
@@ -145,7 +145,7 @@ impl PackedIos {
         self.pieces.push(spool.keep(full));
     }
 
-    /// This one's priority, whether it is here yet or not.
+    /// Sets an I/O's priority, whether it was added yet or not.
     pub fn give_priority(&mut self, nth: u32, priority: Priority) {
         self.priorities.set(nth, priority);
     }

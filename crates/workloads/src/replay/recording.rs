@@ -58,15 +58,15 @@ pub struct Recording {
     /// How much of them may be in memory \[bytes\], and where what is beyond it lies.
     most: u64,
     file: Option<Arc<SpoolFile>>,
-    /// In the order in which they first occur.
+    /// In the order of first appearance.
     pub(super) devices: Vec<(u32, u32)>,
     pub(super) completions: u64,
     pub(super) priorities: bool,
-    /// All of it is of this class, whatever the trace tells.
+    /// All of it has this class, whatever the trace says.
     class: Option<Class>,
     /// How often it is repeated, each time from where it ended.
     again: u64,
-    /// Of it once.
+    /// The length of one repetition.
     pub(super) length: Span,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct RecordedProcess {
     pub ios: PackedIos,
 }
 
-/// Where a process is that is played.
+/// A process's position while it is played.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlayedTo {
     place: PackedPlace,
@@ -188,7 +188,7 @@ impl Recording {
                     _ if io.op != op => {
                         last.replace(io).iter().for_each(|before| kept.push(before, &mut spool));
                     }
-                    // What its burst ends with is gone.
+                    // The I/O that ended its burst is gone.
                     Some(before) if !io.goes_on => before.goes_on = false,
                     _ => {}
                 }
@@ -304,7 +304,7 @@ impl Recording {
 }
 
 impl RecordedProcess {
-    /// Whether it is a kernel's worker that only writes. It does so for the processes that dirtied memory.
+    /// Whether it is a kernel's worker that only writes, which it does for the processes that dirtied memory.
     pub fn writes_back(&self, name: &str) -> bool {
         let writes = |io: ReplayIo| matches!(io.op, Op::Write | Op::WriteZeroes | Op::Discard | Op::Flush);
         name.starts_with("kworker/") && self.ios.iter().all(writes)

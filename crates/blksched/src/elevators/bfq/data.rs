@@ -115,8 +115,8 @@ impl Bfq {
         }
     }
 
-    /// The device is known now, and room is made for this many requests, within reason, and for the queues of a usual
-    /// load; more have room made for them when they come.
+    /// Called once, when the device is known. Reserves room for its requests (at most 4096) and for the queues of a
+    /// usual load; the tables grow if there are more.
     pub(super) fn meet_device(&mut self, call: &Call<'_>) {
         let rotational = call.cx.device().rotational;
         self.device = Device::new(rotational);
@@ -133,7 +133,7 @@ impl Bfq {
         self.handed_back.reserve(requests);
     }
 
-    /// One call of the contract begins.
+    /// Begins a call of the contract.
     #[inline(always)]
     pub(super) fn call<'c>(&mut self, cx: &'c mut Cx<'_>) -> Call<'c> {
         let (ns, now) = (cx.now.as_ns(), self.clock.tick(cx.now));

@@ -19,7 +19,7 @@ pub(crate) type Jiffy = i64;
 /// So long ago that every timeout has passed since.
 pub(crate) const LONG_AGO: Jiffy = i64::MIN / 4;
 
-/// One call of the contract: its context, and the moment by both clocks.
+/// One call of the contract: its context, and the time by both clocks.
 pub(crate) struct Call<'a> {
     pub(crate) cx: Cx<'a>,
     /// Nanoseconds.

@@ -140,7 +140,7 @@ impl Lane {
         self.aged.push(rq, expires);
         self.sorted.insert_counting(rq.index() as u32, start, Steps::Uncounted);
         let First::Known(first) = self.first else { return };
-        // Equals stand in the order in which they came.
+        // Requests with equal starts keep their order of arrival.
         let is_first = first.is_none_or(|first| start < self.sorted.key(first.index() as u32));
         if is_first && self.position.admits(start) {
             self.first = First::Known(Some(rq));

@@ -93,7 +93,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
         loop {
             let Some(above) = nodes.get(parent as usize) else {
-                // Only one that has come to the top can be red there.
+                // Only a node that has become the top can be red there.
                 nodes[z as usize].colour = Colour::Black;
                 return;
             };

@@ -46,7 +46,7 @@ impl Cx<'_> {
         None
     }
 
-    /// The request takes the bio.
+    /// Adds the bio to the request.
     #[inline(always)]
     pub(in crate::queue) fn grow(&mut self, rq: RequestId, bio: &Bio, of: Option<SplitId>, end: End) {
         let request = self.state.requests.get_mut(rq);

@@ -67,7 +67,7 @@ impl TagWord {
     }
 }
 
-/// Which tags are taken.
+/// The tags that are taken.
 #[derive(Clone, Debug)]
 pub struct TagMap {
     order: TagOrder,
@@ -78,7 +78,7 @@ pub struct TagMap {
     low: u32,
     /// A search that begins below this tag may take its word's lowest: below the depth, unless tags go round.
     near: u32,
-    /// Those in use come first; a map that shrank keeps the others as they were.
+    /// The words in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
     hint: u32,
     /// One entry per kind of recent search: BFQ has one for reads, one for writes, and others while it raises.
@@ -167,7 +167,7 @@ impl TagMap {
     #[inline(always)]
     pub(super) fn take_near_hint(&mut self, search: SearchDepth) -> Option<u32> {
         match search {
-            // A search without a limit takes the word's lowest.
+            // A search without a limit takes the lowest free bit of the word.
             SearchDepth::All => self.take_of_hints_word(u64::MAX, |free, _| free),
             SearchDepth::PerWord(limit) if limit >= self.bits_per_word() => self.take_of_hints_word(u64::MAX, ahead_of),
             SearchDepth::OfAll(limit) if limit >= self.depth => self.take_of_hints_word(u64::MAX, ahead_of),
@@ -413,7 +413,7 @@ impl TagMap {
         if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 }
     }
 
-    /// Bits of word `w`; the last may be shorter.
+    /// The number of bits of word `w`; the last may be shorter.
     #[inline]
     fn bits(&self, w: usize) -> u32 {
         (self.depth - ((w as u32) << self.shift)).min(self.bits_per_word())
@@ -573,7 +573,7 @@ mod tests {
         assert_eq!(map.take(SearchDepth::OfAll(48)), Some(34), "33 is cleared with it, and the search begins at 34");
     }
 
-    /// BFQ's share of a large map is shallow, and its first words are full soon.
+    /// BFQ's limit in a large map is shallow, and its first words are soon full.
     #[test]
     fn a_map_that_fills_is_looked_through_once() {
         let mut map = map(TagOrder::Lowest, 1 << 16);

@@ -47,7 +47,7 @@ pub(super) enum ReapStep {
     Other,
 }
 
-/// What a job does about its queue.
+/// What a job does with its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Filling,
@@ -123,7 +123,7 @@ impl Reaper {
         }
     }
 
-    /// How many it takes now; `waits`: for whatever comes.
+    /// How many it takes now; `waits`: whether it waits for any.
     #[inline]
     pub fn takes(&self, waits: bool) -> usize {
         let (there, most) = (self.ring.len(), self.batch.complete_max as usize);
@@ -163,7 +163,7 @@ impl Reaper {
         ReapStep::TakesAndSubmits(done)
     }
 
-    /// After what was taken at once.
+    /// Updates the state after completions were taken.
     pub fn settle(&mut self) {
         let is_over = match self.mode {
             Mode::Filling => return,

@@ -46,7 +46,7 @@ impl Slept {
         }
     }
 
-    /// When this one was accepted, if not when it was submitted. Asked once.
+    /// When this one was accepted, unless that was when it was submitted. May be asked once.
     #[inline]
     pub fn accepted(&mut self, tag: Tag) -> Option<Instant> {
         // Mostly none sleeps.

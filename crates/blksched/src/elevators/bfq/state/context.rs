@@ -74,9 +74,10 @@ pub(crate) struct Contexts {
     pub(crate) slots: Vec<Context>,
     pub(crate) free: Vec<Cid>,
     pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
-    /// The one looked for last: most look-ups are for it again.
+    /// The process looked up last: most look-ups are for the same one again.
     recent: Recent,
-    /// The group that this one is known to be in: its bios of that group say nothing new, until groups come or go.
+    /// The group that `recent` is known to be in: its bios of that group need no check until groups are added or
+    /// removed.
     settled: Settled,
 }
 

@@ -28,7 +28,7 @@ impl Bfq {
     pub(in crate::elevators::bfq) fn arrived(&mut self, call: &mut Call<'_>, rq: RequestId, bio: &Bio) {
         let RequestData { context, queue: mut q, .. } = self.rows[rq];
         let Bio { start, sectors, waiter, .. } = *bio;
-        // A bio was asked the same before it became a request (`may_merge`); the answer may be another one by now.
+        // The same was tested before the bio became a request (`may_merge`), but the result may have changed.
         if self.met != Met::Alone
             && let Some(into) = self.cooperator(call, context, q, start)
         {
@@ -127,7 +127,7 @@ impl Bfq {
         false
     }
 
-    /// Into the order by sector, anew; true if that changes which is next.
+    /// Inserts a request into the order by sector again; true if the next request changes.
     fn sort_in(&mut self, call: &mut Call<'_>, q: Qid, rq: RequestId) -> bool {
         let start = call.rq(rq).start;
         if call.cx.is_heard() {
@@ -142,7 +142,7 @@ impl Bfq {
         is_next
     }
 
-    /// Write-back that comes to a busy queue after a pause gets going.
+    /// Raises write-back that arrives in a busy queue after a pause.
     fn raise_write_back(&mut self, call: &mut Call<'_>, q: Qid) {
         let raising = self.queues[q].raising;
         let paused = call.now > raising.since + self.terms.write_back;
@@ -175,7 +175,7 @@ impl Bfq {
         }
     }
 
-    /// A bio joined a request in front. It is put in anew only if it has passed another one.
+    /// Re-sorts a request after a front merge, but only if it has passed another one.
     pub(in crate::elevators::bfq) fn begins_earlier(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
         if self.queues[q].next == Some(rq) {

@@ -59,7 +59,7 @@ impl Bfq {
         self.release_left();
     }
 
-    /// After a slice: how much may it have next time?
+    /// Assigns a queue's next budget after a slice.
     pub(super) fn assign_budget(&mut self, call: &mut Call<'_>, q: Qid, slice: Why) {
         let (least, most) = (self.device.min_budget(), self.device.max_budget);
         let queue = &self.queues[q];

@@ -22,7 +22,7 @@ use crate::explain::Reason;
 const LARGE: u32 = 8;
 
 impl Bfq {
-    /// The first request of a new queue: does it belong to a burst?
+    /// Adds a new queue to the burst, if it belongs to one, at its first request.
     pub(super) fn meet_burst(&mut self, call: &mut Call<'_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;

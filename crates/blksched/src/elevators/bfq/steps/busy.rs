@@ -18,7 +18,7 @@ impl Bfq {
         self.busy.iter().sum()
     }
 
-    /// It wants service from now on.
+    /// Makes a queue busy: it wants service from now on.
     pub(super) fn join_service_trees(&mut self, call: &mut Call<'_>, q: Qid) {
         let kept = core::mem::take(&mut self.queues[q].slice.keeps_budget);
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
@@ -35,7 +35,7 @@ impl Bfq {
         self.was_woken(q);
     }
 
-    /// It wants none any more.
+    /// Makes a queue non-busy.
     pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_>, q: Qid, service: Service) {
         self.queues[q].busy = false;
         let class = self.entity(q).class;

@@ -76,7 +76,7 @@ impl Bfq {
         }
     }
 
-    /// A request of the queue in service has come back.
+    /// Decides whether to idle for the queue in service, or to end its slice, when one of its requests has completed.
     fn go_on_after(&mut self, call: &mut Call<'_>, q: Qid) {
         let nothing_in_device = self.queues[q].in_device == 0;
         // Tested first: a slice that is out of time is not ended while its queue must be waited for; `idling_is_over`

@@ -92,7 +92,7 @@ impl Bfq {
         q: Qid,
         at: Sector,
     ) -> Option<Qid> {
-        // As mostly.
+        // The usual case.
         if self.belongs_to_itself(context, q) {
             None
         } else {
@@ -150,7 +150,7 @@ impl Bfq {
         self.plan_merge(call, q, found)
     }
 
-    /// The request, which is with a queue already, belongs to its cooperator.
+    /// Moves a request from its queue to the cooperator's.
     pub(super) fn move_request(&mut self, call: &mut Call<'_>, rq: RequestId, from: Qid, into: Qid) {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
         self.hold_request(into);
@@ -171,7 +171,7 @@ impl Bfq {
         at
     }
 
-    /// `q`'s processes are to change to `other`, or where that one's do.
+    /// Plans that the processes of `q` change to `other`, or to the end of the chain of plans from there.
     pub(super) fn plan_merge(&mut self, call: &mut Call<'_>, q: Qid, other: Qid) -> Option<Qid> {
         if self.queues[other].held_by.processes == 0 {
             return None;

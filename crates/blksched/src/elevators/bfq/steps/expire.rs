@@ -34,7 +34,7 @@ impl Bfq {
         pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
     }
 
-    /// A queue that was slow pays for the time.
+    /// Charges a queue that was slow for its time.
     fn charge_time(&mut self, call: &mut Call<'_>, q: Qid, ms: i64) {
         let second = self.terms.second;
         // The default timeout, whatever the knob's value: as in the kernel.
@@ -48,7 +48,7 @@ impl Bfq {
         call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
     }
 
-    /// The slice of the queue in service ends.
+    /// Ends the slice of the queue in service.
     pub(super) fn expire(&mut self, call: &mut Call<'_>, q: Qid, why: Why, until: Until) {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
@@ -90,7 +90,7 @@ impl Bfq {
         }
     }
 
-    /// No queue is in service any more. This one may be gone afterwards.
+    /// Takes a queue out of service; the queue may be released by this.
     pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_>, q: Qid, why: Why) {
         let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
@@ -117,7 +117,7 @@ impl Bfq {
         self.release_if_unused(q);
     }
 
-    /// The queue in service has nothing queued, and the disk goes on elsewhere.
+    /// Reports why the disk is not left idle for the queue in service, which is empty.
     pub(super) fn say_not_idled(&self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let why = match () {

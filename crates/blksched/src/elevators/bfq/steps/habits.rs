@@ -14,9 +14,9 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::terms::Call;
 
 impl Bfq {
-    /// A queue thinks shortly, or no longer does: injection begins anew.
+    /// Notes that a queue's think time has become short, or long, and resets injection.
     pub(super) fn changes_its_mind(&mut self, call: &Call<'_>, q: Qid, shortly: bool) {
-        // It begins as one that thinks shortly and stays so. Why, no source says; kept.
+        // The think time of the idle class counts as short from the beginning and stays so. No source says why; kept.
         if self.is_idle_class(q) {
             return;
         }

@@ -36,7 +36,7 @@ enum Came {
 }
 
 impl Bfq {
-    /// A request has come to a queue that had none; true if it was found to begin something new.
+    /// Makes a queue busy when a request arrives; true if it begins something new.
     pub(super) fn awaken(&mut self, call: &mut Call<'_>, q: Qid) -> bool {
         let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q, &self.queues[q]));
         let at = self.look_at(call, q);

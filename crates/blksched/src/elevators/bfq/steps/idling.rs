@@ -104,7 +104,7 @@ impl Bfq {
         }
     }
 
-    /// Nothing came.
+    /// Handles the expiry of the idle timer.
     pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_>) -> Run {
         self.idling.until = None;
         call.cx.wake_at(None);

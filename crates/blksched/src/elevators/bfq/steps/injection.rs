@@ -25,7 +25,7 @@ use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// Another queue that may send a request while `q` has the disk and is empty.
+    /// Another queue that may dispatch a request while `q` is in service and empty.
     pub(super) fn injected(&mut self, call: &mut Call<'_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let may_go = |&other: &Qid| {
@@ -53,7 +53,7 @@ impl Bfq {
         Some(found)
     }
 
-    /// Write-back of the process itself, if that is next in its queue.
+    /// The write-back queue of the process itself, if a request of this process is next in it.
     fn own_write_back(&self, call: &Call<'_>, q: Qid) -> Option<Qid> {
         let owner = self.queues[q].sharing.sole?;
         let context = self.contexts.find(owner)?;
@@ -83,7 +83,7 @@ impl Bfq {
         })
     }
 
-    /// What was learnt is forgotten.
+    /// Resets what was measured.
     pub(super) fn reset_injection(&mut self, call: &Call<'_>, q: Qid) {
         self.sample.request = None;
         // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
@@ -93,7 +93,7 @@ impl Bfq {
         self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
     }
 
-    /// A request has come for the queue in service: does it make a measurement?
+    /// Starts a measurement with a request of the queue in service, if it is suitable.
     pub(super) fn prepare_sample(&mut self, call: &Call<'_>, q: Qid) {
         if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
             self.reset_injection(call, q);

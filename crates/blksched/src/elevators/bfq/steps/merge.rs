@@ -25,7 +25,7 @@ use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
 
 impl Bfq {
-    /// A process changes from `q` to the end of its chain, `into`.
+    /// Moves a process from `q` to the end of the chain of plans, `into`.
     pub(in crate::elevators::bfq) fn redirect(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, into: Qid) {
         let mut at = q;
         while at != into {
@@ -73,7 +73,7 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    /// Remember what the one process of a queue is like, for when it is alone again.
+    /// Saves the state of a queue's only process, to be restored when it is split off.
     fn save(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let Some(context) = queue.sharing.sole.and_then(|sole| self.contexts.find(sole)) else { return };
@@ -95,7 +95,8 @@ impl Bfq {
         };
     }
 
-    /// A process has made a queue: is that likely to cooperate with the one made last? The queue to use.
+    /// Merges a new queue with the one created last, if they are likely to cooperate, or plans that. Returns the queue
+    /// to use.
     pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) -> Qid {
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
@@ -132,15 +133,15 @@ impl Bfq {
         }
     }
 
-    /// It has been made, or split, long enough ago to be judged by what it does. Why after 600 ms, no source says;
-    /// kept.
+    /// Whether it was created, or split off, long enough ago to be judged by its behaviour. No source says why after
+    /// 600 ms; kept.
     pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
         queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
     }
 
-    /// The queue that the process joins for good, unless things have changed.
+    /// Plans the stable merge of a process's queue into `target`, unless it no longer makes sense.
     pub(super) fn join_for_good(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
         // If idling makes it faster it is a good stream by itself, and merged with others it would only wait for them.

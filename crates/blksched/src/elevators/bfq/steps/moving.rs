@@ -48,7 +48,7 @@ impl Bfq {
         run
     }
 
-    /// A process's own queue goes with it; a shared one does not.
+    /// Moves a process's own queue to the new group; a shared one stays behind.
     fn follow(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, level: usize) -> Run {
         let sharing = self.queues[q].sharing;
         // If it moved, a shared queue would take the other processes' requests into a group that is not theirs.
@@ -65,7 +65,7 @@ impl Bfq {
         Run::No
     }
 
-    /// A queue goes over to another group.
+    /// Moves a queue to another group.
     fn move_queue(&mut self, call: &mut Call<'_>, q: Qid, to: usize) -> Run {
         if self.entity(q).level == to {
             return Run::No;
@@ -97,7 +97,7 @@ impl Bfq {
         if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
     }
 
-    /// A group is gone: its queues that have something to do go over to the root.
+    /// Removes a group: its queues with pending requests move to the root.
     pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_>, id: GroupId) -> Run {
         let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
             return Run::No;

@@ -52,7 +52,7 @@ impl Bfq {
         Some(oldest)
     }
 
-    /// A request leaves its queue.
+    /// Removes a request from its queue.
     pub(in crate::elevators::bfq) fn remove(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let start = call.rq(rq).start;
         self.leave_orders(call, self.rows[rq].queue, rq, start);

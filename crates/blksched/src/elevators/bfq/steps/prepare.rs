@@ -114,7 +114,8 @@ impl Bfq {
         q
     }
 
-    /// The write-back queue of a process's class and level in a group; that lives as long as the group.
+    /// Lets a process use the write-back queue of its class and level in a group; that queue lives as long as the
+    /// group.
     fn join_write_back(&mut self, call: &Call<'_>, context: Cid, level: usize) -> Qid {
         let key = (level, self.ioprio(context));
         let q = match self.write_back.get(&key) {
@@ -130,7 +131,7 @@ impl Bfq {
         q
     }
 
-    /// `level`: the group of the bio that says so.
+    /// Notices a change of priority. `level`: the group of the bio that carries it.
     fn notice_priority(&mut self, call: &mut Call<'_>, context: Cid, priority: Priority, level: usize) {
         if self.contexts[context].priority == priority {
             return;

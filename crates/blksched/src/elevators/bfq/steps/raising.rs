@@ -66,7 +66,7 @@ impl Bfq {
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }
 
-    /// Soft real-time is over: what is left of being interactive goes on.
+    /// Ends soft real-time raising; the rest of an interactive raising continues.
     pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
         let lasts = self.interactive_lasts();
         if call.now > self.queues[q].raising.interactive_since + lasts {

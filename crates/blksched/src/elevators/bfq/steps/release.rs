@@ -44,10 +44,10 @@ impl Bfq {
         self.drop_request(queue);
     }
 
-    /// A process leaves a queue.
+    /// Drops a process's reference to a queue.
     pub(super) fn drop_process(&mut self, call: &mut Call<'_>, q: Qid) {
-        // Busy and empty it is only if it was preempted while it needed idling (`expire`); nothing will come for it
-        // now.
+        // It is busy although empty only if it was preempted while it needed idling (`expire`); no request will arrive
+        // for it now.
         if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
@@ -99,7 +99,7 @@ impl Bfq {
         self.queues.release(q);
     }
 
-    /// A process is gone.
+    /// Handles the exit of a process.
     pub(in crate::elevators::bfq) fn process_gone(&mut self, call: &mut Call<'_>, submitter: SubmitterId) -> Run {
         let Some(context) = self.contexts.find(submitter) else { return Run::No };
         self.contexts[context].is_gone = true;
@@ -112,7 +112,7 @@ impl Bfq {
         runs[0].max(runs[1])
     }
 
-    /// A process takes no more to do with a queue; was it in service, that ends.
+    /// Detaches an exited process from a queue, whose slice ends if it is in service.
     fn leave_queue(&mut self, call: &mut Call<'_>, q: Qid) -> Run {
         let served = self.hierarchy.in_service == Some(q);
         if served {

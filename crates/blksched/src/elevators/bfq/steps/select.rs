@@ -73,7 +73,7 @@ impl Bfq {
         Some(rq)
     }
 
-    /// The queue whose next request goes, if any may.
+    /// The queue whose next request is to be dispatched, if any.
     fn select(&mut self, call: &mut Call<'_>) -> Option<Qid> {
         if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);

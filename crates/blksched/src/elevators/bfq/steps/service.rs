@@ -18,19 +18,19 @@ use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::terms::Call;
 
 impl Bfq {
-    /// A queue wants service, or its budget is another one now.
+    /// Activates or requeues a queue that wants service or whose budget has changed.
     pub(super) fn activate_queue(&mut self, call: &Call<'_>, q: Qid, how: Return, service: Service) {
         self.hierarchy.activate_queue(call.now, q, how, service);
         self.release_left();
     }
 
-    /// A queue wants no service any more.
+    /// Deactivates a queue that no longer wants service.
     pub(super) fn deactivate_queue(&mut self, call: &Call<'_>, q: Qid, afterwards: Afterwards, service: Service) {
         self.hierarchy.deactivate_queue(call.now, q, afterwards, service);
         self.release_left();
     }
 
-    /// The next queue is put in service.
+    /// Puts the next queue in service.
     pub(super) fn descend(&mut self, call: &Call<'_>) -> Option<Qid> {
         let next = self.hierarchy.descend(call.now);
         self.release_left();

@@ -27,10 +27,10 @@ impl Bfq {
         }
     }
 
-    /// A process parts from a shared queue; the queue that it goes on with.
-    /// `level`: the group of its request.
+    /// Splits a process off a shared queue; returns the queue that it uses from now on. `level`: the group of its
+    /// request.
     pub(super) fn split(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, level: usize) -> Qid {
-        // First of all: what follows may let the shared queue go, and its waker with it.
+        // Before anything else: the following may release the shared queue, and its waker with it.
         let waker = self.lasting_waker(q);
         if self.queues[q].birth.in_large_burst {
             self.contexts[context].saved.in_large_burst = true;
@@ -73,7 +73,7 @@ impl Bfq {
         (processes > 0).then_some(waker)
     }
 
-    /// A process is alone again: its queue becomes what it was.
+    /// Restores the saved state of a process to its own queue.
     pub(super) fn restore(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) {
         let saved = self.contexts[context].saved;
         let present = self.queues[q].raising;

@@ -23,7 +23,7 @@ const CLOSE_NS: u64 = 4_000_000;
 const WITHIN_IDLE_TIMES: u64 = 128;
 
 impl Bfq {
-    /// A request of `q` has come: right behind a completion of which queue?
+    /// Counts the queue of the last completion as a possible waker of `q`, which has got a request.
     pub(super) fn look_for_waker(&mut self, call: &mut Call<'_>, q: Qid) {
         let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);

@@ -105,7 +105,7 @@ impl Cfq {
             self.expire(&mut cx.apart(), Rest::Kept, SliceEnd::IdleClass);
         } else if queue.slice.is_used(now) {
             self.expire(&mut cx.apart(), Rest::Kept, SliceEnd::Used);
-        // A close cooperator goes on at this very place, which is worth more than an idle disk.
+        // A close cooperator continues at this very position, which is better than an idle disk.
         } else if waiter == Waiter::Sync
             && empty
             && self.cooperator(&mut cx.apart(), q, CooperatorSearch::Probe).is_none()
