@@ -69,8 +69,8 @@ pub enum Insert {
     Before(RequestId),
 }
 
-/// What an elevator's own look-up found for a bio. It has a tag of its own, not a niche in that of [`Insert`]: then
-/// whether anything was found takes one comparison.
+/// What an elevator's own look-up found for a bio. Its tag is separate from that of [`Insert`], so that one comparison
+/// tells whether anything was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Lookup {

@@ -87,7 +87,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The same for a reason that has a call of its own.
+    /// Reports a reason that has a method of its own on the listener.
     #[inline(always)]
     pub(crate) fn tell_by(&mut self, tell: impl FnOnce(&mut dyn Listener, Instant, &Requests)) {
         if let Some(listener) = &mut self.listener {
@@ -95,7 +95,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Tell the listener, if there is one, what a search cost.
+    /// Reports the cost of a search to the listener, if there is one.
     #[inline(always)]
     pub fn explain_search(&mut self, index: Index, steps: u32) {
         if let Some(listener) = &mut self.listener {
@@ -241,8 +241,8 @@ pub trait Merges {
     /// A request exists, has left its submitter's plug, and may still merge into another before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
 
-    /// The same of a request that was just made of this bio alone and that nothing will merge away: it is inserted
-    /// next, and counts as queued already. For elevators that need not look it up.
+    /// Prepares a request that was just made from this bio alone and that no merge will take away: it is inserted next,
+    /// and already counts as queued. For elevators that need not look it up.
     fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _bio: &Bio) {
         self.prepare(cx, rq);
     }

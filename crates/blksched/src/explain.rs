@@ -31,8 +31,8 @@ pub trait Listener {
         true
     }
 
-    /// The same for [`Reason::Inserted`]. Reasons that every request has mostly come by calls of their own: a listener
-    /// whose cost matters need not tell them apart from all others. It must do the same whichever call they come by.
+    /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own, so
+    /// that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
     fn hear_inserted(
         &mut self,
         at: Instant,
@@ -45,17 +45,17 @@ pub trait Listener {
         self.hear(at, Reason::Inserted { rq, dir, start, sectors, submitter });
     }
 
-    /// The same for [`Reason::Issued`].
+    /// Called for [`Reason::Issued`].
     fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
         self.hear(at, Reason::Issued { rq, dir, sectors, submitter });
     }
 
-    /// The same for [`Reason::Completed`].
+    /// Called for [`Reason::Completed`].
     fn hear_completed(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
         self.hear(at, Reason::Completed { rq, dir, sectors, submitter });
     }
 
-    /// The same for [`Reason::Searched`].
+    /// Called for [`Reason::Searched`].
     fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
         self.hear(at, Reason::Searched { index, steps });
     }

@@ -27,7 +27,7 @@ impl<T: Copy> Timeline<T> {
         }
     }
 
-    /// Before the last, at least.
+    /// Inserts an event that is not the last.
     #[cold]
     fn insert(&mut self, at: Instant, event: T) {
         let mut place = self.ring.len();

@@ -316,7 +316,7 @@ impl Reasons {
         self.turns.hear(at, reason);
     }
 
-    /// Most reasons share their moment with the one before.
+    /// Most reasons have the same moment as the one before.
     #[inline]
     fn come_to(&mut self, at: Instant) {
         if self.disk.time().now() != at {

@@ -90,7 +90,7 @@ pub struct World<L: Listener, O: Observer> {
     flights: Flights,
     /// When each request in the device was issued, by its index, and the token for its end.
     issued: Vec<(Instant, Option<InFlight>)>,
-    /// Of each source, what is complete and what it has not taken: by its own tag, and the place where it still lies.
+    /// For each source, the complete I/Os that it has not taken: their own tags, and their places.
     untaken: Vec<VecDeque<(Tag, u32)>>,
     emissions: Vec<Emission>,
     deliveries: Vec<Delivery>,
@@ -424,7 +424,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     #[inline(never)]
     fn hand_out_all(&mut self, (mine, queued_at, issued_at): (usize, Instant, Instant)) {
-        // Mostly a request carries one bio, and nobody waits for a slot.
+        // Usually a request carries one bio, and no submitter waits for a slot.
         if let (1, [Delivery::Done { tag, outcome }], None) = (mine, &self.deliveries[..], &self.races) {
             let (place, failed) = (tag.0 as u32, *outcome == Outcome::Failed);
             self.deliveries.clear();

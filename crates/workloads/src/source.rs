@@ -22,8 +22,8 @@ pub trait Source: Send {
     /// There is one burst at a time, so that a submitter that goes to sleep inside it has submitted nothing beyond it.
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>);
 
-    /// The same for a driver that is glad of a burst of one bio by itself: it is answered, and nothing is listed. A
-    /// source may always list.
+    /// Like `emit`, for a driver that can take a burst of one bio by itself: the burst is returned and nothing is put
+    /// into the list. A source may always use the list.
     fn turn(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
         self.emit(now, out);
         None
@@ -32,8 +32,8 @@ pub trait Source: Send {
     /// Something came back; `next` may have become `now`.
     fn delivered(&mut self, now: Instant, what: Delivered);
 
-    /// A bio of its own is complete, or a call has returned, and what [`next`](Source::next) is from then on: two calls
-    /// in one.
+    /// Tells the source that one of its bios is complete, or that a call has returned, and returns what
+    /// [`next`](Source::next) is from then on: two calls in one.
     fn done(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
         self.delivered(now, Delivered::Done { tag, failed });
         self.next()
@@ -107,22 +107,22 @@ impl GaveUp {
     }
 }
 
-/// A burst that is one bio, as most are: what is listed as [`Emission::Taken`], if anything is taken,
+/// A burst of one bio, as most are. In a list it would be [`Emission::Taken`], if a completion is taken,
 /// [`Emission::Submit`] and [`Emission::Waits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoneBurst {
     /// The completion that the source takes first.
     pub taken: Option<TakenIo>,
-    /// What it submits.
+    /// The bio.
     pub bio: Bio,
-    /// What [`Source::next`] is from then on, unless something comes back or the source falls asleep.
+    /// The value of [`Source::next`] from then on, until a completion arrives or the source falls asleep.
     pub next: Option<Instant>,
 }
 
-/// A completion that a source takes.
+/// A completion taken by a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakenIo {
-    /// Which.
+    /// Its tag.
     pub tag: Tag,
     /// When its submission was over, if that was not at once.
     pub accepted: Option<Instant>,

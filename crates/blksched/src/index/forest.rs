@@ -73,8 +73,8 @@ impl Root {
 /// The nodes of many sorted sets of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Forest<K, S = ()> {
-    /// By thing. The textbook's sentinel is whatever lies beyond the table, so that one test tells whether there is
-    /// such a node and whether it may be indexed.
+    /// The node of each thing. A missing node is an index beyond the table, so that one test tells whether a node exists
+    /// and whether it may be indexed.
     nodes: Vec<Node<K, S>>,
     /// The place where the last failed search ended, until a tree changes. A bio's look-up and the insertion of the
     /// request that it becomes usually end in the same gap, so that the second need not descend again.
@@ -450,7 +450,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             behind.beside[LEFT] = before;
         }
         let mut removed = colour;
-        // The lowest member whose subtree is another one afterwards; `x`, if there is one, is below it.
+        // The lowest member whose subtree changes; `x`, if there is one, is below it.
         let mut lowest = parent;
         let x;
         if left == NIL || right == NIL {
@@ -478,7 +478,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         from.len -= 1;
         self.summarise_up(lowest);
         if let Some(x) = self.nodes.get_mut(x as usize) {
-            // The only child of one that is gone is red, and that one was black: it takes its colour.
+            // The only child of a removed node is red and the node was black: the child takes its colour.
             x.colour = Colour::Black;
         } else if removed == Colour::Black {
             self.fix_removal(from, lowest);

@@ -33,8 +33,8 @@ impl Chain {
     }
 }
 
-/// A request's neighbours, or `NONE`, which lies beyond every table, and what is kept of it; `before` is `OUT` for one on
-/// no list.
+/// A request's neighbours, or `NONE`, which is beyond every table, and its data; `before` is `OUT` for a request on no
+/// list.
 #[derive(Clone, Copy, Debug)]
 struct Row<V> {
     before: u32,

@@ -53,7 +53,7 @@ pub(crate) enum Rest {
     Nothing,
     /// The bio joined this request, and one that it then absorbed must be freed.
     Joined { into: RequestId, end: End, freed: Option<RequestId> },
-    /// What the bio found to join would be too large with it; its request is inserted here.
+    /// The request that the bio could join would become too large; the bio's own request is inserted here.
     TooLarge(Insert),
     /// No slot is free at once; the bio's request would be inserted here.
     NoSlot(Insert),

@@ -388,7 +388,7 @@ impl<T: Clone + Default> Table<T> {
         self.rows.get(id.index())
     }
 
-    /// The same, to change.
+    /// A mutable reference to it.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
         self.rows.get_mut(id.index())

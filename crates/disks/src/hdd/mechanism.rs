@@ -150,7 +150,7 @@ impl Mechanism {
         costs[count..].iter_mut().for_each(|cost| *cost = f32::INFINITY);
     }
 
-    /// The same of one place, with the platters at `angle`.
+    /// The cost of one place, with the platters at `angle`.
     #[inline]
     pub(super) fn estimate(&self, angle: i32, place: &Place, access: Access) -> f32 {
         if self.seek.is_measured() {
@@ -164,12 +164,12 @@ impl Mechanism {
         self.platters.estimate().until(angle, place.angle, moves + still)
     }
 
-    /// For a choice among many: what costs are at least.
+    /// Lower bounds of costs, for a choice among many.
     pub(super) fn coarse_costs(&self) -> Option<CoarseCosts> {
         CoarseCosts::new(&self.seek, self.spiral.cylinders(), self.platters.revolution().as_ns() as i32)
     }
 
-    /// Where the arm is.
+    /// The arm's cylinder.
     pub(super) fn cylinder(&self) -> i32 {
         self.head.cylinder
     }
@@ -233,7 +233,7 @@ impl Mechanism {
         if self.seek.acquire_ns() == 0 { 0 } else { self.acquires_ns(at, place, access, seek_ns) }
     }
 
-    /// The same of a disk where that takes time.
+    /// The same for a disk on which that takes time.
     #[inline(never)]
     fn acquires_ns(&self, at: Instant, place: &Place, access: Access, seek_ns: i32) -> i32 {
         let acquire = self.seek.acquire_ns();

@@ -51,7 +51,7 @@ pub(super) struct Queue {
     ages: Vec<(u32, u32)>,
     /// What a choice looks at, compactly and in no order: for each the slot, and how many came before it.
     places: Vec<(u32, u64)>,
-    /// The same, coarsely.
+    /// The same data in coarse units.
     shortlist: Shortlist,
     arrived: u64,
     /// When the last of them has been decoded.

@@ -59,7 +59,7 @@ impl SeekCurve {
         if distance > 0 { arm } else { switch }
     }
 
-    /// What the arm takes for so many cylinders, by the rule \[ns\].
+    /// The seek time over this many cylinders by the rule \[ns\].
     #[inline]
     pub(super) fn arm_ns(&self, cylinders: f64) -> f64 {
         let short = if cylinders < self.knee { cylinders } else { self.knee };

@@ -1,12 +1,12 @@
-//! The coarse half of NCQ's choice: which queued commands can be the cheapest at all.
+//! The coarse half of NCQ's choice: which queued commands can be the cheapest.
 //!
-//! Of each command a lower bound of its cost is worked out in 16-bit lanes, eight at a time and without a root. The
-//! exact cost is asked for only where the bound is no more than the least cost found, mostly for one command of 32.
+//! For each command a lower bound of its cost is computed in 16-bit lanes, eight at a time and without a square root.
+//! The exact cost is computed only where the bound does not exceed the least cost found: mostly for one of 32 commands.
 //!
-//! A bound is in parts of a revolution, of which the platters' angle is the remainder. Below the seek curve lies a line
-//! with bends, a sum of ramps that stop rising at a quarter, a sixteenth and a 64th of the stroke: additions that
-//! saturate make them. A command that is reached a revolution later than its bound says is the only one that is looked
-//! at in vain.
+//! A bound is in parts of a revolution, so that the platters' angle is its remainder. The seek curve is bounded from
+//! below by a bent line, the sum of ramps that stop rising at a quarter, a sixteenth and a 64th of the stroke, which
+//! saturating additions produce. The exact cost is computed in vain only for a command that is reached a revolution
+//! later than its bound says.
 
 use super::geometry::Place;
 use super::mechanism::Access;
@@ -14,22 +14,22 @@ use super::seek::SeekCurve;
 
 /// Parts of a revolution, so that some revolutions fit into 16 bits.
 const TURN: u16 = 1 << 12;
-/// No command's bound is as large, but that of places without a command is: four revolutions.
+/// The bound of a place without a command, four revolutions; no command's bound is as large.
 const NEVER: i16 = 4 * TURN as i16;
-/// What a bound's rounding hides, and what single precision may be off \[parts of a revolution\].
+/// The rounding error of a bound, and the error of single precision \[parts of a revolution\].
 const ROUNDING: f64 = 0.05;
 /// Commands in a block.
 const BLOCK: usize = 32;
 /// Lanes of a register.
 const LANES: usize = 8;
-/// Coarse sectors lie below this, so that a difference to one of them still says on which side something lies.
+/// Coarse sectors are below this, so that the sign of a difference is still correct.
 const SECTOR_BITS: u32 = 15;
-/// Stands for "not a read" where reads are looked at: above all that is read.
+/// The coarse sector of a command that is not a read: above that of any read.
 const NO_READ: u16 = u16::MAX;
 /// The cylinder of a place without a command: the arm is never there.
 const NO_CYLINDER: u16 = u16::MAX;
 
-/// A disk's costs, coarsely and never too high.
+/// Coarse costs of a disk, never too high.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CoarseCosts {
     /// Coarse cylinders of a cylinder \[2^-32\].
@@ -37,7 +37,7 @@ pub(super) struct CoarseCosts {
     /// Parts of a revolution in a nanosecond \[2^-32\].
     angle: u64,
     parts_per_ns: f32,
-    /// What a move costs at least, for a read and for a write.
+    /// The least cost of a seek, for a read and for a write.
     read: u16,
     write: u16,
     /// How high each ramp rises; the first rises over the whole stroke, each of the others over a quarter of the one
@@ -46,7 +46,7 @@ pub(super) struct CoarseCosts {
 }
 
 impl CoarseCosts {
-    /// Of a disk of so many cylinders; `None` if its curve is measured, or if 16 bits do not hold its costs.
+    /// For a disk with this many cylinders; `None` if its curve is measured or 16 bits cannot hold its costs.
     pub(super) fn new(curve: &SeekCurve, cylinders: i32, revolution_ns: i32) -> Option<CoarseCosts> {
         let (cylinders, revolution_ns) = (f64::from(cylinders.max(2)), f64::from(revolution_ns));
         let parts = |ns: f64| ns * f64::from(TURN) / revolution_ns;
@@ -59,7 +59,7 @@ impl CoarseCosts {
             return None;
         }
         let rise = |from: f64, to: f64| parts(curve.arm_ns(to / scale) - curve.arm_ns(from / scale)) / (to - from);
-        // The last line lies below the curve where the root ends and a line begins, and at the end of the stroke.
+        // The last line is below the curve where the root ends and the straight part begins, and at the end of the stroke.
         let straight = rise(bends[2], knee).min(rise(bends[2], whole));
         let slopes = [rise(0.0, bends[0]), rise(bends[0], bends[1]), rise(bends[1], bends[2]), straight];
         // No line may be steeper than the one before.
@@ -94,22 +94,22 @@ impl CoarseCosts {
         ((angle as u64 * self.angle) >> 32) as u16
     }
 
-    /// What costs no more than `ns` has no higher bound than this.
+    /// The greatest bound of anything that costs at most `ns`.
     #[inline]
     fn most(&self, ns: f32) -> i16 {
-        // A place may pass a part of a revolution earlier or later than its rounded angle says.
+        // A place may pass one part of a revolution earlier or later than its rounded angle says.
         ((ns * self.parts_per_ns).min(f32::from(NEVER)) as i16 + 2).min(NEVER - 1)
     }
 }
 
-/// Of up to 32 commands what a coarse look sees.
+/// The coarse data of up to 32 commands.
 #[derive(Clone, Debug)]
 struct Block {
     cylinders: [u16; BLOCK],
     angles: [u16; BLOCK],
-    /// What a move there costs at least.
+    /// The least cost of a seek to each.
     moves: [u16; BLOCK],
-    /// Where the reads begin.
+    /// The first sectors of reads.
     reads: [u16; BLOCK],
     /// The result of the last look.
     bounds: [i16; BLOCK],
@@ -121,7 +121,7 @@ fn part_of(of: u16, part: u16) -> u16 {
     ((u32::from(of) * u32::from(part)) >> 16) as u16
 }
 
-/// Four times as much, or as much as there is.
+/// Four times as much, saturating.
 #[inline(always)]
 fn fourfold(distance: u16) -> u16 {
     let twice = distance.saturating_add(distance);
@@ -137,10 +137,10 @@ impl Block {
         bounds: [NEVER; BLOCK],
     };
 
-    /// Works the bounds out, with the arm at `here` and the platters at `angle`; answers the least.
+    /// Computes the bounds, with the arm at `here` and the platters at `angle`, and returns the least.
     ///
-    /// By itself it becomes eight commands at a time; compiled into its caller, or with a load under a condition,
-    /// it has become one at a time.
+    /// Not inlined: as a function of its own the compiler makes it eight commands at a time; inlined, or with a
+    /// conditional load, it became one at a time.
     #[inline(never)]
     fn look(&mut self, here: u16, angle: u16, [whole, quarter, sixteenth, least]: [u16; 4]) -> i16 {
         let mut lowest = i16::MAX;
@@ -169,7 +169,7 @@ impl Block {
         self.bounds.iter().fold(NEVER, |lowest, bound| lowest.min(*bound))
     }
 
-    /// Whose bound is at most `most`: of each lane a bit for each eight.
+    /// The commands whose bound is at most `most`, as bits: one per block of eight in each lane.
     #[inline(never)]
     fn marked(&self, most: i16) -> [u16; LANES] {
         let mut marks = [0; LANES];
@@ -181,7 +181,7 @@ impl Block {
         marks
     }
 
-    /// Goes through those whose bound is at most `most`; they are not found again before the next look.
+    /// Iterates over the commands whose bound is at most `most`; they are not found again before the next look.
     #[inline]
     fn take(&mut self, most: i16, mut found: impl FnMut(usize)) {
         let [a, b, c, d, e, f, g, h] = self.marked(most).map(u64::from);
@@ -213,7 +213,7 @@ pub(super) struct Shortlist {
 }
 
 impl Shortlist {
-    /// Of a disk of that many sectors, for `capacity` commands at first.
+    /// For a disk of that many sectors, with room for `capacity` commands at first.
     pub(super) fn new(capacity: usize, disk_sectors: u64, costs: Option<CoarseCosts>) -> Shortlist {
         Shortlist {
             blocks: vec![Block::EMPTY; capacity.div_ceil(BLOCK)],
@@ -223,7 +223,7 @@ impl Shortlist {
         }
     }
 
-    /// What it judges by, if the disk allows that.
+    /// The coarse costs, if the disk allows them.
     pub(super) fn costs(&self) -> Option<CoarseCosts> {
         self.costs
     }
@@ -250,7 +250,7 @@ impl Shortlist {
         }
     }
 
-    /// This one is gone, and the last has its place.
+    /// Removes a command; the last takes its place.
     #[inline]
     pub(super) fn swap_remove(&mut self, index: usize) {
         self.len -= 1;
@@ -266,7 +266,7 @@ impl Shortlist {
         }
     }
 
-    /// Can any read begin in `first..=end`?
+    /// Whether any read can begin in `first..=end`.
     #[inline]
     pub(super) fn may_read_in(&self, first: u64, end: u64) -> bool {
         let (first, end) = (self.sector(first), self.sector(end));

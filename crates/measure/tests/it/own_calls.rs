@@ -1,11 +1,11 @@
-//! Reasons that every request has come by calls of their own; what they amount to is the same by the one call for all.
+//! The reasons that every request has arrive through methods of their own; the totals equal those of `hear` alone.
 
 use blksched::{
     Bio, BlockQueue, Catalogue, Instant, Listener, Next, Outcome, QueueConfig, Reason, Sector, Span, SubmitterId,
 };
 use blksched_measure::Reasons;
 
-/// Hears everything by the one call.
+/// A listener that receives everything through `hear`.
 struct ByOneCall(Reasons);
 
 impl Listener for ByOneCall {
@@ -14,7 +14,7 @@ impl Listener for ByOneCall {
     }
 }
 
-/// Two submitters write in order and read here and there, and the disk takes one request at a time, a little slowly.
+/// Two submitters write sequentially and read at random; the disk takes one request at a time, somewhat slowly.
 fn live<L: Listener>(elevator: &str, listener: L) -> BlockQueue<L> {
     let built = Catalogue::builtin().build(elevator).unwrap();
     let config = QueueConfig { depth: 1, slots: built.slots, plugging: built.plugging, ..QueueConfig::default() };

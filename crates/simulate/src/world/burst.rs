@@ -10,7 +10,7 @@ use super::{Observer, World};
 use crate::story::{Begun, Happening};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// One turn of a source.
+    /// Submits one burst of a source.
     pub(super) fn take_turn(&mut self, index: usize) {
         match self.sources[index].turn(self.now, &mut self.emissions) {
             Some(burst) => self.submit_lone(index, burst),
@@ -18,7 +18,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// A burst of one bio, which is not listed.
+    /// A burst of one bio, which is not in a list.
     #[inline]
     fn submit_lone(&mut self, index: usize, mut burst: LoneBurst) {
         if let Some(TakenIo { tag, accepted }) = burst.taken {
@@ -48,7 +48,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.run_queue();
     }
 
-    /// What a source has listed.
+    /// A burst that the source has put into a list.
     fn carry_out(&mut self, index: usize) {
         let mut emissions = core::mem::take(&mut self.emissions);
         // A bio that a processor works for first enters the queue later, and the worker does not run earlier for it.
@@ -105,7 +105,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// A source's own bio is on its way, by the world's name for it.
+    /// Puts a source's own bio in flight, under the world's name for it.
     #[inline]
     fn begin_bio(&mut self, index: usize, bio: &mut Bio) {
         if self.direct_in_background {
@@ -132,14 +132,14 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 }
 
-/// What becomes of a burst of one bio.
+/// How the submission of a burst of one bio went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LoneEntry {
     /// It has entered the queue in one step.
     Stays,
-    /// The same, and its submitter sleeps for a slot.
+    /// It has entered the queue, and its submitter sleeps for a slot.
     Sleeps,
-    /// It takes more than one step, and has taken none.
+    /// It needs more than one step and has taken none.
     NotAlone,
 }
 

@@ -1,4 +1,4 @@
-//! I/Os on their way, each in a place of its own, and what is kept of each.
+//! The table of I/Os in flight, and the data of each.
 
 use std::ops::{Index, IndexMut};
 
@@ -12,7 +12,7 @@ pub(super) enum Owner {
     Host,
 }
 
-/// A bio, or a call, on its way. Queue and host know it by its place in the world's table, its owner by the owner's own
+/// A bio, or a call, in flight. Queue and host know it by its place in the world's table, its owner by the owner's own
 /// tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
@@ -23,11 +23,11 @@ pub(super) struct Flight {
     pub(super) bytes: u64,
     pub(super) priority: Priority,
     pub(super) submitted_at: Instant,
-    /// Once it is complete: when its request was queued, when the disk was given it, and how it ended.
+    /// Once it is complete: when its request was queued, when the disk got it, and how it ended.
     pub(super) queued_at: Instant,
     pub(super) issued_at: Instant,
     pub(super) failed: bool,
-    /// Once its owner has heard of it: when that was.
+    /// When its owner was told of its completion, once it was.
     pub(super) finished_at: Instant,
 }
 
@@ -45,7 +45,7 @@ impl Flight {
         Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed, finished_at }
     }
 
-    /// What its record says of it, if its submission was over at once.
+    /// The start of its record, if its submission was over at once.
     #[inline]
     pub(super) fn completion(&self, submitter: SubmitterId) -> Completion {
         let Flight { tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, finished_at, .. } = *self;
@@ -65,7 +65,7 @@ impl Flight {
     }
 }
 
-/// All of them, by their places.
+/// All I/Os in flight, by their places.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     places: Vec<Flight>,
@@ -73,7 +73,7 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// It gets a place: the world's name for it.
+    /// Adds an I/O and returns its place, the world's name for it.
     #[inline]
     pub(super) fn insert(&mut self, flight: Flight) -> Tag {
         match self.free.pop() {
@@ -88,7 +88,7 @@ impl Flights {
         }
     }
 
-    /// It needs its place no more; what is there may be looked at until another gets it.
+    /// Frees a place; its contents may be read until another I/O gets it.
     #[inline]
     pub(super) fn release(&mut self, place: u32) -> &Flight {
         self.free.push(place);

@@ -191,7 +191,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.next_turn(source, self.sources[source].next());
     }
 
-    /// The same for one that has just said when.
+    /// Updates the entry of a source that has just returned its next moment.
     #[inline]
     pub(super) fn next_turn(&mut self, source: usize, next: Option<Instant>) {
         self.wakes.set(source, if self.works(source) { None } else { next });

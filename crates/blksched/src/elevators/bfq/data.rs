@@ -32,12 +32,12 @@ pub(super) struct RequestData {
     pub(super) expires_ns: u64,
 }
 
-/// What is known of the bio met last, which may be the one whose request arrives.
+/// What is known about the last bio that was looked at, which may be the one whose request arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Met {
-    /// Its queue is its process's own, and there is none to merge with: nothing has changed since that was asked.
+    /// The queue is the process's own and there is no queue to merge with; nothing has changed since that was checked.
     Alone,
-    /// It would have to be asked.
+    /// It has to be checked.
     Unknown,
 }
 

@@ -38,8 +38,8 @@ impl Call<'_> {
         self.cx.explain(reason);
     }
 
-    /// The same, for what is compiled apart because it is rare: what is passed there has to be in memory, and the
-    /// caller's own need not be.
+    /// A copy for a rare call that is compiled separately: its argument has to be in memory, so that the caller's own
+    /// context can stay in registers.
     #[inline(always)]
     pub(crate) fn apart(&mut self) -> Call<'_> {
         Call { cx: self.cx.apart(), ns: self.ns, now: self.now }

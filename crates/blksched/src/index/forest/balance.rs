@@ -4,13 +4,13 @@ use alloc::vec::Vec;
 
 use super::{Colour, Forest, LEFT, NIL, Node, RIGHT, Root, Summary};
 
-/// Is this node red? A missing one is black.
+/// Whether this node is red; a missing node is black.
 #[inline(always)]
 fn is_red<K, S>(nodes: &[Node<K, S>], at: u32) -> bool {
     nodes.get(at as usize).is_some_and(|node| node.colour == Colour::Red)
 }
 
-/// This node, if there is one, is below `parent` now.
+/// Sets the parent of this node, if there is one.
 #[inline(always)]
 fn set_parent<K, S>(nodes: &mut [Node<K, S>], at: u32, parent: u32) {
     if let Some(node) = nodes.get_mut(at as usize) {
@@ -18,7 +18,7 @@ fn set_parent<K, S>(nodes: &mut [Node<K, S>], at: u32, parent: u32) {
     }
 }
 
-/// Turn the edge between `at` and `up`, its child on the other side, so that `at` moves down to `side`.
+/// Rotates the edge between `at` and `up`, its child on the other side, so that `at` moves down to `side`.
 #[inline(always)]
 fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, [at, up]: [u32; 2], side: usize) {
     let inner = core::mem::replace(&mut nodes[up as usize].child[side], at);
@@ -33,8 +33,8 @@ fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, [at,
     }
 }
 
-/// Two rotations in one: `inner`, the child on `side` of `up`, which is the other child of `at`, comes above both, and
-/// `at` moves down to `side`.
+/// Two rotations in one: `up` is a child of `at`, and `inner`, the child of `up` on `side`, moves above both; `at` moves
+/// down to `side`.
 #[inline(always)]
 fn rotate_twice<K: Copy, S: Summary<K>>(
     nodes: &mut [Node<K, S>],
@@ -123,11 +123,11 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         }
     }
 
-    /// A black node without children is gone below `parent`.
+    /// Rebalances after the removal of a black node without children below `parent`.
     #[inline(always)]
     pub(super) fn fix_removal(&mut self, of: &mut Root, mut parent: u32) {
         let (nodes, root) = (&mut self.nodes[..], &mut of.top);
-        // A subtree with too few black nodes: the missing child, or further up a whole one.
+        // The subtree that lacks a black node: the missing child, or further up a whole subtree.
         let mut x = NIL;
         while let Some(above) = nodes.get(parent as usize) {
             let children = above.child;

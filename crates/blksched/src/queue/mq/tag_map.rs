@@ -39,7 +39,7 @@ struct TagWord {
 }
 
 impl TagWord {
-    /// Those of these bits that are free; if none is, after what was given back has been cleared.
+    /// The free bits among these. If none is free, bits that were given back are cleared first.
     #[inline(always)]
     fn free_within(&mut self, bits: u64) -> u64 {
         let free = !self.taken & bits;
@@ -50,8 +50,8 @@ impl TagWord {
         !self.taken & bits
     }
 
-    /// Is one of these bits free, or given back? If not, the word looks full, and what was given back beside them is
-    /// cleared.
+    /// Whether one of these bits is free or was given back. If not, the word looks full, and other bits that were given
+    /// back are cleared.
     #[inline(always)]
     fn has_room(&mut self, bits: u64) -> bool {
         let has = (!self.taken | self.freed) & bits != 0;
@@ -72,11 +72,10 @@ impl TagWord {
 pub struct TagMap {
     order: TagOrder,
     depth: u32,
-    /// Bits of a word, as a power of two, and the bits of a tag that say where in its word it is; fixed when the map is
-    /// made.
+    /// The bits of a word, as a power of two, and the mask of a tag's position in its word; fixed when the map is made.
     shift: u32,
     low: u32,
-    /// A search that begins below this tag may take its word's lowest: below the depth, unless tags go round.
+    /// A search that begins below this tag may take the lowest bit of its word: below the depth, unless tags go round.
     near: u32,
     /// The words in use come first; a map that shrank keeps the others as they were.
     words: Vec<TagWord>,
@@ -85,7 +84,7 @@ pub struct TagMap {
     full: [FullWords; 4],
     /// The number of times that tags were given back, or that their number changed.
     changes: u64,
-    /// After so many changes a search last found the word full where it began.
+    /// The number of changes after which a search last found its first word full.
     passed: u64,
 }
 
@@ -175,8 +174,8 @@ impl TagMap {
         }
     }
 
-    /// Of the word where the search begins, the lowest of those that `among` leaves of its free bits `within`, told
-    /// them and where in the word the search begins.
+    /// The lowest bit that `among` leaves of the first word's free bits in `within`; `among` is called with these bits and
+    /// the position at which the search begins.
     #[inline(always)]
     fn take_of_hints_word(&mut self, within: u64, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
         let hint = self.hint;
@@ -245,7 +244,7 @@ impl TagMap {
         (Some(tag), full - skipped + 1)
     }
 
-    /// A bit of the word where the search begins, unless that is known to be full.
+    /// A bit of the word where the search begins, unless the word is known to be full.
     fn take_of_first(&mut self, search: SearchDepth, w: usize, skipped: u32) -> Option<(usize, u32)> {
         if skipped > 0 {
             return None;
@@ -264,8 +263,8 @@ impl TagMap {
         (free != 0).then(|| (w, free.trailing_zeros()))
     }
 
-    /// The first of these words with a bit for the search, and which of its bits the search may use. A word of which it
-    /// may use none is passed by, and what was given back there stays uncleared.
+    /// The first of these words with a bit for the search, and the bits that the search may use. A word in which it may use
+    /// none is skipped, and bits that were given back there stay uncleared.
     #[inline(always)]
     fn with_room(&mut self, words: Range<usize>, parts: &[(usize, u64); 3]) -> Option<(usize, u64)> {
         let mut from = words.start;
@@ -290,8 +289,8 @@ impl TagMap {
         same.or_else(stale).unwrap_or(0)
     }
 
-    /// What [`TagMap::usable`] says, divided once and not for each word: the words before each of these have these bits
-    /// for the search.
+    /// The result of [`TagMap::usable`] for all words with one division: the words before each of these have these bits for
+    /// the search.
     fn parts(&self, search: SearchDepth) -> [(usize, u64); 3] {
         let (bits, whole_words, count) = (self.bits_per_word(), (self.depth >> self.shift) as usize, self.word_count());
         let (whole, rest) = match search {
@@ -303,7 +302,7 @@ impl TagMap {
                 ((share / u64::from(self.depth)) as u32, share % u64::from(self.depth))
             }
         };
-        // What the division left over goes to the first words.
+        // The remainder of the division goes to the first words.
         let more = ((rest >> self.shift) as usize).min(whole_words);
         let last = if whole_words < count { self.usable(whole_words, search) } else { 0 };
         [(more, mask((whole + 1).min(bits))), (whole_words, mask(whole)), (count, mask(last))]
@@ -407,7 +406,7 @@ impl TagMap {
         }
     }
 
-    /// Where a search goes on that took this tag where it began.
+    /// Where the next search begins after one that took this tag in its first word.
     #[inline(always)]
     fn after(&self, tag: u32) -> u32 {
         if tag + 1 >= self.depth - 1 { 0 } else { tag + 1 }
@@ -559,14 +558,14 @@ mod tests {
         }
     }
 
-    /// One that it may use none of is not full to it.
+    /// A word in which the search may use no bit is not full for it.
     #[test]
     fn what_was_given_back_stays_uncleared_in_a_word_that_a_search_passes_by() {
         let mut map = map(TagOrder::Lowest, 64);
         assert_eq!((0..64).filter_map(|_| map.take(SearchDepth::All)).count(), 64);
         map.give_back(33);
         map.hint_at(33);
-        // This many are one of the first word.
+        // This depth allows one bit of the first word.
         assert_eq!(map.take(SearchDepth::OfAll(1)), None);
         map.give_back(34);
         map.hint_at(34);

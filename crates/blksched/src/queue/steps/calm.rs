@@ -146,7 +146,7 @@ impl<L: Listener> BlockQueue<L> {
         Submitted::Merged { into, end }
     }
 
-    /// What it found is too large to join.
+    /// The request that it found is too large to join.
     #[cold]
     fn enter_anew(&mut self, now: Instant, bio: &Bio, at: Insert) -> Submitted {
         self.core.state.calm = Calm::UNKNOWN;

@@ -93,7 +93,7 @@ fn arrive<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, b
     enter::<E, WATCHED>(elevator, cx, bio, at)
 }
 
-/// It joins a request, unless that is too large then. The same for all three of a step.
+/// Joins the bio to a request, unless the request would become too large. Compiled once for all steps of an elevator.
 #[inline(never)]
 fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
     let rest = match cx.join_if_it_fits(elevator, bio, None, hit) {

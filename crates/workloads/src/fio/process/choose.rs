@@ -59,7 +59,7 @@ impl Process {
         }
     }
 
-    /// The same for a job that draws it from its files and nothing else.
+    /// The place of the next I/O for a job that draws it from its files and nothing else.
     #[inline]
     pub(super) fn choose_plainly(&mut self, now: Instant) -> Option<(Ddir, (Sector, u32))> {
         let dir = match self.script.mix {

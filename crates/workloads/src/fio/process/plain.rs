@@ -54,7 +54,7 @@ impl Process {
         self.reaper.has_room().then(|| self.ready.min(self.end))
     }
 
-    /// One of its I/Os came back.
+    /// One of its I/Os completed.
     #[inline]
     pub(super) fn done_plainly(&mut self, now: Instant, tag: Tag, failed: bool) -> Option<Instant> {
         assert!(tag.0 < self.next_tag, "{tag:?} was never submitted");
@@ -77,7 +77,7 @@ impl Process {
         out.push(Emission::Waits);
     }
 
-    /// The same where it takes one completion or none, and submits.
+    /// The short way of a step that takes one completion or none, and submits.
     #[inline]
     pub(super) fn turn_plainly(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
         let taken = match self.reaper.step() {
@@ -95,7 +95,7 @@ impl Process {
             self.emit_rest(now, out);
             return None;
         };
-        // What it was but for this one it still is: under way.
+        // The other I/Os are still in flight.
         let next = if self.has_more() { self.next_plainly() } else { self.work_out_next() };
         Some(LoneBurst { taken, bio, next })
     }

@@ -39,7 +39,7 @@ pub(super) struct CompleteIo {
     pub failed: bool,
 }
 
-/// Where a job's next step is one I/O: what it takes first. Otherwise it takes more or waits.
+/// What a job takes before its next I/O, if its next step is one I/O; otherwise it takes more or waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReapStep {
     Submits,
@@ -142,7 +142,7 @@ impl Reaper {
         Some(done)
     }
 
-    /// A job that waits for nothing else goes on. It takes what it takes in this call; one that failed is left there.
+    /// Continues a job that waits for nothing else. It takes completions in this call, except one that failed.
     #[inline]
     pub fn step(&mut self) -> ReapStep {
         let takes = self.takes(false);

@@ -28,7 +28,7 @@ impl Slept {
         self.call = if self.call.is_empty() { tag..tag + 1 } else { self.call.start..tag + 1 };
     }
 
-    /// A call begins that submits this one and no other.
+    /// Begins a call that submits this I/O and no other.
     #[inline]
     pub fn alone(&mut self, tag: u64) {
         (self.call, self.slept) = (tag..tag + 1, false);
@@ -49,7 +49,7 @@ impl Slept {
     /// When this one was accepted, unless that was when it was submitted. May be asked once.
     #[inline]
     pub fn accepted(&mut self, tag: Tag) -> Option<Instant> {
-        // Mostly none sleeps.
+        // Usually none sleeps.
         if self.accepted.is_empty() { None } else { self.accepted.remove(&tag.0) }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct Contexts {
     settled: Settled,
 }
 
-/// A process, if there is one: its submitter's number, or one that no submitter has, so that one comparison tells.
+/// A process or none: its submitter's number, or a number that no submitter has, so that one comparison decides.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     submitter: u64,
@@ -106,7 +106,7 @@ impl Recent {
     }
 }
 
-/// A group's number, or one that no group has.
+/// A group's number, or a number that no group has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Settled(u64);
 
