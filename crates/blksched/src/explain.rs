@@ -31,8 +31,8 @@ pub trait Listener {
         true
     }
 
-    /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own, so
-    /// that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
+    /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own,
+    /// so that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
     fn hear_inserted(
         &mut self,
         at: Instant,

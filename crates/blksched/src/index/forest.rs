@@ -73,8 +73,8 @@ impl Root {
 /// The nodes of many sorted sets of numbered items (requests, queues), each with a key.
 #[derive(Clone, Debug)]
 pub struct Forest<K, S = ()> {
-    /// The node of each thing. A missing node is an index beyond the table, so that one test tells whether a node exists
-    /// and whether it may be indexed.
+    /// The node of each thing. A missing node is an index beyond the table, so that one test tells whether a node
+    /// exists and whether it may be indexed.
     nodes: Vec<Node<K, S>>,
     /// The place where the last failed search ended, until a tree changes. A bio's look-up and the insertion of the
     /// request that it becomes usually end in the same gap, so that the second need not descend again.

@@ -24,8 +24,8 @@ impl Default for Ends {
     }
 }
 
-/// A member's neighbours and its value; `before` is `OUT` for an id that is not a member. `NONE` is beyond every table, so
-/// that one test tells whether there is a neighbour and whether it may be indexed.
+/// A member's neighbours and its value; `before` is `OUT` for an id that is not a member. `NONE` is beyond every
+/// table, so that one test tells whether there is a neighbour and whether it may be indexed.
 #[derive(Clone, Copy, Debug)]
 struct Link<V> {
     before: u32,

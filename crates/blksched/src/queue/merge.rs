@@ -205,8 +205,8 @@ pub(crate) fn adjoins(request: &Request, bio: &Bio) -> Option<End> {
     Extent::of(request).end_beside(bio)
 }
 
-/// Finds the first of the requests that `newest` returns, from `than` on, that `bio` adjoins, and at which end. `left`: how
-/// many may still be looked at.
+/// Finds the first of the requests that `newest` returns, from `than` on, that `bio` adjoins, and at which end.
+/// `left`: how many may still be looked at.
 #[inline]
 pub(crate) fn first_beside(
     requests: &Requests,

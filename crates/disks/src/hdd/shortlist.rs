@@ -59,7 +59,8 @@ impl CoarseCosts {
             return None;
         }
         let rise = |from: f64, to: f64| parts(curve.arm_ns(to / scale) - curve.arm_ns(from / scale)) / (to - from);
-        // The last line is below the curve where the root ends and the straight part begins, and at the end of the stroke.
+        // The last line is below the curve where the root ends and the straight part begins, and at the end of the
+        // stroke.
         let straight = rise(bends[2], knee).min(rise(bends[2], whole));
         let slopes = [rise(0.0, bends[0]), rise(bends[0], bends[1]), rise(bends[1], bends[2]), straight];
         // No line may be steeper than the one before.

@@ -18,8 +18,8 @@ const MOST_DEVICES: usize = u16::MAX as usize;
 /// The most I/Os whose completions are looked for, so that a trace without completions does not fill the memory.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// The most I/Os in one burst: a trace that lacks the end of a plug does not fill the memory. (Kernels flush a plug after
-/// at most 64 requests.)
+/// The most I/Os in one burst: a trace that lacks the end of a plug does not fill the memory. (Kernels flush a plug
+/// after at most 64 requests.)
 const MOST_PLUGGED: usize = 1 << 16;
 
 /// The state of a process while the trace is read.

@@ -13,8 +13,8 @@ use super::priority_runs::PriorityRuns;
 use super::recording::ReplayIo;
 use super::spool::{Piece, Spool};
 
-/// The longest piece \[bytes\]. One growing vector instead would be copied again and again, and half of it be unused. Of
-/// a process whose pieces lie in a file, one piece at a time is in memory.
+/// The longest piece \[bytes\]. One growing vector instead would be copied again and again, and half of it be unused.
+/// Of a process whose pieces lie in a file, one piece at a time is in memory.
 const PIECE: usize = 16 << 10;
 /// The most that one I/O takes \[bytes\], including what is written after its last number.
 const LONGEST: usize = 4 + 7 * 8;

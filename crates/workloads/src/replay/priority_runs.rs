@@ -5,14 +5,14 @@ use blksched::Priority;
 /// Priorities by an I/O's index; the default is normal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PriorityRuns {
-    /// The index at which each run begins, and its priority; sorted, and neighbours differ. I/Os before the first run are
-    /// normal.
+    /// The index at which each run begins, and its priority; sorted, and neighbours differ. I/Os before the first run
+    /// are normal.
     runs: Vec<(u32, Priority)>,
 }
 
 impl PriorityRuns {
-    /// Sets the priority of the I/O at `place`; the others keep theirs. Nearly always it is one of the last I/Os, so runs
-    /// are searched from the end.
+    /// Sets the priority of the I/O at `place`; the others keep theirs. Nearly always it is one of the last I/Os, so
+    /// runs are searched from the end.
     pub fn set(&mut self, place: u32, priority: Priority) {
         let behind = self.runs_before(place);
         let before = self.nth(behind);
@@ -50,8 +50,8 @@ impl PriorityRuns {
         runs.checked_sub(1).map_or(Priority::default(), |last| self.runs[last].1)
     }
 
-    /// The priority at `place`. Places are requested in ascending order; `run` is the number of runs that began up to the
-    /// previous one.
+    /// The priority at `place`. Places are requested in ascending order; `run` is the number of runs that began up to
+    /// the previous one.
     pub fn at(&self, place: u32, run: &mut usize) -> Priority {
         while self.runs.get(*run).is_some_and(|next| next.0 <= place) {
             *run += 1;

@@ -1,8 +1,8 @@
 //! Where a recording's packed I/Os are kept: in memory up to a limit, and beyond it in a temporary file.
 //!
-//! **Rule** A full piece is given to the [`Spool`]. It stays in memory if the limit allows it; otherwise it is appended to
-//! a file without a name, so that nothing is left behind however the program ends. A process reads its pieces in
-//! order, so only one of those in the file is in memory at a time.
+//! **Rule** A full piece is given to the [`Spool`]. It stays in memory if the limit allows it; otherwise it is
+//! appended to a file without a name, so that nothing is left behind however the program ends. A process reads its
+//! pieces in order, so only one of those in the file is in memory at a time.
 //! **Left out** The open piece of each process and the I/Os in flight do not count towards the limit.
 
 use std::fs::File;

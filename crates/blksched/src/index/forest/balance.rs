@@ -33,8 +33,8 @@ fn rotate<K: Copy, S: Summary<K>>(nodes: &mut [Node<K, S>], root: &mut u32, [at,
     }
 }
 
-/// Two rotations in one: `up` is a child of `at`, and `inner`, the child of `up` on `side`, moves above both; `at` moves
-/// down to `side`.
+/// Two rotations in one: `up` is a child of `at`, and `inner`, the child of `up` on `side`, moves above both; `at`
+/// moves down to `side`.
 #[inline(always)]
 fn rotate_twice<K: Copy, S: Summary<K>>(
     nodes: &mut [Node<K, S>],

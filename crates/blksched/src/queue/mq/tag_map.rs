@@ -174,8 +174,8 @@ impl TagMap {
         }
     }
 
-    /// The lowest bit that `among` leaves of the first word's free bits in `within`; `among` is called with these bits and
-    /// the position at which the search begins.
+    /// The lowest bit that `among` leaves of the first word's free bits in `within`; `among` is called with these bits
+    /// and the position at which the search begins.
     #[inline(always)]
     fn take_of_hints_word(&mut self, within: u64, among: impl FnOnce(u64, u32) -> u64) -> Option<u32> {
         let hint = self.hint;
@@ -263,8 +263,8 @@ impl TagMap {
         (free != 0).then(|| (w, free.trailing_zeros()))
     }
 
-    /// The first of these words with a bit for the search, and the bits that the search may use. A word in which it may use
-    /// none is skipped, and bits that were given back there stay uncleared.
+    /// The first of these words with a bit for the search, and the bits that the search may use. A word in which it
+    /// may use none is skipped, and bits that were given back there stay uncleared.
     #[inline(always)]
     fn with_room(&mut self, words: Range<usize>, parts: &[(usize, u64); 3]) -> Option<(usize, u64)> {
         let mut from = words.start;
@@ -289,8 +289,8 @@ impl TagMap {
         same.or_else(stale).unwrap_or(0)
     }
 
-    /// The result of [`TagMap::usable`] for all words with one division: the words before each of these have these bits for
-    /// the search.
+    /// The result of [`TagMap::usable`] for all words with one division: the words before each of these have these
+    /// bits for the search.
     fn parts(&self, search: SearchDepth) -> [(usize, u64); 3] {
         let (bits, whole_words, count) = (self.bits_per_word(), (self.depth >> self.shift) as usize, self.word_count());
         let (whole, rest) = match search {
