@@ -186,7 +186,7 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
         if !stalled.is_empty() {
             let longest = |of| Quantity::Time.show(stalled.iter().map(|&row| stall(of, row)).fold(0.0, f64::max));
             why.push(format!(
-                "{} stands still for {} (under {} for {} at most)",
+                "{} makes no progress for {} (under {} for {} at most)",
                 label(&default.jobs, &stalled),
                 longest(here),
                 default.label(),
@@ -291,7 +291,7 @@ impl<'a> Action<'a> {
                 let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
                 let name = best.scheduler.label();
                 return format!(
-                    "Keep {default}: {name} looks {ratio} better ({interval}), which chance explains as well; \
+                    "Keep {default}: {name} looks {ratio} better ({interval}), which may be chance; \
                      --until-sure runs more seeds."
                 );
             }
@@ -307,7 +307,7 @@ impl<'a> Action<'a> {
             let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));
             let keeps = chosen.scheduler.misplaced.as_ref().is_some_and(|part| part.mean() <= KEPT);
             return format!(
-                "it keeps the priorities{}: {} of the disk's time went to others than they ask for, not {}",
+                "it keeps the priorities{}: {} of the disk's time went to others than these ask for, not {}",
                 if keeps { "" } else { " better" },
                 part(&chosen.scheduler.misplaced),
                 part(&self.default.misplaced)
@@ -338,7 +338,7 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
     };
     (!parts.is_empty()).then(|| {
         format!(
-            "Priorities and weights (in brackets: the part of the disk's time that went to others than they ask for) \
+            "Priorities and weights (in brackets: the part of the disk's time that went to others than these ask for) \
              are kept by {}; not kept by {}.",
             list(true),
             list(false)

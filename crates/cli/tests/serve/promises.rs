@@ -256,7 +256,7 @@ fn the_log_says_who_came_and_who_left_with_the_time_as_text_or_json() {
             println!("skipped: there is no nbdinfo here");
             return;
         }
-        let line = text.lines().find(|line| line.contains("came in")).unwrap_or_else(|| panic!("{text}"));
+        let line = text.lines().find(|line| line.contains("connected")).unwrap_or_else(|| panic!("{text}"));
         assert!(line.contains("unix:pid=") && line.contains("client") && line.contains("20"), "{line}");
         assert!(text.contains("left") && !text.contains("WARN"), "a normal goodbye is no warning: {text}");
         if format == "json" {

@@ -48,7 +48,7 @@ impl Shard {
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
         let (export, clients) = (&tenant.export.name, tenant.connections);
-        tracing::info!(client = who.number, peer = %who.peer, export, clients, "came in");
+        tracing::info!(client = who.number, peer = %who.peer, export, clients, "connected");
         let at = self.connections.insert(Connection {
             who,
             socket: Arc::new(socket),

@@ -100,14 +100,14 @@ fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none(
     };
     let (chosen, said) = verdict(both("a", 1.0, 0.9e9), both("b", 0.2, 1.1e9), None);
     assert_eq!(chosen, None, "{said}");
-    assert!(said.contains("other stands still for 1.10s (under a for 900ms at most)"), "{said}");
+    assert!(said.contains("other makes no progress for 1.10s (under a for 900ms at most)"), "{said}");
     // A job that stood still before may continue to; below a second it is not called a standstill.
     assert_eq!(verdict(both("a", 1.0, 1.2e9), both("b", 0.2, 3.0e9), None).0.as_deref(), Some("b"));
     assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 0.9e9), None).0.as_deref(), Some("b"));
     // If the goal names the other job, the standstill is only a price.
     let (chosen, said) = verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("db: mean read"));
     assert_eq!(chosen.as_deref(), Some("b"));
-    assert!(said.contains("The price: other stands still for 1.10s"), "{said}");
+    assert!(said.contains("The price: other makes no progress for 1.10s"), "{said}");
     assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("other: mean read, db: mean read")).0, None);
 }
 
@@ -171,7 +171,7 @@ fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
     let one = clones("b", [0.5, 1.0, 1.0], [0.1e9, 1.1e9, 1.3e9]);
     let (chosen, said) = verdict(base(), one, None);
     assert_eq!(chosen, None, "{said}");
-    assert!(said.contains("deliver ×2 stands still for 1.30s (under a for 100ms at most)"), "{said}");
+    assert!(said.contains("deliver ×2 makes no progress for 1.30s (under a for 100ms at most)"), "{said}");
     // A goal that names the job means every clone, and two clones weigh no more than one job.
     let goal =
         Goal::read(Some("deliver: p99 read < 90ms"), &[reader("deliver", &USUAL, 0.0), reader("deliver", &USUAL, 0.0)]);
