@@ -109,7 +109,7 @@ fn what_cannot_be_served_is_refused_with_the_reason() {
         (&["--export", "a=mem:1M", "--tcp", "0.0.0.0:0"], "--plain-tcp-beyond-loopback"),
         (&["--export", "a=mem:1M", "--allow", "1000:b"], "no export is called `b`"),
         (&["--export", "a=mem:1M", "--memory", "1M"], "from 40M on"),
-        (&["--export", concat!("a=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml,size=1000")], "no multiple of 512"),
+        (&["--export", concat!("a=", env!("CARGO_MANIFEST_DIR"), "/Cargo.toml,size=1000")], "not a multiple of 512"),
         (&["--export", "a=mem:1M", "--systemd"], "LISTEN_FDS"),
     ] {
         let (good, text) = captive(arguments, "true");
