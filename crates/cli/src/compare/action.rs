@@ -334,14 +334,15 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
     let list = |kept: bool| {
         let say = |(name, part): &(String, f64)| format!("{name} ({})", Quantity::Fraction.show(*part));
         let chosen: Vec<String> = parts.iter().filter(|(_, part)| (*part <= KEPT) == kept).map(say).collect();
-        if chosen.is_empty() { "none".to_owned() } else { chosen.join(", ") }
+        (!chosen.is_empty()).then(|| chosen.join(", "))
     };
     (!parts.is_empty()).then(|| {
+        // `none` is a scheduler.
+        let kept = list(true).unwrap_or_else(|| "no scheduler".to_owned());
+        let not_kept = list(false).map(|names| format!("; not kept by {names}")).unwrap_or_default();
         format!(
             "Priorities and weights (in brackets: the part of the disk's time that went to others than these ask for) \
-             are kept by {}; not kept by {}.",
-            list(true),
-            list(false)
+             are kept by {kept}{not_kept}."
         )
     })
 }

@@ -112,7 +112,10 @@ fn a_release_without_a_preset_says_as_what_it_decides() {
 #[test]
 fn what_is_said_twice_is_refused_and_what_is_said_of_one_goes_before_what_is_said_of_all() {
     let twice = ["--set", "bfq.slice_idle=0", "--set", "bfq.slice_idle=8"];
-    refused(&[&["compare", "--elevators", "bfq"], &twice[..]].concat(), &["--set bfq.slice_idle=0 already sets the same knob"]);
+    refused(
+        &[&["compare", "--elevators", "bfq"], &twice[..]].concat(),
+        &["--set bfq.slice_idle=0 already sets the same knob"],
+    );
     let both = ["--set", "deadline@4.20.fifo_batch=1", "--set", "deadline.fifo_batch=3"];
     let output = blksched(
         &[&["compare", "--seeds=1", "--time=1s", "--elevators", "deadline@2.6.33,deadline@4.20"], &both[..]].concat(),
