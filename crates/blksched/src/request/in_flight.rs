@@ -40,14 +40,14 @@ use super::{Command, RequestId};
 /// # What a driver may do wrong
 ///
 /// * *Complete a command twice*: does not compile, as above. By its key: [`NotInFlight`]; a second token made from a
-/// key panics with that.
+///   key panics with that.
 /// * *Complete a slot's number*: does not compile, as above.
 /// * *Complete another queue's command*: panics with [`NotInFlight`]. Each queue counts the uses of its slots from a
 ///   number of its own; of ten thousand queues no two start within a hundred thousand uses of each other.
 /// * *Drop the token*: the command stays in flight and keeps its place, which [`Next::Full`](crate::Next::Full) shows
 ///   in the end; a key that was taken before makes a new token.
 /// * *Forget `waits`*: [`Next::Plugged`](crate::Next::Plugged) says until when the queue holds what was submitted; it
-/// is released after 100 ms. A [`Burst`](crate::Burst) ends by itself.
+///   is released after 100 ms. A [`Burst`](crate::Burst) ends by itself.
 /// * *Cancel what has completed*: [`Cancelled::Stays`](crate::Cancelled::Stays), and nothing changes.
 ///
 /// Each is a test: an example above, or one in `tests/it/contract.rs`.
