@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(with("8").unwrap().recording.ios(), 2);
         let all = with("all").unwrap();
         assert_eq!(all.recording.ios(), 3);
-        assert!(all.notes.iter().any(|note| note.contains("2 devices were asked goes to one disk")), "{:?}", all.notes);
+        assert!(all.notes.iter().any(|note| note.contains("the I/O of 2 devices goes to one disk")), "{:?}", all.notes);
         assert!(with("9").unwrap_err().contains("no I/O of device 9 is left"));
     }
 

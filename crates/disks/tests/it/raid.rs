@@ -329,7 +329,7 @@ fn the_short_name_says_how_many_have_failed() {
         ("raid5:4xhdd-7200,stripe_cache_size=16", "from 17 to 32768"),
         ("raid5:4xhdd-7200,preread_bypass_threshold=257", "from 0 to 256"),
         ("raid5:4xhdd-7200,chunk=5KiB", "a multiple of 4KiB"),
-        ("raid5:4xhdd-7200,", "`` is nothing that an array has"),
+        ("raid5:4xhdd-7200,", "an array has no ``"),
     ] {
         let error = load(name).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");

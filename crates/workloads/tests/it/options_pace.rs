@@ -250,7 +250,7 @@ fn what_fio_does_not_know_stands_in_a_comment_of_ours_and_does_the_same() {
     assert_eq!(plan(&said(&format!("# blksched: {files} # why"))).groups, expected);
     assert_eq!(plan(&said(&format!("; {files}"))).groups[0].files, []);
     for (wrong, why) in [
-        ("bs=8k", "`bs` is an option of fio's, and stands in a comment"),
+        ("bs=8k", "`bs` is an option of fio's, but is in a comment"),
         ("cgroup_file=io.max: rbps=1", "did you mean `cgroup_files`?"),
         ("cgroup_files=io.max: rbqs=1", "did you mean `rbps`?"),
         ("cgroup_files", "`cgroup_files` needs a value"),
