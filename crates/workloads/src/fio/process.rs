@@ -126,7 +126,7 @@ pub(crate) struct Process {
     thinking: Thinking,
     /// The cached time of its next call, if it was computed; valid until something happens.
     upcoming: Cell<Option<Option<Instant>>>,
-    /// Whether it takes the short way ([`plain`]).
+    /// Whether it takes the short path ([`plain`]).
     plain: bool,
 }
 

@@ -175,6 +175,12 @@ impl Recording {
         is_broken.then_some("the temporary file that holds the trace cannot be read again")
     }
 
+    /// Loses what lies in the temporary file.
+    #[cfg(test)]
+    pub(super) fn cut_off(&self) {
+        self.file.as_ref().expect("it needed a file").cut_off();
+    }
+
     /// The same without I/Os of one kind.
     ///
     /// # Errors

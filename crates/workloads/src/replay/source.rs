@@ -162,8 +162,10 @@ mod tests {
     use std::collections::{BTreeMap, VecDeque};
     use std::sync::Arc;
 
-    use super::super::Joint;
+    use blksched::Op;
+
     use super::super::recording::{Recording, TraceAction, tests::event};
+    use super::super::{Builder, Joint};
     use super::*;
 
     /// Two reads, the second 100 ns after the first was done, and a third directly after it.
@@ -236,6 +238,30 @@ mod tests {
         assert!(ios.iter().all(|io| io.priority.class == blksched::Class::Idle));
         assert!(Replay::of("trace", "class=idel", recording()).unwrap_err().contains("did you mean `idle`?"));
         assert!(Replay::of("trace", "loops=0", recording()).unwrap_err().contains("`loops`"));
+    }
+
+    #[test]
+    fn a_process_whose_temporary_file_is_lost_gives_up_and_says_so() {
+        let mut builder = Builder::keeping(0);
+        (0..5000).for_each(|nth| builder.add(&event(1000 * nth, TraceAction::Queue, 80 * nth), |_| {}));
+        let recording = Arc::new(builder.finish(&BTreeMap::new()).unwrap());
+        let replay = Replay::of("trace", "", recording.clone()).unwrap();
+        let parts = replay.parts(1 << 20).unwrap();
+        let mut source = replay.source(&parts[0], SubmitterId(0), &mut Joint::default());
+        assert_eq!(source.trouble().gave_up, None);
+        recording.cut_off();
+        let (mut submitted, mut out) = (0, Vec::new());
+        while let Some(now) = source.next() {
+            source.emit(now, &mut out);
+            for emission in out.drain(..) {
+                let Emission::Submit(bio) = emission else { continue };
+                submitted += 1;
+                source.delivered(now, Delivered::Done { tag: bio.tag, failed: false });
+            }
+        }
+        assert!(source.is_finished() && (1..5000).contains(&submitted), "{submitted}");
+        assert_eq!(source.trouble().gave_up, Some(GaveUp::Io));
+        assert!(recording.without(Op::Write).unwrap_err().contains("temporary file"));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! **Rule** A full piece is given to the [`Spool`]. It stays in memory if the limit allows it; otherwise it is
 //! appended to a file without a name, so that nothing is left behind however the program ends. A process reads its
 //! pieces in order, so only one of those in the file is in memory at a time.
-//! **Left out** The open piece of each process and the I/Os in flight do not count towards the limit.
+//! **Left out** The open piece of each process, the runs of priorities (8 bytes each) and the I/Os in flight do not
+//! count towards the limit.
 
 use std::fs::File;
 use std::io;
@@ -105,6 +106,12 @@ impl SpoolFile {
     /// Whether something that was written could not be read again.
     pub fn is_broken(&self) -> bool {
         self.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// Loses what was written.
+    #[cfg(test)]
+    pub fn cut_off(&self) {
+        self.file.set_len(0).expect("a temporary file can be cut off");
     }
 }
 

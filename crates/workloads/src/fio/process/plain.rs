@@ -77,7 +77,7 @@ impl Process {
         out.push(Emission::Waits);
     }
 
-    /// The short way of a step that takes one completion or none, and submits.
+    /// The short path of a step that takes one completion or none, and submits.
     #[inline]
     pub(super) fn turn_plainly(&mut self, now: Instant, out: &mut Vec<Emission>) -> Option<LoneBurst> {
         let taken = match self.reaper.step() {
@@ -160,7 +160,7 @@ mod tests {
     use crate::plan::Origin;
     use crate::{Delivered, Source};
 
-    /// Jobs that take the short way.
+    /// Jobs that take the short path.
     const PLAIN: &[&str] = &[
         "rw=randread\niodepth=8\nruntime=40ms\ntime_based",
         "rw=randrw\nrwmixread=30\nbs=4k,16k\niodepth=3\nsize=1m\nfsync_on_close=1",
