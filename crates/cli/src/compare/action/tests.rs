@@ -180,7 +180,8 @@ fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
 
 #[test]
 fn that_no_scheduler_keeps_the_priorities_is_not_said_with_the_name_of_one() {
-    let with = |name, part: f64| Measured { misplaced: Some(sample(&[part; 2])), ..scheduler(name, vec![]) };
+    let jobs = || vec![reader("deliver", &USUAL, 0.0)];
+    let with = |name, part: f64| Measured { misplaced: Some(sample(&[part; 2])), ..scheduler(name, jobs()) };
     let said = |parts: [f64; 2]| priorities(&[with("none", parts[0]), with("bfq", parts[1])]).unwrap();
     let neither = said([0.4, 0.5]);
     assert!(neither.ends_with("are kept by no scheduler; not kept by none (40.0%), bfq (50.0%)."), "{neither}");
