@@ -6,6 +6,8 @@ mod layout;
 mod markdown;
 mod text;
 
+use std::borrow::Cow;
+
 pub use text::Borders;
 
 use crate::quantity::Quantity;
@@ -60,14 +62,14 @@ pub enum Cell {
 }
 
 impl Cell {
-    fn show(&self, unit: Quantity) -> String {
+    fn show(&self, unit: Quantity) -> Cow<'_, str> {
         match self {
-            Cell::Text(text) => text.clone(),
-            Cell::Number(value) => unit.show(*value),
-            Cell::Spread(spread) if spread.count == 0 => "-".to_owned(),
-            Cell::Spread(spread) if spread.stddev == 0.0 => unit.show(spread.mean),
-            Cell::Spread(spread) => unit.show_varying(spread.mean, spread.stddev),
-            Cell::Missing => "-".to_owned(),
+            Cell::Text(text) => Cow::Borrowed(text),
+            Cell::Number(value) => Cow::Owned(unit.show(*value)),
+            Cell::Spread(spread) if spread.count == 0 => Cow::Borrowed("-"),
+            Cell::Spread(spread) if spread.stddev == 0.0 => Cow::Owned(unit.show(spread.mean)),
+            Cell::Spread(spread) => Cow::Owned(unit.show_varying(spread.mean, spread.stddev)),
+            Cell::Missing => Cow::Borrowed("-"),
         }
     }
 }
@@ -157,7 +159,7 @@ impl Table {
     }
 
     /// The texts of a row.
-    fn shown<'a>(&'a self, row: &'a [Cell]) -> impl Iterator<Item = String> + 'a {
+    fn shown<'a>(&'a self, row: &'a [Cell]) -> impl Iterator<Item = Cow<'a, str>> {
         row.iter().zip(&self.columns).map(|(cell, column)| cell.show(column.unit))
     }
 
@@ -191,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_cell_shows_its_spread_only_if_it_varies() {
-        let show = |values: &[f64]| Cell::from(Spread::of(values)).show(Quantity::Time);
+        let show = |values: &[f64]| Cell::from(Spread::of(values)).show(Quantity::Time).into_owned();
         assert_eq!(show(&[1e6, 3e6]), "2.00 ±1.41ms");
         assert_eq!(show(&[2e6, 2e6]), "2.00ms");
         assert_eq!(show(&[]), "-");

@@ -1,5 +1,7 @@
 //! A table for a notebook: HTML without style of its own.
 
+use std::borrow::Cow;
+
 use super::{Align, Table};
 
 impl Table {
@@ -9,14 +11,14 @@ impl Table {
         if !self.title.is_empty() {
             out += &format!("<caption>{}</caption>\n", escaped(&self.title));
         }
-        let cells = |cells: &mut dyn Iterator<Item = String>, tag: &str| -> String {
-            let cell = |(text, align): (String, Align)| {
+        let cells = |cells: &mut dyn Iterator<Item = Cow<'_, str>>, tag: &str| -> String {
+            let cell = |(text, align): (Cow<'_, str>, Align)| {
                 let side = if align == Align::Right { "right" } else { "left" };
                 format!("<{tag} style=\"text-align:{side}\">{}</{tag}>", escaped(&text))
             };
             cells.zip(self.columns.iter().map(|column| column.align)).map(cell).collect()
         };
-        let head = cells(&mut self.columns.iter().map(|column| column.header.clone()), "th");
+        let head = cells(&mut self.columns.iter().map(|column| Cow::Borrowed(column.header.as_str())), "th");
         out += &format!("<thead><tr>{head}</tr></thead>\n<tbody>\n");
         for row in &self.rows {
             out += &format!("<tr>{}</tr>\n", cells(&mut self.shown(row), "td"));

@@ -86,26 +86,46 @@ pub(super) fn width_of(text: &str) -> usize {
 }
 
 /// The lines of a cell, broken between words to `width`; a word that is longer has a line of its own.
-pub(super) fn lines(cell: &str, width: usize) -> impl Iterator<Item = &str> {
-    let mut rest = Some(cell);
-    core::iter::from_fn(move || {
-        let text = rest.take()?;
-        // The usual case: one line is enough.
-        if text.len() <= width && !text.as_bytes().contains(&b'\n') {
-            return Some(text);
-        }
+pub(super) fn lines(cell: &str, width: usize) -> Lines<'_> {
+    Lines { rest: Some(cell), width: Some(width) }
+}
+
+/// The lines that are left of a cell.
+pub(super) struct Lines<'a> {
+    rest: Option<&'a str>,
+    /// Where they are broken; `None`: what is left is one line, of any length.
+    width: Option<usize>,
+}
+
+impl<'a> Lines<'a> {
+    /// A cell that fits in one line.
+    pub(super) fn whole(line: &'a str) -> Lines<'a> {
+        Lines { rest: Some(line), width: None }
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        self.rest.is_some()
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let text = self.rest.take()?;
+        let Some(width) = self.width else { return Some(text) };
         let line = text.split('\n').next().unwrap_or(text);
         match last_blank(line, width) {
             Some(blank) => {
-                rest = Some(&text[blank + 1..]);
+                self.rest = Some(&text[blank + 1..]);
                 Some(&line[..blank])
             }
             None => {
-                rest = text.get(line.len() + 1..);
+                self.rest = text.get(line.len() + 1..);
                 Some(line)
             }
         }
-    })
+    }
 }
 
 /// Where to break a line; `None` if it need not or cannot be broken.

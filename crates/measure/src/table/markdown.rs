@@ -1,5 +1,7 @@
 //! A table for a page: GitHub's Markdown.
 
+use std::borrow::Cow;
+
 use super::{Align, Table};
 
 impl Table {
@@ -9,12 +11,12 @@ impl Table {
         if !self.title.is_empty() {
             out += &format!("### {}\n\n", self.title);
         }
-        push_row(&mut out, self.columns.iter().map(|column| column.header.clone()));
+        push_row(&mut out, self.columns.iter().map(|column| Cow::Borrowed(column.header.as_str())));
         push_row(
             &mut out,
             self.columns.iter().map(|column| match column.align {
-                Align::Left => "---".to_owned(),
-                Align::Right => "---:".to_owned(),
+                Align::Left => Cow::Borrowed("---"),
+                Align::Right => Cow::Borrowed("---:"),
             }),
         );
         self.rows.iter().for_each(|row| push_row(&mut out, self.shown(row)));
@@ -23,7 +25,7 @@ impl Table {
     }
 }
 
-fn push_row(out: &mut String, cells: impl Iterator<Item = String>) {
+fn push_row<'a>(out: &mut String, cells: impl Iterator<Item = Cow<'a, str>>) {
     out.push('|');
     for cell in cells {
         *out += &format!(" {} |", cell.replace('|', "\\|").replace('\n', " "));

@@ -3,7 +3,9 @@
 //! Cells break between words. Columns that still do not fit beside each other go below, the leading columns of words
 //! repeated, so that a wide table stays readable on a narrow terminal.
 
-use super::layout::{Needs, lines, width_of, widths};
+use std::borrow::Cow;
+
+use super::layout::{Lines, Needs, lines, width_of, widths};
 use super::{Align, Table};
 
 /// Blanks to the left and right of a cell.
@@ -30,14 +32,46 @@ impl Borders {
     }
 }
 
+/// A cell's text, and what is asked of it more than once.
+struct Shown<'a> {
+    text: Cow<'a, str>,
+    /// The width of its longest line.
+    widest: usize,
+    /// Whether it has more than one line.
+    several: bool,
+}
+
+impl<'a> Shown<'a> {
+    fn of(text: Cow<'a, str>) -> Shown<'a> {
+        let several = text.contains('\n');
+        let widest = if several { text.split('\n').map(width_of).max().unwrap_or(0) } else { width_of(&text) };
+        Shown { text, widest, several }
+    }
+
+    /// Its lines, broken between words to `width`.
+    fn lines(&self, width: usize) -> Lines<'_> {
+        if self.several || self.widest > width { lines(&self.text, width) } else { Lines::whole(&self.text) }
+    }
+
+    /// Its widest line if it is broken to `width`.
+    fn widest(&self, width: usize) -> usize {
+        if self.widest <= width { self.widest } else { self.lines(width).map(width_of).max().unwrap_or(0) }
+    }
+}
+
 impl Table {
     /// The table as text, at most `width` characters wide if its words allow; `None` for no limit. No line ends in a
     /// blank; the last ends in a newline.
     pub fn text(&self, width: Option<u16>, borders: Borders) -> String {
         let mut out = String::new();
         push_wrapped(&mut out, &self.title, width);
-        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.shown(row).collect()).collect();
-        let words: Vec<usize> = (0..self.columns.len()).map(|column| self.longest_word(&rows, column)).collect();
+        let header = self.columns.iter().map(|column| Shown::of(Cow::Borrowed(&column.header))).collect();
+        let cells = self.rows.iter().map(|row| self.shown(row).map(Shown::of).collect());
+        // The header first.
+        let rows: Vec<Vec<Shown>> = std::iter::once(header).chain(cells).collect();
+        let longest_word =
+            |column: usize| rows.iter().map(|row| &row[column].text).fold(0, |most, text| longest_of(most, text));
+        let words: Vec<usize> = (0..self.columns.len()).map(longest_word).collect();
         for columns in self.parts(&words, width) {
             self.grid(&mut out, (&rows, &words), &columns, width, borders);
         }
@@ -65,49 +99,45 @@ impl Table {
         parts
     }
 
-    fn longest_word(&self, rows: &[Vec<String>], column: usize) -> usize {
-        let texts = rows.iter().map(|row| row[column].as_str()).chain([self.columns[column].header.as_str()]);
-        texts.fold(0, longest_of)
-    }
-
     /// Some of the columns, beside each other.
     fn grid(
         &self,
         out: &mut String,
-        (rows, words): (&[Vec<String>], &[usize]),
+        (rows, words): (&[Vec<Shown>], &[usize]),
         columns: &[usize],
         width: Option<u16>,
         borders: Borders,
     ) {
-        let header: Vec<String> = self.columns.iter().map(|column| column.header.clone()).collect();
-        let cells = |column: usize| rows.iter().chain([&header]).map(move |row| row[column].as_str());
-        let longest =
-            |column: usize| cells(column).flat_map(|cell| lines(cell, usize::MAX)).map(width_of).max().unwrap_or(0);
-        let needs = |&column: &usize| Needs { all: longest(column).max(words[column]), least: words[column] };
+        let widest = |column: usize, width: usize| rows.iter().map(|row| row[column].widest(width)).max().unwrap_or(0);
+        let needs =
+            |&column: &usize| Needs { all: widest(column, usize::MAX).max(words[column]), least: words[column] };
         let needs: Vec<Needs> = columns.iter().map(needs).collect();
         let blanks = columns.len() * PADDING + columns.len().saturating_sub(1) * GAP;
         let widths = match width {
             None => needs.iter().map(|needs| needs.all).collect(),
-            Some(width) => widths(&needs, usize::from(width).saturating_sub(blanks), |nth, width| {
-                cells(columns[nth]).flat_map(|cell| lines(cell, width)).map(width_of).max().unwrap_or(0)
-            }),
+            Some(width) => {
+                widths(&needs, usize::from(width).saturating_sub(blanks), |nth, width| widest(columns[nth], width))
+            }
         };
         let rule = borders.rule().repeat(widths.iter().sum::<usize>() + blanks) + "\n";
         *out += &rule;
-        self.push_row(out, &header, columns, &widths);
-        *out += &rule;
-        rows.iter().for_each(|row| self.push_row(out, row, columns, &widths));
+        for (nth, row) in rows.iter().enumerate() {
+            self.push_row(out, row, columns, &widths);
+            if nth == 0 {
+                *out += &rule;
+            }
+        }
         *out += &rule;
     }
 
-    fn push_row(&self, out: &mut String, row: &[String], columns: &[usize], widths: &[usize]) {
-        let broken = columns.iter().zip(widths).map(|(&column, &width)| lines(&row[column], width).collect());
-        let cells: Vec<Vec<&str>> = broken.collect();
-        for nth in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+    fn push_row(&self, out: &mut String, row: &[Shown], columns: &[usize], widths: &[usize]) {
+        let mut cells: Vec<Lines> =
+            columns.iter().zip(widths).map(|(&column, &width)| row[column].lines(width)).collect();
+        while cells.iter().any(Lines::has_more) {
             // Blanks are written only when a word follows, so that no line ends in one.
             let mut blanks = 0;
-            for ((cell, &column), &width) in cells.iter().zip(columns).zip(widths) {
-                let text = cell.get(nth).copied().unwrap_or("").trim_end();
+            for ((cell, &column), &width) in cells.iter_mut().zip(columns).zip(widths) {
+                let text = cell.next().unwrap_or("").trim_end();
                 let free = width.saturating_sub(width_of(text));
                 let (left, right) = match self.columns[column].align {
                     Align::Left => (0, free),
