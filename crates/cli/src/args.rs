@@ -249,16 +249,16 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// The words before "…, 2.00 times better".
+    /// The words after "2.00 times better than …".
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Goal::Balance => "by what counts",
-            Goal::ReadLatency => "by read latency",
-            Goal::WriteLatency => "by write latency",
-            Goal::ReadBandwidth => "by read bandwidth",
-            Goal::WriteBandwidth => "by write bandwidth",
-            Goal::Fairness => "by fairness",
-            Goal::Priorities => "by the priorities",
+            Goal::Balance => "on each job's key figures",
+            Goal::ReadLatency => "in read latency",
+            Goal::WriteLatency => "in write latency",
+            Goal::ReadBandwidth => "in read bandwidth",
+            Goal::WriteBandwidth => "in write bandwidth",
+            Goal::Fairness => "in fairness",
+            Goal::Priorities => "in keeping the priorities",
         }
     }
 }

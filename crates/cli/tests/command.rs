@@ -195,7 +195,7 @@ fn the_script_for_sysfs_restores_what_was_there() {
 fn no_difference_changes_nothing() {
     let text = compare(&["--seeds", "2", "--emit", "udev", "--elevators", "mq-deadline,mq-deadline"]);
     assert!(
-        text.ends_with("Nothing is better by 5 %: keep mq-deadline.\n#\n# So there is nothing to change.\n"),
+        text.ends_with("Nothing is at least 5 % better: keep mq-deadline.\n#\n# So there is nothing to change.\n"),
         "{text}"
     );
 }
@@ -464,10 +464,10 @@ fn a_goal_says_what_counts() {
         compare(&[&WRITER[..], &["--seeds", "3", "--elevators", "mq-deadline,none", "--goal", goal]].concat())
     };
     let latency = with("read-latency");
-    assert!(latency.contains(" by read latency "), "{latency}");
+    assert!(latency.contains(" in read latency "), "{latency}");
     let twins = ["--seeds", "3", "--elevators", "none,none", "--goal", "write-bandwidth"];
     let bandwidth = compare(&[&WRITER[..], &twins[..]].concat());
-    assert!(bandwidth.contains("\nNothing is better by 5 %: keep none.\n"), "{bandwidth}");
+    assert!(bandwidth.contains("\nNothing is at least 5 % better: keep none.\n"), "{bandwidth}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(super) struct Action<'a> {
 /// A scheduler that might be better than the default.
 pub(super) struct Challenger<'a> {
     pub(super) scheduler: &'a Measured,
-    /// How many times better it is by what counts.
+    /// How many times better it is on the figures of the goal.
     pub(super) score: Paired,
     /// The p-value after Holm's correction over the candidates.
     pub(super) p: f64,
@@ -167,7 +167,7 @@ pub(super) fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec
         };
         if !is_better {
             let (said, ours) = (say_modes(job, &figure, &modes), figure.what.unit().show(ours));
-            why.push(format!("under {} {said}, and {ours} is no better than the better of them", default.label()));
+            why.push(format!("under {} {said}, and {ours} is no better than the better mode", default.label()));
         }
     }
     why
@@ -248,7 +248,7 @@ impl<'a> Action<'a> {
             if !candidate.forbidden.is_empty() {
                 let (name, why) = (candidate.scheduler.label(), candidate.forbidden.join("; "));
                 let times = times(candidate.score.ratio);
-                said.push(format!("Not {name}, although {} it is {times} better than {default}: {why}.", self.by()));
+                said.push(format!("Not {name}, although it is {times} better than {default} {}: {why}.", self.on()));
             }
         }
         said.push(match self.chosen() {
@@ -282,8 +282,8 @@ impl<'a> Action<'a> {
         let default = self.default.label();
         let why = match self.candidates.first() {
             _ if self.default.jain.values().len() < 2 => "One seed proves nothing",
-            None => "Nothing else that a present kernel has was run",
-            Some(_) if !self.missed.is_empty() => "Nothing keeps all of that",
+            None => "No other scheduler of a present kernel was run",
+            Some(_) if !self.missed.is_empty() => "No scheduler meets the whole goal",
             Some(best) if best.is_better() => {
                 return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
             }
@@ -295,7 +295,7 @@ impl<'a> Action<'a> {
                      --until-sure runs more seeds."
                 );
             }
-            Some(_) => "Nothing is better by 5 %",
+            Some(_) => "Nothing is at least 5 % better",
         };
         let missed = if self.missed.is_empty() { String::new() } else { format!(" ({})", self.missed.join("; ")) };
         format!("{why}: keep {default}{missed}.")
@@ -307,20 +307,20 @@ impl<'a> Action<'a> {
             let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));
             let keeps = chosen.scheduler.misplaced.as_ref().is_some_and(|part| part.mean() <= KEPT);
             return format!(
-                "it keeps the priorities{}: {} of the disk's time went to others than these ask for, not {}",
+                "it keeps the priorities{}: {} of the disk's time went elsewhere, not {}",
                 if keeps { "" } else { " better" },
                 part(&chosen.scheduler.misplaced),
                 part(&self.default.misplaced)
             );
         }
         let (ratio, interval) = (times(chosen.score.ratio), between(chosen.score.low, chosen.score.high));
-        format!("{} {ratio} better than {default} ({interval})", self.by())
+        format!("{ratio} better than {default} {} ({interval})", self.on())
     }
 
-    /// The words before "…, 2.00 times better".
-    fn by(&self) -> &'static str {
+    /// The words after "2.00 times better than …".
+    fn on(&self) -> &'static str {
         match &self.goal {
-            Goal::Roles => "by what counts",
+            Goal::Roles => "on each job's key figures",
             Goal::Said(_) => "by your goal",
             Goal::Named(named) => named.name(),
         }
@@ -341,7 +341,7 @@ pub(super) fn priorities(measured: &[Measured]) -> Option<String> {
         let kept = list(true).unwrap_or_else(|| "no scheduler".to_owned());
         let not_kept = list(false).map(|names| format!("; not kept by {names}")).unwrap_or_default();
         format!(
-            "Priorities and weights (in brackets: the part of the disk's time that went to others than these ask for) \
+            "Priorities and weights (in brackets: the part of the disk's time that did not go where they ask) \
              are kept by {kept}{not_kept}."
         )
     })

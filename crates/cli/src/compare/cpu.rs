@@ -65,8 +65,8 @@ pub(super) fn note(measured: &[Measured], preset: &str) -> Option<String> {
             _ => String::new(),
         };
         format!(
-            "figures depend on the processor cost of I/O (cpu={preset}): the busiest is busy for {} under {}{spun}; \
-             an I/O costs {}; --host cpu=off shows the disk alone",
+            "figures depend on the processor cost of I/O (cpu={preset}): the busiest processor is busy {} of the \
+             time under {}{spun}; an I/O costs {}; --host cpu=off shows the disk alone",
             percent(cpu.busiest.mean()),
             busiest.label(),
             Quantity::Time.show(cpu.per_io.mean()),

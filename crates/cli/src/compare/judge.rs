@@ -101,7 +101,7 @@ impl Judge {
         let missed = misses(base, &self.goal);
         let action = Action { goal: self.goal.clone(), default: base, candidates, missed };
         let is_better = action.chosen().is_some();
-        let nothing = || Failure::Input("nothing of what counts was measured in these runs".to_owned());
+        let nothing = || Failure::Input("none of the goal's figures was measured in these runs".to_owned());
         let found = action.candidates.into_iter().next().ok_or_else(nothing)?;
         Ok(Checked { score: found.score, is_better, forbidden: found.forbidden })
     }

@@ -50,7 +50,7 @@ pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
             let least = measured.iter().map(hits).fold(f64::INFINITY, f64::min);
             (least >= LEAST).then(|| {
                 format!(
-                    "Whichever it is, {} of what is read comes from memory, where no scheduler reaches; \
+                    "Under every scheduler {} of what is read comes from memory, which no scheduler influences; \
                      --host memory=… reduces that, direct=1 bypasses it.",
                     if least < 0.9995 {
                         format!("at least {}", Quantity::Fraction.show(least))
@@ -63,8 +63,8 @@ pub(super) fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
         // A job that syncs does wait for the disk.
         Dir::Write if measured.iter().any(Measured::syncs) => None,
         Dir::Write => measured.iter().all(|m| free(m) == Some(0.0)).then(|| {
-            "Whichever it is, no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), and \
-             what they cost the disk comes later, or falls on others."
+            "Under every scheduler no write waits for the disk: all fit below the dirty limit (--host dirty_ratio=…), \
+             and what they cost the disk comes later, or falls on others."
                 .to_owned()
         }),
     }

@@ -85,9 +85,9 @@ impl Beside {
         let worst = self.worst();
         (worst >= times).then(|| {
             format!(
-                "No ranking: the model misses the recorded latencies by {worst:.2} times, more than the {times:.2} \
-                 times that the best scheduler looks better. It is right only for the disk (--disk) and the \
-                 scheduler (the first one) that the trace was recorded on."
+                "No ranking: the model misses the recorded latencies by a factor of {worst:.2}, and the best \
+                 scheduler looks better only by a factor of {times:.2}. The model can be right only for the disk \
+                 (--disk) and the scheduler (the first one) that the trace was recorded on."
             )
         })
     }

@@ -427,7 +427,7 @@ impl Sensitivity {
     pub(super) fn sentence(&self) -> String {
         let (disk, of) = (&self.disk, self.fits.len());
         let takes_long = |values: String| {
-            format!("Whether the verdict depends on {disk}'s {values} takes long to tell; --sensitivity tries.")
+            format!("Whether the verdict depends on {disk}'s {values} takes long to find out; --sensitivity does it.")
         };
         let (many, way) = (format!("{of} fitted values"), self.way());
         let tried = match (self.tried, of) {
@@ -448,10 +448,10 @@ impl Sensitivity {
             said.join("; ")
         };
         match (alone.is_empty(), together.is_empty()) {
-            (true, true) => format!("The verdict stays at both ends of {tried}{rest}."),
+            (true, true) => format!("The verdict holds at both ends of {tried}{rest}."),
             (true, false) => {
                 format!(
-                    "The verdict stays at both ends of {tried}, but with several at once: {}{rest}.",
+                    "The verdict holds at both ends of {tried}, but with several at once: {}{rest}.",
                     say(&together)
                 )
             }
@@ -463,7 +463,7 @@ impl Sensitivity {
     fn way(&self) -> String {
         match self.how {
             How::Each => format!("one at a time, and at {} drawn corners of all together", self.corners().count()),
-            How::Tables => "a table of its file at a time".to_owned(),
+            How::Tables => "one table of its file at a time".to_owned(),
         }
     }
 

@@ -159,7 +159,7 @@ fn disk(measured: &[Measured]) -> Table {
         cells.extend(elevator.misplaced.as_ref().map(Cell::from));
         table.row(cells);
     }
-    let priorities = "; against the priorities: the part of the time given that jobs had beyond their due";
+    let priorities = "; against the priorities: the part of the disk's time that jobs received beyond their due";
     table.note(format!(
         "utilisation: iostat's %util; seeking: the part in which the arm moved; fairness: Jain's index of service time \
          for demand{}",

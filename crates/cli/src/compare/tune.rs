@@ -320,7 +320,7 @@ impl Tuned {
                 score.map_or(Cell::Missing, |score| score.p.into()),
             ]);
         }
-        table.note(format!("each knob returned to its default by itself; p above {ALPHA}: chance would explain it"));
+        table.note(format!("one knob at a time reset to its default; p above {ALPHA}: chance would explain it"));
         Ok(Some(table))
     }
 

@@ -43,8 +43,8 @@ fn beyond_reach(measured: &[Measured], dir: Dir) -> Option<String> {
     let held = measured.iter().map(|m| m.in_disk.round() as u64).min().unwrap_or(0);
     said.then(|| {
         format!(
-            "Whichever it is, a {dir} spends {spends} of its time inside the disk, where the disk chooses among {held} \
-             commands and no scheduler reaches; --depth limits what the disk holds."
+            "Under every scheduler a {dir} spends {spends} of its time inside the disk, where the disk chooses among \
+             {held} commands and no scheduler has a say; --depth limits how many the disk holds."
         )
     })
 }
@@ -56,7 +56,7 @@ fn roles(base: &Measured) -> String {
         format!("{} is {} ({why})", label(&base.jobs, rows), role.name())
     };
     let jobs: Vec<String> = families(&base.jobs).iter().map(job).collect();
-    format!("Taken for: {}; --goal overrides that.", jobs.join(", "))
+    format!("Roles assumed: {}; --goal overrides them.", jobs.join(", "))
 }
 
 fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String {
@@ -109,7 +109,7 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
 fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
     let looks = |contrast: &&Contrast| contrast.paired.p <= ALPHA && contrast.times() >= LOOKS;
     let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
-    let looks = greatest.map(|most| format!(", though looked at alone {}'s {}", most.job, most.say()));
+    let looks = greatest.map(|most| format!(", though on its own {}'s {}", most.job, most.say()));
     format!("no difference beyond chance{}", looks.unwrap_or_default())
 }
 

@@ -168,7 +168,7 @@ mod tests {
                 "bfq against mq-deadline: why: a read waits 3ms for d.",
             ]
         );
-        let one = "Taken for: a is b (c); d is e; --goal overrides that.";
+        let one = "Roles assumed: a is b (c); d is e; --goal overrides them.";
         assert_eq!(per_job(one), [one]);
     }
 
@@ -176,7 +176,7 @@ mod tests {
     fn what_to_do_stands_apart() {
         let mut answer = ShownAnswer::default();
         let said =
-            ["Taken for: a.", "Not bfq, although it is better.", "Use kyber: 2 times better.", "Checked on 3 seeds."];
+            ["Roles assumed: a.", "Not bfq, although it is better.", "Use kyber: 2 times better.", "Checked on 3 seeds."];
         verdict(&mut answer, &said.map(str::to_owned));
         assert_eq!(answer.action.as_deref(), Some("Use kyber: 2 times better."));
         assert_eq!(answer.sentences.len(), 3);

@@ -171,6 +171,6 @@ def _checked(name: str, searches: list[Search], turned: list[tuple[str, int]], s
     if len(checked) > 1:
         is_better = any(one[2] for one in checked) and not any(one[3] for one in checked)
     if math.isnan(ratio):
-        forbidden = [*forbidden, "nothing of what counts was measured"]
+        forbidden = [*forbidden, "none of the goal's figures was measured"]
     shown, interval = searches[0].show(turned), (low, high)
     return Tuned(name, dict(turned), shown, ratio, interval, p, is_better, forbidden, by_goal, study=study)

@@ -140,7 +140,7 @@ fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
     assert_eq!(verdict(split(), with(5e6), None).0.as_deref(), Some("b"));
     let (chosen, said) = verdict(split(), with(9.8e6), None);
     assert_eq!(chosen, None, "{said}");
-    assert!(said.contains("is no better than the better of them") || said.contains("chance"), "{said}");
+    assert!(said.contains("is no better than the better mode") || said.contains("chance"), "{said}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
     let better = clones("b", [0.5, 0.4, 0.5], [0.1e9; 3]);
     let measured = [base(), better];
     let said = crate::compare::verdict::sentences(&measured, &contrasts(&measured, 1)).join(" ");
-    assert!(said.contains("Taken for: deliver ×3 is latency-bound (it waits for each read);"), "{said}");
+    assert!(said.contains("Roles assumed: deliver ×3 is latency-bound (it waits for each read);"), "{said}");
     let both = "deliver ×3: mean read latency is 2.00 to 2.50 times shorter (40.0ms to 50.0ms, not 100ms), ";
     assert!(said.contains(both) && said.matches("deliver").count() == 2, "{said}");
     let [first, better] = measured;
