@@ -370,7 +370,7 @@ Examples:
   blksched experiment --all
   blksched experiment my/experiment.toml --seed 21 --seeds 20 --json
 
-Exit code 1 says that a row which is claimed lies outside of its bound.";
+Exit code 1: a claimed row lies outside its bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {

@@ -22,9 +22,9 @@ pub(crate) struct DiskArguments {
 const EXAMPLES: &str = "\
 Examples:
   blksched disk import cheetah9LP.model > cheetah.toml
-                                                    a drive that DiskSim describes, as a disk of ours
-  blksched disk measure /dev/sdb --out my.toml      a model of your disk, reading only, and its error
-  blksched disk fit sda.blktrace.*                  what a trace tells of its disk, and what it cannot
+                                                    a drive that DiskSim describes, as a disk for --disk
+  blksched disk measure /dev/sdb --out my.toml      a model of your disk, by reading only, with its error
+  blksched disk fit sda.blktrace.*                  what a trace reveals about its disk, and what not
   blksched disk iocost nvme-ssd --qos               the lines that io.cost.model and io.cost.qos take";
 
 #[derive(Debug, Subcommand)]

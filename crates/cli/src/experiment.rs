@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     if broken.is_empty() {
         return Ok(());
     }
-    Err(Failure::Outside(format!("outside of the claimed bounds: {}", broken.join("; "))))
+    Err(Failure::Outside(format!("outside the claimed bounds: {}", broken.join("; "))))
 }
 
 /// An experiment that was run.
@@ -164,14 +164,14 @@ fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Re
         let all: Vec<Option<RunOutcome>> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
         let outcomes: Option<Vec<RunOutcome>> = all.into_iter().collect();
         let Some(outcomes) = outcomes else {
-            anstream::eprintln!("interrupted: {} was not done", experiment.name);
+            anstream::eprintln!("interrupted: {} was not run", experiment.name);
             return None;
         };
         Some(Answered { answer: experiment.answer(&outcomes), experiment, seeds, outcomes })
     };
     let answered: Vec<Answered> = experiments.into_iter().filter_map(answered).collect();
     if answered.is_empty() && interrupted.load(Ordering::Relaxed) {
-        return Err(Failure::Outside("interrupted before any experiment was done".to_owned()));
+        return Err(Failure::Outside("interrupted before any experiment had run".to_owned()));
     }
     Ok(answered)
 }

@@ -169,8 +169,10 @@ fn nothing_found(arguments: &ExplainArguments, teller: &Storyteller) -> Option<S
     let total: u64 = teller.blame().totals().map(|(_, total)| total.ios).sum();
     match (teller.matched(), arguments.request, arguments.at) {
         (1.., ..) => None,
-        (0, Some(nth), _) => Some(format!("no I/O {nth} ended in this run; they are numbered from 1 to about {total}")),
-        (0, None, Some(at)) => Some(format!("no I/O was under way at {at}")),
+        (0, Some(nth), _) => {
+            Some(format!("I/O {nth} did not end in this run; they are numbered from 1 to about {total}"))
+        }
+        (0, None, Some(at)) => Some(format!("no I/O was in flight at {at}")),
         (0, None, None) => Some("no I/O ended in this run; --time makes it longer".to_owned()),
     }
 }

@@ -110,8 +110,8 @@ impl Stage {
             self.beside.iter().map(|(name, beside)| format!("{name} on {}", beside.disk.name)).collect();
         if !others.is_empty() {
             notes.push(format!(
-                "beside it run {}: a process with I/Os on several disks waits on each for what it waited for on the \
-                 others; processors and memory are each disk's own",
+                "{} run at the same time: a process with I/Os on several disks waits on each for what it waited for on \
+                 the others; each disk has processors and memory of its own",
                 others.join(", ")
             ));
         }
@@ -130,7 +130,7 @@ impl Stage {
         let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
         let say = |job: &JobPlan| {
             format!(
-                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N has more",
+                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N adds more",
                 job.name
             )
         };

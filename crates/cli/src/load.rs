@@ -38,13 +38,13 @@ pub(crate) struct LoadArguments {
     /// The order of the requests
     #[arg(long, value_name = "ORDER", value_enum, default_value_t = Pattern::Random)]
     order: Pattern,
-    /// Of 100 requests this many read; the others write, with whatever content
+    /// Of 100 requests this many read; the others write, with arbitrary content
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=100))]
     reads: u32,
     /// How large a request is
     #[arg(long, value_name = "SIZE", default_value = "4K")]
     block: String,
-    /// How many requests each connection keeps under way
+    /// How many requests each connection keeps in flight
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
     depth: u32,
     /// How many connections
@@ -68,7 +68,7 @@ pub(crate) struct LoadArguments {
 enum Pattern {
     /// Anywhere.
     Random,
-    /// One behind the other, each connection from a place of its own.
+    /// One after the other, each connection from a place of its own.
     Sequential,
 }
 
@@ -172,7 +172,7 @@ fn table(arguments: &LoadArguments) -> Table {
     let is_shown = |column: &Column| arguments.peers.is_some() || !SERVERS_OWN.contains(&column.key.as_str());
     let shown = columns.into_iter().filter(is_shown);
     let title = format!(
-        "{} connections, {} requests under way on each, {} of {}, {}% reads, for {}",
+        "{} connections, {} requests in flight on each, {} of {}, {}% reads, for {}",
         arguments.clients,
         arguments.depth,
         if arguments.order == Pattern::Random { "random" } else { "sequential" },

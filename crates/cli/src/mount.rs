@@ -19,18 +19,18 @@ pub(crate) struct MountArguments {
     /// &tls-hostname= if the server's certificate has another name)
     #[arg(value_name = "URI", required = true)]
     pub(crate) uris: Vec<Uri>,
-    /// How many requests are under way at a time, over all files
+    /// How many requests are in flight at a time, over all files
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) depth: u32,
 }
 
 const EXAMPLES: &str = "\
-It ends when the directory is unmounted, or by Ctrl-C.
+It ends when the directory is unmounted, or on Ctrl-C.
 
 Examples:
   blksched mount disks 'nbd+unix:///a?socket=disk.sock' 'nbd+unix:///b?socket=disk.sock' &
   blksched mount disks 'nbds://disks.example/a?tls-certificates=/etc/nbd' &
-  mkfs.ext4 disks/a && mount -o loop disks/a /mnt      (root's)
+  mkfs.ext4 disks/a && mount -o loop disks/a /mnt      (as root)
   fusermount3 -u disks";
 
 /// Until it is unmounted.

@@ -99,7 +99,7 @@ impl Pictures {
 fn shortened(detail: Detail) -> Option<&'static str> {
     match detail {
         Detail::Everything => None,
-        Detail::Points => Some("every I/O, but where its time went of the slowest hundredth only"),
+        Detail::Points => Some("every I/O, but only for the slowest hundredth where its time went"),
         Detail::Slowest => Some("densities, and the slowest hundredth of the I/Os"),
         Detail::FewSlowest => Some("densities, and the slowest thousandth of the I/Os"),
         Detail::Sums => Some("densities and sums"),

@@ -138,7 +138,7 @@ fn arrival(arguments: &ServeArguments) -> Result<Arrival, Failure> {
     match (arguments.take_over, &arguments.control) {
         (false, _) => Ok(Arrival::First),
         (true, Some(_)) => Ok(Arrival::TakesOver),
-        (true, None) => Err(Failure::Input("--take-over asks at the control socket: expected --control".into())),
+        (true, None) => Err(Failure::Input("--take-over uses the control socket: expected --control".into())),
     }
 }
 

@@ -104,10 +104,10 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
     outcome?;
     store.finish()?;
     let (made, skipped, failed) = (made.get(), skipped.get(), failed.get());
-    let mut text = format!("{made} runs made, {skipped} existed, in {}\n", folder.display());
+    let mut text = format!("{made} new runs, {skipped} kept, in {}\n", folder.display());
     if made + skipped < stretch.1 - stretch.0 && interrupted.load(Ordering::Relaxed) {
-        text +=
-            &format!("interrupted: {} are left; the same command resumes\n", stretch.1 - stretch.0 - made - skipped);
+        let left = stretch.1 - stretch.0 - made - skipped;
+        text += &format!("interrupted: {left} runs are left; the same command resumes\n");
     }
     if let Some(why) = first {
         text += &format!("{failed} of them failed (column error); the first: {}\n", why.trim());
@@ -189,7 +189,7 @@ fn forecast(plan: &SweepPlan, shard: Shard, stretch: (u64, u64), threads: usize)
         plan.seeds()
     );
     if shard != Shard::WHOLE {
-        text += &format!("{runs} of them are shard {}/{}\n", shard.nth, shard.of);
+        text += &format!("{runs} of them are in shard {}/{}\n", shard.nth, shard.of);
     }
     let step = (runs / PILOTS).max(1);
     let tried = (0..PILOTS).map(|nth| stretch.0 + nth * step + step / 2).filter(|nth| *nth < stretch.1);
@@ -202,8 +202,8 @@ fn forecast(plan: &SweepPlan, shard: Shard, stretch: (u64, u64), threads: usize)
         let groups = (stretch.1 - 1) / plan.per_group() - stretch.0 / plan.per_group() + 1;
         let all = groups as f64 * laid_out + each * runs as f64 / threads as f64;
         text += &format!(
-            "about {} on {threads} threads: a run takes {:.2} ms, a load on a disk {:.1} ms before its first, \
-             by {} of them\n",
+            "about {} on {threads} threads: {:.2} ms a run, and {:.1} ms to prepare a load for a disk, \
+             estimated from {} runs\n",
             clock(all),
             each * 1e3,
             laid_out * 1e3,

@@ -26,7 +26,7 @@ pub(crate) enum TraceVerb {
     Cut(ConvertArguments),
     /// Write a trace without names and addresses: their order and distances stay.
     Anonymise(ConvertArguments),
-    /// Show the known text formats, each as one would describe it.
+    /// Show the known text formats, and how to describe each.
     Formats,
 }
 
@@ -88,20 +88,18 @@ pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
 }
 
 fn formats() -> Table {
-    let columns = [("format", "format"), ("title", "what"), ("lines", "its lines as one would describe them")];
-    let mut table = crate::list::words("text formats; a trace's own is found by its content", &columns);
+    let columns = [("format", "format"), ("title", "what"), ("lines", "how to describe its lines")];
+    let mut table = crate::list::words("text formats; a trace's format is recognised by its content", &columns);
     for preset in presets() {
         table.row([preset.name.into(), preset.title.into(), preset.described.into()]);
     }
-    table.note("binary, and texts of a kernel: blktrace, blkparse, tracefs, VMware vscsi 1 and 2");
+    table.note("binary formats, and kernels' text: blktrace, blkparse, tracefs, VMware vscsi 1 and 2");
     table.note(
-        "another: FILE:columns=…[,separator=;][,skip_lines=1], FILE:line='… {time@ms} … {op} …', or a description in",
+        "any other: FILE:columns=…[,separator=;][,skip_lines=1], FILE:line='… {time@ms} … {op} …', or a description in",
     );
     table.note(
         "TOML as FILE:format=mine.toml; a column is time@s|ms|us|100ns|ns|ps, response@…, op or op@r0w1|w0r1|flags,",
     );
-    table.note(
-        "offset@B|512B|4KiB|…, size@…, device, host, disk, major, minor, process, pid, or - for what does not matter",
-    );
+    table.note("offset@B|512B|4KiB|…, size@…, device, host, disk, major, minor, process, pid, or - for one to ignore");
     table
 }

@@ -109,9 +109,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let target = JobTarget::look(&arguments.on)?;
     if job.writes && !arguments.destroy {
         let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on.display());
-        return Err(Failure::Input(format!(
-            "{what}: give --destroy if they may be lost, or use a job that only reads"
-        )));
+        return Err(Failure::Input(format!("{what}: give --destroy if it may be lost, or use a job that only reads")));
     }
     target.refuse(arguments)?;
     let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
@@ -141,14 +139,14 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         }
         (None, false) => {
             return Err(Failure::Input(format!(
-                "--on {}: there is no disk with a scheduler beneath",
+                "--on {}: there is no disk with a scheduler beneath it",
                 arguments.on.display()
             )));
         }
     };
     let switches = may_switch && schedulers.iter().any(|name| Some(name) != current.as_ref());
     if switches && !target.may_change() {
-        let why = "changing the scheduler needs root; as another user, --elevators with the present one alone works";
+        let why = "changing the scheduler needs root; without it, only the present one can be measured (--elevators)";
         return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
     }
     Ok(ValidationPlan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
@@ -172,7 +170,7 @@ impl ValidationPlan {
         if self.switches {
             let was = self.target.current().unwrap_or_default();
             text += &format!(
-                "The scheduler of {} is changed meanwhile and then {was} again, with its knobs.\n",
+                "The scheduler of {} is changed meanwhile; afterwards it is {was} again, with its knobs.\n",
                 self.target.disks.join(", ")
             );
         }

@@ -152,7 +152,7 @@ fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments
     ] {
         assert!(comments.iter().any(|line| line.ends_with(command)), "{command}: {text}");
     }
-    assert!(text.contains("\n# A kernel by itself gives such a disk mq-deadline.\n"), "{text}");
+    assert!(text.contains("\n# By default, a kernel gives such a disk mq-deadline.\n"), "{text}");
     golden("udev.rules", &text);
     let of_a_model = compare(&[&PRIORITIES[..], &["--emit", "udev", "--on", "model:WDC WD40"]].concat());
     assert!(of_a_model.contains("ATTRS{model}==\"WDC WD40\""), "{of_a_model}");

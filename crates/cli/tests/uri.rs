@@ -250,7 +250,7 @@ fn what_cannot_be_read_says_why_and_where() {
     let loads = r#"loads = ["s3://traces/*d.csv", "s3://traces/gone.csv"]"#;
     fs::write(&plan, format!("{loads}\ndisks = [\"null\"]\nschedulers = [\"none\"]\ntime = \"1s\"\n")).unwrap();
     let said = server.prints(&["sweep", &plan.display().to_string(), "--out", &out.display().to_string()]);
-    assert!(said.starts_with("3 runs made") && said.contains("2 of them failed"), "{said}");
+    assert!(said.starts_with("3 new runs") && said.contains("2 of them failed"), "{said}");
     let rows = rows(&out);
     let with = |text: &str| rows.iter().filter(|row| row.contains(text)).count();
     assert_eq!(

@@ -94,7 +94,7 @@ fn go_on(
             ClientStep::More => {
                 let mut chunk = [0; 4096];
                 match stream.read(&mut chunk) {
-                    Ok(0) => return Err("the server has closed the connection".to_owned()),
+                    Ok(0) => return Err("the server closed the connection".to_owned()),
                     Ok(count) => input.extend_from_slice(&chunk[..count]),
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error.to_string()),

@@ -16,7 +16,7 @@ pub struct NotUtf8 {
 impl NotUtf8 {
     /// What is wrong, for callers that report the position themselves.
     pub fn problem(&self) -> String {
-        format!("the byte 0x{:02x} is not UTF-8: expected a text", self.byte)
+        format!("the byte 0x{:02x} is not UTF-8: expected text", self.byte)
     }
 }
 
@@ -37,7 +37,7 @@ impl core::error::Error for NotUtf8 {}
 /// ```
 /// assert_eq!(blksched_text::utf8(b"rw=read\n".to_vec()).as_deref(), Ok("rw=read\n"));
 /// let error = blksched_text::utf8(b"[a]\nrw=\xff\n".to_vec()).unwrap_err();
-/// assert_eq!(error.to_string(), "2:4: the byte 0xff is not UTF-8: expected a text");
+/// assert_eq!(error.to_string(), "2:4: the byte 0xff is not UTF-8: expected text");
 /// ```
 pub fn utf8(bytes: Vec<u8>) -> Result<String, NotUtf8> {
     String::from_utf8(bytes).map_err(|error| {

@@ -468,6 +468,6 @@ mod tests {
         assert!(Transcript::read(&b""[..], Path::new("x")).is_err());
         let garbage = [CASE.as_bytes(), b"{\"\xff\n"].concat();
         let error = Transcript::read(&garbage[..], Path::new("case.jsonl")).unwrap_err().to_string();
-        assert_eq!(error, "case.jsonl:12:3: the byte 0xff is not UTF-8: expected a text");
+        assert_eq!(error, "case.jsonl:12:3: the byte 0xff is not UTF-8: expected text");
     }
 }

@@ -56,12 +56,12 @@ fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
 fn beyond_sysfs(label: &str) -> Option<&'static str> {
     if label.contains("+io.cost") {
         return Some(
-            "This does not switch io.cost on, on which the verdict rests: `blksched disk iocost DISK --qos` prints \
+            "The verdict rests on io.cost, which this does not switch on: `blksched disk iocost DISK --qos` prints \
              what /sys/fs/cgroup/io.cost.model and io.cost.qos take; weights are the groups' io.weight.",
         );
     }
     ["+io.max", "+io.latency", "+io.prio.class"].iter().any(|asked| label.contains(asked)).then_some(
-        "This does not write to the groups' files, on which the verdict rests: the load's cgroup_files_if_asked says \
+        "The verdict rests on the groups' files, to which this does not write: the load's cgroup_files_if_asked says \
          what each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk \
          iocost DISK` prints, those of io.latency of what one read of 4 KiB takes.",
     )

@@ -33,7 +33,7 @@ Examples:
   blksched disk fit sda.blktrace.* --out my.toml
   blksched disk fit trace.txt --device 8:0
 
-A trace tells what its load asked for, and little of the disk beyond; `disk measure` tells more.";
+A trace shows what its load asked for, and little else of the disk; `disk measure` shows more.";
 
 /// The dispatch or the completion of a command.
 struct CommandEvent {

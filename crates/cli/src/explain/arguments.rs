@@ -13,7 +13,7 @@ Examples:
   blksched explain                                  the slowest I/Os of the default load, and who waited for whom
   blksched explain my.fio --elevator bfq --slowest 10
   blksched explain my.fio --process pgdata/3        the slowest of one process
-  blksched explain recorded.trace.gz --at 12.5s     everything that was under way at a moment
+  blksched explain recorded.trace.gz --at 12.5s     everything in flight at one moment
   blksched explain my.fio --request 1234            one I/O, piece by piece
   blksched explain my.fio --blame                   only who waited for whom, under which rule
   blksched explain my.fio --perfetto run.pftrace    the run as a picture: open it at ui.perfetto.dev

@@ -127,7 +127,7 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
         Part::DriveItself => format!("the drive was busy with its own work for {length} (its cache, its firmware)"),
         Part::FlushWaits(whose) => format!("its flush waited {length} while the disk worked for {}", who(whose)),
         Part::News => format!("its process was told {length} later"),
-        Part::Forgotten => format!("{length} of it lie before the oldest record kept"),
+        Part::Forgotten => format!("{length} of this is older than the oldest record kept"),
         service => format!("{} {length}", rule(service)),
     }
 }
@@ -137,8 +137,8 @@ type Words<'a> = (&'a dyn Fn(Whose, &str) -> String, &'a dyn Fn(Whose) -> String
 fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> String {
     let noun = |dir: Dir| if dir == Dir::Read { "reads" } else { "writes" };
     match rule {
-        Rule::Slice => format!("{} had its slice for {length}", who(whose)),
-        Rule::WriteBackSlice => format!("write-back of {} had its slice for {length}", who(whose)),
+        Rule::Slice => format!("{} held its slice for {length}", who(whose)),
+        Rule::WriteBackSlice => format!("write-back of {} held its slice for {length}", who(whose)),
         Rule::InDrive => format!("the drive already had {} for {length}", of(whose, "requests")),
         Rule::Cache => format!("the drive wrote out cached writes of {} for {length}", who(whose)),
         Rule::Drain => format!("the next batch waited {length} until the drive had returned {}", of(whose, "requests")),

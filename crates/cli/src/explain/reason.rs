@@ -35,9 +35,9 @@ pub(crate) fn reason(reason: Reason, names: &Names) -> String {
             format!("a timer is set {whom}, for {:.6}s", until.as_ns() as f64 / 1e9)
         }
         Reason::Cancelled => "the timer is off".to_owned(),
-        Reason::Elapsed => "the timer ran out".to_owned(),
+        Reason::Elapsed => "the timer expired".to_owned(),
         Reason::WaitsForCompletion { submitter } => {
-            format!("the disk will be kept idle for {} once its request is back", of(submitter))
+            format!("the disk will be kept idle for {} once its request has completed", of(submitter))
         }
         Reason::WaitEnds { submitter, why } => format!("no idling for {}: {}", of(submitter), wait_end(why)),
         Reason::NotIdled { owner, why } => format!("no idling for {}: {why:?}", of(owner)),
@@ -49,17 +49,17 @@ pub(crate) fn reason(reason: Reason, names: &Names) -> String {
             format!("a request of {} goes in {}'s slice: {why:?}", of(from), of(into))
         }
         Reason::Throttled { domain } => format!("no token for a {domain}"),
-        Reason::TokenTaken { domain, .. } => format!("a {domain} has a token"),
+        Reason::TokenTaken { domain, .. } => format!("a {domain} gets a token"),
         Reason::DomainBegan { domain, .. } => format!("{domain}s have their turn"),
         Reason::Plugged => "the queue is plugged".to_owned(),
         Reason::Unplugged(why) => format!("the plug opens: {why:?}"),
         Reason::Slept { submitter, .. } => format!("{} sleeps for a request slot", of(submitter)),
-        Reason::Woke { submitter } => format!("{} has its request slot", of(submitter)),
+        Reason::Woke { submitter } => format!("{} gets its request slot", of(submitter)),
         Reason::HeldByPolicy { submitter, by } => format!("{by} holds {} back", of(submitter)),
-        Reason::Limited { shallow: 1 } => "the next request may use one tag only".to_owned(),
-        Reason::Limited { shallow } => format!("the next request may use {shallow} tags only"),
-        Reason::WishedRun(Run::Now) => "the scheduler wants to be asked at once".to_owned(),
-        Reason::WishedRun(_) => "the scheduler wants to be asked soon".to_owned(),
+        Reason::Limited { shallow: 1 } => "the next request may use only one tag".to_owned(),
+        Reason::Limited { shallow } => format!("the next request may use only {shallow} tags"),
+        Reason::WishedRun(Run::Now) => "the scheduler asks to be run again at once".to_owned(),
+        Reason::WishedRun(_) => "the scheduler asks to be run again soon".to_owned(),
         Reason::QueueMerged { submitter, into } => format!("{} shares {}'s queue from now on", of(submitter), of(into)),
         Reason::QueueSplit { submitter } => format!("{} has a queue of its own again", of(submitter)),
         other => format!("{other:?}"),
@@ -80,9 +80,9 @@ fn end(why: SliceEnd) -> String {
         SliceEnd::Used => "its time was up".to_owned(),
         SliceEnd::BudgetUsed => "its budget was used up".to_owned(),
         SliceEnd::NothingQueued => "it had nothing queued and was not worth waiting for".to_owned(),
-        SliceEnd::Cooperator => "another goes on where it stopped".to_owned(),
+        SliceEnd::Cooperator => "another process continues where it stopped".to_owned(),
         SliceEnd::IdledInVain => "the disk idled for it in vain".to_owned(),
-        SliceEnd::WaitedBusy => "its request arrived after its time".to_owned(),
+        SliceEnd::WaitedBusy => "its request arrived after its slice had run out".to_owned(),
         SliceEnd::AsyncShare => "write-back has had its share".to_owned(),
         SliceEnd::IdleClass => "the idle class gets one request at a time".to_owned(),
         SliceEnd::RealTimeWaits => "a real-time queue has requests".to_owned(),
@@ -97,8 +97,8 @@ fn wait_end(why: WaitEnd) -> &'static str {
         WaitEnd::TimeIsUp => "the wait has lasted long enough",
         WaitEnd::HasMore => "it has other requests in flight",
         WaitEnd::CloseEnough => "another process's request is as near",
-        WaitEnd::Gone => "it is gone",
-        WaitEnd::LikelyGone => "it is new, and new ones mostly exit soon",
+        WaitEnd::Gone => "it has exited",
+        WaitEnd::LikelyGone => "it is new, and most new processes exit soon",
         WaitEnd::ThinksLonger => "its think time is longer than the wait",
         WaitEnd::OutOfTurn => "a request had to go out of turn",
     }

@@ -45,7 +45,7 @@ pub struct LoadPlan {
 pub enum LoadOrder {
     /// Anywhere.
     Random,
-    /// One behind the other, each connection from a place of its own.
+    /// One after the other, each connection from a place of its own.
     Sequential,
 }
 
@@ -227,7 +227,7 @@ impl LoadClient {
         let before = self.input.len();
         self.input.resize(before + CHUNK, 0);
         let count = match recv(self.socket.as_fd(), &mut self.input[before..], RecvFlags::empty()) {
-            Ok((0, _)) => return Err("the server has closed the connection".to_owned()),
+            Ok((0, _)) => return Err("the server closed the connection".to_owned()),
             Ok((count, _)) => count,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(error) => return Err(io::Error::from(error).to_string()),

@@ -42,9 +42,9 @@ pub(super) fn jobs(measured: &[Measured]) -> Grid {
             rows.push([vec![name, one.label()], figures(job)].concat());
         }
     }
-    let note = "Means over the seeds, ± the standard deviation. p50 and p99: of reads, where a job reads, else of \
+    let note = "Means over the seeds, ± the standard deviation. p50 and p99: of reads if the job reads, otherwise of \
                 writes, from submission to completion; disk time: the part of the run in which the job wanted the disk \
-                (more than 100 % for several processes), and in which the disk worked for it. –: too few I/Os for it.";
+                (more than 100 % for several processes) and that in which the disk worked for it. –: too few I/Os.";
     Grid { title: "Each job under each scheduler".to_owned(), columns, rows, notes: vec![note.to_owned()] }
 }
 
@@ -175,8 +175,12 @@ mod tests {
     #[test]
     fn what_to_do_stands_apart() {
         let mut answer = ShownAnswer::default();
-        let said =
-            ["Roles assumed: a.", "Not bfq, although it is better.", "Use kyber: 2 times better.", "Checked on 3 seeds."];
+        let said = [
+            "Roles assumed: a.",
+            "Not bfq, although it is better.",
+            "Use kyber: 2 times better.",
+            "Checked on 3 seeds.",
+        ];
         verdict(&mut answer, &said.map(str::to_owned));
         assert_eq!(answer.action.as_deref(), Some("Use kyber: 2 times better."));
         assert_eq!(answer.sentences.len(), 3);

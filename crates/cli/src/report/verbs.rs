@@ -158,8 +158,8 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     let answer = ShownAnswer {
         title: format!("Published and simulated: {}", names.join(", ")),
         heading: match bound {
-            0 => "no row has a bound: nothing published can be compared with ours".to_owned(),
-            _ => format!("{inside} of {bound} rows with a bound are inside it"),
+            0 => "no row has a bound, so no published value is checked against ours".to_owned(),
+            _ => format!("{inside} of {bound} rows with a bound lie within it"),
         },
         sentences: published.iter().flat_map(|one| one.why.iter().map(|why| format!("{}: {why}", one.name))).collect(),
         facts: made(),

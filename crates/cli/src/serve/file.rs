@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path) -> Result<ServeArguments, Failure> {
         words.extend(own);
     }
     if exports == 0 {
-        return Err(source.error(0, "there is no [[export]]: expected at least one, with name and path"));
+        return Err(source.error(0, "there is no [[export]]: expected at least one, with a name and a path"));
     }
     match Arguments::try_parse_from(&words) {
         Ok(Arguments { verb: Verb::Serve(arguments), .. }) => Ok(arguments),
@@ -105,20 +105,20 @@ fn plain(source: &ServeFile<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Re
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Integer(number) => Ok(number.to_string()),
         DeValue::Float(number) => Ok(number.to_string()),
-        _ => Err(source.error(value.span().start, &format!("{name}: expected a text or a number"))),
+        _ => Err(source.error(value.span().start, &format!("{name}: expected a string or a number"))),
     }
 }
 
 /// The tables `[[export]]`.
 fn of_exports(source: &ServeFile<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
-    let expected = "expected tables [[export]], each with name and path";
+    let expected = "expected [[export]] tables, each with a name and a path";
     let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
     items.iter().map(|item| of_export(source, item).map(|text| format!("--export={text}"))).collect()
 }
 
 /// The tables `[[disk]]`.
 fn of_disks(source: &ServeFile<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, Failure> {
-    let expected = "expected tables [[disk]], each with name and what differs";
+    let expected = "expected [[disk]] tables, each with a name and what differs";
     let items = value.get_ref().as_array().ok_or_else(|| source.error(value.span().start, expected))?;
     let item = |item: &Spanned<DeValue<'_>>| {
         let at = item.span().start;
@@ -152,7 +152,7 @@ fn entries<'v, 't>(table: &'v DeTable<'t>) -> Vec<(Spanned<String>, &'v Spanned<
 
 fn of_export(source: &ServeFile<'_>, item: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
     let at = item.span().start;
-    let table = item.get_ref().as_table().ok_or_else(|| source.error(at, "expected a table [[export]]"))?;
+    let table = item.get_ref().as_table().ok_or_else(|| source.error(at, "expected an [[export]] table"))?;
     let needed = |key: &str| {
         let value = table.get(key).ok_or_else(|| source.error(at, &format!("an export without `{key}`")))?;
         plain(source, key, value)

@@ -173,7 +173,7 @@ fn queue(reasons: &Reasons) -> Table {
     );
     let sleeps = |dir: Dir| reasons.sleeps(dir).began as f64;
     table.row(["bios and requests merged away, per request".into(), reasons.entered().merges_per_request().into()]);
-    table.row(["sleeps for want of a read slot".into(), sleeps(Dir::Read).into()]);
-    table.row(["sleeps for want of a write slot".into(), sleeps(Dir::Write).into()]);
+    table.row(["sleeps for lack of a read slot".into(), sleeps(Dir::Read).into()]);
+    table.row(["sleeps for lack of a write slot".into(), sleeps(Dir::Write).into()]);
     table
 }

@@ -54,7 +54,7 @@ impl<'t> SweepFile<'t> {
     /// A text in quotes.
     pub(super) fn text(self, key: &str, value: &PlacedValue<'_>) -> Result<String, Failure> {
         value.get_ref().as_str().map(str::to_owned).ok_or_else(|| {
-            let problem = format!("{} is not a value of `{key}`: expected a text", describe(value.get_ref()));
+            let problem = format!("{} is not a value of `{key}`: expected a string", describe(value.get_ref()));
             self.wrong(value.span(), problem)
         })
     }

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         None => {
             let name = out.display();
             return Err(Failure::Input(format!(
-                "{name}: its ending tells no format: expected --to csv, iolog, blktrace or parquet"
+                "{name}: the extension does not tell the format: expected --to csv, iolog, blktrace or parquet"
             )));
         }
     };

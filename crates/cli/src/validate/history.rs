@@ -26,7 +26,7 @@ pub(super) fn remember(arguments: &ValidateArguments, cells: &[Cell], judged: &J
     if cells.is_empty() {
         return Ok(());
     }
-    let file = file().ok_or("there is no place to remember this in: neither XDG_STATE_HOME nor HOME is set")?;
+    let file = file().ok_or("there is nowhere to remember this: neither XDG_STATE_HOME nor HOME is set")?;
     let line = json!({
         "disk": model(&arguments.disk), "on": arguments.on, "job": arguments.job, "errors": judged.errors,
         "right": judged.right(), "verdicts": judged.verdicts.len(),

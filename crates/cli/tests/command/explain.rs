@@ -88,7 +88,7 @@ fn one_io_is_told_piece_by_piece_and_a_moment_or_a_process_chooses() {
     let own = explained(&["--process", process]);
     assert!(own["stories"].as_array().unwrap().iter().all(|told| told["process"] == process));
     let nothing = explained(&["--request", "99999999"]);
-    assert!(nothing["notes"].to_string().contains("no I/O 99999999 ended in this run"), "{nothing}");
+    assert!(nothing["notes"].to_string().contains("I/O 99999999 did not end in this run"), "{nothing}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_claim_that_holds_is_inside_and_one_that_does_not_ends_with_an_error() {
     let bad = blksched(&["experiment", &file("bad", &MINE.replace("HIGH", "0.1001"))]);
     let (text, complaint) = texts(&bad);
     assert_eq!(bad.status.code(), Some(1));
-    assert!(text.contains("OUTSIDE") && complaint.contains("outside of the claimed bounds"), "{text}{complaint}");
+    assert!(text.contains("OUTSIDE") && complaint.contains("outside the claimed bounds"), "{text}{complaint}");
 }
 
 #[test]

@@ -115,10 +115,10 @@ fn who_is_killed_goes_on_where_it_was() {
     std::io::Write::write_all(&mut torn, b"{\"key\":\"12").unwrap();
     drop(torn);
     let said = String::from_utf8(run(&plan, &out, &[]).stdout).unwrap();
-    assert!(!said.starts_with(&format!("{RUNS} runs made")), "nothing was kept: {said}");
+    assert!(!said.starts_with(&format!("{RUNS} new runs")), "nothing was kept: {said}");
     assert!(rows(&out) == rows(&whole), "{} rows and {}", rows(&out).len(), rows(&whole).len());
     let again = String::from_utf8(run(&plan, &out, &[]).stdout).unwrap();
-    assert!(again.starts_with(&format!("0 runs made, {RUNS} existed")), "{again}");
+    assert!(again.starts_with(&format!("0 new runs, {RUNS} kept")), "{again}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_trace_that_cannot_be_read_marks_its_rows_and_the_rest_goes_on() {
     let text = "loads = [\"*.csv:format=msr\"]\ndisks = [\"hdd-7200\"]\nschedulers = [\"none\"]\nseeds = 2\ntime = 1\n";
     let plan = planned(&folder, text);
     let said = String::from_utf8(run(&plan, &folder.join("out"), &[]).stdout).unwrap();
-    assert!(said.contains("4 runs made") && said.contains("2 of them failed"), "{said}");
+    assert!(said.contains("4 new runs") && said.contains("2 of them failed"), "{said}");
     let rows = rows(&folder.join("out"));
     let failed: Vec<_> = rows.iter().filter(|row| row.contains("81x2")).collect();
     assert_eq!((failed.len(), rows.len()), (2, 4), "{rows:#?}");
@@ -223,7 +223,7 @@ fn a_plan_of_a_million_runs_is_no_list() {
         let output = run(&plan, &folder.join("out"), &["--dry-run", "--shard", shard]);
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(said.starts_with("2000000 runs: 1 loads × 1 disks × 2000 schedulers"), "{said}");
-        assert!(said.contains(&format!("{runs} of them are shard {shard}")), "{said}");
+        assert!(said.contains(&format!("{runs} of them are in shard {shard}")), "{said}");
     }
     assert!(!folder.join("out").exists(), "a dry run leaves nothing");
 }

@@ -169,7 +169,7 @@ fn an_array_of_slurm_makes_every_shard() {
     assert!(up, "the node was not idle within 30 s");
     let said = runs(&folder, &with(&command("sbatch --array=1-16", "sbatch ", "timeout 300 sbatch --wait ")));
     let logs = runs(&folder, "cat slurm-*.out");
-    assert_eq!(logs.matches("runs made").count(), SHARDS, "{said}{logs}");
+    assert_eq!(logs.matches("new runs").count(), SHARDS, "{said}{logs}");
     agrees(&folder, &folder.join("results"));
 }
 

@@ -270,7 +270,7 @@ fn read_some(stream: &mut UnixStream, input: &mut Vec<u8>) -> Result<(), String>
         read = stream.read(&mut chunk);
     }
     match read {
-        Ok(0) => Err("the server has closed the connection".to_owned()),
+        Ok(0) => Err("the server closed the connection".to_owned()),
         Ok(count) => {
             input.extend_from_slice(&chunk[..count]);
             Ok(())

@@ -139,7 +139,7 @@ impl<I: BufRead> RowReader<I> {
             Ok(text) => text.trim_end_matches(['\n', '\r']),
             Err(error) => {
                 let at = error.valid_up_to();
-                return Err(self.wrong(at + 1, format!("the byte 0x{:02x} is not UTF-8: expected a text", bytes[at])));
+                return Err(self.wrong(at + 1, format!("the byte 0x{:02x} is not UTF-8: expected text", bytes[at])));
             }
         };
         if self.line <= self.spec.skip || text.trim().is_empty() || text.starts_with('#') || is_header(self.line, text)

@@ -95,8 +95,7 @@ impl Spec {
             if let Some((other, text)) = columns.last()
                 && text.is_empty()
             {
-                let message =
-                    format!("`{{{other}}}` and `{{{column}}}` stand side by side: expected a text between them");
+                let message = format!("`{{{other}}}` and `{{{column}}}` are adjacent: expected text between them");
                 return Err(ColumnsError::new(column, message));
             }
             columns.push((Column::parse(column)?, behind.to_owned()));

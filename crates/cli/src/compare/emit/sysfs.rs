@@ -29,7 +29,7 @@ apply)
 {set}    ;;
 undo)
     # What a knob shows is not always what it takes.
-    while read -r file value; do echo \"$value\" > \"$file\" || echo \"$file stays\" >&2; done < \"$was\"
+    while read -r file value; do echo \"$value\" > \"$file\" || echo \"$file keeps its value\" >&2; done < \"$was\"
     rm \"$was\"
     ;;
 *)  echo \"usage: sh $0 DISK [undo]\" >&2; exit 2 ;;

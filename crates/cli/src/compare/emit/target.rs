@@ -60,7 +60,7 @@ fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option
     }
     let disk = sys_block.join(name);
     if !disk.is_dir() {
-        let what = "there is no such disk; for one of another machine give model:TEXT or path:TEXT";
+        let what = "there is no such disk; for a disk of another machine, give model:TEXT or path:TEXT";
         return Err(format!("--on {said}: {}: {what}", disk.display()));
     }
     let known = model(&disk).map(DiskKnown::Model).or_else(|| place(&disk, udev).map(DiskKnown::Path));

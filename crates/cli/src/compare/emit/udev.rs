@@ -9,7 +9,7 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     let mut text = String::from("# Put this into /etc/udev/rules.d/60-io-scheduler.rules.");
     if target.known == DiskKnown::NotSaid {
         text += &format!(
-            " It is for one disk: write its model in place of MODEL OF\n# YOUR DISK, as it stands in \
+            " It is for one disk: write its model in place of MODEL OF\n# YOUR DISK, as given in \
              /sys/block/{device}/device/model; until then the rule matches nothing. `--on {device}` fills it in.\n"
         );
     } else {
@@ -25,10 +25,9 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     for (file, value) in writes(chosen, target) {
         text += &format!("#   cat /sys/block/$DISK/{file}; echo {value} > /sys/block/$DISK/{file}\n");
     }
-    text +=
-        "# To undo it, remove the file, and echo what each cat printed (of the scheduler, what stood in brackets)\n";
-    text += "# into its file again, the scheduler first, then its own; `--emit sysfs` does all that.\n";
-    text += &format!("# A kernel by itself gives such a disk {}.\n\n", target.kernel_default);
+    text += "# To undo it, remove the file, and echo what each cat printed (of the scheduler, the name in brackets)\n";
+    text += "# back into its file, the scheduler first, then its knobs; `--emit sysfs` does all that.\n";
+    text += &format!("# By default, a kernel gives such a disk {}.\n\n", target.kernel_default);
     text + &rule(chosen, target)
 }
 

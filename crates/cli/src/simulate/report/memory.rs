@@ -37,16 +37,16 @@ fn pages(host: &HostReport) -> Table {
     ];
     let mut table = Table::new("the page cache", columns);
     let rows = [
-        ("read by processes, of it from memory", host.from_memory(), None),
-        ("from the disk, because it was asked for", host.asked, None),
-        ("from the disk, ahead", host.read_ahead, None),
+        ("read by processes from memory", host.from_memory(), None),
+        ("read from the disk on demand", host.asked, None),
+        ("read from the disk ahead", host.read_ahead, None),
         ("written to memory", host.dirtied, None),
-        ("written to memory over what was dirty", host.overwritten, None),
+        ("written over dirty pages", host.overwritten, None),
         ("written back above the background limit, in bursts", host.written.background, Some(host.background_bursts)),
         ("written back because files had expired, in bursts", host.written.expired, Some(host.expired_bursts)),
         ("written back by fsync, O_SYNC, direct I/O", host.written.by_caller, None),
-        ("most that was dirty; writers throttled", host.dirty_most / PAGE_BYTES, Some(host.writes.throttled)),
-        ("left dirty", host.dirty / PAGE_BYTES, None),
+        ("greatest amount dirty; writers throttled", host.dirty_most / PAGE_BYTES, Some(host.writes.throttled)),
+        ("left dirty at the end", host.dirty / PAGE_BYTES, None),
     ];
     for (what, pages, times) in rows.into_iter().filter(|(_, pages, times)| *pages > 0 || *times > Some(0)) {
         let times = times.map_or(blksched_measure::Cell::Missing, blksched_measure::Cell::from);
