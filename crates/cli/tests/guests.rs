@@ -104,14 +104,14 @@ fn a_machine_with_the_ublk_driver_has_exports_as_its_disks() {
     for said in [
         // What is missing is named, with what to do.
         "modprobe ublk_drv",
-        "it takes root (CAP_SYS_ADMIN)",
+        "it needs root (CAP_SYS_ADMIN)",
         "only root can create block devices",
         // A disk, and one that is read-only.
         "ublkb0: sectors 196608 queues 2 blocks 512 4096 ro 0 discard 1073741824 zeroes 1073741824 \
          cache write back fua 1 depth 32",
         "ublkb1: sectors 16384 queues 2 blocks 512 4096 ro 1 discard 0 zeroes 0",
         "/dev/ublkb0: live, 2 queues of 32, served by process",
-        "end that, and the device goes",
+        "end it, and the device disappears",
         // Its data.
         "verify: (groupid=0, jobs=1): err= 0",
         "the file has the same",

@@ -53,7 +53,7 @@ export function latencyAlternative(run) {
     const tail = late === null ? '' : `, p99 ${time(late)}`;
     return `${run.jobs[curve.job]} ${['reads', 'writes', 'trims', 'syncs'][curve.way]}: median ${time(middle ?? 0)}${tail}`;
   });
-  return `${count(run.all_ios)} I/Os. ${told.join('; ') || 'They are too few for percentiles'}.`;
+  return `${count(run.all_ios)} I/Os. ${told.join('; ') || 'Too few for percentiles'}.`;
 }
 
 /** @param {import('./data.js').Run} run */
@@ -109,7 +109,7 @@ function marksSaid(run) {
 export function timelineAlternative(run) {
   const { stretches } = run.decisions;
   if (run.lanes.length === 0) {
-    const none = "took no turns, made no batches, left nothing idle and ran out of no tokens: there is nothing to draw.";
+    const none = "had no turns and no batches, never idled on purpose and never ran out of tokens: there is nothing to draw.";
     return `${run.name} ${none}`;
   }
   const told = STRETCHES.map((name, kind) => {

@@ -55,7 +55,7 @@ const GROUPS = [
   { name: 'others went ahead in the scheduler', is: (row) => row.leg === 1, nth: 6 },
   { name: 'behind others in the drive', is: (row) => row.leg === 2, nth: 0 },
   { name: 'served by the drive', is: (row) => row.leg === 3, nth: 2 },
-  { name: 'until its process heard of it', is: () => true, nth: 7 },
+  { name: 'until its process learned of it', is: () => true, nth: 7 },
 ];
 
 /**
@@ -106,7 +106,7 @@ function groupsOf(job, run) {
 function difference(job, here, base) {
   const mean = (/** @type {import('./data.js').Run} */ run) => run.totals[job][1] / Math.max(1, run.totals[job][0]);
   const by = mean(here) - mean(base);
-  if (Math.abs(by) < ALIKE * mean(base)) return `Under ${here.name} an I/O of ${job} takes as long as under ${base.name}.`;
+  if (Math.abs(by) < ALIKE * mean(base)) return `Under ${here.name} an I/O of ${job} takes as long as it does under ${base.name}.`;
   const [ours, theirs] = [groupsOf(job, here), groupsOf(job, base)];
   const parts = ours.map((group, nth) => ({ nth, by: group.ns - theirs[nth].ns }));
   const most = parts.reduce((best, part) => (part.by * Math.sign(by) > best.by * Math.sign(by) ? part : best));
@@ -129,7 +129,7 @@ function gist(job, all) {
     const [ios] = run.totals[job];
     const others = run.blame.filter((row) => row.who === job && row.whom && row.whom !== 'itself' && row.leg < 3);
     const worst = others.sort((a, b) => b.ns - a.ns)[0];
-    if (!worst) return `${run.name}: for nobody else`;
+    if (!worst) return `${run.name}: for no other job`;
     return `${run.name}: for ${worst.whom} (${worst.rule}), ${time(worst.ns / Math.max(1, ios))}`;
   });
   return [`Longest wait of a mean I/O of ${job} under ${told.join('; under ')}.`];

@@ -25,7 +25,7 @@ export function controls(page) {
   if (page.report.pictured) bar.append(element('p', { class: 'note hint' }, page.report.pictured));
   if (page.runs.length > 0) {
     bar.append(element('p', { class: 'note hint' }, 'Click a picture, then: wheel zooms, drag moves, double click shows '
-      + 'all; keys ← → + − 0 move and zoom, n and p go from one to the next, Esc closes. All time axes move together.'));
+      + 'all; keys ← → + − 0 move and zoom, n and p go to the next and the previous, Esc closes. All time axes move together.'));
   }
   return bar;
 }

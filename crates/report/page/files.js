@@ -11,7 +11,7 @@ import { section } from './parts.js';
  */
 export function files(report) {
   const { beside } = report;
-  const also = beside.length > 0 ? ` All of it is in ${beside.join(', ')}, which were written beside it.` : '';
+  const also = beside.length > 0 ? ` Everything is in ${beside.join(', ')}, written beside it.` : '';
   const box = section('files', 'The data', fits(report) + also);
   const list = element('p', { class: 'buttons' });
   for (const file of report.downloads) {
@@ -33,12 +33,12 @@ export function files(report) {
  * @param {import('./data.js').Report} report
  */
 function fits(report) {
-  if (report.runs.length === 0) return 'All that the command prints, with every digit, is in this file.';
+  if (report.runs.length === 0) return 'Everything that the command prints, with all digits, is in this file.';
   return {
     everything: 'Every I/O with every piece of its time, every command and every decision is in this file.',
-    points: 'Every I/O and every command is in this file; where the time went of the slowest hundredth.',
-    slowest: 'The run is too large for one file: densities are of all of it, single I/Os of the slowest hundredth.',
-    'few slowest': 'The run is too large for one file: densities are of all of it, single I/Os of the slowest thousandth.',
+    points: 'Every I/O and every command is in this file; where the time went only for the slowest hundredth.',
+    slowest: 'The run is too large for one file: densities cover all of it, single I/Os only the slowest hundredth.',
+    'few slowest': 'The run is too large for one file: densities cover all of it, single I/Os only the slowest thousandth.',
     sums: 'The run is too large for one file: it has densities and sums.',
   }[report.detail] ?? '';
 }

@@ -89,7 +89,7 @@ export function matrix(run, runs) {
 export function matrixAlternative(run) {
   const rows = run.blame.filter((row) => row.leg !== 3 && row.whom && row.whom !== 'itself').sort((a, b) => b.ns - a.ns);
   const all = Object.values(run.totals).reduce((sum, [, ns]) => sum + ns, 0) || 1;
-  if (rows.length === 0) return `Under ${run.name} nobody waited for anybody else.`;
+  if (rows.length === 0) return `Under ${run.name} no job waited for another.`;
   const [worst] = rows;
   return `Under ${run.name} the longest wait of all was ${worst.who}'s for ${worst.whom} (${worst.rule}): `
     + `${percent(worst.ns / all)} of the time that all I/Os took.`;

@@ -19,18 +19,18 @@ import { alternative, figure, names, section, shortTime } from './parts.js';
 /** @typedef {import('./data.js').Run} Run */
 /** @typedef {import('./main.js').Page} Page */
 
-const CUT = 'What nobody uses of the disk is cut out of the vertical axis; + is how large a part is.';
+const CUT = 'Unused parts of the disk are cut out of the vertical axis; + shows the size of a part.';
 
 /** What a bar of the decision timeline means, in the order of `StretchKind`. */
-const BARS = ['A bar is a turn: the disk works for this process alone, but for what is injected.',
-  'A bar is a batch: requests of one direction, one behind the other.',
-  'Hatched: the disk was left idle on purpose, for somebody\'s next request.',
+const BARS = ['A bar is a turn: the disk works for this process only, except for injected requests.',
+  'A bar is a batch: requests of one direction, one after the other.',
+  'Hatched: the disk was left idle on purpose, for a process\'s next request.',
   'A full bar is a wait for a token.', 'A pale bar is how many tokens a kind of request has.'];
 
 /** @param {Page} page @param {Run[]} runs @returns {Node[]} */
 export function pictures(page, runs) {
   if (runs.every((run) => run.all_ios === 0)) {
-    return [section('nothing', 'Nothing to draw', 'No I/O ended in this run: there is nothing to be shown of it.')];
+    return [section('nothing', 'Nothing to draw', 'No I/O ended in this run, so there is nothing to show.')];
   }
   const made = [waitsSection, lbaSection, latencySection, curvesSection, throughputSection, depthSection, timelineSection,
     matrixSection].map((make) => make(page, runs));
@@ -43,7 +43,7 @@ export function pictures(page, runs) {
 function waitsSection(page, runs) {
   const many = runs.length > 1 ? ' The longer bar is the slower scheduler, and the part that grew is the reason.' : '';
   const box = section('waits', 'Where the time of an I/O went', 'A bar is the mean I/O of a job under a scheduler, from '
-    + `its submission to the moment at which its process heard of the end; its parts say what it waited for.${many}`);
+    + `its submission until its process learned of its completion; its parts show what it waited for.${many}`);
   box.append(legend(waitsLegend()));
   for (const { job, bars, gist } of waits(runs)) {
     box.append(element('h3', {}, job), stacked(bars, (ns) => (ns > 0 ? shortTime(ns) : '')),
@@ -55,7 +55,7 @@ function waitsSection(page, runs) {
 /** @param {Page} page @param {Run[]} runs */
 function lbaSection(page, runs) {
   const box = section('lba', 'Where on the disk, over time', 'A mark is a command: where it lies on the disk, from when '
-    + 'the disk got it until it was done. A slanted line is somebody who reads or writes in order; a cloud is random '
+    + 'the disk got it until it was done. A slanted line is sequential reading or writing; a cloud is random '
     + 'access, and each jump costs the head a seek.');
   const whole = Math.max(1, ...runs.map((run) => run.disk_sectors));
   const scale = broken(runs.some((run) => run.density) ? [] : regions(runs), whole);
@@ -71,7 +71,7 @@ function lbaSection(page, runs) {
 /** @param {Page} page @param {Run[]} runs */
 function latencySection(page, runs) {
   const box = section('latency', 'How long each I/O took', 'A point is an I/O: when it began and how long its process '
-    + 'waited. Each line of the grid is ten times as long as the one below; the darker, the more I/Os.');
+    + 'waited. Each grid line stands for ten times the time of the one below; the darker, the more I/Os.');
   const scale = latencyScale(runs);
   box.append(pointLegend(page, runs), sideBySide(runs, (run) => {
     const scatter = new Scatter(page.host, `latencies of ${run.name} over time`, run, 'latency', scale);
@@ -83,10 +83,10 @@ function latencySection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function curvesSection(page, runs) {
-  const box = section('curves', 'How late the latest are', 'At p99 all but one I/O in a hundred were as fast as the line '
-    + 'says, at p99.9 all but one in a thousand. A line ends where there are too few I/Os for the next. Lower is better.');
+  const box = section('curves', 'How slow the slowest are', 'At p99 all but one I/O in a hundred were at least as fast as '
+    + 'the line shows, at p99.9 all but one in a thousand. A line ends where there are too few I/Os for the next. Lower is better.');
   if (groups(page.runs).length === 0) {
-    box.append(alternative('No kind of I/O came twenty times: there is nothing to draw.'));
+    box.append(alternative('No kind of I/O occurred twenty times: there is nothing to draw.'));
     return box;
   }
   box.append(names(page.runs.map((run, nth) => ({ name: run.name, colour: colour(nth) })), runs));
@@ -107,8 +107,8 @@ function curvesSection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function throughputSection(page, runs) {
-  const box = section('throughput', 'What each job got', 'Bytes a second that came back to each job, over a hundredth of '
-    + 'the run at a time. Each line of the grid is ten times the one below.');
+  const box = section('throughput', 'What each job got', 'Bytes a second that each job transferred, over a hundredth of '
+    + 'the run at a time. Each grid line is ten times the one below.');
   const scale = decades(greatestRate(runs));
   box.append(pointLegend(page, runs, true), sideBySide(runs, (run) => {
     const lines = new Lines(page.host, `throughput by job under ${run.name}`, run.series.width_ns,
@@ -120,8 +120,8 @@ function throughputSection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function depthSection(page, runs) {
-  const box = section('depth', 'How much was waiting, and where', 'Only what is with the scheduler can be put in another '
-    + 'order; what the disk has already, it orders itself. Lines are means, dotted lines the most.');
+  const box = section('depth', 'How much was waiting, and where', 'The scheduler can reorder only the requests it still has; '
+    + 'those in the disk are ordered by the disk. Lines are means, dotted lines maxima.');
   const most = Math.max(1, ...runs.flatMap((run) => [greatest(run.series.queued.most), greatest(run.series.in_disk.most)]));
   box.append(names([{ name: 'with the scheduler', colour: colour(1) }, { name: 'in the disk', colour: colour(0) }]));
   box.append(sideBySide(runs, (run) => {
@@ -137,7 +137,7 @@ function timelineSection(page, runs) {
   const kinds = new Set(runs.flatMap((run) => [...new Set(run.decisions.stretches.kind)]));
   const meant = BARS.filter((_, kind) => kinds.has(kind)).join(' ');
   const box = section('timeline', 'What the scheduler decided',
-    `${meant} Come closer to see each, and point at it for its reason.`);
+    `${meant} Zoom in to see each, and point at one for its reason.`);
   const told = signLegend(runs);
   if (told) box.append(told);
   box.append(sideBySide(runs, (run) => {
@@ -150,8 +150,8 @@ function timelineSection(page, runs) {
 
 /** @param {Page} page @param {Run[]} runs */
 function matrixSection(page, runs) {
-  const box = section('blame', 'Who waited for whom', 'A row is who waited, a column for whom; a cell is how long a mean '
-    + 'I/O of the row waited for the column, and mostly why. The darker, the longer.');
+  const box = section('blame', 'Who waited for whom', 'Rows waited for columns; a cell shows how long a mean I/O '
+    + 'of the row waited for the column, and the main reason. The darker, the longer.');
   box.append(sideBySide(runs, (run) => [matrix(run, runs), alternative(matrixAlternative(run))]));
   return box;
 }
@@ -159,7 +159,7 @@ function matrixSection(page, runs) {
 /** @param {Run[]} runs */
 function diskSection(runs) {
   const box = section('disk', 'What the disk did with its time', 'Only transfer moves data. Seek and rotation are the price '
-    + 'of going from one place to another, idling on purpose the price of waiting for somebody\'s next request.');
+    + 'of going from one place to another, idling on purpose is the price of waiting for a process\'s next request.');
   const bars = diskTime(runs);
   box.append(legend(bars[0]?.parts ?? []), stacked(bars, (part) => `${(part * 100).toFixed(0)} %`, 1));
   return box;
@@ -169,11 +169,11 @@ function diskSection(runs) {
 export function publishedSection(page) {
   const isMeasured = page.report.published.some((one) => one.against === 'measured');
   const box = isMeasured
-    ? section('published', 'Measured, and predicted', 'A row is a figure that was measured on the disk (◇), and what was '
+    ? section('published', 'Measured, and predicted', 'A row is a figure measured on the disk (◇), and the one that was '
       + 'predicted (●). The grey bar is what counts as right.')
-    : section('published', 'Published, and ours', 'A row is a figure that somebody measured and published (◇), and '
-      + 'ours (●; the line is its spread over the seeds). The grey bar is the bound that we said ours must lie in. Where '
-      + 'nobody published a figure, ours of one unit are drawn to one scale.');
+    : section('published', 'Published, and ours', 'A row is a published figure (◇) and '
+      + 'ours (●; the line is its spread over the seeds). The grey bar is the bound within which ours must lie. Where '
+      + 'no figure was published, ours of one unit are drawn to one scale.');
   for (const one of page.report.published) {
     box.append(element('h3', {}, one.name), element('p', { class: 'note' }, one.source), publishedTable(one));
     for (const why of one.why) box.append(element('p', {}, why));

@@ -309,7 +309,7 @@ export class Scatter extends Panel {
     const [first, last] = this.visible();
     if (last - first <= MOST_TOUCHED || x < this.inner.x) return null;
     const what = this.kind === 'lba' ? 'commands' : 'I/Os';
-    return [element('p', {}, `${count(last - first)} ${what} in view: come closer to see each.`)];
+    return [element('p', {}, `${count(last - first)} ${what} in view: zoom in to see each.`)];
   }
 
   /** @param {number} by */

@@ -59,7 +59,7 @@ export function ioStory(run, at) {
   if (told) nodes.push(element('p', {}, `It ${told}.`));
   if (ios.pieces[at] === 0) {
     nodes.push(element('p', { class: 'note' }, whole === 0 ? 'It took no time.'
-      : 'Where its time went is kept of the slowest only; blksched explain --request tells it of any.'));
+      : 'Where its time went is kept only for the slowest; blksched explain --request shows it for any.'));
     return nodes;
   }
   nodes.push(strip(run, at), pieceTable(run, at));

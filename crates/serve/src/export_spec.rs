@@ -178,7 +178,7 @@ fn limit(rate: Option<u64>, burst: Option<u64>) -> Result<Option<Limit>, String>
     match (rate, burst) {
         (Some(rate), burst) => Ok(Some(Limit { rate, burst: burst.unwrap_or((rate / 10).max(1)) })),
         (None, None) => Ok(None),
-        (None, Some(_)) => Err("a burst needs its rate: burst_bytes bps, burst_ops iops".to_owned()),
+        (None, Some(_)) => Err("a burst needs its rate: burst_bytes needs bps, burst_ops needs iops".to_owned()),
     }
 }
 

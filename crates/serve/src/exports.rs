@@ -50,7 +50,7 @@ impl Serving {
     /// If it cannot be served.
     pub fn add(&mut self, export: ExportConfig, config: &mut ServerConfig) -> Result<String, String> {
         if self.find(&export.name).is_some() {
-            return Err(format!("an export is called `{}` already", export.name));
+            return Err(format!("an export is already called `{}`", export.name));
         }
         let setting = Setting::of(config);
         for (file, text) in export.files.written() {

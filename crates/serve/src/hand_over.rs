@@ -172,7 +172,7 @@ impl Inherited {
             return Err(said(&format!("hands over nothing: {}", String::from_utf8_lossy(why).trim())));
         }
         if !hearing.has_list {
-            return Err(said("answered with something that makes no sense"));
+            return Err(said("gave an answer that makes no sense"));
         }
         let mut inherited = hearing.inherited;
         match whole {
@@ -202,7 +202,7 @@ impl Inherited {
                 Err(ServeError::Config("taking over: the server before this one does not answer".to_owned()))
             }
             _ if word == MINE => Err(ServeError::Config(
-                "taking over: this took too long, the server before this one goes on".to_owned(),
+                "taking over: this took too long; the server before this one continues".to_owned(),
             )),
             // Or it has ended.
             _ => Ok(()),
@@ -227,7 +227,7 @@ impl Inherited {
     /// Closes what was not wanted, and removes it from the file system; returns the clients.
     pub fn close(self) -> Vec<HandedClient> {
         for Handed { address, socket, .. } in self.sockets {
-            tracing::info!(address, "listens there no more");
+            tracing::info!(address, "no longer listens there");
             drop(socket);
             if let Some(path) = address.strip_prefix("unix:") {
                 let _ = std::fs::remove_file(path);

@@ -181,7 +181,7 @@ fn from_systemd() -> Result<Vec<Door>, ServeError> {
         doors.push(Door::Tcp(listener));
     }
     if doors.is_empty() {
-        return Err(ServeError::Config("systemd has passed no sockets (LISTEN_FDS is not set)".to_owned()));
+        return Err(ServeError::Config("systemd passed no sockets (LISTEN_FDS is not set)".to_owned()));
     }
     Ok(doors)
 }

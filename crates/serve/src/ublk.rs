@@ -116,7 +116,7 @@ impl UblkDriver {
     fn ask(&mut self, what: abi::Control, id: u32, said: &[u8], data: u64, by: Duration) -> Result<Vec<u8>, String> {
         let asked = self.ring.ask(what, id, said, data, by);
         asked.map_err(|error| match (error.raw_os_error(), what) {
-            (Some(libc::EPERM), _) => format!("ublk: {}: {error}: it takes root (CAP_SYS_ADMIN)", what.name()),
+            (Some(libc::EPERM), _) => format!("ublk: {}: {error}: it needs root (CAP_SYS_ADMIN)", what.name()),
             (Some(libc::EEXIST), abi::Control::Add) => {
                 format!("ublk device {id} already exists: `blksched ublk list` says whose it is")
             }
@@ -322,7 +322,7 @@ pub fn remove_ublk(id: u32) -> Result<(), String> {
     let mut driver = UblkDriver::open()?;
     let device = driver.look(id)?;
     if let (true, Some(process)) = (device.served, device.info.process) {
-        return Err(format!("ublk device {id} is served by process {process}: end that, and the device goes"));
+        return Err(format!("ublk device {id} is served by process {process}: end it, and the device disappears"));
     }
     if device.info.state != DeviceState::Dead {
         driver.ask(abi::Control::Stop, id, &[], 0, LATE)?;

@@ -93,7 +93,7 @@ impl Uring {
             opcode::Fallocate::CODE,
         ];
         if !ring.params().is_feature_ext_arg() || needed.iter().any(|&code| !probe.is_supported(code)) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's io_uring is too old (5.11 is not)"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "io_uring needs Linux 5.11 or later"));
         }
         let registered = has_fixed(&ring, &probe).map(|()| Registered::new(MOST));
         let registered = registered.inspect_err(|error| tracing::info!(%error, "no registered buffers here")).ok();

@@ -59,7 +59,7 @@ impl Front {
         let held: Vec<_> = sockets.into_iter().filter_map(|(role, name, fd)| Some((role, name, fd.ok()?))).collect();
         let lent: Vec<_> = held.iter().map(|(role, name, fd)| (*role, name.clone(), fd.as_fd())).collect();
         if let Err(error) = hand_over::give(&socket, &lent) {
-            tracing::warn!(%peer, %error, "the sockets could not be handed over: this server goes on");
+            tracing::warn!(%peer, %error, "the sockets could not be handed over: this server continues");
             return;
         }
         tracing::info!(%peer, sockets = lent.len(), "another server takes over");
@@ -88,7 +88,7 @@ impl Front {
             self.control.iter_mut().for_each(|control| control.path = None);
             return Ok(true);
         }
-        tracing::warn!("the server that was to take over has not begun: this one goes on");
+        tracing::warn!("the server that was to take over did not start: this one continues");
         hand_over::mine(heir);
         self.take_files_back()?;
         self.vhost.iter().for_each(|endpoint| endpoint.come_back());
@@ -167,7 +167,7 @@ impl Front {
 
 /// Block devices end with their server: file systems mounted on them would fail.
 fn refuse(asker: HandshakingClient) {
-    tracing::warn!(peer = %asker.peer, "another server wants to take over: not with block devices (--ublk)");
+    tracing::warn!(peer = %asker.peer, "another server wants to take over, impossible with block devices (--ublk)");
     let (socket, ..) = asker.into_rest();
     let _ = rustix::io::ioctl_fionbio(&socket, false);
     let _ = rustix::io::write(&socket, b"error\nit has block devices (--ublk), which cannot be handed over\n");

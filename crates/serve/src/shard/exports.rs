@@ -57,7 +57,7 @@ impl Shard {
             return Err(format!("its size must be a multiple of {block} here, not {size}"));
         }
         if size < tenant.backend.size && tenant.under_way > 0 {
-            return Err("it is in use, and cannot become smaller meanwhile: try again".to_owned());
+            return Err("it is in use and cannot shrink meanwhile: try again".to_owned());
         }
         if let Store::Memory(memory) = &mut tenant.backend.store {
             memory.resize(size);

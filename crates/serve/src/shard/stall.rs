@@ -93,7 +93,7 @@ impl Shard {
                 return;
             }
             wanted = wanted.saturating_sub(held);
-            self.lose(at, "it takes no replies, and others wait for the memory");
+            self.lose(at, "it accepts no replies, and others wait for the memory");
         }
     }
 }
