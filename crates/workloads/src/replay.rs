@@ -75,13 +75,13 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "loops",
         kind: ParameterKind::Count,
         default: "1",
-        doc: "number of times it is played; each begins where the recording ended",
+        doc: "how often it is replayed; each pass begins where the recording ended",
     },
     Parameter {
         name: "class",
         kind: ParameterKind::Word(&["recorded", "rt", "be", "idle"]),
         default: "recorded",
-        doc: "the I/O class of all its processes, in ionice's terms; with process=, of that process",
+        doc: "the I/O class of all its processes, in ionice's terms; with process=, of that process only",
     },
     Parameter {
         name: "rows",

@@ -66,7 +66,7 @@ fn against_the_trace(job: &JobSection, s: &Settings) -> Option<Problem> {
     let said =
         OPTIONS.into_iter().filter(|_| s.files.replay.log.is_some()).find(|option| s.said.contains_key(*option))?;
     let title = format!("`{said}` of job `{}` cannot be used with `read_iolog`", job.name);
-    Some(Problem::new(s.place_of(said, &job.place), title, "a trace says where, and ends by itself"))
+    Some(Problem::new(s.place_of(said, &job.place), title, "a trace has its own offsets and its own end"))
 }
 
 fn alignment(job: &JobSection, s: &Settings) -> Option<Problem> {
@@ -94,7 +94,7 @@ fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
         Blocks::Range(..) => "bsrange",
         Blocks::Split(_) => "bssplit",
     };
-    let expected = "a disk is read and written in multiples of 512 bytes; at most 1g";
+    let expected = "disks are read and written in multiples of 512 bytes; at most 1g";
     let title = format!("`{option}` of job `{}` cannot be used", job.name);
     Some(Problem::new(s.place_of(option, &job.place), title, expected))
 }
@@ -115,7 +115,7 @@ fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {
         () => return None,
     };
     let title = format!("`{bad}` of job `{}` cannot be used", job.name);
-    Some(Problem::new(s.place_of(bad, &job.place), title, "a disk is read and written in multiples of 512 bytes"))
+    Some(Problem::new(s.place_of(bad, &job.place), title, "disks are read and written in multiples of 512 bytes"))
 }
 
 fn two_command_priorities(job: &JobSection, s: &Settings) -> Option<Problem> {

@@ -90,14 +90,14 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
 }
 
 fn outside(key: &Word<'_>) -> Problem {
-    let title = format!("`{}` is outside of any section", key.text);
+    let title = format!("`{}` is outside any section", key.text);
     Problem::new(key.place.clone(), title, "expected [global] or [a job's name] above it")
 }
 
 /// A comment for this program contains something other than an option of its own.
 fn not_own(key: &Word<'_>) -> Problem {
     let own = options::OWN.join(", ");
-    let label = format!("expected an option that only blksched knows: {own}");
+    let label = format!("expected an option that only blksched has: {own}");
     if options::is_option(key.text) {
         let title = format!("`{}` is an option of fio's, but is in a comment", key.text);
         return Problem::new(key.place.clone(), title, label)

@@ -23,7 +23,7 @@ pub(super) const PROGRAM: Program = Program {
     source: "Andrew Morton, 2003-02-20, \"IO scheduler benchmarking\"",
     parameters: &[
         Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where the original lies" },
-        Parameter { name: "to", kind: ParameterKind::Place, default: "20%", doc: "where the copy is laid" },
+        Parameter { name: "to", kind: ParameterKind::Place, default: "20%", doc: "where the copy goes" },
         Parameter {
             name: "from",
             kind: ParameterKind::Word(&["file", "zeros"]),

@@ -30,15 +30,15 @@ pub(super) const PROGRAM: Program = Program {
             name: "run",
             kind: ParameterKind::Bytes,
             default: "4MiB",
-            doc: "after this much data its file has a break",
+            doc: "its file has a gap after this much data",
         },
         Parameter {
             name: "runs",
             kind: ParameterKind::Word(&["even", "drawn"]),
             default: "even",
-            doc: "whether every run is as long as `run` says, or drawn between nothing and twice as much",
+            doc: "whether the data between gaps is always `run`, or drawn between 0 and twice that",
         },
-        Parameter { name: "gap", kind: ParameterKind::Bytes, default: "4KiB", doc: "how long a break is" },
+        Parameter { name: "gap", kind: ParameterKind::Bytes, default: "4KiB", doc: "length of such a gap" },
     ],
     processes,
 };

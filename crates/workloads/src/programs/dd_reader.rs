@@ -40,7 +40,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "apart",
             kind: ParameterKind::Place,
             default: "0%",
-            doc: "from the beginning of a file to the next; 0%: one right after the other",
+            doc: "distance from the start of one file to the next; 0%: files are adjacent",
         },
         Parameter {
             name: "level",
@@ -79,12 +79,7 @@ pub(super) const PROGRAM: Program = Program {
             default: "4MiB",
             doc: "data between two of the file system's blocks; 0: there are none",
         },
-        Parameter {
-            name: "think",
-            kind: ParameterKind::Time,
-            default: "30us",
-            doc: "what a process does after each read",
-        },
+        Parameter { name: "think", kind: ParameterKind::Time, default: "30us", doc: "think time after each read" },
         Parameter { name: "copy", kind: ParameterKind::Time, default: "1ms", doc: "time to copy out a MiB" },
         Parameter {
             name: "start_within",

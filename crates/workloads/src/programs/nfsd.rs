@@ -40,12 +40,12 @@ pub(super) const PROGRAM: Program = Program {
             default: "16",
             doc: "reads that the client keeps in flight",
         },
-        Parameter { name: "rsize", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter { name: "rsize", kind: ParameterKind::Bytes, default: "32KiB", doc: "size of each read" },
         Parameter {
             name: "wire",
             kind: ParameterKind::Time,
             default: "8.9ms",
-            doc: "how long the wire takes for a MiB",
+            doc: "how long a MiB takes on the wire",
         },
         Parameter {
             name: "latency",
@@ -65,14 +65,14 @@ pub(super) const PROGRAM: Program = Program {
             name: "stall_every",
             kind: ParameterKind::Count,
             default: "0",
-            doc: "in one of N cases, drawn evenly, a thread first loses its CPU; 0: never",
+            doc: "in one of N cases, at random, a thread first loses its CPU; 0: never",
         },
         Parameter { name: "stall", kind: ParameterKind::Time, default: "4ms", doc: "how long it loses its CPU" },
         Parameter {
             name: "readahead",
             kind: ParameterKind::Word(&["shared", "copied"]),
             default: "shared",
-            doc: "its state: one for the file, or a copy that a thread takes for each read and puts back",
+            doc: "readahead's state: one for the file, or a copy that a thread takes for each read and puts back",
         },
         Parameter {
             name: "read_ahead_kb",

@@ -26,8 +26,8 @@ pub(super) const PROGRAM: Program = Program {
     source: "Corrado Zoccolo, Mel Gorman and Jens Axboe, 2009-11-26, \"cfq: improve async ramp-up formula\"",
     parameters: &[
         Parameter { name: "readers", kind: ParameterKind::Count, default: "8", doc: "processes that read" },
-        Parameter { name: "reads", kind: ParameterKind::Count, default: "1000", doc: "reads that each makes" },
-        Parameter { name: "read", kind: ParameterKind::Bytes, default: "32KiB", doc: "the size of one" },
+        Parameter { name: "reads", kind: ParameterKind::Count, default: "1000", doc: "reads of each process" },
+        Parameter { name: "read", kind: ParameterKind::Bytes, default: "32KiB", doc: "size of each read" },
         Parameter {
             name: "read_at",
             kind: ParameterKind::Place,
@@ -35,12 +35,7 @@ pub(super) const PROGRAM: Program = Program {
             doc: "beginning of the region that is read",
         },
         Parameter { name: "read_within", kind: ParameterKind::Place, default: "30%", doc: "how long that region is" },
-        Parameter {
-            name: "think",
-            kind: ParameterKind::Time,
-            default: "2ms",
-            doc: "what a reader does before each read",
-        },
+        Parameter { name: "think", kind: ParameterKind::Time, default: "2ms", doc: "think time before each read" },
         Parameter {
             name: "thinks",
             kind: ParameterKind::Word(&["exponential", "evenly", "always"]),
@@ -57,7 +52,7 @@ pub(super) const PROGRAM: Program = Program {
             name: "reads_per_dirty",
             kind: ParameterKind::Count,
             default: "1",
-            doc: "number of reads after which it does so",
+            doc: "number of reads after which a reader does so",
         },
         Parameter {
             name: "limit",

@@ -22,7 +22,7 @@ pub(super) const PROGRAM: Program = Program {
         Parameter { name: "threads", kind: ParameterKind::Count, default: "128", doc: "how many threads" },
         Parameter { name: "at", kind: ParameterKind::Place, default: "1%", doc: "where the first file lies" },
         Parameter { name: "file", kind: ParameterKind::Bytes, default: "8MiB", doc: "how large each thread's file is" },
-        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "8MiB", doc: "from one file to the next" },
+        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "8MiB", doc: "distance between two files" },
         Parameter {
             name: "block",
             kind: ParameterKind::Bytes,

@@ -19,7 +19,7 @@ pub(super) const PROGRAM: Program = Program {
         Parameter { name: "trees", kind: ParameterKind::Count, default: "5", doc: "number of trees, one process each" },
         Parameter { name: "tree", kind: ParameterKind::Bytes, default: "512MiB", doc: "how far a tree is scattered" },
         Parameter { name: "at", kind: ParameterKind::Place, default: "10%", doc: "where the first tree lies" },
-        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "2GiB", doc: "from one tree to the next" },
+        Parameter { name: "apart", kind: ParameterKind::Bytes, default: "2GiB", doc: "distance between two trees" },
     ),
     processes,
 };

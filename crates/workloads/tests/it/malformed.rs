@@ -141,7 +141,7 @@ fn a_run_of_very_many_files_or_processes_is_refused_with_the_limit() {
 #[test]
 fn an_option_before_any_section_is_outside() {
     let error = first_error("rw=read\n[a]\ndirect=1\nsize=4k\n");
-    assert!(error.contains("my.fio:1:1") && error.contains("outside of any section"), "{error}");
+    assert!(error.contains("my.fio:1:1") && error.contains("outside any section"), "{error}");
 }
 
 #[test]

@@ -88,13 +88,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "cmdprio_class",
         &[],
         OptionKind::PerDdir { min: 0, max: 3, set: |s, class| s.cmdprio_class = class },
-        "their class; 1, real time, if not set",
+        "class of these I/Os; 1 (real time) if not set",
     ),
     entry(
         "cmdprio",
         &[],
         OptionKind::PerDdir { min: 0, max: 7, set: |s, level| s.cmdprio = level },
-        "their level; 0 if not set",
+        "level of these I/Os; 0 if not set",
     ),
     entry(
         "cmdprio_bssplit",

@@ -117,7 +117,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "fill_device",
         &["fill_fs"],
         OptionKind::Bool(|s, on| s.files.fill_device = on),
-        "size is all that the disk has left for the file",
+        "size is all the space left on the disk for the file",
     ),
     entry(
         "create_only",

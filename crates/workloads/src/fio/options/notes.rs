@@ -20,12 +20,12 @@ const CPU: &str = "the host's memory and nodes are not simulated";
 const CONTENT: &str = "blocks have no content in a simulation";
 const VERIFY: &str =
     "blocks have no content to verify, and verifying costs no time; verify reads back what was written";
-const BACKLOG: &str = "what verify reads back is read at the end of a pass: fio reads as many, between the writes";
+const BACKLOG: &str = "verify reads at the end of a pass; fio reads as many blocks, between the writes";
 const FILES: &str = "files exist before the simulation begins and cost nothing to make or remove";
 const CLOCK: &str = "simulated time is exact and costs nothing to read";
 const REPORT: &str = "it only changes what fio prints";
 const LOG: &str = "bandwidth, I/O and latency logs are written, histograms and compressed logs are not";
-const HINT: &str = "it is a hint that no simulated disk or scheduler takes";
+const HINT: &str = "it is a hint that no simulated disk or scheduler uses";
 const TRUST: &str = "nothing real is read or written";
 const CALL: &str = "the processor's time for system calls is not simulated";
 
@@ -33,9 +33,9 @@ use Category::{Engine, Host, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     note("read_iolog_chunked", Target, "read the log bit by bit", "the whole trace is read before the run"),
-    note("replay_redirect", Target, "replay onto this device", "traces are replayed onto the one simulated disk"),
-    note("thread", Host, "threads instead of processes", "a thread and a process submit alike"),
-    note("threads", Host, "an obsolete word", "fio takes it and does nothing with it (tried)"),
+    note("replay_redirect", Target, "replay onto this device", "traces are replayed onto the only simulated disk"),
+    note("thread", Host, "threads instead of processes", "threads and processes submit in the same way"),
+    note("threads", Host, "an obsolete word", "fio accepts it and does nothing with it (tried)"),
     note(
         "ioscheduler",
         Host,

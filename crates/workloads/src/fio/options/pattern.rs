@@ -104,7 +104,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Host,
         OptionKind::Word { words: SUMS, set: set_verify },
-        "read back what was written at the end of each pass, before the next",
+        "read back what was written at the end of each pass",
     ),
     entry(
         "do_verify",
@@ -139,14 +139,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Size,
         OptionKind::Bool(|s, on| s.rare.file_append = on),
-        "begin at the files' end, once: no loops, no time_based; files are empty before, so that is their beginning",
+        "append to the files, once: no loops, no time_based; files are empty before, so this starts at their beginning",
     ),
     entry(
         "sync_file_range",
         &[],
         Category::Pattern,
         OptionKind::Own { form: "[wait_before,write,wait_after][:writes]", read: read_range_sync },
-        "after this many writes of a buffered job, bring what they wrote to the disk, without a flush of its cache",
+        "after this many writes of a buffered job, write their data to the disk, without a flush of its cache",
     ),
     entry(
         "bssplit",
@@ -167,14 +167,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Size,
         OptionKind::Bytes(|s, align| s.offset_align = align),
-        "boundary to which a percentage offset is moved up, if not the block size",
+        "boundary to which a percentage offset is rounded up, if not the block size",
     ),
     entry(
         "rw_sequencer",
         &[],
         Category::Pattern,
         OptionKind::Word { words: &["sequential", "identical"], set: set_sequencer },
-        "what the number after rw does to random jobs: go on, or stay",
+        "what the number after rw means for random jobs: continue sequentially, or stay at one offset",
     ),
     entry(
         "percentage_random",
@@ -185,7 +185,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
             max: 100,
             set: |s, share| s.percentage_random = PerDdir::from_fn(|dir| share[dir].unwrap_or(100)),
         },
-        "share of a random job's I/Os that jump; the others go on after the last [%]",
+        "share of a random job's I/Os that jump; the others continue after the last [%]",
     ),
     entry(
         "random_distribution",
@@ -206,7 +206,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Int { min: 0, max: MOST, set: |s, n| s.fdatasync = n },
-        "as fsync; the difference is metadata, which is not simulated",
+        "like fsync; the difference is metadata, which is not simulated",
     ),
     entry("end_fsync", &[], Category::Pattern, OptionKind::Bool(|s, on| s.end_fsync = on), "flush at the job's end"),
     entry(
@@ -214,7 +214,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Bool(|s, on| s.rare.fsync_on_close = on),
-        "flush when the file is closed, which is at the job's end",
+        "flush when the file is closed, at the end of the job",
     ),
     entry(
         "sync",

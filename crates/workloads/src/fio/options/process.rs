@@ -35,14 +35,14 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Host,
         OptionKind::Word { words: &["shared", "split"], set: set_policy },
-        "whether its processes share them, or each has one",
+        "whether its processes share these CPUs, or each has one",
     ),
     entry(
         "group_reporting",
         &[],
         Category::Report,
         OptionKind::Flag(|s, on| s.group_reporting = on),
-        "report the processes of a group as one",
+        "report the processes of a group as one job",
     ),
     entry("new_group", &[], Category::Report, OptionKind::Flag(|s, on| s.new_group = on), "start a reporting group"),
     entry(
@@ -78,7 +78,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Time,
         OptionKind::Int { min: 1, max: u64::MAX, set: |s, n| s.loops = n },
-        "how often to do the whole job",
+        "how many times to do the whole job",
     ),
     entry(
         "prio",

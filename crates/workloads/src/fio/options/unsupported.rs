@@ -27,7 +27,7 @@ const FAULTS: &str = "disks that fail";
 use Category::{Engine, Host, Pattern, Rate, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
-    later("opendir", Target, "use every file below a directory", FILES),
+    later("opendir", Target, "use every file in a directory tree", FILES),
     later("lockfile", Target, "lock files", FILES),
     later("atomic", Pattern, "atomic writes", "atomic writes"),
     later("write_barrier", Pattern, "a barrier every N writes", SYNC),

@@ -105,7 +105,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Int { min: 0, max: 100, set: |s, percent| s.rwmixread_percent = 100 - percent },
-        "share of writes in a mixed workload [%]; the later of it and rwmixread holds",
+        "share of writes in a mixed workload [%]; of rwmixread and rwmixwrite, the later one counts",
     ),
     entry(
         "randrepeat",
@@ -119,7 +119,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Bool(|s, on| s.allrandrepeat = on),
-        "everything random is the same for every seed of the simulation",
+        "if set to 1, everything random is the same for every seed of the simulation",
     ),
     entry(
         "randseed",

@@ -82,7 +82,7 @@ pub(super) fn notes(job: &JobSection, number: u64, traces: &Traces) -> Vec<Note>
     let without_effect = ["rw", "bs", "bsrange", "bssplit", "size", "rwmixread", "rwmixwrite"];
     let said = without_effect.into_iter().filter(|option| s.said.contains_key(*option));
     let note = |option| {
-        let why = "the trace that `read_iolog` names says what is done".to_owned();
+        let why = "the trace that `read_iolog` names determines what is done".to_owned();
         Note { place: s.place_of(option, &job.place), option, why }
     };
     told.chain(said.map(note)).collect()
