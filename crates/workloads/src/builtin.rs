@@ -33,7 +33,7 @@ pub const BUILTINS: &[Builtin] = builtins! {
     "throughput": "ten readers and writers at once: how much does the disk do for all together?";
     "start-up": "an application starts while others read and write: how long does it take?";
     "fairness": "readers in order and at random at two levels of best effort: does each get its share?";
-    "clients": "a client with modest needs among greedy ones: which bandwidth and latency is it guaranteed?";
+    "clients": "a client with modest needs among greedy ones: what bandwidth and latency is it guaranteed?";
     "interleaved": "five processes read one image piece by piece in turn: is it seen that they belong together?";
     "video": "a video of 25 frames a second while others read and write: which frames take longer than 40 ms?";
     "backup": "a file server and a backup, groups of weight 100 and 10: does anybody notice the backup?";
