@@ -23,7 +23,7 @@ service = "10ms"
 """
 # 100 commands of 4 KiB a second are what the disk does [bit/s].
 WHOLE = 100 * 4096 * 8
-# What each tenant asks: connections, requests under way on each, and what else.
+# What each tenant asks: connections, requests in flight on each, and what else.
 FOUR = ["--clients 1 --depth 4 --block 64K --order sequential", "--clients 1 --depth 1", "--clients 1 --depth 32",
         "--clients 1 --depth 16 --reads 0"]
 SAME = ["--clients 1 --depth 16"] * 4

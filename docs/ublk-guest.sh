@@ -171,7 +171,7 @@ grep "remove" /tmp/log
 ls /dev/ublkb*
 stop TERM
 blksched ublk remove 0 && gone
-# What was under way when it was killed takes the journal.
+# What was in flight when it was killed needs the journal.
 fsck.ext4 -fp /tmp/disk >/dev/null 2>&1
 check
 COMMAND

@@ -107,7 +107,7 @@ impl QueueLane {
         let under_way = lock(&self.under_way);
         let waited = self.fewer.wait_timeout_while(under_way, DRAIN, |under_way| !under_way.asks.is_empty());
         if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
-            tracing::warn!(export = self.name, "vhost-user: a queue was stopped with requests under way");
+            tracing::warn!(export = self.name, "vhost-user: a queue was stopped with requests in flight");
         }
     }
 

@@ -44,7 +44,7 @@ blksched::tunables! {
         /// parameter of Linux; FIT.
         dirty_hysteresis: u64 [Bytes] = 2_u64 << 20, 0..=GIB, Kernels::since(V2_5),
             sweep [0, 512 * KIB, 2 * MIB];
-        /// How many writes the flusher has under way at most. Not a parameter of Linux, where the request slots bound
+        /// How many writes the flusher has in flight at most. Not a parameter of Linux, where the request slots bound
         /// it; they do here too.
         flusher_requests: u32 [Requests] = 128, 1..=65_536, Kernels::since(V2_5), sweep [8, 128, 1024];
         /// Having reached that number, it continues once this many of them are done. Not a parameter of Linux.
