@@ -136,7 +136,7 @@ fn table(page: &mut String, name: &str, cells: &[Cell]) {
 }
 
 const INTRODUCTION: &str = "\
-# How far predictions have been right
+# How accurate predictions have been
 
 Real kernels were recorded, and this program predicts the same job files on the same disk with the same number of tags.
 `testdata/reality` says how the recordings were made. `crates/simulate/tests/reality.rs` predicts every cell again at

@@ -160,7 +160,7 @@ fn line(row: &PublishedRow, ours: Option<f64>, broken_by: &str) -> String {
     };
     let bound = match (row.claimed, row.low, row.high) {
         (false, ..) => String::new(),
-        (true, None, None) => "the seeds hold it".to_owned(),
+        (true, None, None) => "the seeds' range includes it".to_owned(),
         (true, low, high) => format!("{} to {}", shown(low), shown(high)),
     };
     let unit = if row.unit.is_empty() { String::new() } else { format!(" [{}]", row.unit) };
