@@ -74,7 +74,7 @@ pub struct Connection {
     /// Requests that are done but not yet answered.
     pub ready: VecDeque<u32>,
     /// Requests in flight, including those in `ready`.
-    pub under_way: u32,
+    pub outstanding: u32,
     /// How many of them ask for extents.
     pub questions: u32,
     /// Its tenant's memory held by its requests, including replies that are not sent \[bytes\].
@@ -237,7 +237,7 @@ impl Connection {
 
     /// Whether everything of it is done.
     pub fn is_done(&self) -> bool {
-        let idle = self.under_way == 0 && self.tx.is_some() && !self.receives();
+        let idle = self.outstanding == 0 && self.tx.is_some() && !self.receives();
         match self.phase {
             ConnectionPhase::Open | ConnectionPhase::Parted => false,
             ConnectionPhase::Parting => idle && self.reading == NextBytes::Header,
@@ -256,7 +256,7 @@ impl Connection {
 
     /// Whether another request may be read.
     pub fn takes_more(&self, room: Room) -> bool {
-        self.phase == ConnectionPhase::Open && self.under_way < room.requests && self.questions < room.questions
+        self.phase == ConnectionPhase::Open && self.outstanding < room.requests && self.questions < room.questions
     }
 }
 

@@ -63,7 +63,7 @@ pub struct Tenant {
     /// The number of its clients.
     pub connections: u32,
     /// The number of their requests in flight, including those that are not answered.
-    pub under_way: u32,
+    pub outstanding: u32,
     /// Its statistics.
     pub used: TenantUse,
 }
@@ -159,7 +159,7 @@ impl Tenant {
             flushes_from: Instant::ZERO,
             held_flushes: Vec::new(),
             connections: 0,
-            under_way: 0,
+            outstanding: 0,
             used: TenantUse::default(),
         }
     }

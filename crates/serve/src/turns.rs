@@ -73,7 +73,7 @@ struct Entity {
     virtual_time: u128,
     backlog: VecDeque<u32>,
     /// Pieces in flight, of data and flushes.
-    under_way: [u32; 2],
+    outstanding: [u32; 2],
     /// The usual cost of one.
     cost: [Span; 2],
     /// The sector after its last piece, and how often one begins there, in 256ths.
@@ -94,13 +94,13 @@ impl Entity {
 
     /// Its virtual time, including what is in flight.
     fn ahead(&self) -> u128 {
-        let under_way = (0..2).map(|kind| u64::from(self.under_way[kind]).saturating_mul(self.cost[kind].as_ns()));
-        self.virtual_time + self.scaled(Span::from_ns(under_way.fold(0, u64::saturating_add)))
+        let outstanding = (0..2).map(|kind| u64::from(self.outstanding[kind]).saturating_mul(self.cost[kind].as_ns()));
+        self.virtual_time + self.scaled(Span::from_ns(outstanding.fold(0, u64::saturating_add)))
     }
 
     /// How far ahead it may get, where that saves seeks.
     fn turn(&self) -> Span {
-        let wanted = self.backlog.len() as u64 + u64::from(self.under_way[CostKind::Data as usize]);
+        let wanted = self.backlog.len() as u64 + u64::from(self.outstanding[CostKind::Data as usize]);
         (self.cost[CostKind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
     }
 
@@ -110,7 +110,7 @@ impl Entity {
     }
 
     fn is_active(&self) -> bool {
-        !self.backlog.is_empty() || self.under_way != [0, 0]
+        !self.backlog.is_empty() || self.outstanding != [0, 0]
     }
 }
 
@@ -193,8 +193,8 @@ impl Turns {
     }
 
     /// Which tenant is next, if this many requests are in flight and the device takes `depth`.
-    pub fn choose(&mut self, now: Instant, under_way: usize, depth: usize) -> Choice {
-        if under_way >= depth && !self.current_sends_more(under_way, depth) {
+    pub fn choose(&mut self, now: Instant, outstanding: usize, depth: usize) -> Choice {
+        if outstanding >= depth && !self.current_sends_more(outstanding, depth) {
             return Choice::Nobody;
         }
         let Some((_, behind)) = self.waiting.first() else { return Choice::Nobody };
@@ -217,10 +217,10 @@ impl Turns {
     }
 
     /// Whether the scheduler may have more of the present tenant's requests than the device takes, to sort them.
-    fn current_sends_more(&self, under_way: usize, depth: usize) -> bool {
+    fn current_sends_more(&self, outstanding: usize, depth: usize) -> bool {
         let Some(current) = self.current.filter(|_| self.seeks) else { return false };
         // It is one of those, as something of it waits.
-        !self.entities[current].backlog.is_empty() && under_way < depth + ALONE && self.active_ones == 1
+        !self.entities[current].backlog.is_empty() && outstanding < depth + ALONE && self.active_ones == 1
     }
 
     /// Whether the present tenant's turn continues although `behind` waits.
@@ -233,7 +233,7 @@ impl Turns {
     /// Until when the disk waits for it while it has nothing: only if its think time is short.
     fn waits_for(&self, current: usize, behind: usize) -> Option<Instant> {
         let entity = &self.entities[current];
-        let since = entity.idle_since.filter(|_| entity.under_way == [0, 0])?;
+        let since = entity.idle_since.filter(|_| entity.outstanding == [0, 0])?;
         let cost = entity.cost[CostKind::Data as usize];
         if self.seeks && entity.is_sequential() && entity.thinks <= THINK {
             return Some(since + THINK);
@@ -261,7 +261,7 @@ impl Turns {
     pub fn begin(&mut self, tenant: usize, kind: CostKind, place: DataExtent) {
         let entity = &mut self.entities[tenant];
         entity.backlog.pop_front();
-        entity.under_way[kind as usize] += 1;
+        entity.outstanding[kind as usize] += 1;
         if kind == CostKind::Data {
             let hit = if place.start == entity.end { 256 } else { 0 };
             entity.neighbours = (entity.neighbours * (MEMORY - 1) + hit) / MEMORY;
@@ -274,8 +274,8 @@ impl Turns {
     pub fn end(&mut self, now: Instant, tenant: usize, kind: CostKind, pieces: u32, took: Span) {
         let entity = &mut self.entities[tenant];
         entity.virtual_time += entity.scaled(took);
-        let under_way = &mut entity.under_way[kind as usize];
-        *under_way = under_way.saturating_sub(pieces);
+        let outstanding = &mut entity.outstanding[kind as usize];
+        *outstanding = outstanding.saturating_sub(pieces);
         if pieces > 0 {
             let cost = &mut entity.cost[kind as usize];
             *cost = moved(*cost, took / u64::from(pieces));
@@ -424,8 +424,8 @@ mod tests {
             turns.end(now, tenant, CostKind::Data, 1, MS);
         }
         let served: Vec<usize> = (0..6)
-            .map(|under_way| {
-                let Choice::Serve(tenant) = turns.choose(now, under_way, 8) else { panic!() };
+            .map(|outstanding| {
+                let Choice::Serve(tenant) = turns.choose(now, outstanding, 8) else { panic!() };
                 turns.begin(tenant, CostKind::Data, HERE);
                 tenant
             })

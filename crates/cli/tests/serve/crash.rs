@@ -29,25 +29,25 @@ fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers
         std::thread::sleep(after);
         std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
     });
-    let mut under_way: Vec<(u64, usize)> = Vec::new();
+    let mut in_flight: Vec<(u64, usize)> = Vec::new();
     loop {
-        while under_way.len() < 16 {
+        while in_flight.len() < 16 {
             let slot = numbers.below(SLOTS) as usize;
             // Concurrent writes to one place have no order.
-            if under_way.iter().any(|&(_, other)| other == slot) {
+            if in_flight.iter().any(|&(_, other)| other == slot) {
                 continue;
             }
             load.attempted[slot] += 1;
             let data = data(load.attempted[slot]);
             match client.send(Command::Write(Persist::Lazily), (slot * SLOT) as u64, SLOT as u64, &data) {
-                Ok(cookie) => under_way.push((cookie, slot)),
+                Ok(cookie) => in_flight.push((cookie, slot)),
                 Err(_) => break,
             }
         }
         let Ok((cookie, answer)) = client.receive() else { break };
         answer.unwrap();
-        let at = under_way.iter().position(|&(own, _)| own == cookie).unwrap();
-        let (_, slot) = under_way.swap_remove(at);
+        let at = in_flight.iter().position(|&(own, _)| own == cookie).unwrap();
+        let (_, slot) = in_flight.swap_remove(at);
         load.acknowledged[slot] = load.attempted[slot];
     }
     killer.join().unwrap();

@@ -163,14 +163,14 @@ enum Asked {
 
 /// Writes until the server is killed; returns how much was acknowledged.
 fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numbers) -> u32 {
-    let mut under_way: Vec<(u64, Asked)> = Vec::new();
+    let mut in_flight: Vec<(u64, Asked)> = Vec::new();
     let mut acknowledged = 0;
     loop {
-        while under_way.len() < 8 {
+        while in_flight.len() < 8 {
             let at = numbers.below(SLOTS) as usize;
             let (command, asked) = match numbers.below(6) {
                 0 => (Command::Flush, Asked::Flush(slots.iter().map(|slot| slot.answered).collect())),
-                _ if under_way.iter().any(|(_, asked)| matches!(asked, Asked::Write(own, ..) if *own == at)) => {
+                _ if in_flight.iter().any(|(_, asked)| matches!(asked, Asked::Write(own, ..) if *own == at)) => {
                     continue;
                 }
                 kind => {
@@ -187,13 +187,13 @@ fn write_until_killed(mut client: Client, slots: &mut [Slot], numbers: &mut Numb
                 }
             };
             let Ok(cookie) = sent else { return acknowledged };
-            under_way.push((cookie, asked));
+            in_flight.push((cookie, asked));
         }
         let Ok((cookie, answer)) = client.receive() else { return acknowledged };
         answer.unwrap();
         acknowledged += 1;
-        let at = under_way.iter().position(|&(own, _)| own == cookie).unwrap();
-        match under_way.swap_remove(at).1 {
+        let at = in_flight.iter().position(|&(own, _)| own == cookie).unwrap();
+        match in_flight.swap_remove(at).1 {
             Asked::Write(at, number, persist) => {
                 slots[at].answered = number;
                 if persist == Persist::First {

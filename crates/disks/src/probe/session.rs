@@ -228,7 +228,7 @@ impl<'t> Session<'t> {
         let mut steps = steps.into_iter().fuse();
         let depth = depth.clamp(1, self.facts.depth);
         let mut free: Vec<u32> = (0..depth).rev().collect();
-        let mut under_way = vec![0; depth as usize];
+        let mut in_flight = vec![0; depth as usize];
         let mut done: Vec<Timed> = Vec::new();
         loop {
             while let Some(&slot) = free.last()
@@ -238,14 +238,14 @@ impl<'t> Session<'t> {
                 free.pop();
                 let start = self.aligned(start, sectors);
                 let begun = self.hand_over(slot, op, start, sectors)?;
-                under_way[slot as usize] = done.len();
+                in_flight[slot as usize] = done.len();
                 done.push(Timed { begun, ended: begun });
             }
             if free.len() == depth as usize {
                 return Ok(done);
             }
             let ended = self.target.wait().map_err(ProbeError::Failed)?;
-            done[under_way[ended.slot as usize]].ended = ended.at;
+            done[in_flight[ended.slot as usize]].ended = ended.at;
             free.push(ended.slot);
             if let Err(stop) = self.tick() {
                 while free.len() < depth as usize {
@@ -266,25 +266,25 @@ impl<'t> Session<'t> {
         let depth = (first.0 + second.0).min(self.facts.depth);
         let first_depth = first.0.min(depth);
         let mut done: [Vec<Timed>; 2] = Default::default();
-        let mut under_way = vec![usize::MAX; depth as usize];
+        let mut in_flight = vec![usize::MAX; depth as usize];
         let mut left = 0;
         for slot in 0..depth {
             let which = usize::from(slot >= first_depth);
             let source: &mut dyn Iterator<Item = ProbeStep> = if which == 0 { first.1 } else { second.1 };
-            left += self.next_of(slot, source, &mut done[which], &mut under_way)?;
+            left += self.next_of(slot, source, &mut done[which], &mut in_flight)?;
         }
         let mut over = false;
         while left > 0 {
             let ended = self.target.wait().map_err(ProbeError::Failed)?;
             left -= 1;
             let which = usize::from(ended.slot >= first_depth);
-            done[which][under_way[ended.slot as usize]].ended = ended.at;
+            done[which][in_flight[ended.slot as usize]].ended = ended.at;
             if over || self.tick().is_err() {
                 over = true;
                 continue;
             }
             let source: &mut dyn Iterator<Item = ProbeStep> = if which == 0 { first.1 } else { second.1 };
-            let more = self.next_of(ended.slot, source, &mut done[which], &mut under_way)?;
+            let more = self.next_of(ended.slot, source, &mut done[which], &mut in_flight)?;
             over = which == 0 && more == 0;
             left += more;
         }
@@ -297,12 +297,12 @@ impl<'t> Session<'t> {
         slot: u32,
         source: &mut dyn Iterator<Item = ProbeStep>,
         done: &mut Vec<Timed>,
-        under_way: &mut [usize],
+        in_flight: &mut [usize],
     ) -> Result<usize, ProbeError> {
         let Some(ProbeStep { op, start, sectors }) = source.next() else { return Ok(0) };
         let start = self.aligned(start, sectors);
         let begun = self.hand_over(slot, op, start, sectors)?;
-        under_way[slot as usize] = done.len();
+        in_flight[slot as usize] = done.len();
         done.push(Timed { begun, ended: begun });
         Ok(1)
     }

@@ -155,7 +155,7 @@ struct Busy {
     usual: f64,
     until: Instant,
     sectors: u64,
-    under_way: u32,
+    in_flight: u32,
 }
 
 impl Target for Busy {
@@ -168,16 +168,16 @@ impl Target for Busy {
     }
 
     fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
-        if self.under_way == 0 {
+        if self.in_flight == 0 {
             self.of.rest(self.until);
         }
-        self.under_way += 1;
+        self.in_flight += 1;
         self.of.start(slot, op, start, sectors)
     }
 
     fn wait(&mut self) -> Result<CommandEnded, String> {
         let ended = self.of.wait()?;
-        self.under_way -= 1;
+        self.in_flight -= 1;
         // Usually little, and sometimes a hundred times that.
         let late = self.usual * 10f64.powf(4.0 * self.late.unit() - 2.0);
         self.until = self.until.max(ended.at) + Span::from_ns(late.min(1e8) as u64);
@@ -211,7 +211,7 @@ fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_no
         let of = Modelled::new(&load(preset).unwrap(), case, access);
         let usual = [30_000.0, 800_000.0][case as usize / 8 % 2];
         let sectors = (64 << 20 << (case % 6)) / 512;
-        let mut target = Busy { of, late: Draw::new(case + 1), usual, until: Instant::ZERO, sectors, under_way: 0 };
+        let mut target = Busy { of, late: Draw::new(case + 1), usual, until: Instant::ZERO, sectors, in_flight: 0 };
         let outcome = measure(&mut target, Span::from_secs(60), case, &mut |_| ControlFlow::Continue(()));
         match outcome {
             Ok(outcome) => assert_eq!(outcome.spec.build(1).facts().sectors, sectors, "{case}: {}", outcome.toml),

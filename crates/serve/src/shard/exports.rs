@@ -56,7 +56,7 @@ impl Shard {
         if !whole && matches!(tenant.backend.store, Store::File(..)) {
             return Err(format!("its size must be a multiple of {block} here, not {size}"));
         }
-        if size < tenant.backend.size && tenant.under_way > 0 {
+        if size < tenant.backend.size && tenant.outstanding > 0 {
             return Err("it is in use and cannot shrink meanwhile: try again".to_owned());
         }
         if let Store::Memory(memory) = &mut tenant.backend.store {
@@ -90,7 +90,7 @@ impl Shard {
     pub(super) fn end_removals(&mut self) {
         for (at, answer) in core::mem::take(&mut self.removals) {
             let tenant = &mut self.tenants[at];
-            if tenant.connections > 0 || tenant.under_way > 0 {
+            if tenant.connections > 0 || tenant.outstanding > 0 {
                 self.removals.push((at, answer));
                 continue;
             }

@@ -33,7 +33,7 @@ impl Shard {
         line("cancelled_total", "", cancelled.to_string());
         line("device_seconds_total", "", seconds(in_device.as_ns()));
         line("clients", "", tenant.connections.to_string());
-        line("requests_in_progress", "", tenant.under_way.to_string());
+        line("requests_in_progress", "", tenant.outstanding.to_string());
         line("weight", "", tenant.share.weight.to_string());
         line("memory_bytes", "", tenant.pool.taken().to_string());
         line("memory_limit_bytes", "", tenant.pool.ceiling().to_string());
@@ -47,7 +47,7 @@ impl Shard {
             let Who { number, peer, .. } = &client.who;
             let labels = format!("{labels},client=\"{number}\",peer={}", quoted(peer));
             of_used("client_", &client.used, &labels, out);
-            sample(out, ("client_requests_in_progress", &labels, ""), &client.under_way.to_string());
+            sample(out, ("client_requests_in_progress", &labels, ""), &client.outstanding.to_string());
             sample(out, ("client_memory_bytes", &labels, ""), &client.held.to_string());
             let time = seconds(client.used.in_device.as_ns());
             sample(out, ("client_device_seconds_total", &labels, ""), &time);

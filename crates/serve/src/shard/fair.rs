@@ -53,8 +53,8 @@ impl Shard {
         if self.setting.shares == Shares::ByScheduler {
             return false;
         }
-        let under_way = self.queue.queue().requests().len();
-        let tenant = match self.turns.choose(self.now, under_way, self.depth as usize) {
+        let outstanding = self.queue.queue().requests().len();
+        let tenant = match self.turns.choose(self.now, outstanding, self.depth as usize) {
             Choice::Serve(tenant) => tenant,
             Choice::Wait(until) => {
                 self.turn_at = Some(until);

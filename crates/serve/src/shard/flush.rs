@@ -18,7 +18,7 @@ pub(super) fn pause(took: Span, own: u32, others: u32) -> Span {
 impl Shard {
     /// The weights of the other tenants that want the disk now.
     pub(super) fn rivals(&self, tenant: usize) -> u32 {
-        let others = self.tenants.iter().enumerate().filter(|&(at, other)| at != tenant && other.under_way > 0);
+        let others = self.tenants.iter().enumerate().filter(|&(at, other)| at != tenant && other.outstanding > 0);
         others.map(|(_, other)| other.share.weight).sum()
     }
 

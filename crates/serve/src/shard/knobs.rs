@@ -239,7 +239,7 @@ fn value_of(tenant: &Tenant, what: &str) -> Option<String> {
                 "clients={} rios={reads} rbytes={bytes_read} wios={writes} wbytes={bytes_written} flushes={flushes} \
                  errors={errors} cancelled={cancelled} in_progress={} device_us={}",
                 tenant.connections,
-                tenant.under_way,
+                tenant.outstanding,
                 in_device.as_ns() / 1000
             )
         }

@@ -20,7 +20,7 @@ use crate::tenant::Tenant;
 #[derive(Debug, Default)]
 pub struct Changes {
     /// How many there are.
-    under_way: u32,
+    outstanding: u32,
     /// How those in flight hold the export.
     access: HoldMode,
     /// Those that wait, in order.
@@ -39,16 +39,16 @@ impl Changes {
     /// Whether one more may begin; if so, it has.
     fn begin(&mut self, access: HoldMode) -> bool {
         let alone = access == HoldMode::Exclusive;
-        if self.access == HoldMode::Exclusive || (alone && self.under_way > 0) {
+        if self.access == HoldMode::Exclusive || (alone && self.outstanding > 0) {
             return false;
         }
-        (self.under_way, self.access) = (self.under_way + 1, access);
+        (self.outstanding, self.access) = (self.outstanding + 1, access);
         true
     }
 
     /// One has ended.
     fn end(&mut self) {
-        (self.under_way, self.access) = (self.under_way - 1, HoldMode::Shared);
+        (self.outstanding, self.access) = (self.outstanding - 1, HoldMode::Shared);
     }
 }
 

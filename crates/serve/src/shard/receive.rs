@@ -61,7 +61,7 @@ impl Shard {
             waits_for: WaitsFor::Bytes,
             tx: Some(TxQueue::default()),
             ready: VecDeque::new(),
-            under_way: 0,
+            outstanding: 0,
             questions: 0,
             held: 0,
             sending: 0,
@@ -177,9 +177,9 @@ impl Shard {
 
     fn take_on(&mut self, work: Work) -> u32 {
         let connection = &mut self.connections[work.connection];
-        connection.under_way += 1;
+        connection.outstanding += 1;
         connection.questions += work.asks_for_extents();
-        self.tenants[connection.tenant].under_way += 1;
+        self.tenants[connection.tenant].outstanding += 1;
         self.works.insert(work) as u32
     }
 

@@ -158,11 +158,11 @@ impl Shard {
     pub(super) fn dissolve(&mut self, number: u32) {
         let work = self.works.remove(number as usize);
         let connection = &mut self.connections[work.connection];
-        connection.under_way -= 1;
+        connection.outstanding -= 1;
         connection.questions -= work.asks_for_extents();
         connection.held -= work.holds;
         let tenant = connection.tenant;
-        self.tenants[tenant].under_way -= 1;
+        self.tenants[tenant].outstanding -= 1;
         let mut next = work.first;
         while let Some(piece) = next {
             let piece = self.pieces.remove(piece as usize);

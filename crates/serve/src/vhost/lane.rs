@@ -34,13 +34,13 @@ const DRAIN: Duration = Duration::from_secs(30);
 /// The path of one queue's requests.
 pub struct QueueLane {
     socket: OwnedFd,
-    under_way: Mutex<UnderWay>,
+    outstanding: Mutex<Outstanding>,
     fewer: Condvar,
     /// The disk's name, for guests that ask.
     name: String,
 }
 
-struct UnderWay {
+struct Outstanding {
     asks: Slab<Pending>,
     shard: ShardState,
 }
@@ -66,7 +66,7 @@ struct Pending {
 
 /// The queue whose answers arrive, with its requests in flight.
 struct Heard<'a> {
-    under_way: &'a mut UnderWay,
+    outstanding: &'a mut Outstanding,
     ring: &'a VringMutex,
 }
 
@@ -80,7 +80,7 @@ impl QueueLane {
         let name = target.export.name.clone();
         let lane = Arc::new(QueueLane {
             socket: inside.into(),
-            under_way: Mutex::new(UnderWay { asks: Slab::new(), shard: ShardState::Answers }),
+            outstanding: Mutex::new(Outstanding { asks: Slab::new(), shard: ShardState::Answers }),
             fewer: Condvar::new(),
             name,
         });
@@ -94,7 +94,7 @@ impl QueueLane {
 
     /// Whether the shard no longer answers.
     pub fn is_over(&self) -> bool {
-        lock(&self.under_way).shard == ShardState::Gone
+        lock(&self.outstanding).shard == ShardState::Gone
     }
 
     /// Sends no more: what waits is cancelled, and the rest fails.
@@ -104,8 +104,8 @@ impl QueueLane {
 
     /// Waits until everything that was taken is answered.
     pub fn drain(&self) {
-        let under_way = lock(&self.under_way);
-        let waited = self.fewer.wait_timeout_while(under_way, DRAIN, |under_way| !under_way.asks.is_empty());
+        let outstanding = lock(&self.outstanding);
+        let waited = self.fewer.wait_timeout_while(outstanding, DRAIN, |outstanding| !outstanding.asks.is_empty());
         if waited.is_ok_and(|(_, timeout)| timeout.timed_out()) {
             tracing::warn!(export = self.name, "vhost-user: a queue was stopped with requests in flight");
         }
@@ -142,13 +142,13 @@ impl QueueLane {
     ) -> Option<(u16, usize, Option<Ask>)> {
         use virtio_queue::{QueueOwnedT, QueueT};
         let most = usize::from(ring.get_ref().get_queue().size());
-        let full = |under_way: &mut UnderWay| under_way.asks.len() >= most;
-        let mut under_way = lock(&self.under_way);
-        if full(&mut under_way) {
-            drop(under_way);
+        let full = |outstanding: &mut Outstanding| outstanding.asks.len() >= most;
+        let mut outstanding = lock(&self.outstanding);
+        if full(&mut outstanding) {
+            drop(outstanding);
             self.send(out);
-            let waited = self.fewer.wait_while(lock(&self.under_way), full);
-            under_way = waited.unwrap_or_else(PoisonError::into_inner);
+            let waited = self.fewer.wait_while(lock(&self.outstanding), full);
+            outstanding = waited.unwrap_or_else(PoisonError::into_inner);
         }
         // The ring's lock always comes second. The thread that stops the queue waits for it, and then for what was
         // taken.
@@ -159,20 +159,20 @@ impl QueueLane {
         let (into, status) = ask.as_ref().map_or((Vec::new(), GuestAddress(0)), |ask| (ask.into.clone(), ask.status));
         let pending =
             Pending { head, memory: memory.clone(), into, status, offset: 0, length: 0, outcome: VIRTIO_BLK_S_OK };
-        Some((head, under_way.asks.insert(pending), ask))
+        Some((head, outstanding.asks.insert(pending), ask))
     }
 
     /// Sends a request to the shard, or answers at once.
     fn begin(&self, ring: &VringMutex, head: u16, cookie: usize, ask: Option<Ask>, out: &mut Vec<u8>) {
         let Some(Ask { wish, .. }) = ask else {
             // There is no place for a status.
-            lock(&self.under_way).asks.remove(cookie);
+            lock(&self.outstanding).asks.remove(cookie);
             let _ = ring.add_used(head, 0);
             self.tell(ring);
             return;
         };
-        let mut under_way = lock(&self.under_way);
-        let pending = &mut under_way.asks[cookie];
+        let mut outstanding = lock(&self.outstanding);
+        let pending = &mut outstanding.asks[cookie];
         let outcome = match wish {
             GuestWish::Cannot(status) => u32::from(status),
             GuestWish::Name => {
@@ -186,16 +186,16 @@ impl QueueLane {
                 let before = out.len();
                 Request { cookie: cookie as u64, command, offset, length }.encode(Framing::Extended, out);
                 let gathered = gather(&from, &pending.memory, out);
-                match (gathered, under_way.shard) {
+                match (gathered, outstanding.shard) {
                     (Ok(()), ShardState::Answers) => return,
                     _ => out.truncate(before),
                 }
                 VIRTIO_BLK_S_IOERR
             }
         };
-        under_way.asks[cookie].outcome = outcome;
-        under_way.finish(ring, cookie);
-        drop(under_way);
+        outstanding.asks[cookie].outcome = outcome;
+        outstanding.finish(ring, cookie);
+        drop(outstanding);
         self.tell(ring);
     }
 
@@ -232,20 +232,20 @@ impl QueueLane {
             };
             // The lock is held for this statement only.
             let understood =
-                answers.understand(&chunk[..count], &mut Heard { under_way: &mut lock(&self.under_way), ring });
+                answers.understand(&chunk[..count], &mut Heard { outstanding: &mut lock(&self.outstanding), ring });
             if let Err(error) = understood {
                 tracing::error!(export = self.name, %error, "vhost-user: the shard's answer");
                 break;
             }
             self.tell(ring);
         }
-        let mut under_way = lock(&self.under_way);
-        under_way.shard = ShardState::Gone;
-        for cookie in under_way.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
-            under_way.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
-            under_way.finish(ring, cookie);
+        let mut outstanding = lock(&self.outstanding);
+        outstanding.shard = ShardState::Gone;
+        for cookie in outstanding.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
+            outstanding.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
+            outstanding.finish(ring, cookie);
         }
-        drop(under_way);
+        drop(outstanding);
         self.tell(ring);
     }
 }
@@ -253,7 +253,7 @@ impl QueueLane {
 /// A chain of descriptors of a guest.
 pub type Chain = virtio_queue::DescriptorChain<Guest>;
 
-impl UnderWay {
+impl Outstanding {
     /// Writes the status, and returns the chain.
     fn finish(&mut self, ring: &VringMutex, cookie: usize) {
         let Some(pending) = self.asks.try_remove(cookie) else { return };
@@ -264,7 +264,7 @@ impl UnderWay {
 
 impl Heard<'_> {
     fn pending(&self, cookie: u64) -> Option<&Pending> {
-        self.under_way.asks.get(usize::try_from(cookie).ok()?)
+        self.outstanding.asks.get(usize::try_from(cookie).ok()?)
     }
 }
 
@@ -286,12 +286,12 @@ impl Asked for Heard<'_> {
 
     /// A guest's disk has only one error.
     fn fails(&mut self, cookie: u64, _errno: i32) {
-        if let Some(pending) = self.under_way.asks.get_mut(cookie as usize) {
+        if let Some(pending) = self.outstanding.asks.get_mut(cookie as usize) {
             pending.outcome = VIRTIO_BLK_S_IOERR;
         }
     }
 
     fn finish(&mut self, cookie: u64) {
-        self.under_way.finish(self.ring, cookie as usize);
+        self.outstanding.finish(self.ring, cookie as usize);
     }
 }

@@ -97,7 +97,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let count = settings.some("processes", 10_000)?;
     let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
     let level = level.ok_or("`level` goes from 0 to 7")?;
-    let most_under_way = settings.some("under_way", 2)?;
+    let most_in_flight = settings.some("under_way", 2)?;
     let (size, run) = (settings.sectors("size").next_multiple_of(BLOCK), settings.sectors("run") / BLOCK * BLOCK);
     let whole = size + size.checked_div(run).map_or(0, |runs| (runs + 2) * BLOCK);
     let apart = settings.place("apart").sector(launch.disk_sectors);
@@ -119,8 +119,8 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
             metadata_blocks: settings.place("metadata_within").sector(launch.disk_sectors).max(BLOCK) / BLOCK,
             window,
             ahead,
-            most_under_way,
-            under_way: VecDeque::new(),
+            most_in_flight,
+            in_flight: VecDeque::new(),
             data_is_coming: false,
             think: settings.span("think"),
             copy: settings.span("copy"),
@@ -164,9 +164,9 @@ struct DdReader {
     mapped: u64,
     /// The indirect blocks read so far; each precedes the data that it maps.
     blocks: u64,
-    most_under_way: u32,
+    most_in_flight: u32,
     /// The lengths of the reads in flight, oldest first.
-    under_way: VecDeque<u64>,
+    in_flight: VecDeque<u64>,
     /// The last read is of the file's data, not of an indirect block.
     data_is_coming: bool,
     /// The length of what has arrived and is to be copied out.
@@ -179,7 +179,7 @@ impl DdReader {
     /// Whether it may read before what is in flight has arrived: not beyond an indirect block.
     fn may_read_on(&self) -> bool {
         let knows_where = self.data_is_coming && self.offset < self.mapped;
-        self.under_way.is_empty() || (knows_where && self.under_way.len() < self.most_under_way as usize)
+        self.in_flight.is_empty() || (knows_where && self.in_flight.len() < self.most_in_flight as usize)
     }
 
     /// Where it reads next, and how much.
@@ -213,13 +213,13 @@ impl Steps for DdReader {
             DdState::Reads => {
                 let next = if now < self.end && self.may_read_on() { self.next_read() } else { None };
                 if let Some((start, sectors)) = next {
-                    self.under_way.push_back(sectors);
+                    self.in_flight.push_back(sectors);
                     return Step::Start(Io::read(start, sectors as u32));
                 }
-                let Some(oldest) = self.under_way.pop_front() else { return Step::Exit };
+                let Some(oldest) = self.in_flight.pop_front() else { return Step::Exit };
                 self.arrived = oldest;
                 self.state = DdState::CopiesOut;
-                Step::Await(self.under_way.len() as u32)
+                Step::Await(self.in_flight.len() as u32)
             }
             DdState::CopiesOut => {
                 self.state = DdState::Reads;

@@ -37,7 +37,7 @@ pub(super) struct RealPath {
     began: std::time::Instant,
     /// A command that was submitted while none was in flight: the waiting thread executes it itself.
     pending: Option<PathCommand>,
-    under_way: u32,
+    in_flight: u32,
     workers: Vec<Sender<PathCommand>>,
     done: Receiver<CommandEnd>,
     report: Sender<CommandEnd>,
@@ -119,7 +119,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         facts,
         began: std::time::Instant::now(),
         pending: None,
-        under_way: 0,
+        in_flight: 0,
         workers: Vec::new(),
         done,
         report,
@@ -264,7 +264,7 @@ impl RealPath {
         while self.workers.len() <= job.slot as usize {
             self.employ();
         }
-        self.under_way += 1;
+        self.in_flight += 1;
         self.workers[job.slot as usize].send(job).map_err(|_| "a thread has gone".to_owned())
     }
 }
@@ -285,7 +285,7 @@ impl Target for RealPath {
                 self.send(first)?;
                 self.send(job)
             }
-            None if self.under_way == 0 => {
+            None if self.in_flight == 0 => {
                 self.pending = Some(job);
                 Ok(())
             }
@@ -299,7 +299,7 @@ impl Target for RealPath {
             return Ok(CommandEnded { slot: job.slot, at: self.now() });
         }
         let done = self.done.recv().map_err(|_| "every thread has gone".to_owned())?;
-        self.under_way -= 1;
+        self.in_flight -= 1;
         done
     }
 

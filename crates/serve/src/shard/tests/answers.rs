@@ -28,7 +28,7 @@ fn a_short_write_is_tried_once_more_and_is_then_a_full_disk() {
     let client = rig.client(0);
     rig.ask(client, 1, WRITE, 0, 8192);
     rig.end(Ok(4096), is_write);
-    assert_eq!((rig.told(client), rig.under_way(is_write)), (vec![], 1));
+    assert_eq!((rig.told(client), rig.outstanding(is_write)), (vec![], 1));
     rig.end(Ok(4096), is_write);
     assert_eq!(rig.told(client), [(1, Some(Errno::NoSpc))]);
 }
@@ -59,7 +59,7 @@ fn a_write_is_answered_when_the_back_end_has_all_of_it_and_not_before() {
     let client = rig.client(0);
     // Larger than one request to the disk.
     rig.ask(client, 1, WRITE, 0, 1 << 20);
-    assert_eq!((rig.told(client), rig.under_way(is_write)), (vec![], 2));
+    assert_eq!((rig.told(client), rig.outstanding(is_write)), (vec![], 2));
     rig.end(Ok(512 << 10), is_write);
     assert_eq!(rig.told(client), [], "half of it is there");
     rig.end(Ok(512 << 10), is_write);
@@ -102,7 +102,7 @@ fn a_question_for_extents_waits_for_the_file_system_and_nobody_waits_for_it() {
     let question = Command::BlockStatus { extents: Extents::Many };
     let questions: Vec<u8> = (0..40).flat_map(|cookie| rig.request(curious, cookie, question, 0, 1 << 20)).collect();
     rig.send(curious, &questions);
-    assert_eq!(rig.under_way(asks), 16, "answers are long: this many and no more are kept");
+    assert_eq!(rig.outstanding(asks), 16, "answers are long: this many and no more are kept");
     rig.ask(other, 1, WRITE, 0, 4096);
     rig.end(Ok(4096), is_write);
     assert_eq!((rig.told(other), rig.told(curious)), (vec![(1, None)], vec![]));

@@ -35,7 +35,14 @@ fn a_client_that_takes_no_replies_is_not_read_from_for_ever() {
         rig.let_disk_work();
         let more = rig.told(client).len();
         let c = &rig.shard.connections[0];
-        assert!(more > 0, "stuck at {told}: {:?} {} {:?} {}", c.phase, c.under_way, c.reading, c.inbox.unread().len());
+        assert!(
+            more > 0,
+            "stuck at {told}: {:?} {} {:?} {}",
+            c.phase,
+            c.outstanding,
+            c.reading,
+            c.inbox.unread().len()
+        );
         told += more;
     }
     assert_eq!(taken, flood.len());
@@ -53,7 +60,7 @@ fn a_client_that_stops_in_the_middle_of_its_data_stops_nobody_else() {
     // It leaves: its data was never written, and its memory is free.
     let fd = rig.clients[stalled].fd;
     rig.end(Ok(0), |io| matches!(io, Io::Receive(socket, ..) if socket.as_raw_fd() == fd));
-    assert_eq!(rig.under_way(is_write), 0);
+    assert_eq!(rig.outstanding(is_write), 0);
     let again = rig.client(0);
     rig.ask(again, 3, WRITE, 0, 32 << 20);
     rig.let_disk_work();
@@ -170,7 +177,7 @@ fn who_takes_no_replies_for_half_a_minute_is_cut_off_once_others_need_the_memory
     );
     let read = rig.request(other, 2, Command::Read, 0, 32 << 20);
     assert_eq!(rig.send(other, &read), read.len());
-    assert_eq!(rig.under_way(is_disk), 0, "there is no room for both");
+    assert_eq!(rig.outstanding(is_disk), 0, "there is no room for both");
     // The first check sees how much it has taken, the next that it has taken no more.
     half_a_minute(&mut rig);
     half_a_minute(&mut rig);

@@ -76,13 +76,13 @@ fn a_flush_with_nothing_to_make_stable_needs_no_sync() {
     let mut rig = settled("noop", 4);
     let client = rig.client(0);
     rig.ask(client, 1, Command::Flush, 0, 0);
-    assert_eq!(rig.under_way(is_sync), 0);
+    assert_eq!(rig.outstanding(is_sync), 0);
     assert_eq!(rig.told(client), [(1, None)]);
     // But what an earlier server left unsynced does need one.
     let mut fresh = Rig::new("noop", 4);
     let client = fresh.client(0);
     fresh.ask(client, 1, Command::Flush, 0, 0);
-    assert_eq!(fresh.under_way(is_sync), 1);
+    assert_eq!(fresh.outstanding(is_sync), 1);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn flushes_of_several_clients_and_tenants_coalesce() {
         rig.ask(client, cookie, Command::Flush, 0, 0);
     }
     assert!(rig.end(Ok(512), |io| matches!(io, Io::Read(..))));
-    assert_eq!(rig.under_way(is_sync), 2, "one sync per file for three flushes");
+    assert_eq!(rig.outstanding(is_sync), 2, "one sync per file for three flushes");
     rig.let_disk_work();
     for (cookie, client) in (11..).zip(clients) {
         assert_eq!(rig.told(client).last(), Some(&(cookie, None)));
@@ -126,12 +126,12 @@ fn a_tenant_that_flushes_in_a_loop_waits_while_others_want_the_disk() {
     let until = rig.shard.tenants[0].flushes_from;
     assert!(until >= rig.shard.now + Span::from_ms(25), "as long as the flush took, at equal weights");
     flush(&mut rig, 6);
-    assert_eq!((rig.shard.wished.len(), rig.under_way(is_sync)), (0, 0), "the read is under way, the flush waits");
+    assert_eq!((rig.shard.wished.len(), rig.outstanding(is_sync)), (0, 0), "the read is under way, the flush waits");
     rig.let_disk_work();
     rig.turn();
     rig.told(other);
     rig.turn();
-    assert_eq!(rig.under_way(is_sync), 1, "nobody else wants the disk any more");
+    assert_eq!(rig.outstanding(is_sync), 1, "nobody else wants the disk any more");
     rig.let_disk_work();
     assert_eq!(rig.told(flusher).last(), Some(&(6, None)));
 }
@@ -158,14 +158,14 @@ fn a_write_that_must_be_stable_is_written_through() {
     let mut rig = settled("noop", 4);
     let client = rig.client(0);
     rig.ask(client, 1, STABLE, 0, 4096);
-    assert_eq!(rig.under_way(|io| matches!(io, Io::Write(_, _, _, Stable::Now))), 1);
+    assert_eq!(rig.outstanding(|io| matches!(io, Io::Write(_, _, _, Stable::Now))), 1);
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(1, None)]);
     // Zeroes that must be stable are followed by a sync.
     let zeroes = Command::WriteZeroes { persist: Persist::First, holes: Holes::Refused, speed: Speed::Any };
     rig.ask(client, 2, zeroes, 0, 4096);
     assert!(rig.end(Ok(0), |io| matches!(io, Io::Allocate(_, Allocation::Zero, ..))));
-    assert_eq!((rig.under_way(is_sync), rig.told(client)), (1, vec![]));
+    assert_eq!((rig.outstanding(is_sync), rig.told(client)), (1, vec![]));
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(2, None)]);
 }

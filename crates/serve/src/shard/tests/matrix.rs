@@ -46,7 +46,7 @@ struct Peer {
     tenant: usize,
     client: usize,
     next: u64,
-    under_way: VecDeque<(u64, Instant)>,
+    outstanding: VecDeque<(u64, Instant)>,
     flushes: bool,
 }
 
@@ -112,7 +112,7 @@ impl World {
             rig.shard.tenants[tenant].backend.caching = Caching::Direct;
             for _ in 0..load.connections {
                 let client = rig.client(tenant);
-                peers.push(Peer { tenant, client, next: 0, under_way: VecDeque::new(), flushes: false });
+                peers.push(Peer { tenant, client, next: 0, outstanding: VecDeque::new(), flushes: false });
             }
         }
         let had = loads.iter().map(|_| Had::default()).collect();
@@ -125,7 +125,7 @@ impl World {
             let Load { asks, depth, .. } = self.loads[self.peers[at].tenant];
             let most = if let Asks::Bursts(_) = asks { 0 } else { depth };
             let mut bytes = Vec::new();
-            while (self.peers[at].under_way.len() as u64) < most {
+            while (self.peers[at].outstanding.len() as u64) < most {
                 bytes.extend(self.request(at));
             }
             self.send(at, &bytes);
@@ -164,7 +164,7 @@ impl World {
             }
         };
         self.cookie += 1;
-        peer.under_way.push_back((self.cookie, self.now));
+        peer.outstanding.push_back((self.cookie, self.now));
         let (client, cookie) = (peer.client, self.cookie);
         self.rig.request(client, cookie, command, offset, length)
     }
@@ -194,9 +194,9 @@ impl World {
         }
         for (cookie, errno) in self.rig.told(self.peers[at].client) {
             assert_eq!(errno, None);
-            let Peer { under_way, tenant, .. } = &mut self.peers[at];
-            let place = under_way.iter().position(|(own, _)| *own == cookie).unwrap();
-            let (_, since) = under_way.remove(place).unwrap();
+            let Peer { outstanding, tenant, .. } = &mut self.peers[at];
+            let place = outstanding.iter().position(|(own, _)| *own == cookie).unwrap();
+            let (_, since) = outstanding.remove(place).unwrap();
             self.had[*tenant].done += 1;
             self.had[*tenant].waited.push(self.now.since(since));
         }
@@ -224,9 +224,9 @@ impl World {
             }
             for (tenant, had) in self.had.iter_mut().enumerate() {
                 had.time.push(self.rig.shard.tenants[tenant].used.in_device);
-                let under_way: usize =
-                    self.peers.iter().filter(|peer| peer.tenant == tenant).map(|peer| peer.under_way.len()).sum();
-                had.asked.push(had.done + under_way as u64);
+                let outstanding: usize =
+                    self.peers.iter().filter(|peer| peer.tenant == tenant).map(|peer| peer.outstanding.len()).sum();
+                had.asked.push(had.done + outstanding as u64);
             }
         }
     }

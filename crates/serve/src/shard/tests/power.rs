@@ -51,7 +51,7 @@ struct Known {
     sent: BTreeMap<u64, u8>,
     answered: BTreeMap<u64, u8>,
     stable: BTreeMap<u64, u8>,
-    under_way: BTreeMap<u64, Asked>,
+    outstanding: BTreeMap<u64, Asked>,
     acknowledged: u32,
     writes: u32,
 }
@@ -69,7 +69,7 @@ enum Asked {
 impl Known {
     fn hear(&mut self, cookie: u64) {
         self.acknowledged += 1;
-        match self.under_way.remove(&cookie).unwrap() {
+        match self.outstanding.remove(&cookie).unwrap() {
             Asked::Write { slot, value, through } => {
                 self.writes += 1;
                 self.answered.insert(slot, value);
@@ -102,14 +102,14 @@ fn life(seed: u64, honours_the_flag: bool) -> (u32, u32) {
             let command = [WRITE, WRITE, STABLE, Command::Flush][numbers.below(4) as usize];
             let slot = numbers.below(SLOTS) * SLOT;
             let busy =
-                known.under_way.values().any(|asked| matches!(asked, Asked::Write { slot: own, .. } if *own == slot));
+                known.outstanding.values().any(|asked| matches!(asked, Asked::Write { slot: own, .. } if *own == slot));
             if command == Command::Flush {
-                known.under_way.insert(cookie, Asked::Flush(known.answered.clone()));
+                known.outstanding.insert(cookie, Asked::Flush(known.answered.clone()));
                 rig.ask(client, cookie, command, 0, 0);
             } else if !busy {
                 let value = known.sent.get(&slot).map_or(1, |sent| sent + 1);
                 known.sent.insert(slot, value);
-                known.under_way.insert(cookie, Asked::Write { slot, value, through: command == STABLE });
+                known.outstanding.insert(cookie, Asked::Write { slot, value, through: command == STABLE });
                 let mut bytes = rig.request(client, cookie, command, slot, SLOT);
                 let data = bytes.len() - SLOT as usize;
                 bytes[data..].fill(value);
@@ -181,7 +181,7 @@ fn where_the_flag_is_forgotten_a_write_through_is_followed_by_a_sync_and_counts_
     let client = rig.client(0);
     rig.ask(client, 1, STABLE, 0, 4096);
     assert!(rig.end(Ok(4096), |io| matches!(io, Io::Write(_, _, _, Stable::Later))));
-    assert_eq!((rig.under_way(is_sync), rig.told(client)), (1, vec![]));
+    assert_eq!((rig.outstanding(is_sync), rig.told(client)), (1, vec![]));
     rig.ask(client, 2, Command::Flush, 0, 0);
     assert_eq!(rig.told(client), [], "a flush beside it is not answered before it has done something");
     rig.let_disk_work();

@@ -132,7 +132,7 @@ fn finish(mut rig: Rig, mut clients: Vec<Wild>, mut numbers: Numbers, gone: &[i3
     assert_eq!(rig.shard.connections.len(), stay, "seed {seed}");
     assert_eq!((rig.shard.works.len(), rig.shard.pieces.len()), (0, 0), "seed {seed}");
     assert!(rig.shard.tenants.iter().all(|tenant| tenant.pool.free() == tenant.pool.ceiling()), "seed {seed}");
-    assert_eq!(rig.under_way(is_disk), 0, "seed {seed}");
+    assert_eq!(rig.outstanding(is_disk), 0, "seed {seed}");
 }
 
 #[test]

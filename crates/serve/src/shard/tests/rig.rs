@@ -299,7 +299,7 @@ impl Rig {
     }
 
     /// The number of operations in flight of this kind.
-    pub fn under_way(&self, is: impl Fn(&Io) -> bool) -> usize {
+    pub fn outstanding(&self, is: impl Fn(&Io) -> bool) -> usize {
         self.fake.lock().unwrap().begun.iter().filter(|(_, io)| is(io)).count()
     }
 }

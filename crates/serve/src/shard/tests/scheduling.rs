@@ -16,8 +16,8 @@ fn the_device_never_has_more_than_the_depth() {
         let bytes: Vec<u8> = (0..40).flat_map(|n| rig.request(client, n, Command::Read, n * 1_000_448, 4096)).collect();
         rig.send(client, &bytes);
         let mut done = 0;
-        while rig.under_way(is_disk) > 0 {
-            assert!(rig.under_way(is_disk) <= 3);
+        while rig.outstanding(is_disk) > 0 {
+            assert!(rig.outstanding(is_disk) <= 3);
             rig.end(Ok(4096), is_disk);
             done += 1;
         }
@@ -38,7 +38,7 @@ fn the_depth_falls_and_rises_while_it_runs_whoever_keeps_the_shares() {
         for cookie in 0..40 {
             rig.ask(client, cookie, Command::Read, cookie * (1 << 20), 4096);
         }
-        let in_device = |rig: &Rig| rig.under_way(is_disk);
+        let in_device = |rig: &Rig| rig.outstanding(is_disk);
         assert_eq!(in_device(&rig), 2, "{shares}");
         set(&mut rig, "queue/depth", "9");
         rig.turn();
@@ -60,7 +60,7 @@ fn requests_that_arrive_together_merge_and_are_answered_apart() {
     let bytes: Vec<u8> = (0..5).flat_map(|n| rig.request(client, n, WRITE, n * 4096, 4096)).collect();
     rig.send(client, &bytes);
     // The first went at once or the five are one: either way no more than two operations.
-    let before = rig.under_way(is_write);
+    let before = rig.outstanding(is_write);
     rig.let_disk_work();
     assert_eq!(before, 1);
     assert_eq!(rig.told(client).len(), 5);
@@ -100,7 +100,7 @@ fn caps_hold_reads_back_and_flushes_not() {
     for cookie in 0..8 {
         rig.ask(client, cookie, Command::Read, cookie << 20, 4096);
     }
-    assert!(rig.under_way(is_disk) < 8, "a burst of three at ten a second");
+    assert!(rig.outstanding(is_disk) < 8, "a burst of three at ten a second");
     rig.ask(client, 100, Command::Flush, 0, 0);
     assert_eq!(rig.told(client), [(100, None)]);
     while rig.shard.tenants[0].used.reads < 8 {

@@ -56,7 +56,7 @@ pub(super) struct NfsServer {
     /// The page that the client asks for next.
     next_page: u64,
     /// Replies that have not reached the client.
-    under_way: u64,
+    in_flight: u64,
     /// Reads that no thread has taken.
     queue: VecDeque<core::ops::Range<u64>>,
     idle: VecDeque<u32>,
@@ -100,7 +100,7 @@ impl NfsServer {
             events: BTreeMap::new(),
             serial: 0,
             next_page: 0,
-            under_way: 0,
+            in_flight: 0,
             queue: VecDeque::new(),
             idle: (0..threads).collect(),
             jobs: vec![None; threads as usize],
@@ -120,11 +120,11 @@ impl NfsServer {
 
     /// The client continues, as far as its window allows.
     fn ask(&mut self, now: Instant) {
-        while self.under_way < self.window && self.next_page < self.pages {
+        while self.in_flight < self.window && self.next_page < self.pages {
             let end = (self.next_page + self.rsize).min(self.pages);
             self.queue.push_back(self.next_page..end);
             self.next_page = end;
-            self.under_way += 1;
+            self.in_flight += 1;
             self.at(now + self.latency, NfsdEvent::Asked);
         }
     }
@@ -140,9 +140,9 @@ impl NfsServer {
                 self.take(now);
             }
             NfsdEvent::Landed => {
-                self.under_way -= 1;
+                self.in_flight -= 1;
                 self.ask(now);
-                self.ended = self.under_way == 0 && self.next_page == self.pages;
+                self.ended = self.in_flight == 0 && self.next_page == self.pages;
             }
         }
     }
