@@ -24,7 +24,7 @@ pub(crate) enum TraceVerb {
     Convert(ConvertArguments),
     /// Write a part of a trace: give at least one of device=, process=, from=, to=, op= after the file's name.
     Cut(ConvertArguments),
-    /// Write a trace without names and addresses: their order and distances stay.
+    /// Write a trace without names and addresses; order and distances are kept.
     Anonymise(ConvertArguments),
     /// Show the known text formats, and how to describe each.
     Formats,

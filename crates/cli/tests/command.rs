@@ -333,7 +333,7 @@ fn list_says_how_true_a_disk_is_and_what_hangs_on_what_was_fitted() {
     assert!(aged.contains("flash full, as long random writes leave it") && !aged.contains("fresh"), "{aged}");
     let array = list(&["raid5:3xhdd-7200"]);
     assert!(
-        array.contains("each member: bare figures within") && array.contains("as a whole against nothing"),
+        array.contains("each member: bare figures within") && array.contains("as a whole is not validated"),
         "{array}"
     );
     assert!(refused(&["list", "hdd-72", "--sensitivity"]).contains("did you mean `hdd-7200`?"));

@@ -227,7 +227,7 @@ fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> St
     };
     format!(
         "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say \
-         {each}device=all to lay them upon each other on one disk",
+         {each}device=all to put all of them on one disk",
         devices.len(),
         said.join(", ")
     )

@@ -79,7 +79,7 @@ fn one_scheduler_under_two_labels_seldom_differs_from_itself() {
 }
 
 #[test]
-#[ignore = "slow: 200 tables of up to 20 seeds, on a disk that turns and on one that does not"]
+#[ignore = "slow: 200 tables of up to 20 seeds, on a spinning disk and on flash"]
 fn one_scheduler_under_two_labels_seldom_differs_from_itself_at_any_number_of_seeds() {
     for (scheduler, disk, limit_ms) in [
         ("bfq", "hdd-7200", 3000),

@@ -144,8 +144,8 @@ fn report(outcome: &ProbeOutcome) {
                 "this is not a model of the disk yet: what was not reached has its class's values; allow more time"
             ),
             None => eprintln!(
-                "this model is not like the disk: another program used disk or machine meanwhile (measure it at \
-                 rest, or before all others: chrt -f 40), or the disk does what no model here does"
+                "this model does not match the disk: another program used disk or machine meanwhile (measure it at \
+                 rest, or with priority over all others: chrt -f 40), or the disk behaves as no model here does"
             ),
         }
     }

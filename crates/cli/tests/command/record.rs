@@ -132,7 +132,7 @@ fn what_a_loop_device_is_asked_for_is_recorded_and_compared_with_its_defaults() 
     let info = done(&["trace", "info", &out_name]);
     let compared = done(&["compare", &out_name, "--disk", "sata-ssd", "--parse-only"]);
     fs::remove_file(&out_name).unwrap();
-    assert!(info.contains("can carry a verdict about queueing:") && info.contains("write: 50 "), "{info}");
+    assert!(info.contains("supports a verdict about queueing:") && info.contains("write: 50 "), "{info}");
     assert!(info.contains("dd ["), "{info}");
     assert!(compared.contains(&format!("name={name}")), "{compared}");
     let left = fs::read_dir("/sys/kernel/tracing/instances").map_or(0, |entries| {

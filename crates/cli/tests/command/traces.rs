@@ -72,7 +72,7 @@ fn every_public_format_is_known_by_its_content_and_tells_the_same_load() {
 fn fitness_comes_first_and_assumptions_are_told() {
     let info = done(&["trace", "info", &public("tencent-like.csv.bz2"), &public("mqsim-like.trace.gz")]);
     let lines: Vec<&str> = info.lines().collect();
-    assert!(lines[1].contains("cannot carry a verdict about queueing, and ranks nothing"), "{info}");
+    assert!(lines[1].contains("does not support a verdict about queueing, and ranks nothing"), "{info}");
     assert!(info.contains("nanoseconds are assumed"), "{info}");
 }
 
@@ -91,7 +91,7 @@ fn a_trace_that_ranks_nothing_is_replayed_without_a_ranking() {
         "--disk",
         "fixed",
     ]);
-    assert!(text.contains("No ranking: the trace cannot carry a verdict about queueing"), "{text}");
+    assert!(text.contains("No ranking: the trace does not support a verdict about queueing"), "{text}");
     assert!(!text.contains("Use "), "{text}");
 }
 

@@ -140,14 +140,14 @@ fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), 
             Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {
                 let ms = usual / 1e6;
                 return Err(ProbeError::Unclear(format!(
-                    "its random reads take {ms:.1} ms, as those of a disk that turns, but {why} On a busy host answers \
-                     come late by more than that shows: try again at rest, or before all others (chrt -f 40)"
+                    "its random reads take {ms:.1} ms, as those of a spinning disk, but {why} On a busy host, answers \
+                     arrive late by more than this: try again at rest, or with priority over all others (chrt -f 40)"
                 )));
             }
             Err(ProbeError::Unclear(why)) => {
                 note = format!(
-                    "# Its reads take as long as those of a disk that turns, but {why} \
-                     Measured as what does not turn.\n"
+                    "# Its reads take as long as those of a spinning disk, but {why} \
+                     Measured as a disk that does not spin.\n"
                 );
             }
             Err(error) => return Err(error),

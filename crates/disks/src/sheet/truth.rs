@@ -46,7 +46,7 @@ impl Truth {
             false => format!("response times off by {}", self.traces.iter().map(trace).collect::<Vec<_>>().join(", ")),
         };
         let members = self.members.map(|_| "each member: ").unwrap_or_default();
-        let array = self.members.map(|_| "; the array as a whole against nothing").unwrap_or_default();
+        let array = self.members.map(|_| "; the array as a whole is not validated").unwrap_or_default();
         format!("{members}{figures}; {traces}{array}")
     }
 }

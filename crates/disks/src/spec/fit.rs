@@ -141,7 +141,7 @@ pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> 
         let read = error.value.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
         let permille =
             read.filter(|percent| (0.0..=100_000.0).contains(percent)).map(|percent| (percent * 10.0) as u32);
-        let problem = || format!("\"{}\" is not an error: expected percents, as in \"2.8%\"", error.value);
+        let problem = || format!("\"{}\" is not an error: expected a percentage, as in \"2.8%\"", error.value);
         let error_permille = permille.ok_or_else(|| section.complain(&error.at, problem()))?;
         Ok(Validated { against: section.needs_text("against")?.value, error_permille })
     };

@@ -117,7 +117,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<Option<LayoutSpec>, Complaint> {
         return Ok(None);
     }
     if top.has("zones") {
-        let problem = "[zones] and [[zone]] exclude each other: expected the one or the other".to_owned();
+        let problem = "[zones] and [[zone]] exclude each other: expected only one of them".to_owned();
         return Err(top.complain(sections[0].at(), problem));
     }
     let geometry = top.needs_section("geometry", &["heads", "head_order"])?;

@@ -131,7 +131,7 @@ pub(super) fn watermarks(section: &Section<'_>) -> Result<Watermarks, Complaint>
         if text.value.trim_end().ends_with('%') {
             return Ok(Watermark::Part(section.percent(key, 0..=100)?));
         }
-        let expected = "a part of the command, as in \"50%\", or so much data, as in \"32KiB\"";
+        let expected = "a part of the command, as in \"50%\", or an amount of data, as in \"32KiB\"";
         let sectors = units::sectors(&text.value).filter(|sectors| *sectors <= 4_194_304);
         let problem =
             || section.complain(&text.at, format!("\"{}\" is not a watermark: expected {expected}", text.value));

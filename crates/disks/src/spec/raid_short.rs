@@ -40,7 +40,7 @@ fn read(text: &str, level: &str, rest: &str) -> Result<DiskSpec, Complaint> {
     let (members, options) = rest.split_once(',').map_or((rest, None), |(members, rest)| (members, Some(rest)));
     let count = members.split_once('x').and_then(|(count, name)| Some((count.parse::<u32>().ok()?, name)));
     let Some((count, name)) = count else {
-        return Err(wrong(behind, format!("`{members}` says no members: expected as in \"raid5:4xhdd-7200\"")));
+        return Err(wrong(behind, format!("`{members}` gives no number of members, as in \"raid5:4xhdd-7200\"")));
     };
     raid::check_count(known, count).map_err(|problem| wrong(behind, problem))?;
     let at = behind + members.len() - name.len();

@@ -246,7 +246,7 @@ fn what_is_wrong_with_an_array_is_told_with_its_place() {
     assert_eq!(name("raid0:1025xnull"), "raid0:1025xnull:1:7: 1025 members: this level needs from 2 to 1024");
     assert_eq!(name("raid7:4xhdd-7200"), "raid7:4xhdd-7200:1:5: `7` is not a level: expected one of 0, 1, 5, 6, 10");
     assert!(name("raid10:5xhdd-7200").ends_with("mirrors come in pairs, expected an even number"));
-    assert!(name("raid0:4hdd").contains("says no members"));
+    assert!(name("raid0:4hdd").contains("gives no number of members"));
     assert!(name("raid0:4xhdd-720").ends_with("did you mean `hdd-7200`?"));
     let file = |rest: &str| {
         parse("my.toml", &format!("kind = \"raid\"\ndescription = \"\"\nlevel = \"0\"\n{rest}"))

@@ -285,5 +285,5 @@ fn a_wrong_range_is_told_where_and_why() {
     let text = wrong("[fit]", "[fits]");
     assert!(text.contains("unknown key `fits`") && text.ends_with("did you mean `fit`?"), "{text}");
     let text = wrong("[[published]]", "[[validated]]\nagainst = \"a trace\"\nerror = \"3\"\n[[published]]");
-    assert!(text.contains("\"3\" is not an error: expected percents"), "{text}");
+    assert!(text.contains("\"3\" is not an error: expected a percentage"), "{text}");
 }

@@ -132,7 +132,7 @@ fn workloads(
         let taken = |name: &str| RESERVED.contains(&name) || specs.iter().any(|other| other.name.value == name);
         if taken(&name.value) || name.value.contains(['.', '*', ' ']) {
             let problem =
-                format!("a workload can not be called `{}`: the name is taken, or has a dot or a star", name.value);
+                format!("a workload cannot be called `{}`: the name is taken, or has a dot or a star", name.value);
             return Err(top.complain(&name.at, problem));
         }
         for (key, values) in section.leaves_but(&["name", "program", "builtin", "job"])? {

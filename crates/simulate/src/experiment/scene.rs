@@ -206,11 +206,11 @@ impl Director<'_> {
         for SceneSetting { address, at, .. } in settings {
             let head = address.split('.').next().unwrap_or_default();
             if !names().any(|name| name == head) {
-                let problem = format!("`{head}` can not be set");
+                let problem = format!("`{head}` cannot be set");
                 return Err(self.source.unknown(at, &problem, head, names()));
             }
             if matches!(head, "elevator" | "time") && address != head {
-                return Err(self.source.complain(at, format!("`{address}` can not be set: `{head}` has no parts")));
+                return Err(self.source.complain(at, format!("`{address}` cannot be set: `{head}` has no parts")));
             }
         }
         Ok(())
@@ -268,7 +268,7 @@ impl Director<'_> {
                 "nr_requests" => surroundings.nr_requests = Some(number),
                 "max_sectors_kb" => surroundings.max_sectors = Some(number.saturating_mul(2)),
                 other => {
-                    let problem = format!("`{}` can not be set", setting.address);
+                    let problem = format!("`{}` cannot be set", setting.address);
                     let known = ["depth", "nr_requests", "max_sectors_kb", "peek"];
                     return Err(self.source.unknown(&setting.at, &problem, other, known));
                 }
@@ -351,7 +351,7 @@ impl Director<'_> {
                 other if RaceOdds::NAMES.contains(&other) || memory.find(other).is_ok() => {}
                 _ if setting.address == DIRECT_WRITES => {}
                 other => {
-                    let problem = format!("`{}` can not be set", setting.address);
+                    let problem = format!("`{}` cannot be set", setting.address);
                     let known = ["cpus", "cpu", "direct_writes"].into_iter().chain(RaceOdds::NAMES);
                     let known = known.chain(memory.knobs().into_iter().map(|knob| knob.name));
                     return Err(self.source.unknown(&setting.at, &problem, other, known));

@@ -96,19 +96,19 @@ pub fn sentence(model: &Model) -> String {
     if own.is_empty() {
         let others: Vec<&SoFar> = all.iter().collect();
         return format!(
-            "none recorded on {}; on other disks beside {}, {}",
+            "none recorded on {}; on other disks, compared with {}, {}",
             disks(kind),
             kernels(&others),
             of(&others)
         );
     }
-    format!("on {} beside {}{array}, {}", disks(kind), kernels(&own), of(&own))
+    format!("compared with {} on {}{array}, {}", kernels(&own), disks(kind), of(&own))
 }
 
 fn disks(kind: &str) -> &'static str {
     match kind {
-        "fixed" => "disks of one speed",
-        "hdd" => "a disk that turns",
+        "fixed" => "disks of constant speed",
+        "hdd" => "a spinning disk",
         "ssd" => "flash",
         _ => "such a disk",
     }
@@ -129,9 +129,11 @@ mod tests {
     fn each_kind_of_disk_has_its_own_figures_and_what_was_never_recorded_says_so() {
         let said = |disk: &str| sentence(&blksched_disks::load(disk).unwrap().model);
         let hdd = said("hdd-7200");
-        assert!(hdd.starts_with("on a disk that turns beside Linux 6.18, ") && hdd.contains(" bandwidths within 20 %"));
+        assert!(
+            hdd.starts_with("compared with Linux 6.18 on a spinning disk, ") && hdd.contains(" bandwidths within 20 %")
+        );
         let ssd = said("sata-ssd");
-        assert!(ssd.starts_with("none recorded on flash; on other disks beside Linux 6.1 and 6.18, "), "{ssd}");
-        assert!(said("fixed").starts_with("on disks of one speed beside Linux 6.1 and 6.18, "));
+        assert!(ssd.starts_with("none recorded on flash; on other disks, compared with Linux 6.1 and 6.18, "), "{ssd}");
+        assert!(said("fixed").starts_with("compared with Linux 6.1 and 6.18 on disks of constant speed, "));
     }
 }

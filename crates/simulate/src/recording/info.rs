@@ -35,9 +35,9 @@ impl Fitness {
 impl std::fmt::Display for Fitness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fitness::Good(why) => write!(f, "can carry a verdict about queueing: {why}"),
-            Fitness::OpenLoop(why) => write!(f, "can carry a verdict about queueing for an open loop only: {why}"),
-            Fitness::None(why) => write!(f, "cannot carry a verdict about queueing, and ranks nothing: {why}"),
+            Fitness::Good(why) => write!(f, "supports a verdict about queueing: {why}"),
+            Fitness::OpenLoop(why) => write!(f, "supports a verdict about queueing for an open loop only: {why}"),
+            Fitness::None(why) => write!(f, "does not support a verdict about queueing, and ranks nothing: {why}"),
         }
     }
 }
@@ -287,7 +287,7 @@ impl Info {
     pub fn fitness(&self, format: &Format, met: Met) -> Fitness {
         let (ios, span) = (self.ios(), self.span());
         if ios == 0 {
-            return Fitness::None("there is no I/O in it".to_owned());
+            return Fitness::None("it contains no I/O".to_owned());
         }
         if span == Span::ZERO && ios > 1 {
             return Fitness::None("it has no times".to_owned());
@@ -305,11 +305,11 @@ impl Info {
         let a_moment = rate * resolution.as_secs_f64();
         if a_moment > 1.0 && self.together * 2 > ios {
             return Fitness::None(format!(
-                "its moments are exact to {resolution}, and in that time {a_moment:.0} I/Os are submitted: their order \
-                 and distances are not in it"
+                "its timestamps are exact to {resolution}, and in that time {a_moment:.0} I/Os are submitted, so their \
+                 order and distances are lost"
             ));
         }
-        let moments = format!("{ios} I/Os in {:.3}s, moments exact to {resolution}", span.as_secs_f64());
+        let moments = format!("{ios} I/Os in {:.3}s, timestamps exact to {resolution}", span.as_secs_f64());
         let completed: u64 = self.asked.iter().filter_map(|asked| Some(asked.latency.as_ref()?.count())).sum();
         match completed {
             0 => Fitness::OpenLoop(format!(

@@ -147,7 +147,7 @@ fn constant(
     };
     let spread = costs[0].usual.spread.max(costs[1].usual.spread);
     let mut out = heading("fixed", name, seen);
-    let _ = writeln!(out, "# The trace is nearer to this than to a disk that turns or one of flash.");
+    let _ = writeln!(out, "# This fits the trace better than a spinning disk or flash does.");
     let _ = writeln!(out, "depth = {}   # READ: as deep as the trace", seen.deepest);
     let _ = writeln!(out, "channels = {channels}   # FIT: with this number its own commands come out nearest");
     let [read, write] = services.map(|service| Measured::new(service.max(0.0), spread));

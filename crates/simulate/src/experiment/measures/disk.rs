@@ -13,7 +13,7 @@ pub(super) const MEASURES: &[Measure] = &[
         needs: Needs::Seconds,
         arguments: &[Argument::Window],
         unit: "KiB/s",
-        doc: "vmstat's bi: what was read per second in that stretch of the run",
+        doc: "vmstat's bi: what was read per second in that interval of the run",
         values: |outcome, words| per_second(outcome, &words[0], |second| second.read / 2),
     },
     Measure {

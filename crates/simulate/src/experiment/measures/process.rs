@@ -30,7 +30,7 @@ pub(super) const MEASURES: &[Measure] = &[
         needs: Needs::Rates,
         arguments: &[Argument::Process, Argument::Window],
         unit: "MB/s",
-        doc: "the same in that stretch of the run, however long it ran",
+        doc: "the same in that interval of the run, however long it ran",
         values: |outcome, words| {
             let (from, to) = window(&words[1]).expect("arguments are checked");
             each(outcome, &words[0], |p| rate_in(&p.bytes_by_second, from, to))
