@@ -11,7 +11,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MountArguments {
-    /// The directory; it is there already
+    /// The directory, which must exist
     #[arg(value_name = "DIRECTORY")]
     pub(crate) directory: PathBuf,
     /// The exports, each of which becomes a file with its name; under TLS as

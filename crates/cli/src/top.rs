@@ -22,13 +22,13 @@ pub(crate) struct TopArguments {
     /// The server's control socket (serve --control)
     #[arg(value_name = "SOCKET")]
     socket: PathBuf,
-    /// The interval between two looks
+    /// The interval between two tables
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = some_time, allow_hyphen_values = true)]
     interval: Span,
     /// Show each client separately
     #[arg(long)]
     clients: bool,
-    /// How many times to look [default: until interrupted]
+    /// How many tables to print [default: until interrupted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
