@@ -17,11 +17,14 @@
 //! | the rate of the device's clock | `vrate` |
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#k; every recording of `iocost-6.1` replays.
-//! **In the kernel** `ioc_rqos_throttle`, `ioc_rqos_done`, `ioc_rqos_merge`.
+//! **In the kernel** `ioc_rqos_throttle`, `ioc_rqos_done`, `ioc_rqos_merge`, `calc_size_vtime_cost`,
+//! `ioc_rqos_done_bio`.
 
 #![doc(alias = "ioc_rqos_throttle")]
 #![doc(alias = "ioc_rqos_done")]
 #![doc(alias = "ioc_rqos_merge")]
+#![doc(alias = "calc_size_vtime_cost")]
+#![doc(alias = "ioc_rqos_done_bio")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -5,13 +5,17 @@
 //! it by a sixteenth, if the cookie has risen). At a depth of one, tasks are also delayed.
 //! **Origin** docs/behaviour/cgroup-io.md#l: read, not recorded.
 //! **In the kernel** `blkcg_iolatency_throttle`, `iolatency_check_latencies`, `scale_change`,
-//! `blkcg_iolatency_done_bio`.
+//! `blkcg_iolatency_done_bio`, `blkiolatency_timer_fn`, `iolatency_set_min_lat_nsec`, `blkcg_use_delay`,
+//! `iolat_acquire_inflight`.
 
 #![doc(alias = "blkcg_iolatency_throttle")]
 #![doc(alias = "iolatency_check_latencies")]
 #![doc(alias = "scale_change")]
 #![doc(alias = "blkcg_iolatency_done_bio")]
 #![doc(alias = "blkiolatency_timer_fn")]
+#![doc(alias = "iolatency_set_min_lat_nsec")]
+#![doc(alias = "blkcg_use_delay")]
+#![doc(alias = "iolat_acquire_inflight")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -3,7 +3,7 @@
 //! **Rule** The larger of the bio's and the group's, as numbers: class × 8192 + level, none being 0. Only
 //! `promote-to-rt` of 6.12 and later sets outright.
 //! **Origin** docs/behaviour/cgroup-io.md#p. It applies before merging: elevators and merges see the changed priority.
-//! **In the kernel** `blkcg_set_ioprio`, `ioprio_set_prio_policy`.
+//! **In the kernel** `blkcg_set_ioprio`, `ioprio_set_prio_policy`, `blkcg_ioprio`.
 
 #![doc(alias = "blkcg_set_ioprio")]
 #![doc(alias = "ioprio_set_prio_policy")]

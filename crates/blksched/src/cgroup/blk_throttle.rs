@@ -6,7 +6,10 @@
 //! Within a group, the bios of its children and its own are served round-robin.
 //! **Origin** docs/behaviour/cgroup-io.md#x: read, not recorded. 6.18 has two queues per direction, one for bytes and
 //! one for I/Os; here there is one; a bio at its head has its bytes charged while it waits for its I/O.
-//! **In the kernel** `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`, `tg_dispatch_time`.
+//! **In the kernel** `blk_throtl_bio`, `tg_may_dispatch`, `throtl_grp`, `throtl_pending_timer_fn`, `tg_dispatch_time`,
+//! `throtl_select_dispatch`, `tg_dispatch_one_bio`, `throtl_qnode`, `blk_throtl_dispatch_work_fn`, `throtl_add_bio_tg`,
+//! `throtl_service_queue`, `pending_tree`, `tg_update_disptime`, `throtl_schedule_next_dispatch`, `throtl_peek_queued`,
+//! `throtl_pop_queued`.
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "tg_may_dispatch")]
@@ -17,6 +20,13 @@
 #![doc(alias = "tg_dispatch_one_bio")]
 #![doc(alias = "throtl_qnode")]
 #![doc(alias = "blk_throtl_dispatch_work_fn")]
+#![doc(alias = "throtl_add_bio_tg")]
+#![doc(alias = "throtl_service_queue")]
+#![doc(alias = "pending_tree")]
+#![doc(alias = "tg_update_disptime")]
+#![doc(alias = "throtl_schedule_next_dispatch")]
+#![doc(alias = "throtl_peek_queued")]
+#![doc(alias = "throtl_pop_queued")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

@@ -3,6 +3,13 @@
 //! **Rule** Real time before best effort before idle. A process that never set a priority is best effort, level 4. The
 //! idle class has one level, 7.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1, docs/behaviour/elevators-6.1.md#b1.
+//! **In the kernel** `ioprio_class`, `IOPRIO_CLASS_RT`, `IOPRIO_CLASS_BE`, `IOPRIO_CLASS_IDLE`, `IOPRIO_PRIO_CLASS`.
+
+#![doc(alias = "ioprio_class")]
+#![doc(alias = "IOPRIO_CLASS_RT")]
+#![doc(alias = "IOPRIO_CLASS_BE")]
+#![doc(alias = "IOPRIO_CLASS_IDLE")]
+#![doc(alias = "IOPRIO_PRIO_CLASS")]
 
 use crate::request::{Class, Priority};
 

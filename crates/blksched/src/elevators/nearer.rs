@@ -5,6 +5,10 @@
 //! the one ahead; of two beyond reach, the lower one.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2 and #c3, docs/behaviour/elevators-6.1.md#b4: common to the
 //! anticipatory scheduler, CFQ and BFQ.
+//! **In the kernel** `back_seek_max`, `back_seek_penalty`.
+
+#![doc(alias = "back_seek_max")]
+#![doc(alias = "back_seek_penalty")]
 
 use crate::request::Sector;
 

@@ -2,6 +2,7 @@
 //!
 //! **Origin** 2.6: `noop-iosched.c` as its documentation describes it; no recording exists, so not decision-checked.
 //! 2.4: docs/behaviour/elevator-linus.md#n, where it shares linus's list (`linus/arrival.rs`); recorded.
+//! **In the kernel** `noop_dispatch`, `noop_add_request`.
 
 #![doc(alias = "noop_dispatch")]
 #![doc(alias = "noop_add_request")]

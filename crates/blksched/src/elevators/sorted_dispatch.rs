@@ -6,7 +6,7 @@
 //! passed. A request that the device returned goes before all of them.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#e9: CFQ and the anticipatory scheduler of 2.6 (deadline appends
 //! instead). It holds more than one request only after aliases were forced out.
-//! **In the kernel** `elv_dispatch_sort`, `elv_dispatch_add_tail`.
+//! **In the kernel** `elv_dispatch_sort`, `elv_dispatch_add_tail`, `elv_next_request`.
 
 #![doc(alias = "elv_dispatch_sort")]
 #![doc(alias = "elv_dispatch_add_tail")]

@@ -4,10 +4,14 @@
 //! request of fewer than 64 sectors, wherever it is. Seeky means more than four set bits of 32. The first request does
 //! not count as a seek.
 //! **Origin** CFQ of 4.20, which no longer has a mean distance; docs/behaviour/elevators-4.20.md#x.1.
-//! **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`.
+//! **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`, `CFQQ_SEEK_THR`, `CFQQ_SECT_THR_NONROT`,
+//! `BFQQ_SECT_THR_NONROT`.
 
 #![doc(alias = "CFQQ_SEEKY")]
 #![doc(alias = "BFQQ_SEEKY")]
+#![doc(alias = "CFQQ_SEEK_THR")]
+#![doc(alias = "CFQQ_SECT_THR_NONROT")]
+#![doc(alias = "BFQQ_SECT_THR_NONROT")]
 
 use crate::request::Sector;
 

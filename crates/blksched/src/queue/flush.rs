@@ -6,11 +6,12 @@
 //! without a volatile cache needs none of this.
 //! **Origin** 2.6.37 to blk-mq, whose flushes are in `sequence.rs`; before that, barriers drained the queue (not
 //! implemented: no mail or recording needs them).
-//! **In the kernel** `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`.
+//! **In the kernel** `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`, `flush_data_in_flight`.
 
 #![doc(alias = "blk_insert_flush")]
 #![doc(alias = "blk_kick_flush")]
 #![doc(alias = "flush_end_io")]
+#![doc(alias = "flush_data_in_flight")]
 
 use alloc::vec::Vec;
 

@@ -2,11 +2,14 @@
 //!
 //! **Rule** Each use of a slot for a request to the device has its own generation. A token, or its number, is valid for
 //! the generation in which it was made.
-//! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`.
+//! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`, `blk_mq_free_request`,
+//! `blk_mq_complete_request`, `elv_completed_request`.
 
 #![doc(alias = "blk_mq_start_request")]
 #![doc(alias = "blk_mq_requeue_request")]
 #![doc(alias = "blk_mq_free_request")]
+#![doc(alias = "blk_mq_complete_request")]
+#![doc(alias = "elv_completed_request")]
 
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;

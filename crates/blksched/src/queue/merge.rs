@@ -4,11 +4,12 @@
 //! out the merge, and `on_insert` is 6.1's second attempt.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#e1 to #e8 (2.6), #d25.2 and #d25.3 (2.5),
 //! docs/behaviour/elevators-4.20.md#e420 (4.20), docs/formats/transcripts-6.1.md "Merging".
-//! **In the kernel** `elv_merge`, `elv_rq_merge_ok`, `blk_rq_merge_ok`.
+//! **In the kernel** `elv_merge`, `elv_rq_merge_ok`, `blk_rq_merge_ok`, `REQ_NOMERGE`.
 
 #![doc(alias = "elv_merge")]
 #![doc(alias = "elv_rq_merge_ok")]
 #![doc(alias = "blk_rq_merge_ok")]
+#![doc(alias = "REQ_NOMERGE")]
 
 use crate::answer::Insert;
 use crate::explain::End;

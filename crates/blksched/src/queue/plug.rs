@@ -9,7 +9,8 @@
 //! **Origin** 2.4: docs/behaviour/elevator-linus.md#q4 and #q5; 2.5 to 2.6.38: the queue; since
 //! 2.6.39: the submitter. Thresholds: MEMORY of those kernels.
 //! **In the kernel** `blk_plug`, `blk_start_plug`, `blk_finish_plug`, `blk_attempt_plug_merge`, `blk_plug_device`,
-//! `generic_unplug_device`, `unplug_thresh`.
+//! `generic_unplug_device`, `unplug_thresh`, `blk_add_rq_to_plug`, `blk_unplug`, `blk_mq_bio_list_merge`,
+//! `blk_remove_plug`, `unplug_delay`.
 
 #![doc(alias = "blk_plug")]
 #![doc(alias = "blk_start_plug")]
@@ -21,6 +22,8 @@
 #![doc(alias = "blk_add_rq_to_plug")]
 #![doc(alias = "blk_unplug")]
 #![doc(alias = "blk_mq_bio_list_merge")]
+#![doc(alias = "blk_remove_plug")]
+#![doc(alias = "unplug_delay")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -4,7 +4,8 @@
 //! must become free before it wakes.
 //! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
 //! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
-//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`.
+//! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`,
+//! `nr_batch_requests`, `BLK_BATCH_REQ`, `BLK_BATCH_TIME`, `ioc_set_batching`, `__freed_request`.
 
 #![doc(alias = "get_request")]
 #![doc(alias = "request_list")]
@@ -12,6 +13,10 @@
 #![doc(alias = "ioc_batching")]
 #![doc(alias = "blk_set_queue_full")]
 #![doc(alias = "nr_batch_requests")]
+#![doc(alias = "BLK_BATCH_REQ")]
+#![doc(alias = "BLK_BATCH_TIME")]
+#![doc(alias = "ioc_set_batching")]
+#![doc(alias = "__freed_request")]
 
 use alloc::collections::VecDeque;
 

@@ -7,11 +7,14 @@
 //! of it. In 6.1 the data bypasses the elevator: written through, it goes to the tail of the dispatch list, otherwise
 //! to its head. Since 6.12 it goes through the elevator; after a flush it is inserted at the head.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#f; not recorded.
-//! **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`, `blk_kick_flush`.
+//! **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`, `blk_kick_flush`, `flush_pending_idx`,
+//! `flush_data_in_flight`.
 
 #![doc(alias = "blk_flush_queue")]
 #![doc(alias = "blk_flush_complete_seq")]
 #![doc(alias = "blk_kick_flush")]
+#![doc(alias = "flush_pending_idx")]
+#![doc(alias = "flush_data_in_flight")]
 
 use alloc::vec::Vec;
 

@@ -1,6 +1,6 @@
 //! A queue's request slots: counted pools, or tags and the tasks that want one.
 //!
-//! **In the kernel** `get_request`, `__blk_mq_alloc_requests`.
+//! **In the kernel** `get_request`, `__blk_mq_alloc_requests`, `blk_queue_congested`, `elv_may_queue`.
 
 #![doc(alias = "get_request")]
 #![doc(alias = "__blk_mq_alloc_requests")]

@@ -1,6 +1,7 @@
 //! Splitting: a bio longer than the device's limit becomes several requests, and completes with the last of them.
 //!
-//! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`.
+//! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`, `__blk_queue_split`,
+//! `blk_bio_segment_split`.
 
 #![doc(alias = "bio_split")]
 #![doc(alias = "blk_queue_split")]

@@ -1,6 +1,7 @@
 //! Submission: split, merge, take a slot, and pass on to the elevator or the submitter's plug.
 //!
-//! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`.
+//! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`, `elv_insert`,
+//! `__elv_add_request`, `blk_mq_sched_insert_request`.
 
 #![doc(alias = "submit_bio")]
 #![doc(alias = "blk_mq_submit_bio")]

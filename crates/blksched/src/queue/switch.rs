@@ -3,12 +3,13 @@
 //! **Rule** The old elevator's requests are handed to the new one in order of age; a request that absorbed an older one
 //! has the older one's age. The plug stays as it is. Requests in the device stay there; only their submitters are told
 //! of their completion. Flushes belong to the queue and continue.
-//! **In the kernel** `elevator_switch`, `elv_iosched_store`.
+//! **In the kernel** `elevator_switch`, `elv_iosched_store`, `elevator_init_mq`, `elv_quiesce_start`, `elevator_init`.
 
 #![doc(alias = "elevator_switch")]
 #![doc(alias = "elv_iosched_store")]
 #![doc(alias = "elevator_init_mq")]
 #![doc(alias = "elv_quiesce_start")]
+#![doc(alias = "elevator_init")]
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -7,7 +7,8 @@
 //! **Origin** docs/behaviour/blk-wbt.md#2, recorded from 6.1.192 and
 //! 6.12.117 (`wbt-6.1`, `wbt-6.12`). It is on for every disk, except under BFQ. It determines the outcome when a
 //! buffered writer runs beside a reader.
-//! **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`, `wbt_lat_usec`.
+//! **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`, `wbt_lat_usec`, `rq_wait_inc_below`, `rq_wait`,
+//! `rwb_enabled`, `rwb_wake_all`, `wbt_inflight_cb`, `wbt_wake_fn`, `scale_step`.
 
 #![doc(alias = "wbt_wait")]
 #![doc(alias = "wbt_done")]
@@ -15,6 +16,12 @@
 #![doc(alias = "rq_wb")]
 #![doc(alias = "wbt_lat_usec")]
 #![doc(alias = "rq_wait_inc_below")]
+#![doc(alias = "rq_wait")]
+#![doc(alias = "rwb_enabled")]
+#![doc(alias = "rwb_wake_all")]
+#![doc(alias = "wbt_inflight_cb")]
+#![doc(alias = "wbt_wake_fn")]
+#![doc(alias = "scale_step")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -3,12 +3,13 @@
 //! **Rule** A group in debt claims nothing of its share until it has paid. While the debt is large, its tasks are
 //! delayed on their way back to user space. When the device has been half idle for a while, debts are halved.
 //! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7.
-//! **In the kernel** `iocg_incur_debt`, `iocg_pay_debt`, `ioc_forgive_debts`, `iocg_kick_delay`.
+//! **In the kernel** `iocg_incur_debt`, `iocg_pay_debt`, `ioc_forgive_debts`, `iocg_kick_delay`, `abs_vdebt`.
 
 #![doc(alias = "iocg_incur_debt")]
 #![doc(alias = "iocg_pay_debt")]
 #![doc(alias = "ioc_forgive_debts")]
 #![doc(alias = "iocg_kick_delay")]
+#![doc(alias = "abs_vdebt")]
 
 use alloc::vec::Vec;
 

@@ -3,10 +3,11 @@
 //! **Rule** Debt is paid first. Then tasks wake in the order of their arrival, as far as the budget allows; for the
 //! next one a timer is set.
 //! **Origin** docs/behaviour/cgroup-io.md#k6.
-//! **In the kernel** `iocg_kick_waitq`, `iocg_wake_fn`.
+//! **In the kernel** `iocg_kick_waitq`, `iocg_wake_fn`, `iocg_waitq_timer_fn`.
 
 #![doc(alias = "iocg_kick_waitq")]
 #![doc(alias = "iocg_wake_fn")]
+#![doc(alias = "iocg_waitq_timer_fn")]
 
 use alloc::vec::Vec;
 

@@ -4,11 +4,12 @@
 //! debts are forgiven; the next period begins if any group is left.
 //! **Origin** docs/behaviour/cgroup-io.md#k7. Shares change at two commits only: once idle groups have left, and once
 //! donors have donated.
-//! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`.
+//! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`, `period_at`.
 
 #![doc(alias = "ioc_timer_fn")]
 #![doc(alias = "ioc_check_iocgs")]
 #![doc(alias = "ioc_lat_stat")]
+#![doc(alias = "period_at")]
 
 use alloc::vec::Vec;
 

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Its pages, plus a sequential or a random I/O; a bio that joins a request costs only its pages. An I/O is
 //! random if it begins more than 16 MiB from where its group's last one ended.
-//! **In the kernel** `calc_vtime_cost`.
+//! **In the kernel** `calc_vtime_cost`, `calc_vtime_cost_builtin`.
 //! **Origin** docs/behaviour/cgroup-io.md#k3.
 
 #![doc(alias = "calc_vtime_cost")]

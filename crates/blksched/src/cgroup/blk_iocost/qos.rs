@@ -2,11 +2,12 @@
 //!
 //! **Rule** A period is a few latencies long: two at a percentile of 90 and more, ten at 50. Margins are parts of it.
 //! **Origin** docs/behaviour/cgroup-io.md#k2, #k4 and #k7.
-//! **In the kernel** `ioc_refresh_params`, `ioc_refresh_period_us`, `ioc_qos_write`.
+//! **In the kernel** `ioc_refresh_params`, `ioc_refresh_period_us`, `ioc_qos_write`, `ioc_margins`.
 
 #![doc(alias = "ioc_refresh_params")]
 #![doc(alias = "ioc_refresh_period_us")]
 #![doc(alias = "ioc_qos_write")]
+#![doc(alias = "ioc_margins")]
 
 use crate::request::{Dir, PerDir};
 

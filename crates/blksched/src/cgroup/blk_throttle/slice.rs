@@ -5,7 +5,9 @@
 //! both.
 //! **Origin** docs/behaviour/cgroup-io.md#x.
 //! **In the kernel** `throtl_slice`, `tg_within_bps_limit`, `tg_within_iops_limit`, `throtl_trim_slice`,
-//! `throtl_charge_bio`, `throtl_start_new_slice`.
+//! `throtl_charge_bio`, `throtl_start_new_slice`, `calculate_bytes_allowed`, `calculate_io_allowed`,
+//! `throtl_slice_used`, `throtl_extend_slice`, `carryover_bytes`, `carryover_ios`, `tg_conf_updated`, `bytes_disp`,
+//! `io_disp`.
 
 #![doc(alias = "throtl_slice")]
 #![doc(alias = "tg_within_bps_limit")]
@@ -14,6 +16,14 @@
 #![doc(alias = "throtl_charge_bio")]
 #![doc(alias = "throtl_start_new_slice")]
 #![doc(alias = "calculate_bytes_allowed")]
+#![doc(alias = "calculate_io_allowed")]
+#![doc(alias = "throtl_slice_used")]
+#![doc(alias = "throtl_extend_slice")]
+#![doc(alias = "carryover_bytes")]
+#![doc(alias = "carryover_ios")]
+#![doc(alias = "tg_conf_updated")]
+#![doc(alias = "bytes_disp")]
+#![doc(alias = "io_disp")]
 
 use crate::time::{Jiffies, Tick};
 

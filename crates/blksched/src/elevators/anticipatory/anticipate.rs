@@ -7,7 +7,8 @@
 //! `antic_expire` later. The wait's end, by time or by a request that makes it pointless, is final until the next
 //! request is dispatched.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.6, #a.7, #a.9.
-//! **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`, `as_antic_stop`, `antic_status`.
+//! **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`, `as_antic_stop`, `antic_status`, `as_antic_expired`,
+//! `as_antic_timeout`.
 
 #![doc(alias = "as_antic_waitreq")]
 #![doc(alias = "as_antic_waitnext")]

@@ -7,11 +7,14 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.5, #a.9.
 //!
 //! "Reads" are the synchronous requests, direct writes among them; "writes" are the asynchronous ones.
-//! **In the kernel** `as_batch_expired`, `as_change_batch`, `current_batch_expires`.
+//! **In the kernel** `as_batch_expired`, `as_change_batch`, `current_batch_expires`, `changed_batch`,
+//! `read_batch_expire`.
 
 #![doc(alias = "as_batch_expired")]
 #![doc(alias = "as_change_batch")]
 #![doc(alias = "current_batch_expires")]
+#![doc(alias = "changed_batch")]
+#![doc(alias = "read_batch_expire")]
 
 use super::write_batch::WriteBatch;
 use crate::request::{PerWaiter, Waiter};

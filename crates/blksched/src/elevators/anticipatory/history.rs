@@ -7,7 +7,7 @@
 //! processes.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4 and #c5.
 //! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`,
-//! `as_update_iohist`.
+//! `as_update_iohist`, `new_seek_mean`.
 
 #![doc(alias = "as_update_thinktime")]
 #![doc(alias = "as_update_seekdist")]
@@ -15,6 +15,7 @@
 #![doc(alias = "ttime_mean")]
 #![doc(alias = "seek_mean")]
 #![doc(alias = "as_update_iohist")]
+#![doc(alias = "new_seek_mean")]
 
 use crate::request::Sector;
 use crate::time::Tick;

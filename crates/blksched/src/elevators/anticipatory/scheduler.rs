@@ -5,13 +5,15 @@
 //! it asks whether to wait for the process that read last; otherwise it continues in sector order. A batch that is over
 //! yields to the other class, which begins with its oldest request.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.1 to #a.10, #e9, #e10.
-//! **In the kernel** `as_data`, `iosched_as`.
+//! **In the kernel** `as_data`, `iosched_as`, `as_add_request`, `as_completed_request`, `as_merged_request`,
+//! `as_remove_queued_request`.
 
 #![doc(alias = "as_data")]
 #![doc(alias = "iosched_as")]
 #![doc(alias = "as_add_request")]
 #![doc(alias = "as_completed_request")]
 #![doc(alias = "as_merged_request")]
+#![doc(alias = "as_remove_queued_request")]
 
 use super::anticipate::{Anticipation, Awaited, Phase};
 use super::batch::{Batch, BatchStage, Lengths};

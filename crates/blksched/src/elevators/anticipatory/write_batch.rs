@@ -7,10 +7,12 @@
 //! less; less than a third: twice as many; shorter: one more. More only if the batch used up its count, fewer only if
 //! it never ran dry; at least one.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
-//! **In the kernel** `update_write_batch`, `write_batch_count`.
+//! **In the kernel** `update_write_batch`, `write_batch_count`, `write_batch_idled`, `write_batch_expire`.
 
 #![doc(alias = "update_write_batch")]
 #![doc(alias = "write_batch_count")]
+#![doc(alias = "write_batch_idled")]
+#![doc(alias = "write_batch_expire")]
 
 use crate::time::Tick;
 

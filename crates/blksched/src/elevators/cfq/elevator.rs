@@ -1,6 +1,7 @@
 //! CFQ as an elevator: each call of the contract, and the mechanisms it uses.
 //!
-//! **In the kernel** `iosched_cfq`, `cfq_forced_dispatch`.
+//! **In the kernel** `iosched_cfq`, `cfq_forced_dispatch`, `cfq_merge`, `cfq_allow_merge`, `cfq_allow_bio_merge`,
+//! `cfq_activate_request`, `cfq_deactivate_request`.
 
 #![doc(alias = "iosched_cfq")]
 #![doc(alias = "cfq_forced_dispatch")]

@@ -7,7 +7,8 @@
 //! **Rule, tree** By sector. A second request with the same first sector cannot be inserted and is dispatched.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#d25.2 and #d25rb; the mail of 2002-11-01: the scan is linear, and at
 //! 4096 requests the second largest consumer of CPU in the kernel.
-//! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`.
+//! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`, `deadline_add_request`,
+//! `deadline_latter_request`, `deadline_merged_request`.
 
 #![doc(alias = "sort_list")]
 #![doc(alias = "deadline_add_drq_rb")]

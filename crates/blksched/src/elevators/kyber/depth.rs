@@ -7,12 +7,13 @@
 //! least 1 and at most the initial one. While the device is overloaded, a domain without a new percentile uses its last
 //! one, once.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Timer".
-//! **In the kernel** `kyber_timer_fn`, `kyber_resize_domain`, `calculate_percentile`.
+//! **In the kernel** `kyber_timer_fn`, `kyber_resize_domain`, `calculate_percentile`, `kyber_depth`, `domain_p99`.
 
 #![doc(alias = "kyber_timer_fn")]
 #![doc(alias = "kyber_resize_domain")]
 #![doc(alias = "calculate_percentile")]
 #![doc(alias = "kyber_depth")]
+#![doc(alias = "domain_p99")]
 
 use super::domain::most_tokens;
 use super::latency::Judged;

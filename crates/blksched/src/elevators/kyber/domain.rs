@@ -7,13 +7,15 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try".
 //! **Costs when wrong** Flushing without a token would end all merging while a domain is throttled, which is when
 //! merging is most valuable.
-//! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`.
+//! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`, `rqs`, `rq_list`, `kcq_map`.
 
 #![doc(alias = "kyber_hctx_data")]
 #![doc(alias = "kyber_ctx_queue")]
 #![doc(alias = "kyber_sched_domain")]
 #![doc(alias = "kcq")]
 #![doc(alias = "rqs")]
+#![doc(alias = "rq_list")]
+#![doc(alias = "kcq_map")]
 
 use core::ops::{Index, IndexMut};
 

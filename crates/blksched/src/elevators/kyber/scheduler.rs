@@ -4,7 +4,9 @@
 //! joins only a request of its own priority). Asynchronous writes may use three quarters of each word of the tag map,
 //! or of all tags.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber.
-//! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`.
+//! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`,
+//! `kyber_bio_merge`, `kyber_finish_request`, `kyber_has_work`, `kyber_depth_updated`, `kyber_limit_depth`,
+//! `kyber_prepare_request`.
 
 #![doc(alias = "kyber_queue_data")]
 #![doc(alias = "kyber_insert_requests")]
@@ -15,6 +17,7 @@
 #![doc(alias = "kyber_has_work")]
 #![doc(alias = "kyber_depth_updated")]
 #![doc(alias = "kyber_limit_depth")]
+#![doc(alias = "kyber_prepare_request")]
 
 use super::domain::{DomainQueue, PerDomain, domain_of};
 use super::statistics::Statistics;

@@ -3,7 +3,7 @@
 //! **Rule** The domain continues for a batch. Then, or when it has nothing to dispatch, the others are tried
 //! cyclically, and it again at the end; the first that has a request gets the turn. If none has, the turn stays.
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
-//! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`.
+//! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`, `flush_busy_kcq`.
 
 #![doc(alias = "kyber_dispatch_cur_domain")]
 #![doc(alias = "cur_domain")]

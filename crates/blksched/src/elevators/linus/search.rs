@@ -1,6 +1,6 @@
 //! The inputs and results of the eras' searches, which change nothing; `scheduler` applies the results.
 //!
-//! **In the kernel** `elevator_linus_merge`.
+//! **In the kernel** `elevator_linus_merge`, `elevator_linus_merge_req`.
 
 #![doc(alias = "elevator_linus_merge")]
 #![doc(alias = "elevator_linus_merge_req")]

@@ -6,7 +6,7 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
 //! `prio_aging_expire`.
 //! **Costs when wrong** If a refusal did not end the batch too, all later decisions would differ.
-//! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`.
+//! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`, `started_after`.
 
 #![doc(alias = "dd_dispatch_prio_aged_requests")]
 #![doc(alias = "prio_aging_expire")]

@@ -4,11 +4,12 @@
 //! proportional number of each word of the tag map: ⌈`async_depth` × tags per word ÷ `nr_requests`⌉. By default that is
 //! all of them too.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "limit_depth"; docs/behaviour/elevators-6.12-6.18.md#m5.
-//! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`.
+//! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`, `dd_to_word_depth`.
 
 #![doc(alias = "dd_limit_depth")]
 #![doc(alias = "async_depth")]
 #![doc(alias = "dd_depth_updated")]
+#![doc(alias = "dd_to_word_depth")]
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::tags::Tags;

@@ -8,12 +8,13 @@
 //! The change came between 6.1 and 6.6.
 //! **Costs when wrong** A direction that had nothing queued behind its last request starts again with the oldest one
 //! instead of continuing.
-//! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`.
+//! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`, `deadline_latter_request`.
 
 #![doc(alias = "next_rq")]
 #![doc(alias = "deadline_next_request")]
 #![doc(alias = "latest_pos")]
 #![doc(alias = "deadline_from_pos")]
+#![doc(alias = "deadline_latter_request")]
 
 use crate::index::Tree;
 use crate::mechanism;

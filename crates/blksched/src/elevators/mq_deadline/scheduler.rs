@@ -5,7 +5,8 @@
 //! busy, even if only its last request is in flight. A request that seems to have been queued in the future, because
 //! its expire was lowered since, is not dispatched: the disk is left idle.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch".
-//! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`.
+//! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`, `dd_insert_request`,
+//! `dd_finish_request`, `dd_has_work`, `dd_prepare_request`.
 
 #![doc(alias = "deadline_data")]
 #![doc(alias = "dd_dispatch_request")]
@@ -13,6 +14,7 @@
 #![doc(alias = "dd_insert_request")]
 #![doc(alias = "dd_finish_request")]
 #![doc(alias = "dd_has_work")]
+#![doc(alias = "dd_prepare_request")]
 
 use super::ageing::{Age, BusyClasses, Expire, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};

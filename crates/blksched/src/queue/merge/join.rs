@@ -1,6 +1,8 @@
 //! A bio joins a request: the request grows, and may now be adjacent to its neighbour.
 //!
-//! **In the kernel** `bio_attempt_back_merge`, `bio_attempt_front_merge`, `attempt_merge`.
+//! **In the kernel** `bio_attempt_back_merge`, `bio_attempt_front_merge`, `attempt_merge`, `elv_merged_request`,
+//! `elv_merge_requests`, `attempt_back_merge`, `attempt_front_merge`, `ll_back_merge_fn`, `ll_merge_requests_fn`,
+//! `elv_latter_request`, `elv_former_request`.
 
 #![doc(alias = "bio_attempt_back_merge")]
 #![doc(alias = "bio_attempt_front_merge")]
@@ -11,6 +13,8 @@
 #![doc(alias = "attempt_front_merge")]
 #![doc(alias = "ll_back_merge_fn")]
 #![doc(alias = "ll_merge_requests_fn")]
+#![doc(alias = "elv_latter_request")]
+#![doc(alias = "elv_former_request")]
 
 use super::{Remember, fits};
 use crate::elevator::{Cx, Elevator};

@@ -3,8 +3,9 @@
 //! **Rule** A search begins at the hint's word and takes the lowest bit that is not taken; each word is examined once,
 //! and its freed bits become free only when it appears to be full. A shallow search may use a few bits only, and wraps
 //! within the word. With round-robin order a search begins exactly at the hint's bit, and the hint always advances.
-//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`). **In the
-//! kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117 (`tags-6.1`, `tags-6.12`).
+//! **In the kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`,
+//! `sbitmap_queue_clear`, `__sbitmap_get_word`, `sbitmap_find_bit`, `round_robin`.
 
 #![doc(alias = "sbitmap")]
 #![doc(alias = "sbitmap_get")]
@@ -12,6 +13,9 @@
 #![doc(alias = "sbitmap_deferred_clear")]
 #![doc(alias = "alloc_hint")]
 #![doc(alias = "sbitmap_queue_clear")]
+#![doc(alias = "__sbitmap_get_word")]
+#![doc(alias = "sbitmap_find_bit")]
+#![doc(alias = "round_robin")]
 
 use alloc::vec::Vec;
 use core::ops::Range;

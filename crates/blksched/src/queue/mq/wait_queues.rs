@@ -4,13 +4,18 @@
 //! counted while any task waits; a batch of them wakes tasks from the heads of the queues, round-robin. A woken task
 //! must ask again and has no privilege. "Waiting" ends when a woken task runs, not when it is woken.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t, recorded from 6.1.192 and 6.12.117.
-//! **In the kernel** `sbq_wait_state`, `sbitmap_queue_wake_up`, `bt_wait_ptr`.
+//! **In the kernel** `sbq_wait_state`, `sbitmap_queue_wake_up`, `bt_wait_ptr`, `sbq_wake_ptr`, `wake_batch`,
+//! `ws_active`, `wait_cnt`, `completion_cnt`, `wakeup_cnt`.
 
 #![doc(alias = "sbq_wait_state")]
 #![doc(alias = "sbitmap_queue_wake_up")]
 #![doc(alias = "bt_wait_ptr")]
 #![doc(alias = "sbq_wake_ptr")]
 #![doc(alias = "wake_batch")]
+#![doc(alias = "ws_active")]
+#![doc(alias = "wait_cnt")]
+#![doc(alias = "completion_cnt")]
+#![doc(alias = "wakeup_cnt")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

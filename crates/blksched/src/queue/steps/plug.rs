@@ -1,6 +1,7 @@
 //! Plugs on their way out: what ends them, and what they held. The state is in `queue/plug.rs`.
 //!
-//! **In the kernel** `blk_finish_plug`, `blk_flush_plug_list`, `blk_unplug_timeout`, `blk_unplug_work`.
+//! **In the kernel** `blk_finish_plug`, `blk_flush_plug_list`, `blk_unplug_timeout`, `blk_unplug_work`,
+//! `blk_mq_flush_plug_list`.
 
 #![doc(alias = "blk_finish_plug")]
 #![doc(alias = "blk_flush_plug_list")]

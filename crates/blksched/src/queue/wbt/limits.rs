@@ -1,7 +1,7 @@
 //! How many writes may be in flight.
 //!
 //! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`, `rq_depth_scale_down`,
-//! `rq_depth_scale_up`.
+//! `rq_depth_scale_up`, `scale_up`, `scale_down`, `wb_background`, `wb_normal`.
 
 #![doc(alias = "calc_wb_limits")]
 #![doc(alias = "rq_depth_calc_max_depth")]
@@ -10,6 +10,8 @@
 #![doc(alias = "rq_depth_scale_up")]
 #![doc(alias = "scale_up")]
 #![doc(alias = "scale_down")]
+#![doc(alias = "wb_background")]
+#![doc(alias = "wb_normal")]
 
 use crate::time::Span;
 

@@ -4,13 +4,14 @@
 //! least budget are fractions of it.
 //! **Origin** docs/behaviour/elevators-6.1.md#b3 and #b13.
 //! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`,
-//! `bfq_default_max_budget`.
+//! `bfq_default_max_budget`, `timeout_sync`.
 
 #![doc(alias = "bfq_max_budget")]
 #![doc(alias = "bfq_min_budget")]
 #![doc(alias = "bfq_calc_max_budget")]
 #![doc(alias = "budgets_assigned")]
 #![doc(alias = "bfq_default_max_budget")]
+#![doc(alias = "timeout_sync")]
 
 use crate::elevators::bfq::device::known::{DEFAULT_MAX, Device};
 

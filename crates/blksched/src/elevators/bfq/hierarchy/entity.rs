@@ -4,12 +4,13 @@
 //! on finishes at `F = S + s·2²²/w`, rounded down. Virtual times wrap, so they are compared by their difference.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5; Valente, Checconi, *High Throughput Disk Rules with Fair Bandwidth
 //! Distribution*, 2010.
-//! **In the kernel** `bfq_entity`, `bfq_sched_data`, `bfq_bfqq_budget_left`.
+//! **In the kernel** `bfq_entity`, `bfq_sched_data`, `bfq_bfqq_budget_left`, `bfq_delta`, `bfq_gt`.
 
 #![doc(alias = "bfq_entity")]
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "bfq_bfqq_budget_left")]
 #![doc(alias = "bfq_delta")]
+#![doc(alias = "bfq_gt")]
 
 use alloc::vec::Vec;
 

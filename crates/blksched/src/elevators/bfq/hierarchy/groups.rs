@@ -8,7 +8,7 @@
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g1; kernel documentation, `block/bfq-iosched.rst`, "Per-process
 //! ioprio and weight" and "Group rules"; Valente, Checconi 2010, section on hierarchies. Weights above 1000 are
 //! accepted (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is ignored.
-//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`.
+//! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`, `bfq_group_set_weight`.
 
 #![doc(alias = "bfq_group")]
 #![doc(alias = "bfq_bio_bfqg")]

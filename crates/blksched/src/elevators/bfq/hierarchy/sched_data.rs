@@ -2,10 +2,11 @@
 //!
 //! **Rule** A queue that has left all trees is reported ([`Hierarchy::left`]) instead of being released here, because
 //! other references to it are not known here.
-//! **In the kernel** `bfq_sched_data`, `bfq_group`.
+//! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
 
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "in_service_entity")]
+#![doc(alias = "next_in_service")]
 
 use alloc::vec;
 use alloc::vec::Vec;

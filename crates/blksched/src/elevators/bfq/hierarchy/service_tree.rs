@@ -10,7 +10,8 @@
 //! **Costs when wrong** The search does not always find the earliest finish: if a left child's left subtree has no
 //! eligible entity, it does not search the right one. The result then depends on the tree's shape.
 //! **In the kernel** `bfq_service_tree`, `bfq_first_active_entity`, `bfq_update_vtime`, `min_start`,
-//! `bfq_lookup_next_entity`.
+//! `bfq_lookup_next_entity`, `__bfq_lookup_next_entity`, `bfq_active_insert`, `bfq_active_extract`, `bfq_idle_insert`,
+//! `bfq_idle_extract`, `bfq_forget_idle`, `bfq_calc_vtime_jump`, `bfq_update_active_tree`, `bfq_update_min`, `wsum`.
 
 #![doc(alias = "bfq_service_tree")]
 #![doc(alias = "bfq_first_active_entity")]
@@ -23,6 +24,10 @@
 #![doc(alias = "bfq_idle_insert")]
 #![doc(alias = "bfq_idle_extract")]
 #![doc(alias = "bfq_forget_idle")]
+#![doc(alias = "bfq_calc_vtime_jump")]
+#![doc(alias = "bfq_update_active_tree")]
+#![doc(alias = "bfq_update_min")]
+#![doc(alias = "wsum")]
 
 use crate::elevators::bfq::hierarchy::entity::{Earliest, Node, Stamps, Virtual};
 use crate::elevators::bfq::ids::Qid;

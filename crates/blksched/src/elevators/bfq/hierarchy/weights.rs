@@ -2,7 +2,7 @@
 //!
 //! **Rule** A queue's weight counts while it is not raised and is busy or has requests in flight.
 //! **Origin** docs/behaviour/elevators-6.1.md#b11.
-//! **In the kernel** `bfq_weights_tree_add`, `bfq_weight_counter`, `queue_weights_tree`.
+//! **In the kernel** `bfq_weights_tree_add`, `bfq_weight_counter`, `queue_weights_tree`, `bfq_weights_tree_remove`.
 
 #![doc(alias = "bfq_weights_tree_add")]
 #![doc(alias = "bfq_weight_counter")]

@@ -10,7 +10,9 @@
 //! before it does, or none, although others are still remembered: then virtual time does not change (recording
 //! `bfq-6.1/h02-back-seek-0`).
 //! **In the kernel** `bfq_activate_entity`, `bfq_requeue_entity`, `__bfq_deactivate_entity`,
-//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`.
+//! `bfq_activate_requeue_entity`, `bfq_calc_finish`, `bfq_forget_entity`, `bfq_put_idle_entity`, `vtime`,
+//! `__bfq_activate_entity`, `__bfq_requeue_entity`, `bfq_deactivate_entity`, `bfq_update_fin_time_enqueue`,
+//! `__bfq_entity_update_weight_prio`.
 
 #![doc(alias = "bfq_activate_entity")]
 #![doc(alias = "bfq_requeue_entity")]
@@ -24,6 +26,7 @@
 #![doc(alias = "__bfq_requeue_entity")]
 #![doc(alias = "bfq_deactivate_entity")]
 #![doc(alias = "bfq_update_fin_time_enqueue")]
+#![doc(alias = "__bfq_entity_update_weight_prio")]
 
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};

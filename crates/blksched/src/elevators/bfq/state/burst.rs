@@ -2,7 +2,8 @@
 //!
 //! **Rule** Queues created shortly after one another are a burst; with eight or more it is large.
 //! **Origin** docs/behaviour/elevators-6.1.md#b8.
-//! **In the kernel** `burst_list`, `burst_size`, `large_burst`, `last_ins_in_burst`, `in_large_burst`.
+//! **In the kernel** `burst_list`, `burst_size`, `large_burst`, `last_ins_in_burst`, `in_large_burst`,
+//! `bfq_reset_burst_list`, `creation_time`, `split_time`, `just_created`.
 
 #![doc(alias = "burst_list")]
 #![doc(alias = "burst_size")]
@@ -10,6 +11,9 @@
 #![doc(alias = "last_ins_in_burst")]
 #![doc(alias = "in_large_burst")]
 #![doc(alias = "bfq_reset_burst_list")]
+#![doc(alias = "creation_time")]
+#![doc(alias = "split_time")]
+#![doc(alias = "just_created")]
 
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::links::{Head, Links};

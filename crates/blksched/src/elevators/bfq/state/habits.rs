@@ -6,13 +6,16 @@
 //! fifths of the time it had something to do.
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6.
 //! **Costs when wrong** every idle decision, and every merge of queues.
-//! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`.
+//! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`,
+//! `IO_bound`, `io_start_time`.
 
 #![doc(alias = "bfq_update_io_thinktime")]
 #![doc(alias = "has_short_ttime")]
 #![doc(alias = "seek_history")]
 #![doc(alias = "BFQQ_SEEKY")]
 #![doc(alias = "bfq_ttime")]
+#![doc(alias = "IO_bound")]
+#![doc(alias = "io_start_time")]
 
 use crate::estimate::ThinkTime;
 use crate::request::{Sector, Waiter};

@@ -2,7 +2,7 @@
 //!
 //! **Rule** The queue at a sector, or a neighbour that a search for it meets, if within 8192 sectors.
 //! **Origin** docs/behaviour/elevators-6.1.md#b10.
-//! **In the kernel** `rq_pos_tree`, `rq_pos_tree_lookup`, `bfq_pos_tree_add_move`.
+//! **In the kernel** `rq_pos_tree`, `rq_pos_tree_lookup`, `bfq_pos_tree_add_move`, `bfq_rq_pos_tree_lookup`.
 
 #![doc(alias = "rq_pos_tree")]
 #![doc(alias = "rq_pos_tree_lookup")]

@@ -4,12 +4,17 @@
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service; the write-back of a level lives for ever.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1. Numbers are reused; a serial number never is.
-//! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`.
+//! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`, `budget_timeout`,
+//! `non_blocking_wait_rq`, `service_from_backlogged`, `first_IO_time`.
 
 #![doc(alias = "bfq_queue")]
 #![doc(alias = "bfq_get_queue")]
 #![doc(alias = "bfq_put_queue")]
 #![doc(alias = "async_bfqq")]
+#![doc(alias = "budget_timeout")]
+#![doc(alias = "non_blocking_wait_rq")]
+#![doc(alias = "service_from_backlogged")]
+#![doc(alias = "first_IO_time")]
 
 use alloc::vec::Vec;
 

@@ -1,9 +1,12 @@
 //! A queue's relations to other queues, and the processes that share it.
 //!
-//! **In the kernel** `bfqq_data`, `bfq_put_cooperator`.
+//! **In the kernel** `bfqq_data`, `bfq_put_cooperator`, `coop`, `split_coop`, `new_bfqq`.
 
 #![doc(alias = "bfqq_data")]
 #![doc(alias = "bfq_put_cooperator")]
+#![doc(alias = "coop")]
+#![doc(alias = "split_coop")]
+#![doc(alias = "new_bfqq")]
 
 use crate::elevators::bfq::ids::Qid;
 use crate::request::SubmitterId;

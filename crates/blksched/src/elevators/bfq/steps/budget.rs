@@ -6,7 +6,7 @@
 //! disk transfers in `timeout_sync`, or the knob's value.
 //! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
-//! `bfq_calc_max_budget`, `bfq_async_charge_factor`.
+//! `bfq_calc_max_budget`, `bfq_async_charge_factor`, `service_from_backlogged`.
 
 #![doc(alias = "bfq_updated_next_req")]
 #![doc(alias = "__bfq_bfqq_recalc_budget")]

@@ -9,7 +9,7 @@
 //! **Costs when wrong** which of two close queues is found depends on the shape of the position tree. It compares the
 //! *current* positions of queues, although a queue is moved only when it is reinserted.
 //! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
-//! `bfq_pos_tree_add_move`.
+//! `bfq_pos_tree_add_move`, `bfq_may_be_close_cooperator`, `bfq_setup_stable_merge`.
 
 #![doc(alias = "bfq_setup_cooperator")]
 #![doc(alias = "bfq_find_close_cooperator")]

@@ -6,7 +6,8 @@
 //! higher class or weight, or if the disk would not be left idle for the in-service queue.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
 //! that changes in between makes them wrap.
-//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`.
+//! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`,
+//! `bfq_bfqq_higher_class_or_weight`, `bfq_bfqq_update_budg_for_activation`.
 
 #![doc(alias = "bfq_add_bfqq_busy")]
 #![doc(alias = "bfq_del_bfqq_busy")]

@@ -9,7 +9,8 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
 //! "strict_guarantees".
 //! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
-//! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`.
+//! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`, `bfq_idle_slice_timer_body`,
+//! `strict_guarantees`.
 
 #![doc(alias = "bfq_arm_slice_timer")]
 #![doc(alias = "bfq_idle_slice_timer")]
@@ -17,6 +18,7 @@
 #![doc(alias = "idling_needed_for_service_guarantees")]
 #![doc(alias = "idling_boosts_thr_without_issues")]
 #![doc(alias = "bfq_idle_slice_timer_body")]
+#![doc(alias = "strict_guarantees")]
 
 use crate::elevator::{IdleFor, Run};
 use crate::elevators::bfq::data::Bfq;

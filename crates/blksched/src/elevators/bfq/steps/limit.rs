@@ -7,12 +7,14 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
 //! **Costs when wrong** The shares of all others are worthless if one process uses all tags, since the others have no
 //! request queued that could be selected.
-//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`.
+//! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`,
+//! `bfq_depth_updated`.
 
 #![doc(alias = "bfq_limit_depth")]
 #![doc(alias = "bfqq_request_over_limit")]
 #![doc(alias = "bfq_update_depths")]
 #![doc(alias = "word_depths")]
+#![doc(alias = "bfq_depth_updated")]
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::bfq::data::Bfq;

@@ -5,7 +5,8 @@
 //! was created within 180 ms: at once on a non-rotational disk that queues, otherwise once both are older than 600 ms
 //! and idling for the new one would not raise throughput. Such queues do not split.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`.
+//! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`,
+//! `bfq_do_early_stable_merge`, `bfq_do_or_sched_stable_merge`.
 
 #![doc(alias = "bfq_merge_bfqqs")]
 #![doc(alias = "bfq_setup_merge")]

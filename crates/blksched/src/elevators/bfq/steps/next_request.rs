@@ -4,7 +4,7 @@
 //! **Rule** As in CFQ, without metadata (`elevators/next_request`). After a dispatch, the one after that request or the
 //! one before it, judged from its start.
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
-//! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`.
+//! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`, `bfq_remove_request`.
 
 #![doc(alias = "bfq_find_next_rq")]
 #![doc(alias = "bfq_check_fifo")]

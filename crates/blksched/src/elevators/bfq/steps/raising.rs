@@ -10,7 +10,7 @@
 //! "low_latency".
 //! **Costs when wrong** A process that keeps looking like a starting application gets 30 times its share.
 //! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
-//! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`.
+//! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`, `bfq_end_wr`, `bfq_update_wr_data`.
 
 #![doc(alias = "wr_coeff")]
 #![doc(alias = "bfq_bfqq_softrt_next_start")]

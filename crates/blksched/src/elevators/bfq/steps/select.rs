@@ -3,7 +3,8 @@
 //! **Rule** `decide/select.rs` only decides; here slices end and begin.
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
 //! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
-//! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`.
+//! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`, `__bfq_set_in_service_queue`,
+//! `bfq_may_expire_for_budg_timeout`, `bfq_bfqq_budget_timeout`, `bfq_set_budget_timeout`.
 
 #![doc(alias = "bfq_dispatch_request")]
 #![doc(alias = "__bfq_dispatch_request")]
@@ -14,6 +15,7 @@
 #![doc(alias = "__bfq_set_in_service_queue")]
 #![doc(alias = "bfq_may_expire_for_budg_timeout")]
 #![doc(alias = "bfq_bfqq_budget_timeout")]
+#![doc(alias = "bfq_set_budget_timeout")]
 
 use crate::elevator::{Dispatch, IdleFor};
 use crate::elevators::bfq::data::Bfq;

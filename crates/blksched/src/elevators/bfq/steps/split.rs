@@ -3,7 +3,7 @@
 //! **Rule** The last process keeps the queue. The saved state of each, including raising, is restored unless it has
 //! expired meanwhile.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`.
+//! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`, `split_coop`.
 
 #![doc(alias = "bfq_split_bfqq")]
 #![doc(alias = "bfq_mark_bfqq_split_coop")]

@@ -4,10 +4,11 @@
 //! synchronous requests; otherwise `quantum`, more if no other queue waits; for write-back, the limit of `async_ramp`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s3 and #c33.8; docs/behaviour/elevators-4.20.md#x.16; [`Depth`] says
 //! what differs.
-//! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`.
+//! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`, `quantum`.
 
 #![doc(alias = "cfq_may_dispatch")]
 #![doc(alias = "cfq_quantum")]
+#![doc(alias = "quantum")]
 
 use crate::elevators::cfq::rules::Depth;
 use crate::elevators::cfq::state::queue::CfqQueue;

@@ -9,7 +9,8 @@
 //! **Shown by** shares of readers of different priorities.
 //! **Costs when wrong** fairness.
 //! **In the kernel** `cfq_prio_slice`, `cfq_set_prio_slice`, `cfq_scaled_cfqq_slice`, `slice_end`, `slice_resid`,
-//! `cfq_slice_used`, `cfq_prio_to_slice`.
+//! `cfq_slice_used`, `cfq_prio_to_slice`, `cfq_target_latency`, `busy_queues_avg`, `cfq_group_get_avg_queues`,
+//! `cfq_hist_divisor`.
 
 #![doc(alias = "cfq_prio_slice")]
 #![doc(alias = "cfq_set_prio_slice")]
@@ -19,6 +20,9 @@
 #![doc(alias = "cfq_slice_used")]
 #![doc(alias = "cfq_prio_to_slice")]
 #![doc(alias = "cfq_target_latency")]
+#![doc(alias = "busy_queues_avg")]
+#![doc(alias = "cfq_group_get_avg_queues")]
+#![doc(alias = "cfq_hist_divisor")]
 
 use crate::elevators::cfq::tunables::Ticks;
 use crate::request::Waiter;

@@ -4,12 +4,14 @@
 //! regular slice before it can be again. If they merge (2.6.33), a queue is shared until its processes no longer read
 //! side by side.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9 and #c33.9.
-//! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`.
+//! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`,
+//! `coop`.
 
 #![doc(alias = "cfq_mark_cfqq_coop")]
 #![doc(alias = "cfq_cfqq_coop")]
 #![doc(alias = "cfq_mark_cfqq_split_coop")]
 #![doc(alias = "cfq_cfqq_coop_preempt")]
+#![doc(alias = "coop")]
 
 /// A queue's relation to its close cooperators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,8 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4 and #g.7.
 //! **Shown by** the shares in the README.
 //! **Costs when wrong** tenants get what they did not pay for.
-//! **In the kernel** `vdisktime`, `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`.
+//! **In the kernel** `vdisktime`, `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`,
+//! `cfq_group_service_tree_del`, `update_min_vdisktime`.
 
 #![doc(alias = "cfq_group_service_tree_add")]
 #![doc(alias = "cfq_choose_cfqg")]

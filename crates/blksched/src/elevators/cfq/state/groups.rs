@@ -4,7 +4,7 @@
 //! (`steps/prepare`). Cooperation and merging stay inside a group; the depth limits, and whether the disk queues, apply
 //! to the whole disk.
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
-//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`.
+//! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`, `cfq_update_group_weight`.
 
 #![doc(alias = "cfq_group")]
 #![doc(alias = "cfq_get_cfqg")]

@@ -3,10 +3,12 @@
 //! **Rule** At each completion with more than 5 requests queued or in flight, remember the largest number in the disk;
 //! after 50 such completions the disk queues if that was 5 or more.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c6; [`Ncq`] says what differs.
-//! **In the kernel** `cfq_update_hw_tag`, `hw_tag`.
+//! **In the kernel** `cfq_update_hw_tag`, `hw_tag`, `hw_tag_est_depth`, `rq_in_driver`.
 
 #![doc(alias = "cfq_update_hw_tag")]
 #![doc(alias = "hw_tag")]
+#![doc(alias = "hw_tag_est_depth")]
+#![doc(alias = "rq_in_driver")]
 
 use crate::elevators::cfq::rules::Ncq;
 

@@ -4,7 +4,7 @@
 //! sector where another already is. Trees compare the *current* positions of queues, although a queue is moved only
 //! when it is reinserted.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9.
-//! **In the kernel** `prio_trees`, `cfq_prio_tree_add`.
+//! **In the kernel** `prio_trees`, `cfq_prio_tree_add`, `cfq_prio_tree_lookup`.
 
 #![doc(alias = "prio_trees")]
 #![doc(alias = "cfq_prio_tree_add")]

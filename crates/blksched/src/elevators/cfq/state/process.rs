@@ -2,10 +2,12 @@
 //!
 //! **Rule** An exited process is remembered until its last request has completed, or while the disk idles for it.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1.
-//! **In the kernel** `cfq_io_context`, `cfq_io_cq`.
+//! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_init_icq`, `cfq_cic_lookup`.
 
 #![doc(alias = "cfq_io_context")]
 #![doc(alias = "cfq_io_cq")]
+#![doc(alias = "cfq_init_icq")]
+#![doc(alias = "cfq_cic_lookup")]
 
 use alloc::vec::Vec;
 

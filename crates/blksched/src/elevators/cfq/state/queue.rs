@@ -4,13 +4,17 @@
 //! **Rule** A queue lives while a process holds it, a merge is planned into it, or one of its requests exists; the
 //! write-back of a level lives for ever. Queues are numbered, and numbers are reused.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1; docs/behaviour/elevators-4.20.md#g.6.
-//! **In the kernel** `cfq_queue`, `cfq_get_queue`, `cfq_put_queue`, `async_cfqq`.
+//! **In the kernel** `cfq_queue`, `cfq_get_queue`, `cfq_put_queue`, `async_cfqq`, `cfqq_type`, `prio_changed`,
+//! `meta_pending`, `prio_pending`.
 
 #![doc(alias = "cfq_queue")]
 #![doc(alias = "cfq_get_queue")]
 #![doc(alias = "cfq_put_queue")]
 #![doc(alias = "async_cfqq")]
 #![doc(alias = "cfqq_type")]
+#![doc(alias = "prio_changed")]
+#![doc(alias = "meta_pending")]
+#![doc(alias = "prio_pending")]
 
 use alloc::vec::Vec;
 

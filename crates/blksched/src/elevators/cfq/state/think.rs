@@ -6,13 +6,15 @@
 //! `slice_idle`, a group's with `group_idle`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 (processes), docs/behaviour/elevators-4.20.md#x.2 (trees and
 //! groups); [`Think`] says what differs.
-//! **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`, `sample_valid`, `ttime_mean`.
+//! **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`, `sample_valid`, `ttime_mean`, `cfq_io_thinktime_big`,
+//! `ttime_samples`.
 
 #![doc(alias = "cfq_ttime")]
 #![doc(alias = "cfq_update_io_thinktime")]
 #![doc(alias = "sample_valid")]
 #![doc(alias = "ttime_mean")]
 #![doc(alias = "cfq_io_thinktime_big")]
+#![doc(alias = "ttime_samples")]
 
 use crate::estimate::ThinkTime;
 use crate::time::Tick;

@@ -3,10 +3,11 @@
 //! **Rule** Positions wrap, so they are compared by their signed difference. A written weight takes effect when the
 //! group is next inserted (file `state/group_tree`).
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
-//! **In the kernel** `vdisktime`, `leaf_weight`.
+//! **In the kernel** `vdisktime`, `leaf_weight`, `cfqg_scale_charge`, `vfraction`.
 
 #![doc(alias = "leaf_weight")]
 #![doc(alias = "cfqg_scale_charge")]
+#![doc(alias = "vfraction")]
 
 use crate::elevators::cfq::ids::Gid;
 use core::cmp::Ordering;

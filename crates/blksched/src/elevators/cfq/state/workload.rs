@@ -1,11 +1,15 @@
 //! The kind of load being served, and the rest of its slice.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3; docs/behaviour/elevators-4.20.md#g.5.
-//! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`.
+//! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`, `serving_wl_class`, `serving_wl_type`,
+//! `saved_wl_slice`.
 
 #![doc(alias = "serving_type")]
 #![doc(alias = "workload_expires")]
 #![doc(alias = "saved_workload_slice")]
+#![doc(alias = "serving_wl_class")]
+#![doc(alias = "serving_wl_type")]
+#![doc(alias = "saved_wl_slice")]
 
 use crate::elevators::cfq::ids::{Gid, ROOT};
 use crate::elevators::ioprio::IoprioClass;

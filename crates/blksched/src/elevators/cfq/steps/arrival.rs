@@ -4,7 +4,8 @@
 //! wait, otherwise let the timer run so that more can merge. If another queue is active: `preempt`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5, #c7, #e10 and #s4; docs/behaviour/elevators-4.20.md#x.18 and
 //! #e420.2; `WhileIdling` and `Alias` say what differs.
-//! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`.
+//! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`, `cfq_merged_request`,
+//! `cfq_merged_requests`, `cfq_reposition_rq_rb`.
 
 #![doc(alias = "cfq_insert_request")]
 #![doc(alias = "cfq_rq_enqueued")]

@@ -1,7 +1,7 @@
 //! A request completes: the slice starts or ends, or the disk idles for its queue.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c14 and #c33.6; docs/behaviour/elevators-4.20.md#x.9.
-//! **In the kernel** `cfq_completed_request`, `wait_busy`.
+//! **In the kernel** `cfq_completed_request`, `wait_busy`, `cfq_schedule_dispatch`.
 
 #![doc(alias = "cfq_completed_request")]
 #![doc(alias = "wait_busy")]

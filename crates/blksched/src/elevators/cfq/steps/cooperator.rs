@@ -11,7 +11,8 @@
 //! always.
 //! **Costs when wrong** which of two close queues is found depends on the tree's shape. Trees compare the *current*
 //! positions of queues, although a queue is moved only when it is reinserted.
-//! **In the kernel** `cfq_close_cooperator`, `cfqq_close`, `cfq_rq_close`, `prio_trees`, `cfq_prio_tree_add`.
+//! **In the kernel** `cfq_close_cooperator`, `cfqq_close`, `cfq_rq_close`, `prio_trees`, `cfq_prio_tree_add`,
+//! `cfq_dist_from_last`.
 
 #![doc(alias = "cfq_close_cooperator")]
 #![doc(alias = "cfqq_close")]

@@ -3,13 +3,15 @@
 //! **Rule** The oldest if it has expired and this slice has not checked yet, otherwise the next. Write-back gives up
 //! the disk after `2 · slice_async_rq · (8 − level)` requests, the idle class after each, if others wait.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13; docs/behaviour/elevators-4.20.md#x.15 and #x.17.
-//! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`.
+//! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`, `cfq_find_next_rq`,
+//! `cfq_remove_request`, `cfq_del_rq_rb`.
 
 #![doc(alias = "cfq_dispatch_requests")]
 #![doc(alias = "cfq_dispatch_request")]
 #![doc(alias = "cfq_dispatch_insert")]
 #![doc(alias = "cfq_find_next_rq")]
 #![doc(alias = "cfq_remove_request")]
+#![doc(alias = "cfq_del_rq_rb")]
 
 use crate::elevator::{Cx, Dispatch};
 use crate::elevators::by_sector;

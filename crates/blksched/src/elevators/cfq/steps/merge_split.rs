@@ -7,7 +7,8 @@
 //! **Origin** the mail of 2009-10-23; docs/behaviour/elevators-2.5-2.6.md#c33.9 (2.6.33, with the stable fixes to the
 //! references).
 //! **Shown by** the recordings of 2.6.33 with interleaved readers.
-//! **In the kernel** `cfq_setup_merge`, `cfq_merge_cfqqs`, `split_cfqq`, `should_split_cfqq`, `cfq_mark_cfqq_coop`.
+//! **In the kernel** `cfq_setup_merge`, `cfq_merge_cfqqs`, `split_cfqq`, `should_split_cfqq`, `cfq_mark_cfqq_coop`,
+//! `cfq_put_cooperator`, `split_coop`, `new_cfqq`, `cfqq_process_refs`.
 
 #![doc(alias = "cfq_setup_merge")]
 #![doc(alias = "cfq_merge_cfqqs")]
@@ -17,6 +18,7 @@
 #![doc(alias = "cfq_put_cooperator")]
 #![doc(alias = "split_coop")]
 #![doc(alias = "new_cfqq")]
+#![doc(alias = "cfqq_process_refs")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;

@@ -5,7 +5,8 @@
 //! whose group changes leaves both queues behind; merges planned out of them stay counted.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17; docs/behaviour/elevators-4.20.md#p.2 and #g.6. The
 //! quirks of [`WriteBack`] are kept.
-//! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`.
+//! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`,
+//! `cfq_init_prio_data`, `changed_ioprio`, `cfq_ioc_set_ioprio`, `cfq_find_alloc_queue`, `cfq_async_queue_prio`.
 
 #![doc(alias = "cfq_io_context")]
 #![doc(alias = "cfq_io_cq")]

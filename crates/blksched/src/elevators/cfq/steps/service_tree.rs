@@ -7,7 +7,9 @@
 //! With one tree ([`Trees::Single`]) the product is unsigned and 32 bits wide: an async slice longer than sync slices
 //! makes a queue wait for 2³² ticks. In 2.6.33 the product is signed, and the joining queue is not counted, so the
 //! first one's offset is negative. With groups, n counts the queues of the group.
-//! **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`, `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`.
+//! **In the kernel** `cfq_rb_root`, `cfq_service_tree_add`, `cfq_resort_rr_list`, `cfq_slice_offset`, `rb_key`,
+//! `cfq_add_cfqq_rr`, `cfq_del_cfqq_rr`, `cfq_rb_first`, `cfq_rb_erase`, `cfq_group_notify_queue_add`,
+//! `cfq_group_notify_queue_del`.
 
 #![doc(alias = "cfq_rb_root")]
 #![doc(alias = "cfq_service_tree_add")]

@@ -1,7 +1,7 @@
 //! The idle timer: the disk has idled long enough, or no longer needs to.
 //!
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c16.
-//! **In the kernel** `cfq_idle_slice_timer`, `cfq_del_timer`.
+//! **In the kernel** `cfq_idle_slice_timer`, `cfq_del_timer`, `cfq_kick_queue`.
 
 #![doc(alias = "cfq_idle_slice_timer")]
 #![doc(alias = "cfq_del_timer")]

@@ -9,7 +9,7 @@
 //! in 4.20 the group's part of `target_latency`.
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c33.3 (2.6.33); docs/behaviour/elevators-4.20.md#x.14 and #g.5.
 //! **In the kernel** `choose_service_tree`, in 4.20 `choose_wl_class_and_type`, `cfq_choose_wl`, `workload_expires`,
-//! `serving_type`, `cfq_group_slice`.
+//! `serving_type`, `cfq_group_slice`, `cfq_choose_wl_type`.
 
 #![doc(alias = "choose_service_tree")]
 #![doc(alias = "cfq_choose_wl")]
@@ -17,6 +17,7 @@
 #![doc(alias = "workload_expires")]
 #![doc(alias = "serving_type")]
 #![doc(alias = "cfq_group_slice")]
+#![doc(alias = "cfq_choose_wl_type")]
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
