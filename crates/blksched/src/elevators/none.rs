@@ -6,6 +6,11 @@
 //! **Origin** kernel documentation of blk-mq ("multi-queue block IO queueing mechanism"). One software queue, as in a
 //! machine with one processor. MEMORY: with a free tag and nothing waiting, a kernel gives a request to the driver at
 //! once, which results in the same decisions. Not decision-checked: there is no recording without a scheduler.
+//! **In the kernel** `blk_mq_do_dispatch_ctx`, `blk_mq_insert_requests`, `blk_mq_try_issue_directly`.
+
+#![doc(alias = "blk_mq_do_dispatch_ctx")]
+#![doc(alias = "blk_mq_insert_requests")]
+#![doc(alias = "blk_mq_try_issue_directly")]
 
 use alloc::boxed::Box;
 

@@ -4,12 +4,14 @@
 //! request leaves the elevator and waits here, unmergeable ([`DispatchAhead::OneMore`]), unless the device's host
 //! counts its requests (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive waits
 //! until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
-//! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`.
+//! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`,
+//! `blk_mq_request_bypass_insert`.
 
 #![doc(alias = "hctx")]
 #![doc(alias = "blk_mq_hw_ctx")]
 #![doc(alias = "blk_mq_dispatch_rq_list")]
 #![doc(alias = "blk_mq_sched_dispatch_requests")]
+#![doc(alias = "blk_mq_request_bypass_insert")]
 
 use crate::request::{Op, RequestId, Requests};
 use alloc::collections::VecDeque;

@@ -8,7 +8,7 @@
 //! 6.12.117 (`wbt-6.1`, `wbt-6.12`). It is on for every disk, except under BFQ. It determines the outcome when a
 //! buffered writer runs beside a reader.
 //! **In the kernel** `wbt_wait`, `wbt_done`, `wb_timer_fn`, `rq_wb`, `wbt_lat_usec`, `rq_wait_inc_below`, `rq_wait`,
-//! `rwb_enabled`, `rwb_wake_all`, `wbt_inflight_cb`, `wbt_wake_fn`, `scale_step`.
+//! `rwb_enabled`, `rwb_wake_all`, `wbt_inflight_cb`, `wbt_wake_fn`, `scale_step`, `wb_recent_wait`, `close_io`.
 
 #![doc(alias = "wbt_wait")]
 #![doc(alias = "wbt_done")]
@@ -22,6 +22,8 @@
 #![doc(alias = "wbt_inflight_cb")]
 #![doc(alias = "wbt_wake_fn")]
 #![doc(alias = "scale_step")]
+#![doc(alias = "wb_recent_wait")]
+#![doc(alias = "close_io")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -8,7 +8,8 @@
 //! **In the kernel** `blk_mq_get_tag`, `blk_mq_put_tag`, `sbitmap_queue`, `__sbitmap_queue_get`, `__blk_mq_get_tag`,
 //! `hctx_may_queue`, `blk_mq_tag_busy`, `blk_mq_tag_idle`, `blk_mq_mark_tag_wait`, `blk_mq_get_driver_tag`,
 //! `__sbitmap_queue_get_shallow`, `blk_mq_alloc_request`, `sched_tags`, `sbitmap_queue_get`, `sbq_calc_wake_batch`,
-//! `sbitmap_queue_recalculate_wake_batch`, `min_shallow_depth`, `sbitmap_queue_min_shallow_depth`.
+//! `sbitmap_queue_recalculate_wake_batch`, `min_shallow_depth`, `sbitmap_queue_min_shallow_depth`,
+//! `__sbitmap_queue_get_batch`.
 
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "blk_mq_put_tag")]
@@ -28,6 +29,7 @@
 #![doc(alias = "sbitmap_queue_recalculate_wake_batch")]
 #![doc(alias = "min_shallow_depth")]
 #![doc(alias = "sbitmap_queue_min_shallow_depth")]
+#![doc(alias = "__sbitmap_queue_get_batch")]
 
 use alloc::vec;
 use alloc::vec::Vec;

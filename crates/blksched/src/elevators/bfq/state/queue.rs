@@ -30,7 +30,7 @@ use crate::elevators::ioprio::Ioprio;
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
 
-/// One queue. Its weight, budget and timestamps are its [`Entity`](super::entity::Entity)'s.
+/// One queue. Its weight, budget and timestamps are in its `hierarchy::entity::Entity`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BfqQueue {
     pub(crate) serial: u64,
