@@ -79,8 +79,8 @@ impl DispatchList {
         self.waiting.push_back((rq, from));
     }
 
-    /// The requests that the elevator chose.
-    pub(super) fn chosen(&self) -> impl Iterator<Item = RequestId> + '_ {
+    /// The requests that came from the elevator.
+    pub(super) fn of_elevator(&self) -> impl Iterator<Item = RequestId> + '_ {
         self.waiting.iter().filter(|(_, from)| *from == From::Elevator).map(|(rq, _)| *rq)
     }
 

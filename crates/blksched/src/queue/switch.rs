@@ -32,7 +32,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.hooks = self.elevator.hooks();
         self.core.state.due = Due::of(self.core.state.hooks);
         self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
-        self.orphans.extend(self.list.chosen());
+        self.orphans.extend(self.list.of_elevator());
         let requests = &self.core.state.requests;
         let sequences = &self.sequences;
         self.orphans.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));

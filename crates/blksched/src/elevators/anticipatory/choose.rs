@@ -111,10 +111,10 @@ impl Anticipatory {
         self.next[class] = self.behind(cx, rq);
         self.leave_orders(class, rq);
         self.processes[process].queued -= 1;
-        self.processes[process].chosen += 1;
+        self.processes[process].on_dispatch_list += 1;
         self.batch.taken += 1;
         self.in_flight += 1;
-        self.chosen.insert(cx, rq);
+        self.dispatch_list.insert(cx, rq);
         run
     }
 

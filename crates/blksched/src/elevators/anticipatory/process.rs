@@ -34,7 +34,7 @@ pub(super) struct AnticipatedProcess {
     /// The number of its queued requests.
     pub(super) queued: u32,
     /// The number of its requests on the dispatch list.
-    pub(super) chosen: u32,
+    pub(super) on_dispatch_list: u32,
     /// When one of its synchronous requests last completed.
     pub(super) completed_at: Option<Tick>,
     /// The number of its live requests, plus one while it is waited for.
@@ -46,13 +46,13 @@ impl AnticipatedProcess {
         life: Life::Running,
         history: History::NEW,
         queued: 0,
-        chosen: 0,
+        on_dispatch_list: 0,
         completed_at: None,
         references: 0,
     };
 
     pub(super) fn on_their_way(&self) -> u32 {
-        self.queued + self.chosen
+        self.queued + self.on_dispatch_list
     }
 
     /// Updates the history for a queued read of it, or one that counts as its own.
@@ -123,7 +123,10 @@ impl Processes {
 
     /// How many requests of all processes are queued, and how many are on the dispatch list.
     pub(super) fn on_their_way(&self) -> (u32, u32) {
-        (self.slots.iter().map(|process| process.queued).sum(), self.slots.iter().map(|process| process.chosen).sum())
+        (
+            self.slots.iter().map(|process| process.queued).sum(),
+            self.slots.iter().map(|process| process.on_dispatch_list).sum(),
+        )
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Anticipatory {
     /// Where the last request of a class ended.
     pub(super) arm: PerWaiter<Sector>,
     /// The dispatch list.
-    pub(super) chosen: SortedDispatch,
+    pub(super) dispatch_list: SortedDispatch,
     /// The number of requests dispatched and not completed.
     pub(super) in_flight: u32,
     pub(super) batch: Batch,
@@ -70,7 +70,7 @@ impl Anticipatory {
             aged: PerWaiter::default(),
             next: PerWaiter::default(),
             arm: PerWaiter::default(),
-            chosen: SortedDispatch::default(),
+            dispatch_list: SortedDispatch::default(),
             in_flight: 0,
             batch,
             anticipation: Anticipation::default(),
@@ -141,13 +141,13 @@ impl Elevator for Anticipatory {
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        if self.chosen.is_empty()
+        if self.dispatch_list.is_empty()
             && let Some(rq) = self.choose(cx)
         {
             self.take(cx, rq);
         }
-        if let Some(rq) = self.chosen.take(cx) {
-            self.processes[self.owner[rq]].chosen -= 1;
+        if let Some(rq) = self.dispatch_list.take(cx) {
+            self.processes[self.owner[rq]].on_dispatch_list -= 1;
             return Dispatch::Issue(rq);
         }
         match (self.has_work(), self.anticipation.timer(), self.anticipation.awaited) {
@@ -177,7 +177,7 @@ impl Elevator for Anticipatory {
     }
 
     fn has_work(&self) -> bool {
-        !self.chosen.is_empty() || self.waiting().sync || self.waiting().async_
+        !self.dispatch_list.is_empty() || self.waiting().sync || self.waiting().async_
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -209,8 +209,8 @@ impl Elevator for Anticipatory {
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.processes[self.owner[rq]].chosen += 1;
-        self.chosen.hand_back(rq);
+        self.processes[self.owner[rq]].on_dispatch_list += 1;
+        self.dispatch_list.hand_back(rq);
     }
 
     fn forget(&mut self, _cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
@@ -219,7 +219,7 @@ impl Elevator for Anticipatory {
     }
 
     fn check(&self, requests: &Requests) {
-        self.chosen.check(requests);
+        self.dispatch_list.check(requests);
         let mut queued = 0;
         for class in [Waiter::Sync, Waiter::Async] {
             self.sorted[class].check();

@@ -59,7 +59,7 @@ pub struct Cfq {
     pub(super) service: ServiceTrees,
     pub(super) positions: Positions,
     pub(super) workload: Workload,
-    pub(super) chosen: SortedDispatch,
+    pub(super) dispatch_list: SortedDispatch,
 
     /// The active queue.
     pub(super) active: Option<Qid>,
@@ -108,7 +108,7 @@ impl Cfq {
             service: ServiceTrees::default(),
             positions: Positions::default(),
             workload: Workload::default(),
-            chosen: SortedDispatch::default(),
+            dispatch_list: SortedDispatch::default(),
             active: None,
             active_process: None,
             timer: None,
@@ -135,7 +135,7 @@ impl Cfq {
         self.positions.reserve(queues);
         self.rows.reserve(requests);
         self.sorted.reserve(requests);
-        self.chosen.reserve(requests);
+        self.dispatch_list.reserve(requests);
     }
 
     /// Begins a call of the contract: the time is converted to ticks once.

@@ -65,7 +65,7 @@ impl Elevator for Cfq {
     }
 
     fn has_work(&self) -> bool {
-        self.has_queued() || !self.chosen.is_empty()
+        self.has_queued() || !self.dispatch_list.is_empty()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -85,7 +85,7 @@ impl Elevator for Cfq {
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.in_driver[cx.rq(rq).waiter] -= 1;
-        self.chosen.hand_back(rq);
+        self.dispatch_list.hand_back(rq);
     }
 
     fn forget(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
@@ -96,7 +96,7 @@ impl Elevator for Cfq {
 
     fn check(&self, requests: &Requests) {
         self.check_state(requests);
-        self.chosen.check(requests);
+        self.dispatch_list.check(requests);
     }
 }
 

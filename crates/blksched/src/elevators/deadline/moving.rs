@@ -49,7 +49,7 @@ pub struct Moving {
     /// Reads by age.
     reads: Fifo,
     /// The dispatch list: requests moved and not yet issued.
-    chosen: List,
+    dispatch_list: List,
     /// The end of the last request issued.
     last: Sector,
     starved: Starved,
@@ -64,14 +64,14 @@ impl Moving {
             arm,
             sorted: Sorted::new(order),
             reads: Fifo::default(),
-            chosen: List::new(),
+            dispatch_list: List::new(),
             last: Sector(0),
             starved: Starved::default(),
         }
     }
 
     fn arm(&self, cx: &Cx<'_>) -> Sector {
-        match (self.arm, self.chosen.tail()) {
+        match (self.arm, self.dispatch_list.tail()) {
             (Arm::LastChosen, Some(tail)) => cx.rq(tail).end(),
             _ => self.last,
         }
@@ -102,7 +102,7 @@ impl Moving {
             let (start, sectors, end) = (cx.rq(rq).start, cx.rq(rq).sectors, cx.rq(rq).end());
             self.sorted.discard(dir, rq);
             self.reads.discard(rq);
-            self.chosen.push_back(rq);
+            self.dispatch_list.push_back(rq);
             budget.charge(self.cost, start == arm, sectors, self.tunables.seek_cost);
             arm = end;
             requests += 1;
@@ -119,7 +119,7 @@ impl Moving {
             Sorted::Tree(trees) => {
                 if trees[dir].find(start).0.is_some() {
                     cx.explain(Reason::AliasForced { rq });
-                    self.chosen.push_back(rq);
+                    self.dispatch_list.push_back(rq);
                 } else {
                     let steps = trees[dir].insert(rq.index() as u32, start);
                     cx.explain_search(Index::Tree, steps);
@@ -136,9 +136,9 @@ impl Moving {
                     },
                     found => found,
                 };
-                let neighbour_is_chosen =
-                    matches!(at, Insert::After(beside) | Insert::Before(beside) if self.chosen.contains(beside));
-                let list = if neighbour_is_chosen { &mut self.chosen } else { &mut lists[dir] };
+                let neighbour_is_dispatched =
+                    matches!(at, Insert::After(beside) | Insert::Before(beside) if self.dispatch_list.contains(beside));
+                let list = if neighbour_is_dispatched { &mut self.dispatch_list } else { &mut lists[dir] };
                 match at {
                     Insert::First => list.push_front(rq),
                     Insert::Sorted | Insert::Last => list.push_back(rq),
@@ -164,10 +164,10 @@ impl Elevator for Moving {
     }
 
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        if self.chosen.is_empty() {
+        if self.dispatch_list.is_empty() {
             self.choose_batch(cx);
         }
-        let Some(rq) = self.chosen.pop_front() else { return Dispatch::Empty };
+        let Some(rq) = self.dispatch_list.pop_front() else { return Dispatch::Empty };
         self.reads.discard(rq);
         self.last = cx.rq(rq).end();
         Dispatch::Issue(rq)
@@ -178,7 +178,7 @@ impl Elevator for Moving {
     }
 
     fn has_work(&self) -> bool {
-        !self.chosen.is_empty() || Dir::BOTH.iter().any(|&dir| !self.sorted.is_empty(dir))
+        !self.dispatch_list.is_empty() || Dir::BOTH.iter().any(|&dir| !self.sorted.is_empty(dir))
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
@@ -186,18 +186,18 @@ impl Elevator for Moving {
             self.reads.inherit(into, victim);
         }
         self.sorted.discard(cx.rq(victim).dir(), victim);
-        self.chosen.discard(victim);
+        self.dispatch_list.discard(victim);
         self.reads.discard(victim);
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.chosen.push_front(rq);
+        self.dispatch_list.push_front(rq);
     }
 
     fn check(&self, requests: &Requests) {
         self.sorted.check(requests);
         self.reads.check(requests);
-        self.chosen.check(requests);
+        self.dispatch_list.check(requests);
     }
 }
 
@@ -223,8 +223,8 @@ impl Merges for Moving {
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {
         let beside = |list: &List| Neighbours { before: list.before(rq), behind: list.behind(rq) };
-        if self.chosen.contains(rq) {
-            return beside(&self.chosen);
+        if self.dispatch_list.contains(rq) {
+            return beside(&self.dispatch_list);
         }
         match &self.sorted {
             Sorted::List(lists) => {

@@ -73,7 +73,7 @@ pub struct Stepping {
     alias: Alias,
     lanes: PerDir<Lane>,
     /// Requests forced out, or returned by the device: these are dispatched first.
-    chosen: List,
+    dispatch_list: List,
     /// The request after the last one taken, in its direction.
     next: Option<(Dir, RequestId)>,
     /// The number of requests taken in the batch.
@@ -90,7 +90,7 @@ impl Stepping {
             expiry,
             alias,
             lanes: PerDir::default(),
-            chosen: List::new(),
+            dispatch_list: List::new(),
             next: None,
             taken: 0,
             starved: Starved::default(),
@@ -156,7 +156,7 @@ impl Stepping {
             let older = RequestId::from_index(older);
             cx.explain(Reason::AliasForced { rq: older });
             self.take(dir, older);
-            self.chosen.push_back(older);
+            self.dispatch_list.push_back(older);
             cx.seal(older);
         }
         let steps = self.lanes[dir].sorted.insert_counting(rq.index() as u32, start, cx.steps());
@@ -172,7 +172,7 @@ impl Elevator for Stepping {
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         if at == Insert::First {
-            self.chosen.push_front(rq);
+            self.dispatch_list.push_front(rq);
             return Run::No;
         }
         let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
@@ -191,7 +191,7 @@ impl Elevator for Stepping {
 
     #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        if let Some(rq) = self.chosen.pop_front() {
+        if let Some(rq) = self.dispatch_list.pop_front() {
             return Dispatch::Issue(rq);
         }
         let Some(rq) = self.choose(cx) else { return Dispatch::Empty };
@@ -204,7 +204,9 @@ impl Elevator for Stepping {
     }
 
     fn has_work(&self) -> bool {
-        !self.chosen.is_empty() || self.lanes.read.aged.head().is_some() || self.lanes.write.aged.head().is_some()
+        !self.dispatch_list.is_empty()
+            || self.lanes.read.aged.head().is_some()
+            || self.lanes.write.aged.head().is_some()
     }
 
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
@@ -218,11 +220,11 @@ impl Elevator for Stepping {
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {
-        self.chosen.push_front(rq);
+        self.dispatch_list.push_front(rq);
     }
 
     fn check(&self, requests: &Requests) {
-        self.chosen.check(requests);
+        self.dispatch_list.check(requests);
         for dir in Dir::BOTH {
             let Lane { sorted, aged, .. } = &self.lanes[dir];
             sorted.check();

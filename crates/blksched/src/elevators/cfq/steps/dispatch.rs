@@ -33,12 +33,13 @@ impl Cfq {
     /// Gives the driver the next request, if one may be dispatched.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn dispatch_next(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        let rq = if self.chosen.is_empty() { self.dispatch_one(cx) } else { self.chosen.take(&cx.apart()) };
+        let rq =
+            if self.dispatch_list.is_empty() { self.dispatch_one(cx) } else { self.dispatch_list.take(&cx.apart()) };
         let Some(rq) = rq else { return self.nothing_to_issue() };
         let request = cx.rq(rq);
         self.in_driver[request.waiter] += 1;
         self.head = request.end();
-        self.chosen.arm_is_at(self.head);
+        self.dispatch_list.arm_is_at(self.head);
         Dispatch::Issue(rq)
     }
 
@@ -185,7 +186,7 @@ impl Cfq {
     /// Moves a request to the dispatch list.
     pub(super) fn move_to_chosen(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         self.choose(cx, q, rq);
-        self.chosen.insert(cx, rq);
+        self.dispatch_list.insert(cx, rq);
     }
 
     /// Takes a request out of its queue for the driver.
