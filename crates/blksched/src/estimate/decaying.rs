@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_believed_from_the_third_sample_on() {
+    fn it_is_valid_from_the_third_sample_on() {
         let mut mean = Decaying::default();
         let mut seen = Vec::new();
         for _ in 0..3 {

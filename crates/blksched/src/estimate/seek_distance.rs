@@ -52,7 +52,7 @@ impl SeekDistance {
     }
 
     /// The mean \[sectors\], if there are enough samples for it to be valid.
-    pub fn believed(self) -> Option<u64> {
+    pub fn valid_mean(self) -> Option<u64> {
         self.recent.is_valid().then_some(self.mean)
     }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_sequential_reader_far_out_on_the_disk_is_not_seeky() {
-        assert_eq!(reader(&[1 << 30, (1 << 30) + 8, (1 << 30) + 16]).believed(), Some(0));
+        assert_eq!(reader(&[1 << 30, (1 << 30) + 8, (1 << 30) + 16]).valid_mean(), Some(0));
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl ThinkTime {
     }
 
     /// The mean, if there are enough samples for it to be valid.
-    pub fn believed(self) -> Option<u64> {
+    pub fn valid_mean(self) -> Option<u64> {
         self.0.is_valid().then(|| self.0.mean(128))
     }
 }
@@ -35,6 +35,6 @@ mod tests {
     fn a_night_counts_as_two_idle_times() {
         let mut think = ThinkTime::default();
         (0..4).for_each(|_| think.add(30_000_000, 8));
-        assert_eq!(think.believed(), Some(16 + 1));
+        assert_eq!(think.valid_mean(), Some(16 + 1));
     }
 }

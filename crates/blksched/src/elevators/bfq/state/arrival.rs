@@ -65,7 +65,7 @@ impl BfqQueue {
         if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {
             return None;
         }
-        let too_long = self.habits.think.believed().is_some_and(|mean| mean > at.idle / 2);
+        let too_long = self.habits.think.valid_mean().is_some_and(|mean| mean > at.idle / 2);
         let shortly = !(at.is_gone || too_long);
         (shortly != self.habits.thinks_shortly).then_some(shortly)
     }

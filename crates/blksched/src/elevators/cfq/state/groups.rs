@@ -19,7 +19,7 @@ use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
 use crate::elevators::cfq::rules::Grouping;
 use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::service_trees::{TREES, TreeAt};
-use crate::elevators::cfq::state::think::Pauses;
+use crate::elevators::cfq::state::think::Ttime;
 use crate::elevators::cfq::state::vdisktime::{Share, VirtualTime};
 use crate::elevators::cfq::state::workload::Saved;
 use crate::elevators::cfq::tunables::Ticks;
@@ -39,8 +39,8 @@ const LEVELS: usize = 17;
 pub(crate) struct CfqGroup {
     pub(crate) id: GroupId,
     pub(crate) share: Share,
-    pub(crate) pauses: Pauses,
-    trees: [Pauses; TREES],
+    pub(crate) ttime: Ttime,
+    trees: [Ttime; TREES],
     /// The average number of waiting queues: best effort, real time.
     pub(crate) average: [u64; 2],
     /// The rest of the slice of the kind of load served last.
@@ -68,8 +68,8 @@ impl CfqGroup {
         CfqGroup {
             id,
             share,
-            pauses: Pauses::since(now),
-            trees: [Pauses::since(now); TREES],
+            ttime: Ttime::since(now),
+            trees: [Ttime::since(now); TREES],
             average: [0; 2],
             saved: None,
             in_flight: 0,
@@ -183,34 +183,34 @@ impl Groups {
 
     /// Ends the think time of a queue's tree and group when the queue gets a request.
     #[inline]
-    pub(crate) fn pauses_end(&mut self, queue: &CfqQueue, now: Tick, ticks: &Ticks, grouping: Grouping) {
+    pub(crate) fn think_time_ends(&mut self, queue: &CfqQueue, now: Tick, ticks: &Ticks, grouping: Grouping) {
         if queue.is_sync() {
             let tree = queue.served_in.expect("a queue with a request waits for a slice");
-            self.pauses_of(tree).end(now, ticks.slice_idle);
+            self.ttime_of(tree).end(now, ticks.slice_idle);
         }
         if grouping == Grouping::On {
-            self[queue.group].pauses.end(now, ticks.group_idle);
+            self[queue.group].ttime.end(now, ticks.group_idle);
         }
     }
 
     /// Begins the think time of a queue's tree and group when one of the queue's requests completes.
     #[inline]
-    pub(crate) fn pauses_begin(&mut self, queue: &CfqQueue, waiter: Waiter, now: Tick, grouping: Grouping) {
+    pub(crate) fn think_time_begins(&mut self, queue: &CfqQueue, waiter: Waiter, now: Tick, grouping: Grouping) {
         if waiter == Waiter::Sync {
             let now_in = || TreeAt::of(queue.group, queue.ioprio.class, queue.kind());
-            self.pauses_of(queue.served_in.unwrap_or_else(now_in)).begin(now);
+            self.ttime_of(queue.served_in.unwrap_or_else(now_in)).begin(now);
         }
         if grouping == Grouping::On {
-            self[queue.group].pauses.begin(now);
+            self[queue.group].ttime.begin(now);
         }
     }
 
-    pub(crate) fn pauses_of(&mut self, tree: TreeAt) -> &mut Pauses {
+    pub(crate) fn ttime_of(&mut self, tree: TreeAt) -> &mut Ttime {
         &mut self[tree.group()].trees[tree.nth()]
     }
 
-    pub(crate) fn tree_pauses_are_long(&self, tree: TreeAt, idle: Tick) -> bool {
-        self[tree.group()].trees[tree.nth()].are_long(idle)
+    pub(crate) fn tree_ttime_is_big(&self, tree: TreeAt, idle: Tick) -> bool {
+        self[tree.group()].trees[tree.nth()].is_big(idle)
     }
 }
 

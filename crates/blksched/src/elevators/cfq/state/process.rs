@@ -12,7 +12,7 @@
 use alloc::vec::Vec;
 
 use crate::elevators::cfq::ids::{Gid, Pid, Qid};
-use crate::elevators::cfq::state::think::Pauses;
+use crate::elevators::cfq::state::think::Ttime;
 use crate::elevators::ioprio::Ioprio;
 use crate::estimate::SeekDistance;
 use crate::index::Numbers;
@@ -29,8 +29,8 @@ pub(crate) struct Process {
     /// The group of its last inserted request.
     pub(crate) group: Gid,
     pub(crate) queues: PerWaiter<Option<Qid>>,
-    /// Its think time; the first pause counts from its creation.
-    pub(crate) pauses: Pauses,
+    /// Its think time; the first counts from its creation.
+    pub(crate) ttime: Ttime,
     pub(crate) seeks: SeekDistance,
     /// Whether it has exited; it is then remembered until its last request completes.
     pub(crate) gone: bool,
@@ -69,7 +69,7 @@ impl Processes {
             priority,
             group,
             queues: PerWaiter::default(),
-            pauses: Pauses::since(now),
+            ttime: Ttime::since(now),
             seeks: SeekDistance::default(),
             gone: false,
             requests: 0,

@@ -21,35 +21,35 @@ use crate::time::Tick;
 
 /// The think time of a process, a service tree, or a group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pauses {
+pub(crate) struct Ttime {
     /// When the last request completed; at first, when the record began.
     last_end: Tick,
     think: ThinkTime,
 }
 
-impl Pauses {
-    pub(crate) fn since(now: Tick) -> Pauses {
-        Pauses { last_end: now, think: ThinkTime::default() }
+impl Ttime {
+    pub(crate) fn since(now: Tick) -> Ttime {
+        Ttime { last_end: now, think: ThinkTime::default() }
     }
 
-    /// Ends a pause: a request has arrived.
+    /// Ends a think time: a request has arrived.
     pub(crate) fn end(&mut self, now: Tick, idle: Tick) {
         self.think.add(now - self.last_end, idle);
     }
 
-    /// Begins a pause: a request has completed.
+    /// Begins a think time: a request has completed.
     pub(crate) fn begin(&mut self, now: Tick) {
         self.last_end = now;
     }
 
     /// The mean think time, if there are enough samples.
-    pub(crate) fn believed(&self) -> Option<Tick> {
-        self.think.believed()
+    pub(crate) fn valid_mean(&self) -> Option<Tick> {
+        self.think.valid_mean()
     }
 
     /// Whether the think time is known to exceed `idle`.
-    pub(crate) fn are_long(&self, idle: Tick) -> bool {
-        self.believed().is_some_and(|mean| mean > idle)
+    pub(crate) fn is_big(&self, idle: Tick) -> bool {
+        self.valid_mean().is_some_and(|mean| mean > idle)
     }
 }
 
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_are_long_once_three_of_them_say_so() {
-        let mut pauses = Pauses::since(0);
+    fn a_think_time_is_big_once_three_samples_say_so() {
+        let mut ttime = Ttime::since(0);
         for nth in 1..=3 {
-            assert!(!pauses.are_long(8));
-            pauses.end(100 * nth, 8);
-            pauses.begin(100 * nth);
+            assert!(!ttime.is_big(8));
+            ttime.end(100 * nth, 8);
+            ttime.begin(100 * nth);
         }
-        assert_eq!(pauses.believed(), Some(17));
-        assert!(pauses.are_long(8) && !pauses.are_long(17));
+        assert_eq!(ttime.valid_mean(), Some(17));
+        assert!(ttime.is_big(8) && !ttime.is_big(17));
     }
 }

@@ -35,10 +35,10 @@ impl Cfq {
         let process = &mut self.processes[pid];
         process.requests -= 1;
         if waiter == Waiter::Sync {
-            process.pauses.begin(self.now);
+            process.ttime.begin(self.now);
         }
         if self.rules.think != Think::PerProcess {
-            self.groups.pauses_begin(queue, waiter, self.now, self.rules.groups);
+            self.groups.think_time_begins(queue, waiter, self.now, self.rules.groups);
         }
         let (unused, gone) = (queue.held_by.is_none(), process.gone);
         if waiter == Waiter::Sync {
@@ -133,13 +133,13 @@ impl Cfq {
     fn wait_while_alone(&mut self, q: Qid, for_group: bool) {
         let (now, ticks) = (self.now, &self.ticks);
         let queue = &self.queues[q];
-        if for_group && self.groups[queue.group].pauses.are_long(ticks.group_idle) {
+        if for_group && self.groups[queue.group].ttime.is_big(ticks.group_idle) {
             return;
         }
         // Otherwise the queue would leave its tree, and its group the tree of groups, at the end of the slice; a group
         // with one process would never get its share (`steps/group_idle.rs`).
         let left = queue.slice.left_unsigned(now);
-        let think = self.active_process.and_then(|pid| self.processes[pid].pauses.believed());
+        let think = self.active_process.and_then(|pid| self.processes[pid].ttime.valid_mean());
         let about_over = queue.slice.is_used(now) || think.is_some_and(|think| left < think) || left <= self.jiffy;
         if about_over {
             let idle = if for_group && ticks.slice_idle == 0 { ticks.group_idle } else { ticks.slice_idle };

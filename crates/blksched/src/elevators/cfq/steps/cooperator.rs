@@ -88,15 +88,15 @@ impl Cfq {
     /// Whether `start` is close to the disk's position, for the active queue.
     pub(super) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
         let Some(active) = self.active else { return false };
-        let believed = match self.rules.seeks {
+        let mean = match self.rules.seeks {
             Seeks::PerProcess => {
                 let Some(pid) = self.active_process else { return false };
-                self.processes[pid].seeks.believed()
+                self.processes[pid].seeks.valid_mean()
             }
-            Seeks::PerQueue => self.queues[active].seeks.believed(),
+            Seeks::PerQueue => self.queues[active].seeks.valid_mean(),
             Seeks::History => None,
         };
-        let reach = match (believed, self.rules.seeks, asking) {
+        let reach = match (mean, self.rules.seeks, asking) {
             (None, _, _) => SEEKY,
             // Until 2.6.32 there is no cap, and a process that seeks far finds cooperators everywhere. 2.6.33 caps it,
             // but not for preemption; no source says why.

@@ -28,7 +28,7 @@ impl Cfq {
         }
         // The think time tested is the tree's, although the disk would idle for the group: as in the kernel, for no
         // known reason.
-        if queue.served_in.is_some_and(|tree| self.groups.tree_pauses_are_long(tree, idle)) {
+        if queue.served_in.is_some_and(|tree| self.groups.tree_ttime_is_big(tree, idle)) {
             return Err(NotIdled::NotWorthIt);
         }
         Ok((IdleFor::Group(self.groups[queue.group].id), idle))
@@ -41,6 +41,6 @@ impl Cfq {
             && idle > 0
             && self.service.in_group(g) == 1
             && self.groups[g].in_flight > 0
-            && !self.groups[g].pauses.are_long(idle)
+            && !self.groups[g].ttime.is_big(idle)
     }
 }

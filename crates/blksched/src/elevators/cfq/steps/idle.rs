@@ -45,7 +45,7 @@ impl Cfq {
         // The seeky queues of a tree are served together, and the disk idles once for all of them, after the last;
         // otherwise the whole tree would lose the disk whenever its last queue ran empty.
         let alone = queue.served_in.filter(|&tree| queue.is_sync() && self.service.count(tree) == 1);
-        alone.is_some_and(|tree| !by_tree || !self.groups.tree_pauses_are_long(tree, idle))
+        alone.is_some_and(|tree| !by_tree || !self.groups.tree_ttime_is_big(tree, idle))
     }
 
     /// Whether idling can pay off: the disk has an arm to keep in place, or it does not queue requests itself.
@@ -98,7 +98,7 @@ impl Cfq {
         // nevertheless.
         let left = queue.slice.left_unsigned(self.now);
         // Its next request would arrive after the end of its slice. 2.6.31 idles nevertheless.
-        if self.rules.idling != Idling::UnlessSeeky && process.pauses.believed().is_some_and(|think| left < think) {
+        if self.rules.idling != Idling::UnlessSeeky && process.ttime.valid_mean().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);
         }
         if !for_queue {

@@ -44,13 +44,13 @@ impl Learning<'_> {
         groups: &mut Groups,
     ) {
         let Learning { rules, ticks, now, .. } = self;
-        // Until 2.6.33 write-back also ends a pause, so the think time of a process that writes in between seems
+        // Until 2.6.33 write-back also ends it, so the think time of a process that writes in between seems
         // shorter than it is.
         if queue.is_sync() || rules.think == Think::PerProcess {
-            process.pauses.end(now, ticks.slice_idle);
+            process.ttime.end(now, ticks.slice_idle);
         }
         if rules.think != Think::PerProcess {
-            groups.pauses_end(queue, now, ticks, rules.groups);
+            groups.think_time_ends(queue, now, ticks, rules.groups);
         }
         match rules.seeks {
             Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, bio.start),
@@ -81,7 +81,7 @@ impl Learning<'_> {
             gone: process.gone,
             idle: ticks.slice_idle,
             seeky_idle: ticks.seeky_idle,
-            think: process.pauses.believed(),
+            think: process.ttime.valid_mean(),
             seeks: seekiness(rules.seeks, queue, Some(process)),
             ends: rules.idling == Idling::TreeThinks && queue.next.is_some_and(is_last),
             depth,
