@@ -5,7 +5,7 @@
 //!
 //! | layer | what it is |
 //! |---|---|
-//! | `ids`, `links`, `terms`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, eras, knobs |
+//! | `ids`, `links`, `timeouts`, `priority`, `rules`, `tunables` | numbers, lists, times, weights, eras, knobs |
 //! | `hierarchy/` | B-WF2Q+ with groups, by itself: entities, service trees, weights; it knows no elevator |
 //! | `device/` | knowledge of the device: peak rate, NCQ, budgets |
 //! | `state/` | the state of queues and processes |
@@ -33,7 +33,7 @@
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
 //! | handles a request, a queue becoming busy, or a completion? | `steps/{arrival,idle_busy_switch,busy,completion}` |
 //! | learns about queues and the device? | `state/habits`, `steps/{habits,device}`, `device/{peak_rate,ncq}` |
-//! | defines the timeouts? | `terms` |
+//! | defines the timeouts? | `timeouts` |
 //! | says which era has what? | [`rules`], `presets` |
 //!
 //! `README.md` in this folder gives the overview and draws the states.
@@ -51,7 +51,7 @@ mod priority;
 pub mod rules;
 mod state;
 mod steps;
-mod terms;
+mod timeouts;
 mod tunables;
 
 pub use data::Bfq;

@@ -17,7 +17,7 @@ use crate::elevators::bfq::state::idling::Idling;
 use crate::elevators::bfq::state::injection::Sample;
 use crate::elevators::bfq::state::positions::Positions;
 use crate::elevators::bfq::state::queue::Queues;
-use crate::elevators::bfq::terms::{Call, Jiffy, Terms, TickCache};
+use crate::elevators::bfq::timeouts::{Call, Jiffy, TickCache, Timeouts};
 use crate::elevators::bfq::tunables::BfqTunables;
 use crate::index::{Forest, List, Lists};
 use crate::request::Sector;
@@ -46,7 +46,7 @@ pub(super) enum Met {
 pub struct Bfq {
     pub(super) knobs: BfqTunables,
     pub(super) rules: Rules,
-    pub(super) terms: Terms,
+    pub(super) timeouts: Timeouts,
     pub(super) clock: TickCache,
 
     pub(super) contexts: Contexts,
@@ -90,7 +90,7 @@ impl Bfq {
         Bfq {
             knobs,
             rules,
-            terms: Terms::new(hz),
+            timeouts: Timeouts::new(hz),
             clock: TickCache::new(hz),
             contexts: Contexts::default(),
             met: Met::Unknown,
@@ -99,7 +99,7 @@ impl Bfq {
             rows: Lists::new(),
             sorted: Forest::new(),
             handed_back: List::new(),
-            hierarchy: Hierarchy::new(Terms::new(hz).idle_class),
+            hierarchy: Hierarchy::new(Timeouts::new(hz).idle_class),
             device: Device::new(true),
             positions: Positions::default(),
             woken_links: Links::default(),

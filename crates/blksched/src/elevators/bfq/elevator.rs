@@ -19,7 +19,7 @@ use crate::elevator::{
 };
 use crate::elevators::bfq::data::Met;
 use crate::elevators::bfq::rules::Grouping;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
 use crate::explain::End;

@@ -10,5 +10,5 @@ pub(crate) mod positions;
 pub(crate) mod queue;
 pub(crate) mod raising;
 pub(crate) mod sharing;
-pub(crate) mod turn_end;
+pub(crate) mod slice_end;
 pub(crate) mod waking;

@@ -7,7 +7,7 @@
 
 #![doc(alias = "__bfq_bfqq_recalc_budget")]
 
-use crate::elevators::bfq::state::turn_end::Why;
+use crate::elevators::bfq::state::slice_end::Why;
 
 /// What a queue's next budget depends on.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@
 
 use crate::elevators::bfq::device::peak_rate::PeakRate;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
-use crate::elevators::bfq::terms::{Jiffy, LONG_AGO, Terms};
+use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO, Timeouts};
 
 /// The inputs of the decision: a queue that becomes busy.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +27,10 @@ pub(crate) struct Awakening {
 }
 
 /// The queue's raising from now on.
-pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Raising {
+pub(crate) fn on_awakening(raising: Raising, at: Awakening, timeouts: &Timeouts) -> Raising {
     let mut new = raising;
-    let soft_real_time = |new: &mut Raising| (new.kind, new.lasts) = (RaisingKind::SoftRealTime, terms.soft_real_time);
+    let soft_real_time =
+        |new: &mut Raising| (new.kind, new.lasts) = (RaisingKind::SoftRealTime, timeouts.soft_real_time);
     if !raising.is_raised() {
         // The service received in an earlier raising does not count towards `ENOUGH` in this one.
         if at.deserves && at.interactive {
@@ -61,9 +62,9 @@ pub(crate) fn on_awakening(raising: Raising, at: Awakening, terms: &Terms) -> Ra
 
 /// How long interactive raising lasts on a disk of this speed: the loading time of the reference application on the
 /// reference disk, scaled.
-pub(crate) fn interactive_lasts(rate: &PeakRate, terms: &Terms) -> Jiffy {
-    let reference = terms.interactive[usize::from(!rate.is_rotational())];
-    let [least, most] = terms.interactive_bounds;
+pub(crate) fn interactive_lasts(rate: &PeakRate, timeouts: &Timeouts) -> Jiffy {
+    let reference = timeouts.interactive[usize::from(!rate.is_rotational())];
+    let [least, most] = timeouts.interactive_bounds;
     (rate.reference() as i64 * reference / rate.rate() as i64).clamp(least, most)
 }
 
@@ -82,7 +83,7 @@ mod tests {
 
     fn kind(from: RaisingKind, at: Awakening) -> RaisingKind {
         let raising = Raising { kind: from, ..Raising::new(0) };
-        on_awakening(raising, at, &Terms::new(250)).kind
+        on_awakening(raising, at, &Timeouts::new(250)).kind
     }
 
     #[test]
@@ -105,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_faster_disk_raises_for_a_shorter_time_within_bounds() {
-        let terms = Terms::new(1000);
-        let lasts = |rate| interactive_lasts(&PeakRate::measured(true, rate), &terms);
+        let timeouts = Timeouts::new(1000);
+        let lasts = |rate| interactive_lasts(&PeakRate::measured(true, rate), &timeouts);
         assert_eq!(lasts(14_000), 7000);
         assert_eq!((lasts(28_000), lasts(1 << 20), lasts(1)), (3500, 3000, 25_000));
     }

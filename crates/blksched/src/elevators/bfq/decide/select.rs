@@ -6,7 +6,7 @@
 
 #![doc(alias = "bfq_select_queue")]
 
-use crate::elevators::bfq::state::turn_end::Why;
+use crate::elevators::bfq::state::slice_end::Why;
 
 /// The inputs of the decision: the queue in service.
 #[derive(Clone, Copy, Debug)]

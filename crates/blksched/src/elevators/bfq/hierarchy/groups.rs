@@ -22,7 +22,7 @@ use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{Entity, EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{Level, Life};
 use crate::elevators::bfq::ids::{Qid, ROOT};
-use crate::elevators::bfq::terms::LONG_AGO;
+use crate::elevators::bfq::timeouts::LONG_AGO;
 use crate::elevators::ioprio::IoprioClass;
 use crate::group::Group;
 use crate::request::GroupId;

@@ -21,7 +21,7 @@ use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, News, Return, Service};
 use crate::elevators::bfq::ids::{Qid, ROOT};
-use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::bfq::timeouts::Jiffy;
 
 impl Hierarchy {
     /// Activates or requeues a queue that wants service or whose budget has changed, and its groups.

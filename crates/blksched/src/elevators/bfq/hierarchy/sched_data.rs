@@ -16,7 +16,7 @@ use super::service_tree::{Level, Trees};
 use super::weights::Weights;
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::links::{Head, Links};
-use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::bfq::timeouts::Jiffy;
 
 /// Queues and groups, and the order of their service.
 #[derive(Debug)]

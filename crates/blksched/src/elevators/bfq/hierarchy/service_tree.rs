@@ -31,7 +31,7 @@
 
 use crate::elevators::bfq::hierarchy::entity::{Earliest, Node, Stamps, Virtual};
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::bfq::timeouts::Jiffy;
 use crate::index::{Forest, Root};
 
 /// The nodes of all service trees.

@@ -31,7 +31,7 @@
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{ServiceTree, earliest, first_started};
-use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::bfq::timeouts::Jiffy;
 use crate::elevators::ioprio::IoprioClass;
 
 /// Whether an entity that re-enters a tree may keep a finish time in the past.

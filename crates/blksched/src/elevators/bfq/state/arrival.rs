@@ -9,7 +9,7 @@
 
 use crate::elevators::bfq::state::habits::seeks;
 use crate::elevators::bfq::state::queue::BfqQueue;
-use crate::elevators::bfq::terms::Jiffy;
+use crate::elevators::bfq::timeouts::Jiffy;
 use crate::request::Sector;
 
 /// The arrival of a request in a queue.

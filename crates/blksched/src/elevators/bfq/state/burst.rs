@@ -17,7 +17,7 @@
 
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::links::{Head, Links};
-use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
+use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};
 use crate::request::Waiter;
 
 /// A queue's creation.

@@ -17,7 +17,7 @@ use crate::elevators::bfq::priority::USUAL_WEIGHT;
 use crate::elevators::bfq::state::habits::Habits;
 use crate::elevators::bfq::state::injection::Injection;
 use crate::elevators::bfq::state::raising::Raising;
-use crate::elevators::bfq::terms::LONG_AGO;
+use crate::elevators::bfq::timeouts::LONG_AGO;
 use crate::elevators::ioprio::Ioprio;
 use crate::request::{GroupId, PerWaiter, Priority, SubmitterId, Waiter};
 

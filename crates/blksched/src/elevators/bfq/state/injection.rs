@@ -10,7 +10,7 @@
 #![doc(alias = "waited_rq")]
 #![doc(alias = "rqs_injected")]
 
-use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
+use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};
 use crate::request::RequestId;
 
 /// How much may be injected while a queue is in service.

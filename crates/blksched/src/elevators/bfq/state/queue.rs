@@ -25,7 +25,7 @@ use crate::elevators::bfq::state::injection::Injection;
 use crate::elevators::bfq::state::raising::Raising;
 use crate::elevators::bfq::state::sharing::Sharing;
 use crate::elevators::bfq::state::waking::Waking;
-use crate::elevators::bfq::terms::{Call, Jiffy, LONG_AGO};
+use crate::elevators::bfq::timeouts::{Call, Jiffy, LONG_AGO};
 use crate::elevators::ioprio::Ioprio;
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};

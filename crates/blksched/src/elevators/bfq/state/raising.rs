@@ -13,7 +13,7 @@
 #![doc(alias = "service_from_wr")]
 #![doc(alias = "softrt_update")]
 
-use crate::elevators::bfq::terms::{Jiffy, LONG_AGO};
+use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};
 
 /// The factor by which the weight of an interactive queue is raised.
 pub(crate) const INTERACTIVE: i64 = 30;

@@ -14,8 +14,8 @@ use crate::elevators::bfq::data::{Bfq, Met, RequestData};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::arrival::{Arrival, News};
 use crate::elevators::bfq::state::context::Context;
-use crate::elevators::bfq::state::turn_end::{Until, Why};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::{Until, Why};
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Raised, RaisingEnd, Reason};
 use crate::request::{Bio, RequestId, Sector, Waiter};
 
@@ -42,7 +42,7 @@ impl Bfq {
             ns: call.ns,
             now: call.now,
             idle: self.slice_idle(),
-            new_start: self.terms.new_start,
+            new_start: self.timeouts.new_start,
             start,
             sectors,
             rotational: self.device.rate.is_rotational(),
@@ -145,7 +145,7 @@ impl Bfq {
     /// Raises write-back that arrives in a busy queue after a pause.
     fn raise_write_back(&mut self, call: &mut Call<'_>, q: Qid) {
         let raising = self.queues[q].raising;
-        let paused = call.now > raising.since + self.terms.write_back;
+        let paused = call.now > raising.since + self.timeouts.write_back;
         if !self.knobs.low_latency || raising.is_raised() || !paused {
             return;
         }

@@ -23,8 +23,8 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::queue::BfqQueue;
-use crate::elevators::bfq::state::turn_end::Why;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::Why;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 use crate::request::RequestId;
 

@@ -15,7 +15,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 
 /// This many queues are a large burst.
@@ -27,10 +27,10 @@ impl Bfq {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
         // A queue just created by a split belongs to an old process.
-        if is_known || birth.split + self.terms.just_split >= call.now {
+        if is_known || birth.split + self.timeouts.just_split >= call.now {
             return;
         }
-        if call.now > self.burst.last_joined + self.terms.burst {
+        if call.now > self.burst.last_joined + self.timeouts.burst {
             self.burst.begin_anew();
             // No source says why the first queue of a burst counts only if no queue is busy; kept.
             if self.busy_queues() == 0 {

@@ -12,7 +12,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 
 impl Bfq {
     pub(in crate::elevators::bfq) fn busy_queues(&self) -> i64 {

@@ -10,8 +10,8 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::ncq::{Load, Ncq};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::raising::RaisingKind;
-use crate::elevators::bfq::state::turn_end::{Until, Why};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::{Until, Why};
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 use crate::request::RequestId;
 

@@ -22,7 +22,7 @@
 use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::positions::CLOSE;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::request::{Bio, RequestId, Sector};
@@ -67,7 +67,7 @@ impl Bfq {
     #[inline]
     fn was_served_for_long(&self, call: &Call<'_>, q: Qid) -> bool {
         let slice = &self.queues[q].slice;
-        slice.served > 0 && call.now > slice.first_served + self.terms.merging
+        slice.served > 0 && call.now > slice.first_served + self.timeouts.merging
     }
 
     fn are_compatible(&self, call: &Call<'_>, q: Qid, other: Qid) -> bool {

@@ -11,7 +11,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
 use crate::elevators::bfq::state::habits;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 use crate::request::Sector;
 

@@ -18,8 +18,8 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::pace::{SlicePace, pace};
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::state::turn_end::{Until, Why};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::{Until, Why};
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{NotIdled, Reason};
 
 impl Bfq {
@@ -37,7 +37,7 @@ impl Bfq {
 
     /// Charges a queue that was slow for its time.
     fn charge_time(&mut self, call: &mut Call<'_>, q: Qid, ms: i64) {
-        let second = self.terms.second;
+        let second = self.timeouts.second;
         // The default timeout, whatever the knob's value: as in the kernel.
         let whole = second / 8 * 1000 / second;
         let by_time = self.device.max_budget * ms.min(whole) / whole;

@@ -11,7 +11,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 
 impl Bfq {
     /// Notes that a queue's think time has become short, or long, and resets injection.
@@ -21,7 +21,7 @@ impl Bfq {
             return;
         }
         let injection = self.queues[q].injection;
-        let settled = call.now >= injection.decreased + self.terms.injection_settles;
+        let settled = call.now >= injection.decreased + self.timeouts.injection_settles;
         let unknown = injection.alone_ns == 0;
         self.queues[q].habits.thinks_shortly = shortly;
         // The reset waits until the limit has settled if the think time has become short, but not if it has become

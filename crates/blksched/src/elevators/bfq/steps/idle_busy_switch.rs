@@ -22,8 +22,8 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::priority::USUAL_WEIGHT;
 use crate::elevators::bfq::state::raising::RaisingKind;
-use crate::elevators::bfq::state::turn_end::{Until, Why};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::{Until, Why};
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Preempt, Raised};
 
 /// A queue that becomes busy again within this many idle times returned in time.
@@ -45,7 +45,7 @@ impl Bfq {
         let came = self.renew_budget(call, q, cost);
         self.queues[q].birth.is_new = false;
         // A queue just split off has never been busy, so it would seem to have been idle for long (`look_at`).
-        if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.terms.new_start {
+        if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.timeouts.new_start {
             self.raise(call, q, at);
         }
         let queue = &mut self.queues[q];
@@ -63,7 +63,7 @@ impl Bfq {
         // A weight set by a user states the queue's share, and raising would override it.
         let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
         let settled = !in_large_burst && queue.in_device == 0 && usual;
-        let interactive = settled && call.now > queue.slice.expires + self.terms.new_start;
+        let interactive = settled && call.now > queue.slice.expires + self.timeouts.new_start;
         let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
         let merged_for_good = || {
             let context = queue.next.map(|next| self.rows[next].context);
@@ -83,7 +83,7 @@ impl Bfq {
 
     fn leave_old_burst(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
-        let forgotten = call.now > queue.slice.expires + self.terms.burst_forgotten;
+        let forgotten = call.now > queue.slice.expires + self.timeouts.burst_forgotten;
         if !queue.birth.is_new && queue.in_device == 0 && forgotten {
             queue.birth.in_large_burst = false;
             self.burst.leave(q);
@@ -109,7 +109,7 @@ impl Bfq {
 
     fn raise(&mut self, call: &mut Call<'_>, q: Qid, at: Awakening) {
         let old = self.queues[q].raising;
-        let new = on_awakening(old, at, &self.terms);
+        let new = on_awakening(old, at, &self.timeouts);
         self.set_raising(q, new);
         if !old.is_raised() && new.is_raised() {
             // With a small budget its finish time is early, so it is served soon.

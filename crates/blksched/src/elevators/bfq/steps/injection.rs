@@ -20,7 +20,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::habits::LARGE;
 use crate::elevators::bfq::state::injection::{Injection, InjectionMeasured};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
 
@@ -95,13 +95,13 @@ impl Bfq {
 
     /// Starts a measurement with a request of the queue in service, if it is suitable.
     pub(super) fn prepare_sample(&mut self, call: &Call<'_>, q: Qid) {
-        if call.now >= self.queues[q].injection.decreased + self.terms.injection_forgotten {
+        if call.now >= self.queues[q].injection.decreased + self.timeouts.injection_forgotten {
             self.reset_injection(call, q);
         }
         let injection = self.queues[q].injection;
         let beside_injected = injection.alone_ns > 0 && self.sample.injected && self.device.in_device > 0;
         // Right after a decrease the device still has requests injected under the higher limit.
-        let settled = call.now >= injection.decreased + self.terms.just_split;
+        let settled = call.now >= injection.decreased + self.timeouts.just_split;
         if self.hierarchy.in_service == Some(q) && (self.device.in_device == 0 || beside_injected) && settled {
             self.sample.from_ns = call.ns;
             self.queues[q].injection.measures = true;

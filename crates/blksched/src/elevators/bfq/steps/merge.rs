@@ -21,7 +21,7 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::context::Saved;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
-use crate::elevators::bfq::terms::{Call, LONG_AGO};
+use crate::elevators::bfq::timeouts::{Call, LONG_AGO};
 use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
 
@@ -102,7 +102,7 @@ impl Bfq {
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
             let there = &self.queues[last];
-            there.birth.made + self.terms.stable >= made
+            there.birth.made + self.timeouts.stable >= made
                 && there.level == self.queues[q].level
                 && self.entity(last).class == self.entity(q).class
         };
@@ -112,7 +112,7 @@ impl Bfq {
             return q;
         };
         // Created too late after the last one to belong to it, and too soon to replace it: kept as in the kernel.
-        if self.queues[last].birth.made + self.terms.burst < made {
+        if self.queues[last].birth.made + self.timeouts.burst < made {
             return q;
         }
         if !self.device.ncq.is_flash_that_queues() {
@@ -139,7 +139,7 @@ impl Bfq {
     pub(super) fn is_time_for_stable_merge(&self, call: &Call<'_>, q: Qid) -> bool {
         let queue = &self.queues[q];
         let since = queue.birth.split.max(queue.birth.made);
-        queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.terms.stable
+        queue.waiter == Waiter::Sync && !queue.birth.is_new && call.now > since + self.timeouts.stable
     }
 
     /// Plans the stable merge of a process's queue into `target`, unless it no longer makes sense.

@@ -14,7 +14,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::by_sector;
 use crate::elevators::nearer::TurningBack;
 use crate::elevators::next_request::{Choice, Metadata};

@@ -21,7 +21,7 @@ use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::priority::weight;
 use crate::elevators::bfq::rules::Newcomer;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::request::{Bio, PerWaiter, Priority, RequestId, SubmitterId, Waiter};
 

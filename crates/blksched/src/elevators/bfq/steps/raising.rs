@@ -28,7 +28,7 @@ use crate::elevators::bfq::decide::raising::interactive_lasts;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
-use crate::elevators::bfq::terms::{Call, Jiffy};
+use crate::elevators::bfq::timeouts::{Call, Jiffy};
 use crate::explain::{Raised, RaisingEnd, Reason};
 
 /// A queue that receives more service than this is not just starting an application \[sectors\].
@@ -36,7 +36,7 @@ const ENOUGH: i64 = 120_000;
 
 impl Bfq {
     pub(super) fn interactive_lasts(&self) -> Jiffy {
-        interactive_lasts(&self.device.rate, &self.terms)
+        interactive_lasts(&self.device.rate, &self.timeouts)
     }
 
     /// Sets a queue's raising, and updates the number of busy raised queues.
@@ -123,7 +123,7 @@ impl Bfq {
     pub(super) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
         let idle = (self.slice_idle() / self.tick_ns()) as Jiffy;
         let queue = &mut self.queues[q];
-        queue.raising.soft_from = queue.next_soft_from(now, self.terms.second, idle);
+        queue.raising.soft_from = queue.next_soft_from(now, self.timeouts.second, idle);
     }
 
     pub(super) fn say_raised(&self, call: &mut Call<'_>, q: Qid, why: Raised) {

@@ -16,8 +16,8 @@ use crate::elevators::bfq::hierarchy::entity::EntityPlace;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::state::queue::References;
-use crate::elevators::bfq::state::turn_end::Why;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::state::slice_end::Why;
+use crate::elevators::bfq::timeouts::Call;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
 
 impl Bfq {

@@ -23,8 +23,8 @@ use crate::elevators::bfq::decide::select;
 use crate::elevators::bfq::decide::select::{Decision, DecisionInputs};
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::state::turn_end::{Until, Why};
-use crate::elevators::bfq::terms::{Call, Jiffy};
+use crate::elevators::bfq::state::slice_end::{Until, Why};
+use crate::elevators::bfq::timeouts::{Call, Jiffy};
 use crate::explain::{Reason, SliceStart};
 use crate::request::{Bio, RequestId, Sector};
 

@@ -15,7 +15,7 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::state::context::Saved;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Raised, Reason};
 
 impl Bfq {

@@ -15,7 +15,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::terms::Call;
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 
 const CLOSE_NS: u64 = 4_000_000;

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_the_disk_waited_for_while_alone_begins_a_new_turn() {
+    fn a_queue_the_disk_waited_for_while_alone_begins_a_new_slice() {
         let waited = DecisionInputs { progress: Progress::WaitingAlone(100), ..SERVED };
         assert_eq!(choose(waited), Decision::Expire(Rest::Dropped, SliceEnd::WaitedBusy));
     }

@@ -87,7 +87,7 @@ impl TickCache {
 
 /// Timeouts \[ticks\].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Timeouts {
     /// One second.
     pub(crate) second: Jiffy,
     /// A queue served for longer than this is no longer merged.
@@ -120,11 +120,11 @@ pub(crate) struct Terms {
     pub(crate) interactive_bounds: [Jiffy; 2],
 }
 
-impl Terms {
-    pub(crate) fn new(hz: u32) -> Terms {
+impl Timeouts {
+    pub(crate) fn new(hz: u32) -> Timeouts {
         let hz = Jiffy::from(hz);
         let ms = |ms: Jiffy| (ms * hz + 999) / 1000;
-        Terms {
+        Timeouts {
             second: hz,
             merging: hz / 10,
             idle_class: hz / 5,
