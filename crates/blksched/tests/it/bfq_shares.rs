@@ -203,7 +203,7 @@ fn with_low_latency_they_are_so_once_nobody_is_raised_any_more_and_nobody_waits_
 /// at once) or until its own request expires. (6.18 gave a stream 2.2 to 4.2 requests a second: there the writer sleeps
 /// for tags, and sweeps are shorter.)
 #[test]
-fn a_stream_merged_for_good_with_a_deep_writer_is_not_starved() {
+fn a_stream_stably_merged_with_a_deep_writer_is_not_starved() {
     let writer = Process { op: Op::Write, queued: 63, ..RANDOM };
     let stream = Process { queued: 1, order: Order::Sequential, ..RANDOM };
     let back = timed(&[], &[], &[stream, writer], Span::from_secs(60));

@@ -273,7 +273,7 @@ impl Tunables for Bfq {
             "strict_guarantees" if !before.strict_guarantees && self.knobs.strict_guarantees => {
                 self.knobs.slice_idle = self.knobs.slice_idle.max(STRICT_IDLE);
             }
-            "low_latency" if before.low_latency && !self.knobs.low_latency => self.lower_all(),
+            "low_latency" if before.low_latency && !self.knobs.low_latency => self.end_all_raising(),
             _ => {}
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
     /// Its think time has become short, or long.
-    pub(crate) thinks_shortly: Option<bool>,
+    pub(crate) has_short_ttime: Option<bool>,
     /// It is raised as soft real-time but now only seeks.
     pub(crate) only_seeks: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) struct News {
 impl News {
     #[inline(always)]
     pub(crate) fn is_any(self) -> bool {
-        self.thinks_shortly.is_some() || self.only_seeks
+        self.has_short_ttime.is_some() || self.only_seeks
     }
 }
 
@@ -53,7 +53,7 @@ impl BfqQueue {
         let seek = seeks(self.seeks.last_end, at.start, at.sectors, at.rotational);
         self.seeks.history = self.seeks.history << 1 | u32::from(seek);
         News {
-            thinks_shortly: self.thinks_otherwise(at),
+            has_short_ttime: self.thinks_otherwise(at),
             only_seeks: self.raising.is_soft_real_time() && self.seeks.is_totally_seeky(),
         }
     }
@@ -67,6 +67,6 @@ impl BfqQueue {
         }
         let too_long = self.habits.think.valid_mean().is_some_and(|mean| mean > at.idle / 2);
         let shortly = !(at.is_gone || too_long);
-        (shortly != self.habits.thinks_shortly).then_some(shortly)
+        (shortly != self.habits.has_short_ttime).then_some(shortly)
     }
 }

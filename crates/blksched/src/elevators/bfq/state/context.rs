@@ -38,7 +38,7 @@ impl Saved {
             injection: Injection::default(),
             weight: USUAL_WEIGHT,
             habits: Habits {
-                thinks_shortly: false,
+                has_short_ttime: false,
                 is_io_bound: false,
                 last_end_ns: 0,
                 ..Habits::new(0, Waiter::Sync)
@@ -61,7 +61,7 @@ pub(crate) struct Context {
     pub(crate) saved: Saved,
     /// The queue with which its own may be stably merged.
     pub(crate) stable_target: Option<Qid>,
-    pub(crate) is_merged_for_good: bool,
+    pub(crate) is_stably_merged: bool,
     /// The number of its requests that are prepared and not yet complete.
     pub(crate) requests: u32,
     /// Whether it has exited; it is then remembered until its last request completes.
@@ -184,7 +184,7 @@ impl Contexts {
             group_serial: None,
             saved: Saved::nothing(),
             stable_target: None,
-            is_merged_for_good: false,
+            is_stably_merged: false,
             requests: 0,
             is_gone: false,
         };

@@ -39,7 +39,7 @@ pub(crate) struct Habits {
     pub(crate) last_end_ns: u64,
     pub(crate) think: ThinkTime,
     /// Whether its think time is short (`has_short_ttime`).
-    pub(crate) thinks_shortly: bool,
+    pub(crate) has_short_ttime: bool,
     pub(crate) is_io_bound: bool,
     pub(crate) window_from_ns: u64,
     /// How long it was idle since `window_from_ns`.
@@ -52,7 +52,7 @@ impl Habits {
             // Later than now, so the first think time underflows and is capped: as in the kernel.
             last_end_ns: ns + 1,
             think: ThinkTime::default(),
-            thinks_shortly: waiter == Waiter::Sync,
+            has_short_ttime: waiter == Waiter::Sync,
             is_io_bound: true,
             window_from_ns: ns,
             idle_ns: 0,

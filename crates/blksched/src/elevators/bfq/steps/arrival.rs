@@ -96,14 +96,14 @@ impl Bfq {
 
     #[inline(never)]
     fn obey_news(&mut self, call: &mut Call<'_>, q: Qid, news: News, is_alone: bool) {
-        if let Some(shortly) = news.thinks_shortly {
+        if let Some(shortly) = news.has_short_ttime {
             self.changes_its_mind(call, q, shortly);
         }
         if news.only_seeks {
             self.end_soft_real_time(call, q, RaisingEnd::Seeks);
         }
         if is_alone {
-            self.look_for_waker(call, q);
+            self.check_waker(call, q);
             self.prepare_sample(call, q);
         }
     }

@@ -23,7 +23,7 @@ const LARGE: u32 = 8;
 
 impl Bfq {
     /// Adds a new queue to the burst, if it belongs to one, at its first request.
-    pub(super) fn meet_burst(&mut self, call: &mut Call<'_>, q: Qid) {
+    pub(super) fn handle_burst(&mut self, call: &mut Call<'_>, q: Qid) {
         let birth = self.queues[q].birth;
         let is_known = self.burst.has(q) || birth.in_large_burst;
         // A queue just created by a split belongs to an old process.

@@ -55,7 +55,7 @@ impl Bfq {
         let too_few = |q: Qid| {
             let queue = &self.queues[q];
             let of_queue = queue.in_device + queue.sorted.len();
-            queue.habits.thinks_shortly && Ncq::too_few(self.device.in_device, of_queue)
+            queue.habits.has_short_ttime && Ncq::too_few(self.device.in_device, of_queue)
         };
         let says_nothing = self.hierarchy.in_service.is_some_and(too_few);
         let load = Load { in_device: self.device.in_device, queued: self.queued, says_nothing };

@@ -130,7 +130,7 @@ impl Bfq {
             && self.is_time_for_stable_merge(call, q)
             && let Some(target) = self.contexts[context].stable_target.take()
         {
-            return self.join_for_good(call, context, q, target);
+            return self.merge_stably(call, context, q, target);
         }
         // With a single busy queue there is nothing to merge with.
         if flash || self.was_served_for_long(call, q) || self.busy_queues() == 1 {

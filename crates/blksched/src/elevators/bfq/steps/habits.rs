@@ -23,7 +23,7 @@ impl Bfq {
         let injection = self.queues[q].injection;
         let settled = call.now >= injection.decreased + self.timeouts.injection_settles;
         let unknown = injection.alone_ns == 0;
-        self.queues[q].habits.thinks_shortly = shortly;
+        self.queues[q].habits.has_short_ttime = shortly;
         // The reset waits until the limit has settled if the think time has become short, but not if it has become
         // long. No source says why; kept.
         if unknown && (settled || !shortly) {

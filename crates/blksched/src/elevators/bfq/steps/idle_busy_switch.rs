@@ -65,12 +65,12 @@ impl Bfq {
         let settled = !in_large_burst && queue.in_device == 0 && usual;
         let interactive = settled && call.now > queue.slice.expires + self.timeouts.new_start;
         let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
-        let merged_for_good = || {
+        let stably_merged = || {
             let context = queue.next.map(|next| self.rows[next].context);
-            context.is_some_and(|context| self.contexts[context].is_merged_for_good)
+            context.is_some_and(|context| self.contexts[context].is_stably_merged)
         };
         // In a shared queue it is unknown which of the processes begins something new.
-        let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || merged_for_good());
+        let may_be_raised = queue.is_sync() && (queue.sharing.sole.is_some() || stably_merged());
         Awakening {
             now: call.now,
             lasts: self.interactive_lasts(),

@@ -44,7 +44,7 @@ impl Bfq {
     pub(super) fn idling_is_faster(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
-        let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.thinks_shortly;
+        let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.has_short_ttime;
         queue.held_by.processes > 0
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
             // While a raised queue is busy, an idle disk would make that very queue wait.

@@ -40,7 +40,7 @@ impl Bfq {
             (woken, Injected::Woken)
         } else if !self.idling_is_faster(q)
             // A raised queue that is about to send its next request would wait behind the injected ones.
-            && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.thinks_shortly)
+            && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.has_short_ttime)
         {
             let found = self.any_to_inject(call, q)?;
             self.sample.injected = true;
@@ -73,7 +73,7 @@ impl Bfq {
         self.hierarchy.waiting().find(|&other| {
             let there = &self.queues[other];
             let Some(next) = there.next else { return false };
-            let harmless = !queue.is_raised() || !queue.habits.thinks_shortly || there.is_raised();
+            let harmless = !queue.is_raised() || !queue.habits.has_short_ttime || there.is_raised();
             if !harmless || !self.has_room(call, other, there) {
                 return false;
             }
@@ -88,7 +88,7 @@ impl Bfq {
         self.sample.request = None;
         // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
         // with a short think time is first measured alone.
-        let limit = u32::from(!self.queues[q].habits.thinks_shortly);
+        let limit = u32::from(!self.queues[q].habits.has_short_ttime);
         let measures = self.queues[q].injection.measures;
         self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
     }

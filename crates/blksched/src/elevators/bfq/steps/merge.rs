@@ -121,7 +121,7 @@ impl Bfq {
             return q;
         }
         let Some(into) = self.plan_merge(call, q, last) else { return q };
-        self.mark_merged_for_good(context, into);
+        self.mark_stably_merged(context, into);
         self.redirect(call, context, q, into);
         into
     }
@@ -143,22 +143,22 @@ impl Bfq {
     }
 
     /// Plans the stable merge of a process's queue into `target`, unless it no longer makes sense.
-    pub(super) fn join_for_good(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
+    pub(super) fn merge_stably(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, target: Qid) -> Option<Qid> {
         let both = self.queues[q].held_by.processes > 0 && self.queues[target].held_by.processes > 0;
         // If idling makes it faster it is a good stream by itself, and merged with others it would only wait for them.
         let fits = both && !self.idling_is_faster(q);
         let into = if fits { self.plan_merge(call, q, target) } else { None };
         self.drop_stable(target);
         if let Some(into) = into {
-            self.mark_merged_for_good(context, into);
+            self.mark_stably_merged(context, into);
         }
         into
     }
 
-    fn mark_merged_for_good(&mut self, context: Cid, into: Qid) {
-        self.contexts[context].is_merged_for_good = true;
+    fn mark_stably_merged(&mut self, context: Cid, into: Qid) {
+        self.contexts[context].is_stably_merged = true;
         if let Some(other) = self.queues[into].sharing.sole.and_then(|sole| self.contexts.find(sole)) {
-            self.contexts[other].is_merged_for_good = true;
+            self.contexts[other].is_stably_merged = true;
         }
     }
 

@@ -68,7 +68,7 @@ impl Bfq {
         let present = self.contexts[context].queues[waiter];
         let parts = present.filter(|&q| {
             let sharing = &self.queues[q].sharing;
-            sharing.is_shared && sharing.splits && !self.contexts[context].is_merged_for_good
+            sharing.is_shared && sharing.splits && !self.contexts[context].is_stably_merged
         });
         let q = match (parts, present, waiter) {
             (Some(shared), _, _) => self.split(call, context, shared, level),
@@ -92,7 +92,7 @@ impl Bfq {
         }
         // Before it has its first request: a burst consists of created queues, whatever they send.
         if self.queues[q].birth.is_new && (self.burst.has_begun() || self.busy_queues() == 0) {
-            self.meet_burst(call, q);
+            self.handle_burst(call, q);
         }
     }
 

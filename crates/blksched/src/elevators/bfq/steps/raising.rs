@@ -50,7 +50,7 @@ impl Bfq {
     }
 
     /// Ends its raising; its own weight applies when it next enters a service tree.
-    fn lower(&mut self, now: Jiffy, q: Qid) {
+    fn end_raising_silently(&mut self, now: Jiffy, q: Qid) {
         let mut raising = self.queues[q].raising;
         // Interactive raising has ended: from now on it may count as soft real-time.
         if !raising.is_soft_real_time() {
@@ -62,7 +62,7 @@ impl Bfq {
     }
 
     fn end_raising(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
-        self.lower(call.now, q);
+        self.end_raising_silently(call.now, q);
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }
 
@@ -133,9 +133,9 @@ impl Bfq {
     }
 
     /// Ends the raising of all queues. MEMORY: kernels do this when `low_latency` is turned off.
-    pub(in crate::elevators::bfq) fn lower_all(&mut self) {
+    pub(in crate::elevators::bfq) fn end_all_raising(&mut self) {
         let now = self.clock.latest();
         let raised: Vec<_> = self.queues.iter().filter(|(_, queue)| queue.is_raised()).map(|(q, _)| q).collect();
-        raised.into_iter().for_each(|q| self.lower(now, q));
+        raised.into_iter().for_each(|q| self.end_raising_silently(now, q));
     }
 }

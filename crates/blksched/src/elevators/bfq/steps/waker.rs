@@ -24,11 +24,11 @@ const WITHIN_IDLE_TIMES: u64 = 128;
 
 impl Bfq {
     /// Counts the queue of the last completion as a possible waker of `q`, which has got a request.
-    pub(super) fn look_for_waker(&mut self, call: &mut Call<'_>, q: Qid) {
+    pub(super) fn check_waker(&mut self, call: &mut Call<'_>, q: Qid) {
         let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
         // A queue with a short think time was not waiting for another process.
-        if self.queues[q].habits.thinks_shortly || long_ago {
+        if self.queues[q].habits.has_short_ttime || long_ago {
             return;
         }
         let serial = self.queues[last].serial;

@@ -47,7 +47,7 @@ impl NcqWatch {
     /// Observes one completion. `idled_for`: the active queue's number of requests if its idle window is open; such a
     /// queue with few requests cannot show whether the disk queues.
     #[inline(always)]
-    pub(crate) fn look(&mut self, at: Moment, idled_for: impl FnOnce() -> Option<u32>) {
+    pub(crate) fn update(&mut self, at: Moment, idled_for: impl FnOnce() -> Option<u32>) {
         self.most = self.most.max(at.in_driver);
         let sticky = self.rule == Ncq::UntilYes;
         if sticky && self.decided && self.queues || at.queued <= MANY && at.in_driver <= MANY {
@@ -82,7 +82,7 @@ mod tests {
     fn after(rule: Ncq, moments: &[(u32, Moment)]) -> bool {
         let mut watch = NcqWatch::new(rule);
         for &(times, moment) in moments {
-            (0..times).for_each(|_| watch.look(moment, || None));
+            (0..times).for_each(|_| watch.update(moment, || None));
         }
         watch.queues()
     }

@@ -66,7 +66,7 @@ impl Cfq {
     fn watch_depth(&mut self) {
         let Cfq { ncq, queues, active, .. } = self;
         let at = Moment { queued: self.queued, in_driver: self.in_driver.sync + self.in_driver.async_ };
-        ncq.look(at, || {
+        ncq.update(at, || {
             let active = active.map(|a| &queues[a]).filter(|queue| queue.window.is_open());
             active.map(|queue| queue.dispatched + queue.sorted.len())
         });

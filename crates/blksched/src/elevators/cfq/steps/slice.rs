@@ -51,7 +51,7 @@ impl Cfq {
         if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_slice(q)).flatten() {
             self.queues[q].slice.residual = left;
         }
-        self.pay(cx, q);
+        self.charge_group(cx, q);
         self.save_workload(q);
         // An empty queue leaves its tree; its unused time, or its overrun, is in its residual.
         if self.queues[q].is_empty() {
@@ -115,7 +115,7 @@ impl Cfq {
     }
 
     /// Charges the slice of `q`, which is over, to its group.
-    fn pay(&mut self, cx: &mut Cx<'_>, q: Qid) {
+    fn charge_group(&mut self, cx: &mut Cx<'_>, q: Qid) {
         let (queue, now) = (&self.queues[q], self.now);
         let g = queue.group;
         if self.rules.groups == Grouping::Off || !self.groups.is_waiting(g) {
