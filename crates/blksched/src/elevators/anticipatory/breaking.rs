@@ -63,8 +63,8 @@ pub(super) struct Expectation {
 }
 
 /// A reason not to wait, from the past.
-pub(super) fn by_experience(prospect: Expectation) -> Option<WaitEnd> {
-    let Expectation { has_exited, think, newcomers_think, exits, antic_expire } = prospect;
+pub(super) fn by_experience(of: Expectation) -> Option<WaitEnd> {
+    let Expectation { has_exited, think, newcomers_think, exits, antic_expire } = of;
     if has_exited && exits.leave_nobody() {
         return Some(WaitEnd::Gone);
     }

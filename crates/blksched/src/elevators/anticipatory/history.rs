@@ -135,16 +135,16 @@ mod tests {
     /// Reads of eight sectors at these starts, each after this many ticks.
     fn reader(reads: &[(u64, Tick)]) -> (History, Newcomers, Vec<HistoryUpdate>) {
         let (mut history, mut newcomers) = (History::default(), Newcomers::default());
-        let lessons =
+        let updates =
             reads.iter().map(|&(start, think)| history.learn(think, Sector(start), Sector(start + 8), &mut newcomers));
-        let lessons = lessons.collect();
-        (history, newcomers, lessons)
+        let updates = updates.collect();
+        (history, newcomers, updates)
     }
 
     #[test]
     fn the_first_read_teaches_nothing_and_the_second_that_the_process_stays() {
-        let (history, _, lessons) = reader(&[(0, 9), (8, 3), (16, 3)]);
-        assert_eq!(lessons, [HistoryUpdate::First, HistoryUpdate::Stayed, HistoryUpdate::Known]);
+        let (history, _, updates) = reader(&[(0, 9), (8, 3), (16, 3)]);
+        assert_eq!(updates, [HistoryUpdate::First, HistoryUpdate::Stayed, HistoryUpdate::Known]);
         assert_eq!((history.think.samples, history.think(), history.seek()), (60, Some(5), Some(0)));
     }
 

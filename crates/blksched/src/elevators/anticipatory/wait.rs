@@ -95,8 +95,8 @@ impl Anticipatory {
 
     pub(super) fn learn(&mut self, cx: &Cx<'_>, process: ProcessId, rq: RequestId) {
         let now = self.tick(cx);
-        let lesson = self.processes[process].learn(now, cx.rq(rq), self.jiffies, &mut self.newcomers);
-        if lesson == HistoryUpdate::Stayed {
+        let update = self.processes[process].learn(now, cx.rq(rq), self.jiffies, &mut self.newcomers);
+        if update == HistoryUpdate::Stayed {
             self.exits.stayed();
         }
     }

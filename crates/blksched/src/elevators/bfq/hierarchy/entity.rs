@@ -109,7 +109,7 @@ pub(crate) struct Entity {
     /// How much of its budget it has used.
     pub(crate) service: i64,
     /// The number of its allocated requests and of those below it. A request whose queue has moved is subtracted from
-    /// its new group (amendment A2).
+    /// its new group (docs/behaviour/elevators-6.12-6.18.md#amendment-a2).
     pub(crate) allocated: i64,
     pub(crate) class: IoprioClass,
     /// Its effective weight, raised or not.

@@ -85,8 +85,8 @@ impl Hierarchy {
         self.entity(a).level == self.entity(b).level
     }
 
-    /// Checks that a group wants service exactly if an entity in it does. Only its next entity may be stale (amendment
-    /// A3).
+    /// Checks that a group wants service exactly if an entity in it does. Only its next entity may be stale
+    /// (docs/behaviour/elevators-6.12-6.18.md#amendment-a3).
     pub(crate) fn check_levels(&self) {
         for (level, at) in self.levels.iter().enumerate() {
             let waits = at.waiting();

@@ -6,8 +6,7 @@
 //! queue also deactivates the groups that become empty; the groups above those are requeued. *Down* At each level the
 //! next entity is served. A queue leaves its tree for that, and so does a group with a single waiting entity; a group
 //! with more stays on its tree, and may be selected again.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, docs/behaviour/elevators-6.12-6.18.md#g5 and
-//! docs/behaviour/elevators-6.12-6.18.md#g7; amendments A3, A6.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g4, #g5, #g7, #amendment-a3 and #amendment-a6.
 //! **Costs when wrong** After the path down, the search for the next queue stops at the first level without a change. A
 //! level's next entity may then be the very group that it serves, so nothing preempts it. Kept as in the kernel.
 //! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
@@ -50,7 +49,8 @@ impl Hierarchy {
                 self.update_next(now, level, None, service);
             }
             let Some(above) = self.group_above(level) else { return };
-            // The group still wants service, and is only requeued: even if all it has is in service (amendment A6).
+            // The group still wants service, and is only requeued: even if all it has is in service
+            // (docs/behaviour/elevators-6.12-6.18.md#amendment-a6).
             if self.levels[level].next.is_some() || self.levels[level].in_service.is_some() {
                 break above;
             }

@@ -165,7 +165,7 @@ impl Hierarchy {
     }
 
     /// Requeues an entity that is in service or already waits. (A group with other members may be both. Its received
-    /// service stays counted until the slice is over, amendment A1.)
+    /// service stays counted until the slice is over: docs/behaviour/elevators-6.12-6.18.md#amendment-a1.)
     pub(crate) fn requeue(&mut self, n: Node) {
         let level = self.entities[n].level;
         if self.entities[n].place == EntityPlace::Active {

@@ -148,7 +148,8 @@ impl Bfq {
         } else {
             return;
         };
-        // A group left on its tree may be next again; then no queue preempts the one in service (amendment A3).
+        // A group left on its tree may be next again; then no queue preempts the one in service
+        // (docs/behaviour/elevators-6.12-6.18.md#amendment-a3).
         let root = &self.hierarchy.levels[ROOT];
         if root.next != root.in_service {
             self.expire(call, served, Why::Preempted(why), Until::Now);

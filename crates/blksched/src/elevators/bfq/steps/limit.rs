@@ -4,7 +4,8 @@
 //! and six sixteenths while a raised queue is busy: of each word of the tag map until 6.6, of all tags since. With
 //! groups, a queue's share is computed from the top down by weights: if the queue or its group already has that many
 //! requests in flight, it may use one.
-//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8; amendments A2 and A8.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.2, docs/behaviour/elevators-6.12-6.18.md#g8,
+//! #amendment-a2 and #amendment-a8.
 //! **Costs when wrong** The shares of all others are worthless if one process uses all tags, since the others have no
 //! request queued that could be selected.
 //! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`,

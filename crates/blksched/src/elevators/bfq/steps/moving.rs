@@ -3,8 +3,8 @@
 //! **Rule** The group of a process is that of its last bio. When that changes, its own queue moves with all its queued
 //! requests; a shared one is left behind, as is the write-back of the other group. The queues of a removed group move
 //! to the root, whatever its parent was.
-//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g2, docs/behaviour/elevators-6.12-6.18.md#g3 and
-//! docs/behaviour/elevators-6.12-6.18.md#g11; amendments A9 and A10: counts per queue or per device do not change.
+//! **Origin** docs/behaviour/elevators-6.12-6.18.md#g2, #g3, #g11, #amendment-a9 and, counts per queue or per device do
+//! not change, #amendment-a10.
 //! **In the kernel** `bfq_bic_update_cgroup`, `bfq_bfqq_move`, `bfq_pd_offline`, `bfq_reparent_active_queues`.
 
 #![doc(alias = "bfq_bic_update_cgroup")]

@@ -121,7 +121,7 @@ impl Cfq {
         while let Some(alias) = self.sorted.find(self.queues[q].sorted, start) {
             let alias = RequestId::from_index(alias);
             cx.explain(Reason::AliasForced { rq: alias });
-            self.move_to_chosen(cx, q, alias);
+            self.move_to_dispatch_list(cx, q, alias);
             cx.seal(alias);
         }
     }

@@ -184,7 +184,7 @@ impl Cfq {
     }
 
     /// Moves a request to the dispatch list.
-    pub(super) fn move_to_chosen(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
+    pub(super) fn move_to_dispatch_list(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         self.choose(cx, q, rq);
         self.dispatch_list.insert(cx, rq);
     }

@@ -25,7 +25,7 @@ impl Cfq {
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let Some(a) = self.active else { return self.serve_first(cx) };
         if select::simply_goes_on(self.rules.preemption, &self.queues[a], self.now) {
-            debug_assert_eq!(select::choose(self.ladder(cx, a)), Decision::Keep);
+            debug_assert_eq!(select::choose(self.inputs(cx, a)), Decision::Keep);
             return Some(a);
         }
         self.look(cx, a)
@@ -34,7 +34,7 @@ impl Cfq {
     /// The decision by all tests.
     #[inline(never)]
     fn look(&mut self, cx: &mut Cx<'_>, a: Qid) -> Option<Qid> {
-        match select::choose(self.ladder(cx, a)) {
+        match select::choose(self.inputs(cx, a)) {
             Decision::Keep => Some(a),
             Decision::Hold => None,
             Decision::HoldForGroup => self.hold_for_group(cx, a),
@@ -46,7 +46,7 @@ impl Cfq {
         }
     }
 
-    fn ladder(&self, cx: &Cx<'_>, a: Qid) -> DecisionInputs {
+    fn inputs(&self, cx: &Cx<'_>, a: Qid) -> DecisionInputs {
         let queue = &self.queues[a];
         let first = self.service.first(queue.group).filter(|_| self.rules.trees == Trees::Single);
         let real_time_waits = first.is_some_and(|first| self.queues[first].is_real_time());

@@ -50,7 +50,7 @@ impl Cfq {
         }
     }
 
-    fn service_key(&mut self, q: Qid, tree: TreeAt, entrance: InsertPosition) -> i64 {
+    fn service_key(&mut self, q: Qid, tree: TreeAt, at: InsertPosition) -> i64 {
         let (clock, second) = (self.rules.clock, self.second() as i64);
         let now = (self.now as i64).wrapping_add(self.head_start);
         if self.queues[q].is_idle_class() {
@@ -59,7 +59,7 @@ impl Cfq {
             let last = self.service.last_of(tree).filter(|&last| last != q && clock == Clock::Jiffies);
             return second / 5 + last.map_or(now, |last| self.service.key(last));
         }
-        if entrance == InsertPosition::Front {
+        if at == InsertPosition::Front {
             return match self.rules.preemption {
                 // 2.6.31 puts it before every possible key; later kernels put it one second before the first.
                 Preemption::Close => 0,
@@ -99,9 +99,9 @@ impl Cfq {
         }
     }
 
-    pub(super) fn service_add(&mut self, q: Qid, entrance: InsertPosition) {
+    pub(super) fn service_add(&mut self, q: Qid, at: InsertPosition) {
         let tree = self.tree_for(q);
-        let key = self.service_key(q, tree, entrance);
+        let key = self.service_key(q, tree, at);
         let key = self.rules.clock.stored(key);
         if let Some(present) = self.queues[q].served_in {
             if present == tree && self.service.key(q) == key {
