@@ -80,7 +80,7 @@ impl Drop for Control {
 /// What is ready.
 #[derive(Clone, Copy, Debug)]
 enum Ready {
-    Bell,
+    Wakeup,
     Reload,
     Door(usize),
     Control,
@@ -157,7 +157,7 @@ impl Front {
         let exit = loop {
             for ready in self.wait()? {
                 match ready {
-                    Ready::Bell => {}
+                    Ready::Wakeup => {}
                     Ready::Reload => self.reload(&mut config),
                     Ready::Door(at) => self.open_door(at, &config),
                     Ready::Control => self.open_control(&config),
@@ -186,7 +186,7 @@ impl Front {
     }
 
     fn wait(&self) -> Result<Vec<Ready>, ServeError> {
-        let mut who = vec![Ready::Bell, Ready::Reload];
+        let mut who = vec![Ready::Wakeup, Ready::Reload];
         let mut fds = vec![PollFd::new(&self.wakeup, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
         for (at, door) in self.doors.iter().enumerate() {
             who.push(Ready::Door(at));

@@ -131,7 +131,7 @@ enum How {
 /// The purpose of an operation of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
-    Bell,
+    Wakeup,
     Receive(usize),
     Send(usize),
     Disk(u32),
@@ -142,7 +142,7 @@ enum Token {
 impl Token {
     fn pack(self) -> u64 {
         match self {
-            Token::Bell => 0,
+            Token::Wakeup => 0,
             Token::Receive(at) => 1 | (at as u64) << 3,
             Token::Send(at) => 2 | (at as u64) << 3,
             Token::Disk(rq) => 3 | u64::from(rq) << 3,
@@ -154,7 +154,7 @@ impl Token {
     fn unpack(token: u64) -> Token {
         let number = token >> 3;
         match token & 7 {
-            0 => Token::Bell,
+            0 => Token::Wakeup,
             1 => Token::Receive(number as usize),
             2 => Token::Send(number as usize),
             3 => Token::Disk(number as u32),
@@ -292,7 +292,7 @@ impl Shard {
 
     fn handle(&mut self, event: EngineEvent) {
         match Token::unpack(event.token) {
-            Token::Bell => self.obey_orders(),
+            Token::Wakeup => self.carry_out_orders(),
             Token::Receive(at) => self.received(at, event),
             Token::Send(at) => self.sent(at, event),
             Token::Disk(rq) => self.disk_did(rq, event),
@@ -350,10 +350,10 @@ impl Shard {
     }
 
     fn listen_for_orders(&mut self) {
-        self.engine.submit(Token::Bell.pack(), Io::Poll(self.wakeup.clone()));
+        self.engine.submit(Token::Wakeup.pack(), Io::Poll(self.wakeup.clone()));
     }
 
-    fn obey_orders(&mut self) {
+    fn carry_out_orders(&mut self) {
         let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
         while let Ok(order) = self.orders.try_recv() {
             match order {

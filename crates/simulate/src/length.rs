@@ -84,7 +84,7 @@ impl Length {
     /// # Errors
     /// If the elevator has no such knob.
     pub fn fitting_once(trial: &Trial) -> Result<Length, TrialError> {
-        let ends = if trial.plan.jobs.iter().all(|job| job.manner.amount.is_some()) {
+        let ends = if trial.plan.jobs.iter().all(|job| job.character.amount.is_some()) {
             RunEnds::ByItself
         } else {
             RunEnds::Early
@@ -134,7 +134,7 @@ impl Length {
         let mut plan = plan.clone();
         let warm_up = self.warm_up_of_phase(&plan);
         for job in &mut plan.jobs {
-            let endless = job.manner.order.is_some() && job.manner.amount.is_none();
+            let endless = job.character.order.is_some() && job.character.amount.is_none();
             if endless && job.report.ramp.is_zero() {
                 job.report.ramp = warm_up;
             }

@@ -46,7 +46,7 @@ use workers::Workers;
 
 /// The constant properties of a source.
 #[derive(Clone, Copy, Debug)]
-struct Manner {
+struct SourceProperties {
     submitter: SubmitterId,
     sleeps_for_slots: bool,
     takes_completions: bool,
@@ -58,7 +58,7 @@ pub struct World<L: Listener, O: Observer> {
     queue: Known<BlockQueue<L>>,
     disk: Known<Box<dyn Disk>>,
     sources: Vec<Box<dyn Source>>,
-    manners: Vec<Manner>,
+    properties: Vec<SourceProperties>,
     host: Host,
     /// Sources that sleep for a request slot.
     asleep: Vec<bool>,
@@ -114,12 +114,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         let unused = SubmitterId(submitters.last().map_or(0, |(last, _)| last.0.saturating_add(1)));
         let alive = sources.len();
-        let manner = |source: &dyn Source| Manner {
+        let properties_of = |source: &dyn Source| SourceProperties {
             submitter: source.submitter(),
             sleeps_for_slots: source.sleeps_for_slots(),
             takes_completions: source.takes_completions(),
         };
-        let manners = sources.iter().map(|source| manner(&**source)).collect();
+        let properties = sources.iter().map(|source| properties_of(&**source)).collect();
         let joint = (0..sources.len()).filter(|&source| sources[source].hangs_on_other_disks()).collect();
         let awaiting = (0..sources.len()).filter(|&source| sources[source].awaits_exits()).collect();
         World {
@@ -135,7 +135,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             processors: crate::cpu::HostCpus::USUAL,
             heard: vec![Instant::ZERO; sources.len()],
             sources,
-            manners,
+            properties,
             wakes,
             mail: DeliveryQueue::default(),
             races: None,
@@ -475,7 +475,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 return self.host.completed(self.now, tag, failed, issued_at);
             }
         };
-        let Manner { submitter, takes_completions, .. } = self.manners[source];
+        let SourceProperties { submitter, takes_completions, .. } = self.properties[source];
         if takes_completions {
             self.untaken[source].push_back((tag, place));
         } else {
@@ -509,7 +509,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     #[inline]
     fn record_taken(&mut self, source: usize, place: u32, accepted: Option<Instant>) {
-        let mut done = self.flights.release(place).completion(self.manners[source].submitter);
+        let mut done = self.flights.release(place).completion(self.properties[source].submitter);
         let at_once = if self.labour.is_some() { done.accepted_at } else { done.submitted_at };
         done.accepted_at = accepted.unwrap_or(at_once);
         self.observer.completed(self.now, source, &done);
@@ -529,14 +529,14 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     fn pass_on(&mut self, index: usize, to: SubmitterId, word: u64) {
-        let from = self.manners[index].submitter;
+        let from = self.properties[index].submitter;
         let at = self.submitters.binary_search_by_key(&to, |&(id, _)| id);
         let at = at.unwrap_or_else(|_| panic!("{from:?} tells {to:?} something, who does not exist"));
         self.tell(self.submitters[at].1, Delivered::Told { from, word });
     }
 
     fn exit(&mut self, index: usize) {
-        let submitter = self.manners[index].submitter;
+        let submitter = self.properties[index].submitter;
         self.alive -= 1;
         if self.alive == 0 {
             self.host.stop();

@@ -39,7 +39,7 @@ pub struct JobPlan {
     /// Whether its I/O goes through the host's page cache.
     pub is_buffered: bool,
     /// The character of its I/O.
-    pub manner: Manner,
+    pub character: IoCharacter,
     /// The options of its own section, as written.
     pub options: Vec<(String, String)>,
     /// What it wants reported.
@@ -48,7 +48,7 @@ pub struct JobPlan {
 
 /// The character of a process's I/O, as far as it is known before the run; for programs and replays it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct IoCharacter {
     /// The order of its offsets.
     pub order: Option<OffsetOrder>,
     /// Whether it reads.
@@ -229,7 +229,7 @@ impl Plan {
             begins: Some(begins),
             depth: 1,
             is_buffered: false,
-            manner: Manner::default(),
+            character: IoCharacter::default(),
             options: Vec::new(),
             report: Reporting::default(),
         }

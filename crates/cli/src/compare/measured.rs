@@ -202,7 +202,7 @@ impl JobMeasure {
             processes: members.len(),
             role: Role::of(plan, members),
             yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
-            ends: job.manner.order.is_none() || job.manner.amount.is_some(),
+            ends: job.character.order.is_none() || job.character.amount.is_some(),
             ran: runs.iter().all(|run| run.rows[row].ran.is_some()).then(|| over(runs, |run| ran(run, row))),
             finish: finish(plan, (row, members), runs),
             stall: over(runs, |run| run.rows[row].stall.as_ns() as f64),
@@ -225,10 +225,10 @@ fn rank(job: &JobPlan) -> u8 {
 
 /// How long the processes take, or would take for their files at the run's rate.
 fn finish(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> Option<Sample> {
-    let amount = |job: &JobPlan| job.manner.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
+    let amount = |job: &JobPlan| job.character.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
     let amounts: Option<u64> = members.iter().map(|&job| amount(&plan.jobs[job])).sum();
     let estimate = |run: &Outcome| amounts.map_or(f64::NAN, |bytes| bytes as f64 / run.rows[row].rate * 1e9);
-    let ends = plan.jobs[members[0]].manner.order.is_none() || plan.jobs[members[0]].manner.amount.is_some();
+    let ends = plan.jobs[members[0]].character.order.is_none() || plan.jobs[members[0]].character.amount.is_some();
     let own =
         |run: &Outcome| run.rows[row].ran.filter(|_| ends).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
     let sample = over(runs, own);

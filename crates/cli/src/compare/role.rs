@@ -76,8 +76,8 @@ impl Role {
         let name = job.name.to_lowercase();
         let named = |word: &&str| name.contains(*word);
         let deep = job.depth > 1;
-        let in_order = job.manner.order == Some(OffsetOrder::Sequential);
-        let known = job.manner.order.is_some();
+        let in_order = job.character.order == Some(OffsetOrder::Sequential);
+        let known = job.character.order.is_some();
         match job {
             JobPlan { priority, .. } if priority.class == Class::Idle => (Role::Background, "idle class"),
             _ if weight == Weight::Low => (Role::Background, "low weight"),
@@ -86,9 +86,9 @@ impl Role {
             JobPlan { priority, .. } if priority.class == Class::RealTime => (Role::Latency, "real-time class"),
             _ if weight == Weight::High => (Role::Latency, "high weight"),
             _ if best_effort && job.priority.level < USUAL_LEVEL => (Role::Latency, "high priority"),
-            _ if job.manner.paced => (Role::Latency, "paced"),
-            _ if job.manner.syncs && !deep => (Role::Latency, "it waits for its syncs"),
-            _ if known && !deep && !in_order && job.manner.reads => (Role::Latency, "it waits for each read"),
+            _ if job.character.paced => (Role::Latency, "paced"),
+            _ if job.character.syncs && !deep => (Role::Latency, "it waits for its syncs"),
+            _ if known && !deep && !in_order && job.character.reads => (Role::Latency, "it waits for each read"),
             _ if known && !deep && !in_order && !job.is_buffered => (Role::Latency, "it waits for each write"),
             _ if !known => (Role::Bulk, "a program or a trace"),
             _ if deep => (Role::Bulk, "many in flight"),

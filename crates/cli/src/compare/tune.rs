@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use blksched::{Catalogue, Span};
 use blksched_measure::{Cell, Column, Paired, Quantity, Table};
 use blksched_simulate::Grid;
-use blksched_workloads::Manner;
+use blksched_workloads::IoCharacter;
 
 use super::action::{forbidden, scores};
 use super::contrast::{ALPHA, between, times};
@@ -166,11 +166,12 @@ fn around(base: &Contender, stage: &Stage, arguments: &CompareArguments) -> Vec<
         let depths = [1, 4, 8, 16, 64].into_iter().filter(|depth| *depth < i64::from(config.depth));
         axes.push(axis("queue_depth", depths.collect()));
     }
-    let buffered = |does: fn(&Manner) -> bool| stage.plan.jobs.iter().any(|job| job.is_buffered && does(&job.manner));
-    if buffered(|manner| manner.reads) {
+    let buffered =
+        |does: fn(&IoCharacter) -> bool| stage.plan.jobs.iter().any(|job| job.is_buffered && does(&job.character));
+    if buffered(|character| character.reads) {
         axes.push(axis("read_ahead_kb", vec![0, 32, 512, 2048]));
     }
-    if buffered(|manner| manner.writes) && base.can_be_throttled() {
+    if buffered(|character| character.writes) && base.can_be_throttled() {
         let usual = if config.limits.rotational { 75_000 } else { 2_000 };
         // It may be off already: by hand, or because the scheduler throttles writes itself.
         let now = trial.used().wbt_lat_usec as i64;

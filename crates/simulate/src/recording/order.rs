@@ -79,15 +79,15 @@ impl EventOrder {
     }
 
     /// Takes events of this file, which has been read up to this time.
-    pub fn lot(&mut self, file: usize, counts: Counts, reached: u64) -> Lot<'_> {
+    pub fn events_of(&mut self, file: usize, counts: Counts, reached: u64) -> FileEvents<'_> {
         let run = core::mem::take(&mut self.files[file]);
-        Lot { was_empty: run.events.is_empty(), order: self, run, file, counts, added: 0, reached }
+        FileEvents { was_empty: run.events.is_empty(), order: self, run, file, counts, added: 0, reached }
     }
 
     /// Adds an event of this file.
     #[cfg(test)]
     fn add(&mut self, file: usize, event: TraceEvent) {
-        self.lot(file, Counts::Every, 0).extend([event]);
+        self.events_of(file, Counts::Every, 0).extend([event]);
     }
 
     #[cold]
@@ -177,7 +177,7 @@ pub(super) enum Counts {
 }
 
 /// Where a file's events go.
-pub(super) struct Lot<'a> {
+pub(super) struct FileEvents<'a> {
     order: &'a mut EventOrder,
     /// The file's run, which goes back when all have come.
     run: WaitingRun,
@@ -188,7 +188,7 @@ pub(super) struct Lot<'a> {
     reached: u64,
 }
 
-impl Lot<'_> {
+impl FileEvents<'_> {
     /// How far the file has been read.
     pub fn reached(&self) -> u64 {
         self.reached
@@ -200,7 +200,7 @@ impl Lot<'_> {
     }
 }
 
-impl Extend<TraceEvent> for Lot<'_> {
+impl Extend<TraceEvent> for FileEvents<'_> {
     #[inline]
     fn extend<T: IntoIterator<Item = TraceEvent>>(&mut self, events: T) {
         for event in events {
@@ -219,7 +219,7 @@ impl Extend<TraceEvent> for Lot<'_> {
     }
 }
 
-impl Drop for Lot<'_> {
+impl Drop for FileEvents<'_> {
     fn drop(&mut self) {
         let order = &mut *self.order;
         order.came += self.added as u64;

@@ -19,7 +19,7 @@ use super::events::{
 };
 use super::filter::Filter;
 use super::format::{self, Format};
-use super::order::{Counts, EventOrder, Lot, WaitingEvent};
+use super::order::{Counts, EventOrder, FileEvents, WaitingEvent};
 
 /// How far a trace may run backward and still be put in order.
 pub const WINDOW: Span = Span::from_secs(1);
@@ -298,10 +298,10 @@ impl Stream {
         // A row's first event is its submission, and its completion is still to come.
         let counts = if matches!(file.kind, StreamKind::Blktrace(..)) { Counts::Every } else { Counts::First };
         let reached = file.reached.unwrap_or(0);
-        let mut lot = self.order.lot(at, counts, reached);
-        let read = file.read(&mut lot, &mut self.names, &mut self.devices);
-        file.reached = Some(lot.reached());
-        drop(lot);
+        let mut events = self.order.events_of(at, counts, reached);
+        let read = file.read(&mut events, &mut self.names, &mut self.devices);
+        file.reached = Some(events.reached());
+        drop(events);
         match (read, self.reading.damage) {
             (Ok(StreamStep::Read), _) => {}
             (Ok(StreamStep::Lost(events)), _) => self.met.lost += events,
@@ -377,7 +377,7 @@ impl StreamFile {
     /// Reads one more line or record, and puts its events into `events`.
     fn read(
         &mut self,
-        events: &mut Lot<'_>,
+        events: &mut FileEvents<'_>,
         names: &mut Names,
         devices: &mut BTreeMap<DeviceNumber, String>,
     ) -> Result<StreamStep, StreamTrouble> {
@@ -430,7 +430,7 @@ fn read_line(
     input: &mut Input,
     kind: (Begins, Text),
     line: &mut usize,
-    events: &mut Lot<'_>,
+    events: &mut FileEvents<'_>,
     names: &mut Names,
 ) -> Result<StreamStep, StreamTrouble> {
     let mut text = Vec::new();

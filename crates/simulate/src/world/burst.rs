@@ -40,7 +40,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             LoneEntry::NotAlone => {
                 self.enter(index, *bio);
                 self.obey_host();
-                self.queue.waits(self.now, self.manners[index].submitter);
+                self.queue.waits(self.now, self.properties[index].submitter);
                 self.set_wake(index);
             }
         }
@@ -80,13 +80,13 @@ impl<L: Listener, O: Observer> World<L, O> {
                     self.host.call(self.now, call);
                 }
                 Emission::Remember { ref file, memory } => {
-                    self.host.remember(self.manners[index].submitter, file, memory);
+                    self.host.remember(self.properties[index].submitter, file, memory);
                 }
                 Emission::Waits if self.works(index) => self.toil(CpuWork::Waits { source: index as u32 }),
                 Emission::Waits => {
                     entered = true;
                     self.obey_host();
-                    self.queue.waits(self.now, self.manners[index].submitter);
+                    self.queue.waits(self.now, self.properties[index].submitter);
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
@@ -121,7 +121,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn enters_alone(&mut self, index: usize, bio: &Bio) -> LoneEntry {
         let seen = self.observer.is_watching() || self.labour.is_some();
         let between = self.host.has_wishes() || self.host.concerns(bio);
-        if seen || between || !self.manners[index].sleeps_for_slots {
+        if seen || between || !self.properties[index].sleeps_for_slots {
             return LoneEntry::NotAlone;
         }
         if self.queue.submit_alone(self.now, *bio) == Submitted::Asleep {

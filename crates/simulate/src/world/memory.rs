@@ -45,7 +45,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Submits a source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
-        if !self.manners[index].sleeps_for_slots {
+        if !self.properties[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
         }
         if self.hand_in(bio) == Submitted::Asleep {
@@ -82,7 +82,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// This submitter's submission, which slept, went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
         let source = self.source_of(submitter);
-        if let Some(index) = source.filter(|&index| !self.manners[index].sleeps_for_slots) {
+        if let Some(index) = source.filter(|&index| !self.properties[index].sleeps_for_slots) {
             return self.offloaded_woke(index, submitter);
         }
         self.host.woke(self.now, submitter);

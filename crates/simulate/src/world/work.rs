@@ -241,7 +241,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn burst_over(&mut self, source: usize, waits: bool) {
         if waits {
             self.obey_host();
-            self.queue.waits(self.now, self.manners[source].submitter);
+            self.queue.waits(self.now, self.properties[source].submitter);
         }
         self.set_wake(source);
         self.obey_host();

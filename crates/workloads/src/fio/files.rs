@@ -1,13 +1,13 @@
 //! The files that the jobs use, their names and their required lengths.
 //!
 //! **Rule** The files that a process names itself (`nrfiles`) are placed together, in the order of their numbers; so
-//! they are one *lot*. Every file named in the job file is a separate lot. The first process to use a file puts it in
-//! its lot.
+//! they are one *extent group*. Every file named in the job file is a separate group. The first process to use a file
+//! puts it in its group.
 
 use std::collections::BTreeMap;
 
 use super::errors::{Note, Problem};
-use super::layout::{Lot, Need, TooLarge};
+use super::layout::{ExtentGroup, Need, TooLarge};
 use super::names::file_names;
 use super::sections::JobSection;
 use super::settings::Settings;
@@ -27,7 +27,7 @@ pub(super) struct Files {
     pub names: Vec<String>,
     pub needs: Vec<Need>,
     /// Which files are adjacent.
-    pub lots: Vec<Lot>,
+    pub extent_groups: Vec<ExtentGroup>,
     by_name: BTreeMap<String, usize>,
 }
 
@@ -58,9 +58,9 @@ impl Files {
             return file;
         }
         let file = self.names.len();
-        match self.lots.last_mut() {
-            Some(lot) if together && lot.files.start >= first && lot.files.end == file => lot.files.end += 1,
-            _ => self.lots.push(Lot { files: file..file + 1 }),
+        match self.extent_groups.last_mut() {
+            Some(group) if together && group.files.start >= first && group.files.end == file => group.files.end += 1,
+            _ => self.extent_groups.push(ExtentGroup { files: file..file + 1 }),
         }
         self.by_name.insert(name.clone(), file);
         self.names.push(name);

@@ -1,8 +1,9 @@
 //! Stage 4: files onto the disk, spread evenly in the order in which they first occur.
 //!
-//! **Rule** lot *i* of *n* begins at the lengths of the lots before it plus *i* equal gaps; the gap is the free space
-//! divided by *n*. Lengths of lots, and gaps, are whole MiB. Within a lot one file follows the other, each starting at
-//! a multiple of 4 KiB. A file of unknown length gets an equal share of the free space instead, and the gaps are zero.
+//! **Rule** Extent group *i* of *n* begins at the lengths of the groups before it plus *i* equal gaps; the gap is the
+//! free space divided by *n*. Lengths of groups, and gaps, are whole MiB. Within a group one file follows the other,
+//! each starting at a multiple of 4 KiB. A file of unknown length gets an equal share of the free space instead, and
+//! the gaps are zero.
 
 use core::ops::Range;
 
@@ -25,7 +26,7 @@ pub(crate) enum Need {
 
 /// Files that are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lot {
+pub(crate) struct ExtentGroup {
     pub files: Range<usize>,
 }
 
@@ -43,12 +44,12 @@ pub(crate) struct TooLarge {
     pub free: u64,
 }
 
-/// Places files on a disk of `disk` bytes; each belongs to one lot.
-pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
+/// Places files on a disk of `disk` bytes; each belongs to one extent group.
+pub(crate) fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
     let mut free = disk;
-    for lot in lots {
+    for group in extent_groups {
         let mut left = free;
-        for file in lot.files.clone() {
+        for file in group.files.clone() {
             let room = match needs[file] {
                 Need::Bytes(bytes) | Need::Exactly(bytes) => bytes.checked_next_multiple_of(BLOCK),
                 Need::WholeDisk | Need::Existing => Some(0),
@@ -56,18 +57,18 @@ pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Fil
             left = room.and_then(|room| left.checked_sub(room)).ok_or(TooLarge { file, free: left })?;
         }
         let used = (free - left).next_multiple_of(MIB);
-        free = free.checked_sub(used).ok_or(TooLarge { file: lot.files.start, free })?;
+        free = free.checked_sub(used).ok_or(TooLarge { file: group.files.start, free })?;
     }
     let existing = needs.iter().filter(|need| **need == Need::Existing).count() as u64;
-    let regular = lots.iter().filter(|lot| needs[lot.files.start] != Need::WholeDisk).count() as u64;
+    let regular = extent_groups.iter().filter(|group| needs[group.files.start] != Need::WholeDisk).count() as u64;
     let whole_mib = |bytes: u64| bytes - bytes % MIB;
     let share = whole_mib(free.checked_div(existing).unwrap_or(0));
     let gap = if existing > 0 { 0 } else { whole_mib(free.checked_div(regular).unwrap_or(0)) };
     let mut at = 0;
     let mut extents = Vec::with_capacity(needs.len());
-    for lot in lots {
-        let alone = lot.files.len() == 1;
-        for file in lot.files.clone() {
+    for group in extent_groups {
+        let alone = group.files.len() == 1;
+        for file in group.files.clone() {
             let length = match needs[file] {
                 Need::WholeDisk => {
                     extents.push(FileExtent { start: 0, length: disk });
@@ -81,7 +82,7 @@ pub(crate) fn lay_out(needs: &[Need], lots: &[Lot], disk: u64) -> Result<Vec<Fil
             extents.push(FileExtent { start: at, length });
             at += length.next_multiple_of(BLOCK);
         }
-        if needs[lot.files.start] != Need::WholeDisk {
+        if needs[group.files.start] != Need::WholeDisk {
             at = at.next_multiple_of(MIB) + gap;
         }
     }
@@ -94,8 +95,9 @@ mod tests {
 
     /// Places each file by itself.
     fn alone(needs: &[Need], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
-        let lots: Vec<Lot> = (0..needs.len()).map(|file| Lot { files: file..file + 1 }).collect();
-        lay_out(needs, &lots, disk)
+        let extent_groups: Vec<ExtentGroup> =
+            (0..needs.len()).map(|file| ExtentGroup { files: file..file + 1 }).collect();
+        lay_out(needs, &extent_groups, disk)
     }
 
     #[test]
@@ -106,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_lot_lie_together() {
+    fn files_of_an_extent_group_lie_together() {
         let needs = [Need::Exactly(5000), Need::Bytes(100), Need::Bytes(MIB)];
-        let extents = lay_out(&needs, &[Lot { files: 0..2 }, Lot { files: 2..3 }], 100 * MIB).unwrap();
+        let extents = lay_out(&needs, &[ExtentGroup { files: 0..2 }, ExtentGroup { files: 2..3 }], 100 * MIB).unwrap();
         let got: Vec<(u64, u64)> = extents.iter().map(|e| (e.start, e.length)).collect();
         assert_eq!(got, [(0, 5000), (8192, 100), (50 * MIB, MIB)]);
     }

@@ -23,7 +23,7 @@ use super::sections::JobSection;
 use super::settings::{CpuPolicy, Durable, FileTurn, Hint, IoEngine, Mix, OffsetOrder, Reporting, Service, Settings};
 use crate::Source;
 use crate::host::{Advice, Memory, OpenFile};
-use crate::plan::{FilesPlan, JobPlan, Manner, Origin, Plan};
+use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan};
 pub(super) use log::{Traces, name as trace_name};
 
 const SECTOR_BYTES: u64 = 512;
@@ -93,8 +93,8 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     if !problems.is_empty() {
         return Err(problems);
     }
-    let extents =
-        layout::lay_out(&files.needs, &files.lots, disk).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
+    let extents = layout::lay_out(&files.needs, &files.extent_groups, disk)
+        .map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
     let mut plan = Plan { notes, jobs, ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
@@ -193,7 +193,7 @@ impl JobOrder {
             begins: None,
             depth: script.batch.depth,
             is_buffered: false,
-            manner: manner(s, &script),
+            character: character(s, &script),
             report: reporting(s),
         };
         (job, script)
@@ -247,13 +247,13 @@ fn commands(s: &Settings) -> PerDdir<Vec<PriorityShare>> {
     })
 }
 
-fn manner(s: &Settings, script: &Script) -> Manner {
+fn character(s: &Settings, script: &Script) -> IoCharacter {
     let paced =
         Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != RateLimit::None) || script.think.time > Span::ZERO;
     let wanders = Ddir::ALL.into_iter().any(|ddir| s.percentage_random[ddir] > 50);
     let flushes = script.flush_after.is_some() || s.sync == Durable::Yes;
     let writes = !matches!(s.mix, Mix::Read | Mix::Trim);
-    Manner {
+    IoCharacter {
         order: Some(if s.order == OffsetOrder::Random && wanders {
             OffsetOrder::Random
         } else {
