@@ -1,5 +1,6 @@
 //! The bios of a finished request are delivered to their submitters.
 //!
+//! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#c.
 //! **In the kernel** `bio_endio`, `blk_update_request`, `blk_mq_end_request`.
 
 #![doc(alias = "bio_endio")]

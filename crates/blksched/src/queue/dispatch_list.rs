@@ -4,6 +4,7 @@
 //! request leaves the elevator and waits here, unmergeable ([`DispatchAhead::OneMore`]), unless the device's host
 //! counts its requests (SCSI and so SATA). Flushes go to its head. A flush that cannot be queued in the drive waits
 //! until the drive is empty and holds everything up behind it ([`FlushCommand::Alone`]).
+//! **Origin** docs/behaviour/blk-mq-6.x.md#d2 to #d4, #f4 and #f5.
 //! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`,
 //! `blk_mq_request_bypass_insert`.
 

@@ -7,6 +7,7 @@
 //!
 //! The recordings `tags-6.1` and `tags-6.12` replay through exactly this.
 //!
+//! **Origin** docs/behaviour/blk-mq-6.x.md#t.
 //! **In the kernel** `blk_mq_tags`, `blk_mq_tag_set`, `hctx`.
 
 #![doc(alias = "blk_mq_tags")]

@@ -2,6 +2,7 @@
 //!
 //! **Rule** Such a request goes again, before anything else: from the place where the elevator keeps requeued requests
 //! or, if the request bypassed the elevator, at the head of the dispatch list.
+//! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#d7.
 //! **In the kernel** `elv_requeue_request`, `blk_mq_requeue_request`, `blk_mq_requeue_work`.
 
 #![doc(alias = "elv_requeue_request")]

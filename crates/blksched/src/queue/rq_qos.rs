@@ -5,6 +5,7 @@
 //! policy may put its task to sleep. A policy says which task wakes; a woken task continues after the policy that held
 //! it. Policies are told of all events of the request, including its end, before its slot is returned. They exist since
 //! blk-mq here; a kernel has had them since 4.10.
+//! **Origin** docs/behaviour/blk-mq-6.x.md#p.3.
 //! **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`, `rq_qos_ops`.
 
 #![doc(alias = "rq_qos_throttle")]

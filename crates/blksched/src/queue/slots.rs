@@ -1,6 +1,7 @@
 //! Request slots: how many requests may exist, by era. The rules for sleeping and waking submitters are in
 //! [`pools`](super::pools) before blk-mq, and in [`mq`](super::mq) since.
 //!
+//! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#s.
 //! **In the kernel** `nr_requests`, `blk_mq_update_nr_requests`, `async_depth`.
 
 #![doc(alias = "nr_requests")]

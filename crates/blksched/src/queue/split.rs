@@ -1,5 +1,6 @@
 //! Splitting: a bio longer than the device's limit becomes several requests, and completes with the last of them.
 //!
+//! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#p.1.
 //! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`, `__blk_queue_split`,
 //! `blk_bio_segment_split`.
 

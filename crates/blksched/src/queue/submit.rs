@@ -1,5 +1,6 @@
 //! Submission: split, merge, take a slot, and pass on to the elevator or the submitter's plug.
 //!
+//! **Origin** before blk-mq docs/behaviour/elevators-2.5-2.6.md#e1; since then docs/behaviour/blk-mq-6.x.md#p.
 //! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`, `elv_insert`,
 //! `__elv_add_request`, `blk_mq_sched_insert_request`.
 

@@ -3,6 +3,7 @@
 //! **Rule** A bio that did not merge passes the policies, then takes a tag. Its task may sleep at each. A task that
 //! sleeps flushes its plug. A woken task continues where it slept; it does not try to merge again, and it may lose its
 //! tag to another task. The driver decides when it runs ([`Wakes`]).
+//! **Origin** docs/behaviour/blk-mq-6.x.md#p.3, #t5 and #t8.
 //! **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
 
 #![doc(alias = "blk_mq_get_tag")]

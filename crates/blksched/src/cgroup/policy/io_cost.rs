@@ -3,6 +3,7 @@
 //! Not modelled: the delay of a debtor's tasks on their way back to user space ([`IoCost::delay`]); processes here have
 //! no such way, and debt arises from metadata alone.
 //!
+//! **Origin** docs/behaviour/cgroup-io.md#k.
 //! **In the kernel** `ioc_rqos_ops`, `ioc_rqos_throttle`.
 
 #![doc(alias = "ioc_rqos_ops")]

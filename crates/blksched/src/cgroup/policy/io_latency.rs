@@ -3,6 +3,7 @@
 //! Not modelled: the delay of tasks of a group that is down to one bio ([`IoLatency::take_delay`]); processes here do
 //! not return to user space.
 //!
+//! **Origin** docs/behaviour/cgroup-io.md#l.
 //! **In the kernel** `blkcg_iolatency_ops`, `blkcg_iolatency_throttle`.
 
 #![doc(alias = "blkcg_iolatency_ops")]

@@ -1,5 +1,6 @@
 //! A bio joins a request: the request grows, and may now be adjacent to its neighbour.
 //!
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#e4 to #e6.
 //! **In the kernel** `bio_attempt_back_merge`, `bio_attempt_front_merge`, `attempt_merge`, `elv_merged_request`,
 //! `elv_merge_requests`, `attempt_back_merge`, `attempt_front_merge`, `ll_back_merge_fn`, `ll_merge_requests_fn`,
 //! `elv_latter_request`, `elv_former_request`.

@@ -2,6 +2,7 @@
 //!
 //! **Rule** If the request merged last ends where the new one starts, append it there and stop. Otherwise append it to
 //! the request that the hash has for that end, and continue with the grown request.
+//! **Origin** docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `elv_attempt_insert_merge`, `blk_mq_sched_try_insert_merge`.
 
 #![doc(alias = "elv_attempt_insert_merge")]

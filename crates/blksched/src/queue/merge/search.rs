@@ -1,5 +1,7 @@
 //! The search for a candidate: the request merged last, the hash, the elevator's own look-up; or the newest few.
 //!
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#e2 and #e3; the newest few: docs/formats/transcripts-6.1.md
+//! "Merging".
 //! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`, `blk_try_merge`,
 //! `blk_mq_sched_bio_merge`, `last_merge`, `elv_bio_merge_ok`.
 

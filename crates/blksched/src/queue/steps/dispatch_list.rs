@@ -1,5 +1,6 @@
 //! Requests on their way from the elevator to the driver. The state is in `queue/dispatch_list.rs`.
 //!
+//! **Origin** docs/behaviour/blk-mq-6.x.md#d2 to #d4.
 //! **In the kernel** `blk_mq_dispatch_rq_list`, `blk_mq_do_dispatch_sched`, `blk_mq_run_hw_queue`,
 //! `blk_mq_requeue_request`, `blk_mq_sched_restart`, `blk_mq_sched_mark_restart_hctx`.
 

@@ -1,5 +1,6 @@
 //! Which bios are throttled, and how urgent they are.
 //!
+//! **Origin** docs/behaviour/blk-wbt.md#2.
 //! **In the kernel** `bio_to_wbt_flags`, `wbt_should_throttle`.
 
 #![doc(alias = "bio_to_wbt_flags")]

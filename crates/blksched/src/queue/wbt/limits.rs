@@ -1,5 +1,6 @@
 //! How many writes may be in flight.
 //!
+//! **Origin** docs/behaviour/blk-wbt.md#3.
 //! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`, `rq_depth_scale_down`,
 //! `rq_depth_scale_up`, `scale_up`, `scale_down`, `wb_background`, `wb_normal`.
 

@@ -1,5 +1,6 @@
 //! The monitoring window: its read latencies, and the verdict at its end.
 //!
+//! **Origin** docs/behaviour/blk-wbt.md#3.
 //! **In the kernel** `wb_timer_fn`, `latency_exceeded`, `rwb_arm_timer`, `unknown_cnt`, `cur_win_nsec`, `win_nsec`,
 //! `min_lat_nsec`.
 

@@ -2,6 +2,7 @@
 //!
 //! **Rule** A queue that has left all trees is reported ([`Hierarchy::left`]) instead of being released here, because
 //! other references to it are not known here.
+//! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
 
 #![doc(alias = "bfq_sched_data")]

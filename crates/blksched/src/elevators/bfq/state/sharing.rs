@@ -1,5 +1,6 @@
 //! A queue's relations to other queues, and the processes that share it.
 //!
+//! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `bfqq_data`, `bfq_put_cooperator`, `coop`, `split_coop`, `new_bfqq`.
 
 #![doc(alias = "bfqq_data")]

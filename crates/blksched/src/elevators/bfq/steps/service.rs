@@ -3,6 +3,7 @@
 //!
 //! **Rule** The hierarchy may have held the last reference to a queue that it forgets: other references decide
 //! (`release`).
+//! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
 //! `bfq_bfqq_served`.
 
