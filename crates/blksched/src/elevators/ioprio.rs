@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_never_set_a_priority_is_in_the_middle_of_best_effort() {
+    fn a_process_that_never_set_a_priority_is_in_the_middle_of_best_effort() {
         assert_eq!(Ioprio::of(Priority::default()), Ioprio::of(Priority::NORMAL));
         let idle = Ioprio::of(Priority { class: Class::Idle, level: 0 });
         let real_time = Ioprio::of(Priority { class: Class::RealTime, level: 7 });

@@ -50,7 +50,7 @@ fn yours_goes_when_i_do_not_come_in_time() {
 }
 
 #[test]
-fn somebody_elses_read_close_by_ends_the_wait() {
+fn a_close_read_of_another_process_ends_the_wait() {
     let mut rig = waiting();
     rig.read_by(WHO, 1008 + 8192, 8);
     assert_eq!(wait_ends(&mut rig), [WaitEnd::CloseEnough]);

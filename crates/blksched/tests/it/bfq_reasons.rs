@@ -56,7 +56,7 @@ fn ends_as(wanted: RaisingEnd) -> impl Fn(&Reason) -> bool {
 }
 
 #[test]
-fn who_starts_is_interactive_until_it_has_had_enough_or_long_enough() {
+fn a_queue_that_starts_is_interactive_until_it_has_had_enough_or_long_enough() {
     let mut rig = rig();
     fetch(&mut rig, ME, 0);
     let heard = rig.heard();
@@ -81,7 +81,7 @@ fn who_starts_is_interactive_until_it_has_had_enough_or_long_enough() {
 }
 
 #[test]
-fn who_comes_in_time_is_soft_real_time() {
+fn a_queue_that_comes_in_time_is_soft_real_time() {
     let mut rig = rig();
     for n in 0..4 {
         fetch(&mut rig, ME, n * 100);
@@ -127,7 +127,7 @@ fn close_readers_share_a_queue_until_it_seeks() {
 }
 
 #[test]
-fn who_always_comes_right_behind_another_has_found_its_waker() {
+fn a_queue_that_always_comes_right_behind_another_has_found_its_waker() {
     let mut rig = rig();
     for n in 0..8 {
         fetch(&mut rig, YOU, FAR + n * 100);
@@ -183,7 +183,7 @@ fn a_seeker_pays_for_its_time() {
 }
 
 #[test]
-fn who_starts_takes_the_disk_from_a_writer() {
+fn a_queue_that_starts_takes_the_disk_from_a_writer() {
     let mut rig = rig();
     rig.queue.set(rig.now, "low_latency", 0).unwrap();
     (0..30).for_each(|n| _ = rig.write(n * 2000, 8));

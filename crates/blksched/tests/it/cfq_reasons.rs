@@ -194,7 +194,7 @@ fn a_priority_changed_while_running_counts_from_the_next_request_on() {
 }
 
 #[test]
-fn nobody_is_idled_for_who_exits() {
+fn a_process_that_exits_is_not_idled_for() {
     for era in ERAS {
         let mut rig = Rig::new(era);
         rig.read(1, 0);

@@ -49,7 +49,7 @@ fn a_lower_class_gets_nothing_while_a_request_of_a_higher_one_is_only_in_flight(
 }
 
 #[test]
-fn who_has_waited_prio_aging_expire_goes_first_to_the_tick_and_says_for_how_long() {
+fn a_request_that_waited_prio_aging_expire_goes_first_to_the_tick_and_says_for_how_long() {
     let first_at = |ms| {
         let mut rig = rig(1);
         read(&mut rig, IDLE, 100);

@@ -56,7 +56,7 @@ fn a_long_bio_comes_in_buffers_that_join_up_to_the_longest_request() {
 }
 
 #[test]
-fn somebody_who_finds_a_request_takes_it_even_while_another_waits() {
+fn a_submitter_that_finds_a_request_takes_it_even_while_another_waits() {
     let mut queue = queue(1);
     for nth in 0..64 {
         assert!(matches!(queue.submit(Instant::ZERO, write(nth, nth * 1000, 8)), Submitted::Inserted(_)));

@@ -184,7 +184,7 @@ fn in_2_5_each_further_sleeper_waits_until_32_are_free_again() {
 }
 
 #[test]
-fn whoever_comes_new_goes_behind_those_who_sleep_though_slots_are_free() {
+fn a_new_submitter_goes_behind_sleeping_ones_though_slots_are_free() {
     let mut rig = rig(with(Slots::LINUX_2_5));
     let in_flight = fill(&mut rig, 128);
     rig.read_by(YOU, 0, 8);
@@ -241,7 +241,7 @@ fn batch(nr_requests: u32, others: u32, later: Span) -> u64 {
 }
 
 #[test]
-fn in_2_6_whoever_wakes_takes_32_requests_in_all_however_many_sleep_behind_it() {
+fn in_2_6_a_woken_submitter_takes_32_requests_in_all_however_many_sleep_behind_it() {
     assert_eq!(batch(128, 0, Span::ZERO), 32);
     assert_eq!(batch(128, 1, Span::ZERO), 32);
     assert_eq!(batch(128, 10, Span::ZERO), 32);

@@ -297,7 +297,7 @@ fn a_request_that_absorbed_an_older_one_keeps_the_older_ones_place() {
 /// requests. A task that slept behind the old elevator's limit waited for a batch that the new one's requests never
 /// filled.
 #[test]
-fn whoever_sleeps_behind_the_old_elevators_limit_goes_on_under_the_new_one() {
+fn a_task_that_sleeps_behind_the_old_elevators_limit_goes_on_under_the_new_one() {
     let slots = Slots::LINUX_6_1.with_nr_requests(128);
     let mut rig = Rig::new("mq-deadline@6.1", QueueConfig { depth: 1, slots, ..QueueConfig::default() });
     rig.queue.set(rig.now, "async_depth", 1).unwrap();

@@ -372,7 +372,7 @@ mod tests {
 
     /// Python's `bs.tune` chooses what to try with a [`Judge`].
     #[test]
-    fn whoever_drives_a_search_has_its_objective_settings_by_settings_and_seed_by_seed() {
+    fn a_search_from_outside_has_its_objective_settings_by_settings_and_seed_by_seed() {
         for (load, goal) in [("reader-and-writer", "reader: mean read"), ("priorities", "priorities")] {
             let arguments = tuned(load, "ide-2002", goal);
             let (stage, _) = Stage::load(&arguments.scene).unwrap().without_logs();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_compare_finds_is_checked_as_whoever_drives_a_search_checks_it() {
+    fn what_compare_finds_is_checked_as_a_search_from_outside_checks_it() {
         let (load, disk, goal) = ("reader-and-writer", "ide-2002", "reader: mean read");
         let arguments = tuned(load, disk, goal);
         let (stage, _) = Stage::load(&arguments.scene).unwrap().without_logs();

@@ -47,7 +47,7 @@ fn goes_on(line: &mut Line, clients: &mut [Client], round: u8) {
 }
 
 #[test]
-fn whoever_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
+fn a_server_that_ends_in_the_middle_of_taking_over_leaves_the_one_before_serving() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let mut line = Line::on(engine);
         let mut clients = [open(&line), open(&line)];

@@ -79,7 +79,7 @@ fn the_mechanism_is_never_busier_than_the_clock_and_accounts_add_up() {
 }
 
 #[test]
-fn a_cached_writes_drain_is_charged_to_whoever_wrote_it() {
+fn a_cached_writes_drain_is_charged_to_its_writer() {
     let mut disk = load("sata-2009").unwrap().build(1);
     let writer = Command { submitter: SubmitterId(7), ..write(500_000_000, 64) };
     let done = run_on(&mut *disk, 1, [writer]).done[0].1;

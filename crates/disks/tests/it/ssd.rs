@@ -271,7 +271,7 @@ fn one_at_a_time_without_a_buffer_every_part_adds_up_to_the_latency_and_the_ledg
 }
 
 #[test]
-fn a_buffered_writes_program_is_charged_to_whoever_wrote_it() {
+fn a_buffered_writes_program_is_charged_to_its_writer() {
     let spec = changed_ssd("nvme-ssd", |ssd| ssd.collection = None);
     let mut disk = spec.build(1);
     let sectors = ssd(&spec).flash.program_sectors as u32;

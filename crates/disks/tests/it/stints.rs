@@ -1,5 +1,5 @@
 //! What the medium is doing belongs to somebody, and to one at a time: the lengths of a part's stints add up to the
-//! time that it was busy, and everybody's to what the disk's own books say of them.
+//! time that it was busy, and everybody's to what the disk itself counted for them.
 
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ fn on_a_disk_that_turns_everybodys_stints_are_what_its_books_say() {
 }
 
 #[test]
-fn cached_writes_are_destaged_for_who_wrote_them_whoever_flushes() {
+fn cached_writes_are_destaged_for_their_writers_whichever_process_flushes() {
     for name in ["hdd-7200", "sata-ssd", "raid0:2xhdd-7200"] {
         let spec = load(name).unwrap();
         let by = |who, command| Command { submitter: SubmitterId(who), ..command };

@@ -111,7 +111,7 @@ fn a_parents_cap_holds_for_its_children_together_and_they_take_turns() {
 }
 
 #[test]
-fn nobody_else_is_held_back() {
+fn no_other_group_is_held_back() {
     let mut throttle = throttle(Era::V6_18, &[(A, GroupId::ROOT), (B, GroupId::ROOT)]);
     throttle.set_limits(Instant::ZERO, A, PerDir { read: bps(1), write: bps(1) });
     assert_eq!(throttle.submit(Instant::ZERO, 0, &bio(A, Op::Read, 4096)), Passage::Held);

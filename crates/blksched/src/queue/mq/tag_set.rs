@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_woken_and_loses_goes_to_a_tail() {
+    fn a_woken_task_that_loses_goes_to_a_tail() {
         let mut set = TagSet::new(MqEra::Linux6_12, TagOrder::Lowest, 1, None);
         let [owner, a, b] = [0, 1, 2].map(Task);
         let ask = |set: &mut TagSet, task| set.ask(0, task, SearchDepth::All, Patience::Waits);

@@ -26,7 +26,7 @@ fn the_device_never_has_more_than_the_depth() {
 }
 
 #[test]
-fn the_depth_falls_and_rises_while_it_runs_whoever_keeps_the_shares() {
+fn the_depth_falls_and_rises_while_it_runs_whether_queue_or_server_keeps_the_shares() {
     for shares in ["scheduler", "time"] {
         let mut rig = settled("mq-deadline", 16);
         let set = |rig: &mut Rig, name: &str, value: &str| {

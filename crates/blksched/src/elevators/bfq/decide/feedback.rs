@@ -46,21 +46,21 @@ mod tests {
     const AT: Feedback = Feedback { assigned: 4096, served: 1000, least: 512, most: 16_384, in_device: false };
 
     #[test]
-    fn who_uses_its_budget_up_gets_four_times_as_much_within_the_greatest() {
+    fn a_queue_that_uses_its_budget_up_gets_four_times_as_much_within_the_greatest() {
         assert_eq!(after(Why::OutOfBudget, AT), 16_384);
         assert_eq!(after(Why::OutOfBudget, Feedback { assigned: 8192, ..AT }), 16_384);
         assert_eq!(after(Why::OutOfTime, AT), 8192);
     }
 
     #[test]
-    fn who_is_idled_for_in_vain_gets_less_unless_the_disk_still_has_its_requests() {
+    fn a_queue_idled_for_in_vain_gets_less_unless_the_disk_still_has_its_requests() {
         assert_eq!(after(Why::IdledInVain, AT), 2048);
         assert_eq!(after(Why::IdledInVain, Feedback { assigned: 2560, ..AT }), 512);
         assert_eq!(after(Why::IdledInVain, Feedback { in_device: true, ..AT }), 8192);
     }
 
     #[test]
-    fn who_has_nothing_left_gets_what_it_used() {
+    fn a_queue_with_nothing_left_gets_what_it_used() {
         assert_eq!(after(Why::NothingQueued, AT), 1000);
         assert_eq!(after(Why::NothingQueued, Feedback { served: 8, ..AT }), 512);
     }

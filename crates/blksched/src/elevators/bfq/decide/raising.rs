@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn who_starts_is_interactive_and_who_comes_in_time_soft_real_time() {
+    fn a_queue_that_starts_is_interactive_and_one_in_time_soft_real_time() {
         let starts = Awakening { interactive: true, deserves: true, ..QUIET };
         let in_time = Awakening { soft_real_time: true, deserves: true, ..QUIET };
         assert_eq!(kind(RaisingKind::None, starts), RaisingKind::Interactive);

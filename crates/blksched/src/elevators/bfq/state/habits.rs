@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn who_thinks_a_quarter_of_the_time_is_not_io_bound() {
+    fn a_process_that_thinks_a_quarter_of_the_time_is_not_io_bound() {
         let mut habits = Habits::new(0, Waiter::Sync);
         habits.last_end_ns = 0;
         habits.watch(10_000_000, true, false);

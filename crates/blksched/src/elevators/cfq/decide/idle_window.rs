@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn in_4_20_nobody_is_idled_for_whose_next_write_says_that_it_is_the_last() {
+    fn in_4_20_a_queue_whose_next_write_is_marked_as_the_last_is_not_idled_for() {
         let last = Habits { ends: true, ..habits(IN_ORDER, 1) };
         assert!(open(Idling::UnlessSeekyAndShallow, last) && !open(Idling::TreeThinks, last));
     }
 
     #[test]
-    fn nobody_is_idled_for_who_is_gone_or_when_idling_is_off() {
+    fn an_exited_process_is_not_idled_for_nor_any_when_idling_is_off() {
         let reader = habits(IN_ORDER, 1);
         assert!(!open(Idling::UnlessSeeky, Habits { gone: true, ..reader }));
         assert!(!open(Idling::UnlessSeeky, Habits { idle: 0, ..reader }));

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_had_least_of_its_due_is_next() {
+    fn the_group_that_has_had_least_of_its_due_is_next() {
         let mut groups = groups(&[(0, 1000, 1000), (0, 100, 500), (0, 200, 500), (0, 700, 500)]);
         (1..=3).for_each(|g| groups.join(g, DELAY));
         let mut slices = [0i32; 4];

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_waited_for_alone_is_not_any_more_once_the_slice_ends() {
+    fn a_queue_is_no_longer_waited_for_alone_once_its_slice_ends() {
         let mut slice = Slice { progress: Progress::WaitingAlone(10), idle: Idle::WaitsForRequest, ..Slice::default() };
         slice.end();
         assert_eq!((slice.progress, slice.idle), (Progress::Running(10), Idle::No));
