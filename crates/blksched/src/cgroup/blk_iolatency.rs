@@ -155,6 +155,7 @@ impl IoLatency {
             self.check_cookie(at, woken);
             let level = &mut self.levels[at.0 as usize];
             let room = level.depth.is_none_or(|depth| level.in_flight < depth) && level.waiting.is_empty();
+            // I/O on behalf of the root is counted but never waits.
             if !room && issuer == Issuer::Own {
                 level.waiting.push_back(task);
                 return Held { verdict: Verdict::Sleep, at };
@@ -221,6 +222,7 @@ impl IoLatency {
         let since = self.levels[at.0 as usize].since_change;
         let cookie = &mut self.levels[parent.0 as usize].children;
         if ok && since.is_ok(kind, target) {
+            // A few fast bios are no evidence.
             if since.total < GOOD_SAMPLES {
                 return;
             }
@@ -247,6 +249,8 @@ impl IoLatency {
         if cookie.value == seen {
             return;
         }
+        // Only groups with a longer target than the sufferer's, or none, give way, and of those only groups with more
+        // than a twentieth of the samples.
         if cookie.value < seen && !cookie.throttles(level.target, level.samples) {
             return;
         }
@@ -257,6 +261,7 @@ impl IoLatency {
             level.use_delay += u32::from(level.depth == Some(1));
             level.depth = Some((depth / 2).max(1));
             return;
+        // Delays that were added at a depth of 1 are removed first, one per rise.
         } else if level.depth == Some(1) && level.use_delay > 0 {
             level.use_delay -= 1;
             return;

@@ -141,12 +141,14 @@ impl Throttle {
             requests: Table::new(),
         };
         throttle.count_limits();
+        // Only a step up says so: at a depth of 1 the start is the greatest limit, too, and a step up is still made.
         throttle.at_max = false;
         throttle
     }
 
     /// A bio did not merge and needs a request: reads pass, writes if there is room.
     pub fn throttle(&mut self, now: Instant, task: Task, kind: Kind) -> Throttled {
+        // Switched off, it does not even look: reads do not count as near afterwards, and no window begins.
         if !self.is_enabled() {
             return Throttled::Go;
         }
@@ -156,6 +158,8 @@ impl Throttle {
         let Some(counter) = kind.counter(self.config.era) else { return Throttled::Go };
         let limit = self.limit(now, kind);
         let line = &mut self.lines[counter as usize];
+        // Behind a sleeper even if there is room: unlike tags, whose sleepers compete with every new task, this is
+        // strictly first in, first out.
         if !line.sleepers.is_empty() || line.inflight >= limit {
             line.sleepers.push_back((task, kind));
             return Throttled::Sleep;
@@ -227,6 +231,7 @@ impl Throttle {
 
     /// The window has ended: the limits are adjusted, and another window may begin.
     pub fn elapse(&mut self, now: Instant, woke: &mut Vec<Task>) -> WindowVerdict {
+        // Counted before the step, which may wake sleepers.
         let total: u32 = self.inflight().iter().sum();
         let age = self.sync_issue.map_or(Span::ZERO, |(_, since)| now.since(since));
         let busy = total > 0 || self.waited_for_memory(now);
@@ -336,6 +341,8 @@ impl Throttle {
             background
         } else if kind.is_urgent(self.config.era) || self.waited_for_memory(now) {
             max
+        // On a SATA disk this test decides, not the windows: a read of 10 to 20 ms never misses its default target of
+        // 75 ms.
         } else if kind.is_background() || self.reads_are_near(now) {
             background
         } else {
@@ -359,6 +366,7 @@ impl Throttle {
         let line = &mut self.lines[counter as usize];
         line.inflight -= 1;
         if self.config.era == MqEra::Linux6_1 && !self.is_enabled() {
+            // Switched off, 6.1 lets all sleepers go; in later kernels their limit is 0 unless they are urgent.
             return self.wake_all(now, woke);
         }
         let limit = match counter {
@@ -385,6 +393,7 @@ impl Throttle {
             if line.inflight >= limit {
                 break;
             }
+            // Counted for the sleeper by its waker, so that no other bio can take its place before it runs.
             line.inflight += 1;
             line.sleepers.pop_front();
             woke.push(task);
@@ -422,6 +431,7 @@ impl Throttle {
         if self.limits.max == 1 {
             return;
         }
+        // Limits that have grown beyond the start return to it in one step.
         self.step = if hard == Hard::Yes && self.step < 0 { 0 } else { self.step + 1 };
         self.at_max = false;
         self.count_limits();

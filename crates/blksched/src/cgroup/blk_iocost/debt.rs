@@ -32,6 +32,7 @@ impl IoCost {
     pub(super) fn incur_debt(&mut self, now: Now, id: GroupId, price: u64) {
         if self.accounts[id.0 as usize].debt == 0 {
             let active = self.tree.active(id);
+            // It claims as good as nothing, and no other rule changes that until the debt is paid.
             self.set_weights(now, id, active, 0, Save::No);
         }
         let account = self.account(id);
@@ -49,6 +50,7 @@ impl IoCost {
         let ahead = account.vtime.wrapping_add(ratio_up(account.debt, WHOLE, share)).wrapping_sub(now.vnow) as i64;
         let over = (i128::from(ahead) * 100 / i128::from(per_cent.max(1))) as i64;
         let new = delay_of(over) as u64;
+        // The stored delay halves every second; only a longer one replaces it.
         if new > old {
             (account.delay, account.delay_at) = (new, now.us);
         }
@@ -64,6 +66,7 @@ impl IoCost {
             return;
         }
         let busy = self.pace.busy > 0;
+        // A busy device counts as used for at least the whole period.
         let at_least = if busy { self.period_us } else { 0 };
         let Forgiveness { since, used: before, remainder } = self.forgiveness;
         let (used, elapsed) = (before + used.max(at_least), now.us - since);

@@ -29,6 +29,7 @@ impl IoCost {
         }
         let account = &self.accounts[id.0 as usize];
         if account.debt > 0 {
+            // Nothing is left for tasks; the timer is set for when the debt is paid, too.
             budget = (budget - ratio_up(account.debt, WHOLE, self.tree.hwa(id)) as i64).min(0);
         }
         while let Some(&(task, price)) = self.accounts[id.0 as usize].waiting.front() {

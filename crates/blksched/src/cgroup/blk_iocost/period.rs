@@ -24,6 +24,7 @@ impl IoCost {
         let observed = self.observe();
         let debtors = self.settle_groups(now, woken);
         self.commit();
+        // Groups are evaluated by the shares of this commit; what donors give takes effect at the next.
         let mut found = self.look_at_usage(now);
         if !found.donors.is_empty() && found.shortages > 0 {
             self.transfer(now, &mut found.donors);

@@ -51,6 +51,7 @@ impl IoCost {
             self.set_weights(now, id, active, active, Save::Yes);
             pays = true;
         }
+        // The kick may let this very bio go on at once.
         self.account(id).waiting.push_back((task, price));
         self.kick(now, id, pays, woken);
         Verdict::Sleep
@@ -100,6 +101,7 @@ impl IoCost {
             self.forgiveness = Forgiveness::from(self.pace.period_us);
         }
         let now = self.now(now);
+        // It starts with the target margin, whatever it saved before: idle time earns no more than that.
         let target = now.vnow.wrapping_sub(self.margins.target as u64);
         let account = self.account(id);
         let moved = target.wrapping_sub(account.vtime);
@@ -107,6 +109,7 @@ impl IoCost {
         account.done = account.done.wrapping_add(moved);
         account.active_since = now.us;
         account.stamp = 0;
+        // The group activated last is evaluated first.
         self.active.insert(0, id);
         self.tree.set_itself(id, true);
         let (weight, last) = (self.tree.weight(id), self.tree.last_inuse(id));

@@ -52,6 +52,8 @@ impl IoCost {
         }
         for (&id, used) in ids.iter().zip(usages) {
             found.lagging += u32::from(self.lags(now, id, period));
+            // By the shares of the last commit, even if a group before it has just changed its weight: only `most` uses
+            // the present sums.
             self.judge(now, id, used, &mut found);
         }
         found
@@ -117,6 +119,7 @@ impl IoCost {
         let left = now.vnow.wrapping_sub(account.vtime) as i64;
         let period = (now.vnow.wrapping_sub(self.pace.period_vtime) as i64).max(1);
         let part = (i128::from(WHOLE) * i128::from(left) / i128::from(period)) as i64;
+        // In the kernel's 32 bits a group that used all of its time seems to have used none, and keeps almost nothing.
         let over = match self.config.overflows {
             Overflows::Kernel => u64::from((WHOLE * used) as u32),
             Overflows::None => WHOLE * used,

@@ -116,6 +116,7 @@ impl IoCost {
         self.pace.period_vtime = now.vnow;
         self.pace.period_us = now.us;
         self.pace.rate = VTIME_PER_US;
+        // 6.1 resets the present rate only, and the next period begins at the old base rate again.
         if self.config.era >= Era::V6_12 {
             self.pace.base = VTIME_PER_US;
         }

@@ -110,6 +110,7 @@ impl ThrottleSlice {
             size.charged = true;
         }
         let ios = match (era, bytes) {
+            // 6.18 tests the I/Os only once the bytes fit.
             (Era::V6_18, 1..) => 0,
             _ => self.wait_for_an_io(now, limit, jiffies, era),
         };
@@ -134,6 +135,7 @@ impl ThrottleSlice {
     fn wait_for_bytes(&self, now: Tick, bytes: u64, limit: &Limit, jiffies: Jiffies) -> Tick {
         let Some(rate) = limit.bps else { return 0 };
         let elapsed = now - self.start;
+        // Whole slices: a fresh group may send a slice's worth at once.
         let rounded = elapsed.next_multiple_of(length(jiffies)).max(length(jiffies));
         let may = allowed(rate, rounded, jiffies).saturating_add(self.carried_bytes);
         let missing = self.bytes.saturating_add(bytes as i64).saturating_sub(may);

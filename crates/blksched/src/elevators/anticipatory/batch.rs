@@ -111,6 +111,7 @@ impl Batch {
     pub(super) fn completed(&mut self, class: Waiter, now: Tick, lengths: Lengths) -> bool {
         let is_first_read = self.stage == BatchStage::Opening && class == self.class;
         if is_first_read {
+            // Measured until the first read is done: a write cache reports writes done before they are.
             let took = (now + lengths.async_).saturating_sub(self.expires);
             self.writes.fit(took, lengths.async_);
             self.expires = now + lengths.sync;

@@ -62,6 +62,7 @@ impl Anticipatory {
             }
         }
         let Some(next) = candidate else { return BatchStep::Nothing };
+        // Without writes waiting, the reads' time begins anew with each.
         if waiting.sync && !waiting.async_ {
             self.batch.expires = self.tick(cx) + self.lengths().sync;
         }

@@ -51,6 +51,7 @@ impl Anticipatory {
         }
         let has_exited = process.life == Life::Exited;
         if has_exited && process.history.is_new() {
+            // It exited before its think time was known, which makes new processes less worth waiting for.
             self.exits.left();
         }
         breaking::by_experience(Expectation {

@@ -88,6 +88,7 @@ impl Tokens {
         let token = self.find_near_hint().or_else(|| self.find());
         match token {
             Some(token) if token == self.hint => {
+                // The last token never becomes the hint in this way.
                 self.hint = if token + 1 >= self.depth.saturating_sub(1) { 0 } else { token + 1 };
             }
             Some(_) => {}

@@ -84,6 +84,8 @@ impl MqDeadline {
     #[inline(always)]
     fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
         let several = self.busy.are_several();
+        // Requests of another class that are only in flight count, too. Asking aged classes may change batch and
+        // direction even if they yield nothing.
         if several && let Some(rq) = self.choose_aged(&mut cx.apart()) {
             return Some(rq);
         }
@@ -105,6 +107,7 @@ impl MqDeadline {
             Pick::TooYoung { queued } => self.ahead_of_time = Some(queued as Tick),
             Pick::Nothing => {}
         }
+        // A class holds lower ones back while any of its requests is unfinished, if only in the device.
         cx.explain(Reason::ClassBlocks { class: class.class() });
         None
     }

@@ -184,6 +184,7 @@ impl TagSet {
     pub fn free_many(&mut self, tags: &[u32], woke: &mut Vec<Task>) {
         for &tag in tags {
             self.disown(tag);
+            // Cleared at once, unlike a single tag, whose bit is cleared when its word seems full.
             self.map.give_back_cleared(tag);
         }
         self.waits.returned(self.era, tags.len() as u32, self.batch, woke);
@@ -236,11 +237,14 @@ impl TagSet {
 
     /// What [`TagSet::ask`] does when no tag was free.
     pub(in crate::queue) fn wait(&mut self, queue: usize, task: Task, search: SearchDepth) -> TagAsked {
+        // The next queue, and its tail, also for a woken task that lost its tag, however long it has waited.
         let wait_queue = self.cursors[queue];
         self.cursors[queue] = (wait_queue + 1) % WAIT_QUEUES;
         if let Some(tag) = self.try_take(queue, search) {
             return TagAsked::Tag(tag);
         }
+        // A tag returned before the task is in the queue wakes no task, so it tries once more: no sleeper may be
+        // forgotten.
         self.waits.enter(wait_queue, task);
         match self.try_take(queue, search) {
             Some(tag) => {
@@ -253,6 +257,7 @@ impl TagSet {
 
     #[inline(never)]
     fn try_take(&mut self, queue: usize, search: SearchDepth) -> Option<u32> {
+        // Tested before the search, so the hint stays.
         if self.has_its_share(queue) {
             return None;
         }
@@ -287,6 +292,7 @@ impl TagSet {
     fn count_batch(&mut self) {
         let depth = self.map.depth();
         let reachable = match (self.users(), self.shallowest, self.era) {
+            // While disks share the set, the elevator's limit does not count.
             (users, _, _) if users > 0 => depth.div_ceil(users),
             (_, None, _) => depth,
             (_, Some(shallowest), MqEra::Linux6_12) => depth.min(shallowest),

@@ -85,6 +85,7 @@ impl WaitQueues {
     /// Tags were returned; adds the tasks that are woken, in order.
     #[inline]
     pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
+        // Without waiters tags are not even counted.
         if self.waiters > 0 {
             self.returned_to_waiters(era, tags, batch, woke);
         }
@@ -95,6 +96,7 @@ impl WaitQueues {
         if self.done - self.credited < u64::from(batch) {
             return;
         }
+        // One batch per call, even if several are due; later calls catch up.
         self.credited += u64::from(batch);
         let mut left = batch as usize;
         for _ in 0..WAIT_QUEUES {
@@ -103,6 +105,8 @@ impl WaitQueues {
             let taken = queue.len().min(left);
             woke.extend(queue.drain(..taken));
             left -= taken;
+            // 6.1 stops at the first queue with a sleeper. Few sleepers are spread over eight queues, so it often wakes
+            // one task for a whole batch, and tags stay free while others sleep. 6.12 wakes the batch.
             let enough = match era {
                 MqEra::Linux6_1 => taken > 0,
                 MqEra::Linux6_12 => left == 0,

@@ -54,6 +54,7 @@ fn deepest(step: i32, queue_depth: u32) -> (u32, bool) {
         1.. => (1 + ((start - 1) >> step.unsigned_abs().min(31)), false),
         _ => {
             let grown = 1 + (u64::from(start - 1) << step.unsigned_abs().min(31));
+            // The ceiling may be below the start: at a depth of 8, a step up lowers the limit from 8 to 6. Kept.
             let ceiling = 3 * queue_depth / 4;
             if grown > u64::from(ceiling) { (ceiling, true) } else { (grown as u32, false) }
         }
