@@ -117,6 +117,7 @@ impl Stepping {
     fn begin(&self, cx: &Cx<'_>, dir: Dir) -> (RequestId, BatchStart) {
         let aged = &self.lanes[dir].aged;
         let oldest = aged.head().expect("this direction waits");
+        // Only here: within a batch an expired request waits.
         if let Some(late) = aged.late(cx.now, self.jiffies, self.expiry) {
             return (oldest, BatchStart::Expired { late });
         }
@@ -130,6 +131,8 @@ impl Stepping {
     #[inline(always)]
     fn take(&mut self, dir: Dir, rq: RequestId) {
         let lane = &mut self.lanes[dir];
+        // The position of the other direction is forgotten. Beyond the highest sector there is none: a batch ends
+        // there.
         self.next = lane.behind(rq).map(|behind| (dir, behind));
         lane.remove(rq);
     }
@@ -250,6 +253,7 @@ impl Merges for Stepping {
 
     #[inline(always)]
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {
+        // Bios still join the front of the request merged last, which is not looked up here.
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }

@@ -144,6 +144,8 @@ impl Linus {
     }
 
     fn charge_passed(&mut self, found: &Found) {
+        // A merge costs 1 and forgets the place found before it; a seek costs 16; at the end of the list nothing was
+        // passed.
         match (found.partner, found.place) {
             (Some((rq, end)), _) => {
                 self.counters.lower_behind(&self.list, rq, 1);
@@ -201,6 +203,7 @@ impl Linus {
             cx.seal(rq);
             self.last = None;
         }
+        // Directly beside the full request. In 2.4.20 those behind it have been charged nevertheless.
         Lookup::Place(if end == End::Back { Insert::After(rq) } else { Insert::Before(rq) })
     }
 

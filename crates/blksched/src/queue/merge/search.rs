@@ -90,6 +90,7 @@ impl Cx<'_> {
     ) -> (Attempt, Option<RequestId>) {
         if !fits(&self.state.requests[rq], bio.sectors, 1, &self.state.config.limits) {
             let oversize = self.state.merges.rules().oversize;
+            // A merge that fails here is not followed by an attempt at another request, or at the other end.
             return (Attempt::Insert(self.refuse(rq, end, oversize)), None);
         }
         let victim = self.join(elevator, rq, bio, of, end);
@@ -127,6 +128,7 @@ impl Cx<'_> {
         }
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
         self.explain_search(Index::Hash, steps);
+        // Only the request hashed last: if it refuses, others with the same end are not tried.
         if let Some(rq) = hashed
             && self.apart().is_allowed(elevator, hooks, kin, rq, bio)
         {

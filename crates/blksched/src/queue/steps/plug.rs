@@ -69,6 +69,8 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn collect(&mut self, now: Instant, rq: RequestId) {
         let submitter = self.core.state.requests[rq].submitter;
         let held = self.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
+        // Tested when the next request is added: bios that merged into the last one count, the new request does not,
+        // and it begins the next collection.
         let full_before = match self.plug.kind {
             Plugging::Task { requests, sectors } => {
                 let last = self.plug.collected(submitter).next();

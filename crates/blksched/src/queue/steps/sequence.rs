@@ -28,6 +28,8 @@ impl<L: Listener> BlockQueue<L> {
         let Bio { op, durability, .. } = *self.core.state.requests[rq];
         let era = self.core.state.config.slots.era();
         let flush_after = durability.fua && !self.core.state.config.limits.fua;
+        // 6.1 sends data past the elevator: to the head of the dispatch list if a flush follows, to its tail if the
+        // device itself writes through. Since 6.12 such data is an ordinary request.
         match (op == Op::Flush || durability.preflush, flush_after, era) {
             (true, _, _) => self.wait_for_flush(now, rq, SequenceStep::Before),
             (false, true, Some(MqEra::Linux6_1)) => {
@@ -131,6 +133,8 @@ impl<L: Listener> BlockQueue<L> {
         if self.sequences.running.is_some() || !may {
             return;
         }
+        // One flush serves all that wait now. Those that arrive while it runs wait for the next, because their data may
+        // have completed after it was sent.
         self.sequences.served.extend(self.sequences.pending.drain(..).map(|(_, rq)| rq));
         let bios = self.sequences.served.len() as u32;
         self.core.explain(now, |_| Reason::FlushSent { bios });
