@@ -250,7 +250,7 @@ impl IoCost {
 
 /// The state of a group, as recordings show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct GroupState {
     /// Its weight while it is active.
     pub active: u64,
     /// The part of it that it claims.
@@ -290,9 +290,9 @@ pub struct DeviceClock {
 
 impl IoCost {
     /// The state of a group.
-    pub fn standing(&self, now: Instant, id: GroupId) -> Standing {
+    pub fn group_state(&self, now: Instant, id: GroupId) -> GroupState {
         let (vnow, account) = (self.now(now).vnow, &self.accounts[id.0 as usize]);
-        Standing {
+        GroupState {
             active: self.tree.active(id),
             inuse: self.tree.inuse(id),
             hwa: self.tree.hwa(id),

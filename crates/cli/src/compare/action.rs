@@ -81,10 +81,10 @@ pub(super) fn candidates<'a>(
     contrasts: &[Vec<Contrast>],
     goal: &Goal,
     looks: u32,
-    standing: Availability,
+    availability: Availability,
 ) -> Vec<Challenger<'a>> {
     let objectives = goal.objectives(default);
-    let wanted = others.iter().zip(contrasts).filter(|(here, _)| here.standing == standing);
+    let wanted = others.iter().zip(contrasts).filter(|(here, _)| here.availability == availability);
     let candidate = |(here, contrasts): (&'a Measured, &Vec<Contrast>)| {
         let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
         let (gains, costs) = both_sides(contrasts, default);

@@ -96,8 +96,8 @@ impl Judge {
             rows.iter().zip(&runs).map(|(row, runs)| Measured::of(row, &stage.plan, runs)).collect();
         let contrasts = contrasts(&measured, 1);
         // Whatever the kernel: a search that names an old scheduler means that one.
-        let (base, standing) = (&measured[0], measured[1].standing);
-        let candidates = candidates((base, &measured[1..]), &contrasts, &self.goal, 1, standing);
+        let (base, availability) = (&measured[0], measured[1].availability);
+        let candidates = candidates((base, &measured[1..]), &contrasts, &self.goal, 1, availability);
         let missed = misses(base, &self.goal);
         let action = Action { goal: self.goal.clone(), default: base, candidates, missed };
         let is_better = action.chosen().is_some();

@@ -213,7 +213,7 @@ fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, ca
         quoted(disk),
         quoted(&action.default.label()),
         quoted(&candidate.scheduler.label()),
-        candidate.scheduler.standing == Availability::OutOfTree,
+        candidate.scheduler.availability == Availability::OutOfTree,
         candidate.score.ratio,
         candidate.score.low,
         candidate.score.high,

@@ -28,7 +28,7 @@ pub(crate) struct Measured {
     /// The name to write into the disk's `scheduler` file.
     pub(crate) scheduler: &'static str,
     /// Which kernels have it.
-    pub(crate) standing: Availability,
+    pub(crate) availability: Availability,
     /// Knobs as set, `fifo_batch=16`.
     pub(crate) knobs: Vec<String>,
     /// The same in the form of control files: name, value, and the default.
@@ -127,7 +127,7 @@ pub(crate) struct Total {
 impl Measured {
     /// Whether a present kernel has it.
     pub(crate) fn is_present(&self) -> bool {
-        self.standing == Availability::Present
+        self.availability == Availability::Present
     }
 
     pub(crate) fn of(contender: &Contender, plan: &Plan, runs: &[Outcome]) -> Measured {
@@ -149,7 +149,7 @@ impl Measured {
         Measured {
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
-            standing: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {
+            availability: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {
                 (true, _) => Availability::Present,
                 (false, true) => Availability::OutOfTree,
                 (false, false) => Availability::Historical,

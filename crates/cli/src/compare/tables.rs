@@ -127,9 +127,9 @@ fn rate(work: Work, measure: &WorkMeasure) -> Cell {
 /// Adds a line before the first scheduler that needs a patch, or that no present kernel has, unless it is the first of
 /// all.
 pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
-    let Some(before) = nth.checked_sub(1).map(|before| measured[before].standing) else { return };
-    let title = match measured[nth].standing {
-        standing if standing == before => return,
+    let Some(before) = nth.checked_sub(1).map(|before| measured[before].availability) else { return };
+    let title = match measured[nth].availability {
+        availability if availability == before => return,
         Availability::Present => return,
         Availability::OutOfTree => "── out of tree",
         Availability::Historical => "── historical",

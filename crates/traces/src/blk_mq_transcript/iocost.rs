@@ -106,7 +106,7 @@ pub struct IocostEvent {
     #[serde(flatten)]
     pub what: IocostHappening,
     /// The state of the group concerned, afterwards.
-    pub g: Option<Standing>,
+    pub g: Option<GroupState>,
     /// The jiffy for which the period timer was armed.
     pub timer_at: Option<u64>,
     /// The groups' own timers that were armed: group and `t`.
@@ -211,13 +211,13 @@ pub struct Period {
     /// The length of the next period.
     pub period_us: u64,
     /// Every active group, in the order of their numbers.
-    pub groups: Vec<Standing>,
+    pub groups: Vec<GroupState>,
 }
 
 /// The state of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[allow(missing_docs)]
-pub struct Standing {
+pub struct GroupState {
     pub id: u32,
     pub active: u64,
     pub inuse: u64,

@@ -51,7 +51,7 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
     Measured {
         name: name.to_owned(),
         scheduler: name,
-        standing: Availability::Present,
+        availability: Availability::Present,
         knobs: Vec::new(),
         controls: Vec::new(),
         busy: constant(1.0),

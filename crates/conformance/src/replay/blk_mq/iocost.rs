@@ -104,7 +104,7 @@ impl ReplayedIocost {
             IocostHappening::Run {} | IocostHappening::End {} => {}
         }
         self.check_timers(event, before)?;
-        event.g.as_ref().map_or(Ok(()), |recorded| same("the group", recorded, &self.standing(now, recorded.id)))
+        event.g.as_ref().map_or(Ok(()), |recorded| same("the group", recorded, &self.group_state(now, recorded.id)))
     }
 
     fn check_timers(&self, event: &IocostEvent, before: Option<u64>) -> Result<(), String> {
@@ -130,22 +130,22 @@ impl ReplayedIocost {
         same("running", &recorded.running, &clock.running)?;
         same("class", &class(recorded.auto), &clock.class)?;
         same("period", &recorded.period_us, &clock.period_us)?;
-        let groups: Vec<_> = self.cost.active_groups().into_iter().map(|id| self.standing(now, id.0)).collect();
+        let groups: Vec<_> = self.cost.active_groups().into_iter().map(|id| self.group_state(now, id.0)).collect();
         same("groups", &recorded.groups, &groups)
     }
 
-    fn standing(&self, now: Instant, id: u32) -> file::Standing {
-        let standing = self.cost.standing(now, GroupId(id));
-        file::Standing {
+    fn group_state(&self, now: Instant, id: u32) -> file::GroupState {
+        let group_state = self.cost.group_state(now, GroupId(id));
+        file::GroupState {
             id,
-            active: standing.active,
-            inuse: standing.inuse,
-            hwa: standing.hwa,
-            hwi: standing.hwi,
-            budget: standing.budget,
-            debt: standing.debt,
-            delay: standing.delay,
-            inflight: standing.inflight,
+            active: group_state.active,
+            inuse: group_state.inuse,
+            hwa: group_state.hwa,
+            hwi: group_state.hwi,
+            budget: group_state.budget,
+            debt: group_state.debt,
+            delay: group_state.delay,
+            inflight: group_state.inflight,
         }
     }
 }

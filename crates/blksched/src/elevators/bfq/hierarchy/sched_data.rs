@@ -8,6 +8,7 @@
 #![doc(alias = "bfq_sched_data")]
 #![doc(alias = "in_service_entity")]
 #![doc(alias = "next_in_service")]
+#![doc(alias = "bfq_group")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -16,6 +16,7 @@
 #![doc(alias = "min_vdisktime")]
 #![doc(alias = "cfq_group_service_tree_del")]
 #![doc(alias = "update_min_vdisktime")]
+#![doc(alias = "vdisktime")]
 
 use crate::elevators::cfq::ids::Gid;
 use crate::elevators::cfq::state::groups::Groups;
