@@ -349,15 +349,16 @@ mod tests {
                     let reach = 1 << random.below(24);
                     let near = mechanism.next_sector() + random.below(reach);
                     let sector = [near, random.below(spec.capacity_sectors)][random.below(2) as usize];
-                    let place = mechanism.place(sector.min(spec.capacity_sectors - 1));
+                    let sector = sector.min(spec.capacity_sectors - 1);
+                    let place = mechanism.place(sector);
                     let access = if random.below(3) == 0 { Access::Write } else { Access::Read };
                     list.push(&place, access, sector);
-                    all.push((place, access, nth + random.below(2)));
+                    all.push((place, access, nth + random.below(2), sector));
                 }
                 at += Span::from_ns(random.below(20_000_000));
                 let angle = mechanism.angle(at);
                 let cost = |index: usize| {
-                    let (place, access, age): &(Place, Access, u64) = &all[index];
+                    let (place, access, age, _): &(Place, Access, u64, u64) = &all[index];
                     (mechanism.estimate(angle, place, *access), *age)
                 };
                 let asked = core::cell::Cell::new(0);
@@ -369,8 +370,8 @@ mod tests {
                 assert_eq!(cost(found), least, "{nth} of {seed}");
                 looked_at += asked.get();
                 list.swap_remove(found);
-                let (place, access, _) = all.swap_remove(found);
-                let end = mechanism.next_sector().max(1);
+                let (place, access, _, sector) = all.swap_remove(found);
+                let end = (sector + 8).min(spec.capacity_sectors);
                 mechanism.access_on(at, (&place, &TrackLane::NONE), end, access, Span::ZERO);
             }
             // With a curve that hardly rises at first, many are within reach.
