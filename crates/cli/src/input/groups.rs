@@ -2,6 +2,7 @@
 
 use blksched::Choice;
 use blksched::cgroup::files::{CostQos, Written, parse};
+use blksched::elevators::cfq::rules::Grouping;
 use blksched_workloads::Plan;
 
 use super::Contender;
@@ -89,7 +90,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
             "io.cost is off; `io.cost.qos: enable=1`, or +io.cost after the scheduler's name, switches it on{instead}"
         ));
     }
-    let has_groups = name == "bfq" || (name == "cfq" && choice.variant("groups") == "on");
+    let has_groups = name == "bfq" || (name == "cfq" && choice.way_if_any() == Some(Grouping::On));
     if file == "io.bfq.weight" && !has_groups {
         return Some("it is the weight of BFQ's groups".to_owned());
     }
