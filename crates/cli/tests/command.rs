@@ -464,7 +464,7 @@ fn a_goal_says_what_counts() {
         compare(&[&WRITER[..], &["--seeds", "3", "--elevators", "mq-deadline,none", "--goal", goal]].concat())
     };
     let latency = with("read-latency");
-    assert!(latency.contains(" in read latency "), "{latency}");
+    assert!(latency.contains(" in read latency: "), "{latency}");
     let twins = ["--seeds", "3", "--elevators", "none,none", "--goal", "write-bandwidth"];
     let bandwidth = compare(&[&WRITER[..], &twins[..]].concat());
     assert!(bandwidth.contains("\nNothing is at least 5 % better: keep none.\n"), "{bandwidth}");
