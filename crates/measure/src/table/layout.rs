@@ -114,6 +114,17 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let text = self.rest.take()?;
         let Some(width) = self.width else { return Some(text) };
+        // Unless a word is longer, the line ends among its first bytes: the rest is not looked through.
+        let head = &text.as_bytes()[..text.len().min(width.saturating_add(1))];
+        if head.is_ascii() && !head.contains(&b'\n') {
+            if text.len() <= width {
+                return Some(text);
+            }
+            if let Some(blank) = head.iter().rposition(|&byte| byte == b' ') {
+                self.rest = Some(&text[blank + 1..]);
+                return Some(&text[..blank]);
+            }
+        }
         let line = text.split('\n').next().unwrap_or(text);
         match last_blank(line, width) {
             Some(blank) => {
@@ -177,6 +188,9 @@ mod tests {
         assert_eq!(broken("one two three", 6), ["one", "two", "three"]);
         assert_eq!(broken("", 6), [""]);
         assert_eq!(broken("a\nb c", 9), ["a", "b c"]);
+        assert_eq!(broken("abcd\nef", 4), ["abcd", "ef"], "the line is as long as the width");
+        assert_eq!(broken("ab cd ef", 5), ["ab cd", "ef"], "the blank is just behind the width");
+        assert_eq!(broken("ab c\u{301}d ef", 5), ["ab c\u{301}d", "ef"], "an accent takes no place");
         assert_eq!(broken("incomprehensibility of it", 5), ["incomprehensibility", "of it"]);
         assert_eq!(broken("±ä ≤≥ über", 5), ["±ä ≤≥", "über"]);
         assert_eq!(broken("時計 時計", 5), ["時計", "時計"], "each of these takes two places");
