@@ -430,12 +430,17 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         }
     }
 
-    /// Removes `id` from its tree.
+    /// Removes `id` from its tree; returns the member that was behind it.
     ///
     /// # Panics
     /// If it is in none.
+    #[inline(always)]
+    pub fn remove(&mut self, from: &mut Root, id: u32) -> Option<u32> {
+        member(self.take_out(from, id))
+    }
+
     #[inline]
-    pub fn remove(&mut self, from: &mut Root, id: u32) {
+    fn take_out(&mut self, from: &mut Root, id: u32) -> u32 {
         self.gap.top = UNKNOWN;
         let nodes = &mut self.nodes[..];
         let node = &mut nodes[id as usize];
@@ -446,33 +451,32 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             Some(before) => before.beside[RIGHT] = behind,
             None => from.first = behind,
         }
-        if let Some(behind) = nodes.get_mut(behind as usize) {
-            behind.beside[LEFT] = before;
-        }
         let mut removed = colour;
         // The lowest member whose subtree changes; `x`, if there is one, is below it.
         let mut lowest = parent;
         let x;
         if left == NIL || right == NIL {
+            if let Some(behind) = nodes.get_mut(behind as usize) {
+                behind.beside[LEFT] = before;
+            }
             x = if left == NIL { right } else { left };
             balance::replace(nodes, &mut from.top, id, parent, x);
         } else {
             // The one behind it takes its place.
-            let y = behind;
-            let Node { parent: above, child: [_, below], colour: other, .. } = nodes[y as usize];
+            let (y, node) = (behind, &mut nodes[behind as usize]);
+            let Node { parent: above, child: [_, below], colour: other, .. } = *node;
+            (node.beside[LEFT], node.child[LEFT], node.colour) = (before, left, colour);
             (removed, x, lowest) = (other, below, y);
             if above != id {
+                node.child[RIGHT] = right;
                 lowest = above;
                 nodes[above as usize].child[LEFT] = x;
                 if let Some(x) = nodes.get_mut(x as usize) {
                     x.parent = above;
                 }
-                nodes[y as usize].child[RIGHT] = right;
                 nodes[right as usize].parent = y;
             }
             balance::replace(nodes, &mut from.top, id, parent, y);
-            let node = &mut nodes[y as usize];
-            (node.child[LEFT], node.colour) = (left, colour);
             nodes[left as usize].parent = y;
         }
         from.len -= 1;
@@ -483,6 +487,7 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
         } else if removed == Colour::Black {
             self.fix_removal(from, lowest);
         }
+        behind
     }
 
     /// The members of a tree in order.
@@ -532,7 +537,7 @@ mod tests {
         members(1).for_each(|id| {
             alone.insert(id, (id * 37) % 50);
         });
-        members(1).filter(|id| id % 4 == 0).for_each(|id| alone.remove(id));
+        members(1).filter(|id| id % 4 == 0).for_each(|id| _ = alone.remove(id));
         assert!(forest.iter(roots[1]).eq(alone.iter()));
         assert_eq!((roots[1].len(), roots[1].first()), (alone.len(), alone.first()));
         for key in 0..50 {

@@ -121,13 +121,13 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Tree<K, S> {
         self.forest.insert_counting(&mut self.root, id, key, steps)
     }
 
-    /// Removes the member `id`.
+    /// Removes the member `id`; returns the member that was behind it.
     ///
     /// # Panics
     /// If it is not a member.
     #[inline]
-    pub fn remove(&mut self, id: u32) {
-        self.forest.remove(&mut self.root, id);
+    pub fn remove(&mut self, id: u32) -> Option<u32> {
+        self.forest.remove(&mut self.root, id)
     }
 
     /// The members in order.
@@ -217,7 +217,7 @@ mod tests {
             let id = (random >> 33) as u32 % 100;
             match tree.contains(id) {
                 true if step % 5 == 0 => tree.rekey(id, (tree.key(id).0, random >> 20)),
-                true => tree.remove(id),
+                true => _ = tree.remove(id),
                 false => _ = tree.insert(id, ((random >> 40) % 50, random >> 20)),
             }
             for member in tree.iter().collect::<Vec<_>>() {

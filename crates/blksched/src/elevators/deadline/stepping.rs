@@ -51,15 +51,12 @@ struct Lane {
 }
 
 impl Lane {
+    /// Removes `rq` from both orders; returns the request that was behind it.
     #[inline(always)]
-    fn behind(&self, rq: RequestId) -> Option<RequestId> {
-        self.sorted.next(rq.index() as u32).map(RequestId::from_index)
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, rq: RequestId) {
-        self.sorted.remove(rq.index() as u32);
+    fn remove(&mut self, rq: RequestId) -> Option<RequestId> {
+        let behind = self.sorted.remove(rq.index() as u32);
         self.aged.remove(rq);
+        behind.map(RequestId::from_index)
     }
 }
 
@@ -97,20 +94,20 @@ impl Stepping {
         }
     }
 
-    /// The request with which the batch continues, or with which a new batch begins.
+    /// The request with which the batch continues, or with which a new batch begins, and its direction.
     #[inline(always)]
-    fn choose(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
-        if let Some((_, rq)) = self.next.filter(|_| batch::goes_on(self.taken, self.tunables.fifo_batch)) {
+    fn choose(&mut self, cx: &mut Cx<'_>) -> Option<(Dir, RequestId)> {
+        if let Some((dir, rq)) = self.next.filter(|_| batch::goes_on(self.taken, self.tunables.fifo_batch)) {
             self.taken += 1;
             cx.explain(Reason::BatchContinued { rq, nth: self.taken });
-            return Some(rq);
+            return Some((dir, rq));
         }
         let (reads, writes) = (self.lanes.read.aged.head().is_some(), self.lanes.write.aged.head().is_some());
         let dir = self.starved.choose(cx, reads, writes, self.tunables.writes_starved)?;
         let (rq, why) = self.begin(&cx.apart(), dir);
         self.taken = 1;
         cx.explain(Reason::BatchBegan { dir, rq, why });
-        Some(rq)
+        Some((dir, rq))
     }
 
     #[inline(never)]
@@ -130,11 +127,9 @@ impl Stepping {
     /// Removes `rq` from both orders; the batch would continue after it.
     #[inline(always)]
     fn take(&mut self, dir: Dir, rq: RequestId) {
-        let lane = &mut self.lanes[dir];
         // The position of the other direction is forgotten. Beyond the highest sector there is none: a batch ends
         // there.
-        self.next = lane.behind(rq).map(|behind| (dir, behind));
-        lane.remove(rq);
+        self.next = self.lanes[dir].remove(rq).map(|behind| (dir, behind));
     }
 
     /// Inserts `rq` into both orders.
@@ -197,8 +192,8 @@ impl Elevator for Stepping {
         if let Some(rq) = self.dispatch_list.pop_front() {
             return Dispatch::Issue(rq);
         }
-        let Some(rq) = self.choose(cx) else { return Dispatch::Empty };
-        self.take(cx.rq(rq).dir(), rq);
+        let Some((dir, rq)) = self.choose(cx) else { return Dispatch::Empty };
+        self.take(dir, rq);
         Dispatch::Issue(rq)
     }
 
@@ -216,10 +211,10 @@ impl Elevator for Stepping {
         let dir = cx.rq(victim).dir();
         let lane = &mut self.lanes[dir];
         lane.aged.inherit(into, victim);
+        let behind = lane.remove(victim);
         if self.next == Some((dir, victim)) {
-            self.next = lane.behind(victim).map(|behind| (dir, behind));
+            self.next = behind.map(|behind| (dir, behind));
         }
-        lane.remove(victim);
     }
 
     fn requeue(&mut self, _cx: &mut Cx<'_>, rq: RequestId) {

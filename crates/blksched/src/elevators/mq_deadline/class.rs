@@ -159,19 +159,21 @@ impl Lane {
     pub(super) fn take(&mut self, rq: RequestId) {
         // If `rq` was the first of all, the one after it is now; another with the same start is never before it.
         let was_first = self.first == First::Known(Some(rq));
-        let behind = self.position.took(&self.sorted, rq);
-        self.drop(rq);
+        let start = self.sorted.key(rq.index() as u32);
+        let behind = self.drop(rq);
+        self.position.took(start, behind);
         if was_first {
             self.first = First::Known(behind);
         }
     }
 
-    /// Removes `rq` from both orders.
+    /// Removes `rq` from both orders; returns the request that was behind it.
     #[inline(always)]
-    pub(super) fn drop(&mut self, rq: RequestId) {
+    pub(super) fn drop(&mut self, rq: RequestId) -> Option<RequestId> {
         self.first = First::Unknown;
-        self.sorted.remove(rq.index() as u32);
+        let behind = self.sorted.remove(rq.index() as u32);
         self.aged.remove(rq);
+        behind.map(RequestId::from_index)
     }
 
     /// Moves `rq`, which now starts at `start`, in sector order.

@@ -56,15 +56,13 @@ impl Position {
         }
     }
 
-    /// Notes that `rq`, which is still in the order, is taken. Returns the request after it.
+    /// Notes that a request that begins at `start` is taken, and the request that was behind it.
     #[inline(always)]
-    pub(super) fn took(&mut self, sorted: &Tree<Sector>, rq: RequestId) -> Option<RequestId> {
-        let behind = behind(sorted, rq);
+    pub(super) fn took(&mut self, start: Sector, behind: Option<RequestId>) {
         match self {
             Position::NextRq(next) => *next = behind,
-            Position::LatestPos(place) => *place = sorted.key(rq.index() as u32),
+            Position::LatestPos(place) => *place = start,
         }
-        behind
     }
 
     /// Whether an arriving request that begins at `start` may be the one with which the direction continues.
@@ -110,10 +108,10 @@ mod tests {
         let (mut request, mut place) = (Position::of(PositionRule::NextRq), Position::of(PositionRule::LatestPos));
         assert_eq!(request.request(&sorted), None);
         assert_eq!(place.request(&sorted), Some(RequestId::from_index(0)));
+        let behind = sorted.remove(0).map(RequestId::from_index);
         for position in [&mut request, &mut place] {
-            position.took(&sorted, RequestId::from_index(0));
+            position.took(Sector(8), behind);
         }
-        sorted.remove(0);
         sorted.insert(2, Sector(16));
         assert_eq!(request.request(&sorted), Some(RequestId::from_index(1)));
         assert_eq!(place.request(&sorted), Some(RequestId::from_index(2)));
