@@ -163,7 +163,7 @@ mod tests {
         let spec = Spec::pattern("[{time@ms} ms] {op} {offset@512B}+{size}", 0).unwrap();
         let Shape::Pattern { before, columns } = &spec.shape else { panic!("{spec:?}") };
         assert_eq!((before.as_str(), columns[0].1.as_str(), columns[3].1.as_str()), ("[", " ms] ", ""));
-        assert!(Spec::pattern("{op}{offset} {size}", 0).unwrap_err().message.contains("side by side"));
+        assert!(Spec::pattern("{op}{offset} {size}", 0).unwrap_err().message.contains("are adjacent"));
         assert!(Spec::pattern("{op} {offset {size}", 0).is_err());
     }
 }
