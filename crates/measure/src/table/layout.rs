@@ -126,7 +126,7 @@ impl<'a> Iterator for Lines<'a> {
             }
         }
         let line = text.split('\n').next().unwrap_or(text);
-        match last_blank(line, width) {
+        match break_at(line, width) {
             Some(blank) => {
                 self.rest = Some(&text[blank + 1..]);
                 Some(&line[..blank])
@@ -139,15 +139,17 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Where to break a line; `None` if it need not or cannot be broken.
-fn last_blank(line: &str, width: usize) -> Option<usize> {
+/// Where to break a line that has other characters than ASCII's, or begins with a word longer than `width`; `None` if it
+/// need not or cannot be broken.
+fn break_at(line: &str, width: usize) -> Option<usize> {
     if width_of(line) <= width {
         return None;
     }
     let bytes = line.as_bytes();
     let first_behind = |from: usize| bytes[from..].iter().position(|&byte| byte == b' ').map(|at| from + at);
     if line.is_ascii() {
-        return bytes[..=width].iter().rposition(|&byte| byte == b' ').or_else(|| first_behind(width));
+        // No blank comes earlier: otherwise the caller would have found it.
+        return first_behind(width);
     }
     let blanks = line.match_indices(' ').map(|(at, _)| at);
     let fitting = blanks.take_while(|&at| line[..at].width() <= width).last();
