@@ -139,8 +139,8 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Where to break a line that has other characters than ASCII's, or begins with a word longer than `width`; `None` if it
-/// need not or cannot be broken.
+/// Where to break a line that has other characters than ASCII's, or begins with a word longer than `width`; `None` if
+/// it need not or cannot be broken.
 fn break_at(line: &str, width: usize) -> Option<usize> {
     if width_of(line) <= width {
         return None;
