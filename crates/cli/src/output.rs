@@ -109,7 +109,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     if paged(text) {
         return Ok(());
     }
-    if !text.contains('\x1b') {
+    if memchr::memchr(b'\x1b', text.as_bytes()).is_none() {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         return out.flush();

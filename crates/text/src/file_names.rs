@@ -60,7 +60,7 @@ pub fn path_of_name(name: &str) -> PathBuf {
 
 /// A text that may contain such names, for people and for JSON: bytes that are not UTF-8 are shown as `\u{fffd}`.
 pub fn shown_name(text: &str) -> Cow<'_, str> {
-    if !text.as_bytes().contains(&FIRST) || !text.contains(|c| byte(c).is_some()) {
+    if memchr::memchr(FIRST, text.as_bytes()).is_none() || !text.contains(|c| byte(c).is_some()) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| if byte(c).is_some() { char::REPLACEMENT_CHARACTER } else { c }).collect())

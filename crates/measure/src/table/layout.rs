@@ -116,7 +116,7 @@ impl<'a> Iterator for Lines<'a> {
         let Some(width) = self.width else { return Some(text) };
         // Unless a word is longer, the line ends among its first bytes: the rest is not looked through.
         let head = &text.as_bytes()[..text.len().min(width.saturating_add(1))];
-        if head.is_ascii() && !head.contains(&b'\n') {
+        if head.is_ascii() && memchr::memchr(b'\n', head).is_none() {
             if text.len() <= width {
                 return Some(text);
             }

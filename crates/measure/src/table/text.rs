@@ -43,7 +43,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn of(text: Cow<'a, str>) -> Shown<'a> {
-        let several = text.contains('\n');
+        let several = memchr::memchr(b'\n', text.as_bytes()).is_some();
         let widest = if several { text.split('\n').map(width_of).max().unwrap_or(0) } else { width_of(&text) };
         Shown { text, widest, several }
     }
