@@ -201,6 +201,8 @@ pub struct Request {
     pub(crate) mergeable: bool,
     /// Whether it carries exactly one whole bio, of which only the tag must be kept.
     pub(crate) lone: bool,
+    /// Whether it needs no flush. It is asked once more for each request, when the device has completed it.
+    pub(crate) plain: bool,
 }
 
 const _: () = assert!(core::mem::size_of::<Request>() <= 64);
@@ -231,7 +233,7 @@ impl Request {
 
     /// Whether it needs no flush.
     pub(crate) fn is_plain(&self) -> bool {
-        self.op != Op::Flush && self.durability.is_volatile()
+        self.plain
     }
 
     pub(crate) fn carried(&self) -> Carried {

@@ -223,9 +223,11 @@ impl Requests {
     #[inline(always)]
     fn fill(&mut self, rq: RequestId, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> &mut Slot {
         let slot = &mut self.slots[rq.index()];
+        // Whatever may merge needs no flush.
+        let plain = mergeable || bio.is_volatile_data();
+        let (serial, queued_at) = (self.made, now);
         // Made in place.
-        slot.request =
-            Request { bio: *bio, queued_at: now, serial: self.made, segments: 1, stage, mergeable, lone: true };
+        slot.request = Request { bio: *bio, queued_at, serial, segments: 1, stage, mergeable, lone: true, plain };
         slot.tag = tag;
         self.free = slot.behind;
         self.made += 1;
@@ -246,6 +248,7 @@ impl Requests {
             stage: Stage::Free,
             mergeable: false,
             lone: true,
+            plain: true,
         };
         self.free = self.slots.len() as u32;
         self.slots.push(Slot { request, generation: self.first_generation, before: UNHASHED, behind: NONE, tag: NONE });

@@ -155,7 +155,7 @@ impl Stepping {
             cx.explain(Reason::AliasForced { rq: older });
             self.take(dir, older);
             self.dispatch_list.push_back(older);
-            cx.seal(older);
+            cx.apart().seal(older);
         }
         let steps = self.lanes[dir].sorted.insert_counting(rq.index() as u32, start, cx.steps());
         cx.explain_search(Index::Tree, steps);
@@ -181,7 +181,7 @@ impl Elevator for Stepping {
     #[inline(always)]
     fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
         if at == Insert::First {
-            return self.insert(cx, rq, at);
+            return self.insert(&mut cx.apart(), rq, at);
         }
         self.enter(cx, bio.dir(), rq, bio.start);
         Run::No

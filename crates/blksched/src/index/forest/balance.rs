@@ -133,7 +133,8 @@ impl<K: Copy + Default + Ord, S: Summary<K>> Forest<K, S> {
             let children = above.child;
             let side = usize::from(children[LEFT] != x);
             let mut sibling = children[1 - side];
-            if is_red(nodes, sibling) {
+            // There is one: its side has one black node more.
+            if nodes[sibling as usize].colour == Colour::Red {
                 nodes[sibling as usize].colour = Colour::Black;
                 nodes[parent as usize].colour = Colour::Red;
                 rotate(nodes, root, [parent, sibling], side);

@@ -62,10 +62,10 @@ pub trait CalmSteps {
 /// How a request ended on the short path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalmEnd {
-    /// It did not: it needs the long path, and nothing has happened.
-    NotYet,
     /// It carried one whole bio, with this tag.
     Lone,
     /// It carried a chain of pieces, which takes the place of a tag.
     Chain,
+    /// It did not: it needs the long path, and nothing has happened.
+    NotYet,
 }
