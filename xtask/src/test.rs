@@ -135,6 +135,11 @@ fn formatted() -> Outcome {
 
 /// The tests of cargo's `selection`, with the installed outside programs.
 fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
+    // Built first, so that the time limit of the run is the tests' own.
+    let build = [&["test", "--quiet", "--no-fail-fast", "--no-run"], selection].concat();
+    if let failed @ Outcome::Failed(_) = command(shell::cargo(&build)) {
+        return failed;
+    }
     let arguments = [&["test", "--no-fail-fast"], selection, &["--", "--show-output"]].concat();
     let mut cargo = shell::cargo(&arguments);
     cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
