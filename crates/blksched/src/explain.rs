@@ -77,7 +77,7 @@ pub enum WaitEnd {
     Arrived,
     /// The wait has lasted long enough.
     TimeIsUp,
-    /// Its submitter has other requests under way.
+    /// Its submitter has other requests in flight.
     HasMore,
     /// A request of another process is as near as it would be.
     CloseEnough,
@@ -493,7 +493,7 @@ pub enum Reason {
         queues: bool,
     },
 
-    // ---- decisions: priority classes (mq-deadline), reported while requests of several classes are under way
+    // ---- decisions: priority classes (mq-deadline), reported while requests of several classes are in flight
     /// A class has the next request.
     ClassServed {
         /// The class.

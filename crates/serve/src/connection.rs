@@ -114,7 +114,7 @@ pub enum Attention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// Yes.
-    UnderWay,
+    InFlight,
     /// No longer.
     Over,
 }

@@ -1,6 +1,6 @@
 //! The one place that does I/O: an operation goes in with everything it needs, and comes back with its result.
 //!
-//! An [`Io`] owns its buffers and its file while it is under way, so nothing can be freed or changed meanwhile. There
+//! An [`Io`] owns its buffers and its file while it is in flight, so nothing can be freed or changed meanwhile. There
 //! are two engines with the same behaviour: `uring` uses an io_uring; `threads` uses `poll` and a few threads where
 //! there is none.
 

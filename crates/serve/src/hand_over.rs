@@ -1,5 +1,5 @@
 //! One server takes another's place without refusing any client: the old one hands over its listening sockets, serves
-//! the requests under way, and hands over its clients; then the new one begins. A client that connects meanwhile waits
+//! the requests in flight, and hands over its clients; then the new one begins. A client that connects meanwhile waits
 //! in the sockets' queues, and a client connected without TLS continues on the same socket and notices nothing. If the
 //! new server ends before it has begun, the old one continues.
 //!

@@ -1,7 +1,7 @@
 //! Exports as files of a directory (FUSE): for programs without NBD, such as loop devices and Firecracker.
 //!
 //! A file represents its export: its requests go to the server one by one, bypassing the page cache, so that a file has
-//! its export's weight and the server has written data when the call returns. Any number of requests can be under way,
+//! its export's weight and the server has written data when the call returns. Any number of requests can be in flight,
 //! up to the number of threads.
 //!
 //! **Rule** The server takes whole blocks. Other reads are enlarged. Other writes first read the blocks around them,

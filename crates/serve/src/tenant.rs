@@ -73,7 +73,7 @@ pub struct Tenant {
 pub struct Stability {
     /// Something was written since the last sync began.
     pub unsynced: bool,
-    /// Syncs under way.
+    /// Syncs in flight.
     pub syncing: u32,
     /// A sync has failed: what was acknowledged may be lost, and no later sync can say otherwise.
     pub broken: bool,

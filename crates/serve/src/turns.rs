@@ -3,11 +3,11 @@
 //! request is known only once the device has done it.
 //!
 //! **Rule** Each tenant has a virtual time: its received device time divided by its weight. Tenants' requests wait
-//! here; the tenant that is furthest behind goes next, and its requests under way count with their usual cost. A tenant
+//! here; the tenant that is furthest behind goes next, and its requests in flight count with their usual cost. A tenant
 //! that becomes active again is at most a [`CREDIT`] behind the others.
 //!
 //! On a disk that seeks, a tenant that requests neighbouring sectors continues until it is one slice ahead: twice the
-//! time of its requests under way, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it
+//! time of its requests in flight, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it
 //! for at most [`THINK`], provided that its think time does not exceed that. Any disk waits for the tenant that is
 //! behind the others if its think time is much shorter than its requests' service time. The waiting is charged to that
 //! tenant. A tenant alone on a disk that seeks gives the scheduler up to [`ALONE`] requests to order.
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_counts_as_what_it_usually_costs() {
+    fn what_is_in_flight_counts_as_what_it_usually_costs() {
         let mut turns = Turns::new(false);
         (0..2).for_each(|at| turns.set_weight(at, 100));
         let now = Instant::ZERO;

@@ -10,7 +10,7 @@
 //!
 //! Files may be packed (gzip, zstd, bzip2). A recording that is replayed takes some 16 bytes an I/O: of
 //! [`most_memory`](Reading::most_memory) in memory, and beyond that in a temporary file. [`Info`] needs memory only for
-//! the I/Os under way.
+//! the I/Os in flight.
 
 mod apart;
 mod events;

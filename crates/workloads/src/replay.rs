@@ -3,7 +3,7 @@
 //! **Rule** Each process of a recording becomes a process of the run, and each I/O that it queued (`Q`) is submitted
 //! again: same place, length, direction, flags, and priority if the recording has it. `timing` determines when:
 //! * `recorded`: at its recorded time, however slow the disk is (an open loop);
-//! * `closed`: once no more of the process's earlier I/Os are under way than were under way when it was recorded, and
+//! * `closed`: once no more of the process's earlier I/Os are in flight than were in flight when it was recorded, and
 //!   after the process's recorded think time. A reader that waited for each block waits for each block;
 //! * `no_stall`: the same without the think time, as fast as the dependencies allow.
 //!
@@ -14,26 +14,26 @@
 //! process would have done next on a faster disk.
 
 mod builder;
+mod in_flight;
 mod joint;
 mod packed;
 mod priority_runs;
 mod recording;
 mod source;
 mod spool;
-mod under_way;
 
 use std::sync::Arc;
 
 use blksched::{Class, Instant, Op, Priority, SubmitterId};
 
 pub use builder::Builder;
+pub use in_flight::InFlightIos;
 pub use joint::Joint;
 use joint::Member;
 pub use recording::{Recording, TraceAction, TraceEvent};
 pub(crate) use recording::{ReplayIo, StandsFor};
 use source::Replayer;
 pub use spool::KEPT_IN_MEMORY;
-pub use under_way::UnderWay;
 
 use crate::Source;
 use crate::programs::{Parameter, ParameterKind, ParametersSaid, Settings};

@@ -265,7 +265,7 @@ pub struct GroupState {
     pub debt: u64,
     /// Its delay \[us\].
     pub delay: u64,
-    /// The cost of its bios under way, in virtual time.
+    /// The cost of its bios in flight, in virtual time.
     pub inflight: i64,
 }
 

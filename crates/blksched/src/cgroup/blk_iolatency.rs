@@ -67,7 +67,7 @@ pub enum Issuer {
 struct LatencyGroup {
     parent: GroupId,
     target: Option<Span>,
-    /// The number of bios that may be under way; `None`: no limit.
+    /// The number of bios that may be in flight; `None`: no limit.
     depth: Option<u32>,
     in_flight: u32,
     waiting: VecDeque<Task>,
@@ -141,7 +141,7 @@ impl IoLatency {
         self.levels.get(id.0 as usize)?.target
     }
 
-    /// The number of bios of a group that may be under way.
+    /// The number of bios of a group that may be in flight.
     pub fn depth(&self, id: GroupId) -> Option<u32> {
         self.levels.get(id.0 as usize)?.depth
     }

@@ -28,7 +28,7 @@ pub(super) enum Wish {
     After(Fragment),
 }
 
-/// Requested flushes and the one under way.
+/// Requested flushes and the one in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
     pub(super) wished: Vec<Wish>,
@@ -37,7 +37,7 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    /// Whether there is nothing to flush and no flush under way.
+    /// Whether there is nothing to flush and no flush in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.wished.is_empty() && self.running.is_none()
     }

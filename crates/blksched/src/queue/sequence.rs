@@ -2,7 +2,7 @@
 //!
 //! **Rule** Each such request holds its slot from start to end and takes up to three steps: a flush before it, its
 //! data, a flush after it (if the device cannot write through). One flush is in flight at a time; it serves all that
-//! wait when it is sent, goes ahead of everything, and is not sent while data of a sequence is under way, unless one
+//! wait when it is sent, goes ahead of everything, and is not sent while data of a sequence is in flight, unless one
 //! has waited five seconds. It is sent by a worker (kblockd), so that a bio submitted before the worker runs is ahead
 //! of it. In 6.1 the data bypasses the elevator: written through, it goes to the tail of the dispatch list, otherwise
 //! to its head. Since 6.12 it goes through the elevator; after a flush it is inserted at the head.
@@ -29,7 +29,7 @@ pub(super) enum SequenceStep {
     None,
     /// It waits for the flush before its data.
     Before,
-    /// Its data is under way. `Counted` data prevents flushes from being sent.
+    /// Its data is in flight. `Counted` data prevents flushes from being sent.
     Data(Counted, SequenceWay),
     /// It waits for the flush after its data.
     After,
@@ -54,18 +54,18 @@ pub(super) struct Sequences {
     pub(super) steps: Table<SequenceStep>,
     /// The requests that wait for the next flush, and since when.
     pub(super) pending: Vec<(Instant, RequestId)>,
-    /// The flush under way, and the requests that it serves.
+    /// The flush in flight, and the requests that it serves.
     pub(super) running: Option<RequestId>,
     pub(super) served: Vec<RequestId>,
     /// The flush, until the kernel's worker has put it on the dispatch list.
     pub(super) left_to_worker: Option<RequestId>,
-    pub(super) data_under_way: u32,
+    pub(super) data_in_flight: u32,
 }
 
 impl Sequences {
     /// Whether no request is anywhere in a sequence.
     pub(super) fn is_idle(&self) -> bool {
-        let nobody_waits = self.pending.is_empty() && self.served.is_empty() && self.data_under_way == 0;
+        let nobody_waits = self.pending.is_empty() && self.served.is_empty() && self.data_in_flight == 0;
         nobody_waits && self.running.is_none() && self.left_to_worker.is_none()
     }
 

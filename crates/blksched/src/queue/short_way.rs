@@ -43,7 +43,7 @@ struct Life {
     now: Instant,
     flying: Vec<InFlight>,
     runnable: VecDeque<Task>,
-    /// Bios under way.
+    /// Bios in flight.
     out: usize,
     told: Vec<String>,
     /// The number of calls after which it was known to be calm.

@@ -64,7 +64,7 @@ fn a_flush_needs_room_in_the_device_like_any_command() {
 }
 
 #[test]
-fn one_flush_is_under_way_at_a_time_and_wishes_meanwhile_share_the_next() {
+fn one_flush_is_in_flight_at_a_time_and_wishes_meanwhile_share_the_next() {
     let mut rig = rig(cached(false));
     flush(&mut rig);
     let first = flush_command(&mut rig);
@@ -136,7 +136,7 @@ fn a_write_with_fua_is_followed_by_a_flush_if_the_device_cannot() {
 }
 
 #[test]
-fn data_that_completes_while_a_flush_is_under_way_needs_the_next_one() {
+fn data_that_completes_while_a_flush_is_in_flight_needs_the_next_one() {
     let mut rig = rig(cached(false));
     rig.submit(durable(0, 8, FUA));
     let data = rig.issue();

@@ -145,7 +145,7 @@ fn a_chosen_batch_of_2_5_is_handed_over_like_the_rest() {
 }
 
 #[test]
-fn a_flush_under_way_goes_on_and_what_waits_for_it_goes_to_the_new_elevator() {
+fn a_flush_in_flight_goes_on_and_what_waits_for_it_goes_to_the_new_elevator() {
     let limits = Limits { volatile_cache: true, ..Limits::default() };
     let new = Plain::new(Merging::LINUX_2_6);
     let mut rig = Rig::new("noop", QueueConfig { limits, depth: 4, ..QueueConfig::default() });

@@ -30,7 +30,7 @@ pub struct LoadPlan {
     pub reads: u32,
     /// How large a request is \[bytes\].
     pub block: u32,
-    /// How many requests of a connection are under way.
+    /// How many requests of a connection are in flight.
     pub depth: u32,
     /// How many connections.
     pub clients: u32,
@@ -76,7 +76,7 @@ struct LoadClient {
     skip: usize,
     output: Vec<u8>,
     sent: usize,
-    /// When each request under way was made, by its cookie, and how much it reads.
+    /// When each request in flight was made, by its cookie, and how much it reads.
     slots: Vec<LoadSlot>,
     free: Vec<u32>,
     next: u64,
@@ -176,7 +176,7 @@ impl LoadClient {
         })
     }
 
-    /// As many requests as may be under way.
+    /// As many requests as may be in flight.
     fn fill(&mut self, plan: &LoadPlan) {
         if !self.output.is_empty() || self.free.is_empty() {
             return;

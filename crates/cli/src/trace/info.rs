@@ -176,7 +176,7 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         "sizes": info.sizes().iter().map(size).collect::<Vec<_>>(),
         "devices": devices,
         "processes": processes,
-        "under_way": { "mean": info.depth(), "most": info.deepest },
+        "in_flight": { "mean": info.depth(), "most": info.deepest },
         "damaged": met.damaged, "without_kind": met.without_kind, "late": met.late, "lost": met.lost,
     })
 }

@@ -111,7 +111,7 @@ fn faulty() -> String {
 }
 
 #[test]
-fn a_stop_by_signal_serves_what_is_under_way() {
+fn a_stop_by_signal_serves_what_is_in_flight() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         // A disk so slow that requests are certainly in flight.
         let mut server = Server::start(&["--export", "m=mem:1M", "--model", "ide-2002", "--engine", engine]);

@@ -122,7 +122,7 @@ impl Target for Modelled {
 
     fn wait(&mut self) -> Result<CommandEnded, String> {
         loop {
-            let then = self.disk.next().ok_or("nothing is under way")?;
+            let then = self.disk.next().ok_or("nothing is in flight")?;
             if let Some(finished) = self.disk.finish(then) {
                 self.now = finished.at;
                 return Ok(CommandEnded { slot: finished.rq.index() as u32, at: finished.at });

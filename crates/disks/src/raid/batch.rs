@@ -192,7 +192,7 @@ impl Raid {
     }
 
     pub(super) fn window_ended(&mut self, place: u32, at: Instant) {
-        let rebuild = self.rebuild.as_mut().expect("a window is under way");
+        let rebuild = self.rebuild.as_mut().expect("a window is in flight");
         let member = rebuild.member;
         let window = rebuild.windows[place as usize].as_mut().expect("begun");
         window.left -= 1;

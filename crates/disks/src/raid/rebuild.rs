@@ -4,7 +4,7 @@
 //! is read, then the new member is written. While the array has other work, or had some within half a second, the goal
 //! is `sync_speed_min`, otherwise `sync_speed_max`: no window begins before the one before it has taken its time at
 //! that speed. Speeds are per member. Disks that are too busy make it slower than the goal. Data before the first
-//! window under way can be read from the new member.
+//! window in flight can be read from the new member.
 //!
 //! **Origin**: the speeds as md(4) has `speed_limit_min` and `speed_limit_max`. 128 KiB: MEMORY, what md says in the
 //! kernel's log when a rebuild begins. FIT: two windows, so that reading and writing overlap; half a second: these
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_before_the_first_window_under_way_can_be_read() {
+    fn what_is_before_the_first_window_in_flight_can_be_read() {
         let mut rebuild = Rebuild::new(0, 100, 600, (1_000, 2_000));
         let (first, window) = rebuild.begin(Instant::ZERO);
         assert_eq!((window.start, window.end, rebuild.done()), (100, 256, 100));

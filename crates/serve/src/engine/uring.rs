@@ -4,7 +4,7 @@
 //! Why it is sound: the kernel is given addresses of memory that an [`RingEntry`] owns (buffers, headers, io vectors,
 //! all on the heap, so that they stay while the entry moves). An entry leaves `entries` only when its completion has
 //! come, so nothing is freed, read or written here while the kernel may use it. An engine that is dropped with
-//! operations under way leaks them on purpose. Memory that is registered with the ring stays until the ring has let go
+//! operations in flight leaks them on purpose. Memory that is registered with the ring stays until the ring has let go
 //! of it (`registered`).
 #![allow(unsafe_code)]
 
@@ -30,7 +30,7 @@ struct MessageVectors {
     vectors: Vec<libc::iovec>,
 }
 
-/// MessageVectors keeps its box: it goes back under way.
+/// MessageVectors keeps its box: it goes back to the ring.
 #[allow(clippy::vec_box)]
 type Idle = Vec<Box<MessageVectors>>;
 

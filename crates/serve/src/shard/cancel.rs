@@ -15,7 +15,7 @@ impl Shard {
     /// Asks to be told when the client has gone.
     pub(super) fn watch_socket(&mut self, at: usize) {
         let connection = &mut self.connections[at];
-        connection.watch = Watch::UnderWay;
+        connection.watch = Watch::InFlight;
         self.engine.submit(Token::Hangup(at).pack(), Io::Hangup(connection.socket.clone()));
     }
 

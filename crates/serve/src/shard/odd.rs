@@ -1,7 +1,7 @@
 //! Requests that do not cover whole blocks, although the back end accepts only these: clients may address any byte.
 //!
 //! **Rule** A read is enlarged, and answered with the requested part. A TRIM is made smaller, since it is a hint. A
-//! write or a write-zeroes first reads the blocks at its edges; meanwhile no other change of the export is under way,
+//! write or a write-zeroes first reads the blocks at its edges; meanwhile no other change of the export is in flight,
 //! so that of two writes to one block neither is lost. Changes that wait for this, and those after them, begin in the
 //! order of their arrival. Nothing is read beyond the end of an export.
 

@@ -51,7 +51,7 @@ impl Shard {
             _ if connection.phase == ConnectionPhase::Parting => self.parts(at),
             Watch::Over => self.remove(at),
             // Ends the watch.
-            Watch::UnderWay => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
+            Watch::InFlight => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
         }
     }
 

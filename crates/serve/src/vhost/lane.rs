@@ -1,4 +1,4 @@
-//! One queue's path to the shard and back: a socket with NBD, like any client's, and the requests under way there.
+//! One queue's path to the shard and back: a socket with NBD, like any client's, and the requests in flight there.
 //!
 //! **Rule** The queue's thread writes requests and may wait; another thread reads replies, and never waits for the
 //! first. No more requests are taken from a queue than it has entries. Every accepted request ends: with the shard's

@@ -108,8 +108,8 @@ impl<W> Cores<W> {
 
     /// Time that each has worked by `now`, including waiting for the lock.
     pub(crate) fn worked(&self, now: Instant) -> impl Iterator<Item = Span> + '_ {
-        let under_way = move |core: &Core<W>| core.running.as_ref().map_or(Span::ZERO, |_| now.since(core.since));
-        self.cores.iter().map(move |core| core.busy + under_way(core))
+        let in_flight = move |core: &Core<W>| core.running.as_ref().map_or(Span::ZERO, |_| now.since(core.since));
+        self.cores.iter().map(move |core| core.busy + in_flight(core))
     }
 
     /// Time that they have waited for the lock, up to the end of each wait that has begun.

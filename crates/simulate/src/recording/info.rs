@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Op, Span};
 use blksched_measure::Histogram;
-use blksched_workloads::replay::{TraceAction, TraceEvent, UnderWay};
+use blksched_workloads::replay::{InFlightIos, TraceAction, TraceEvent};
 
 use super::apart::{Apart, SizeCounts};
 use super::events::DeviceNumber;
@@ -12,7 +12,7 @@ use super::stream::{Met, Stream};
 use super::{Begins, Format};
 
 /// The most I/Os whose completion is awaited: a trace without completions does not fill the memory.
-const MOST_UNDER_WAY: usize = 1 << 20;
+const MOST_IN_FLIGHT: usize = 1 << 20;
 
 /// Whether a trace can support a verdict about queueing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct Info {
     before: Option<u64>,
     resolution: u64,
     /// The submission time of each I/O in flight.
-    open: UnderWay<u64>,
+    open: InFlightIos<u64>,
 }
 
 /// The I/Os of a device, and where the last of each kind ended.
@@ -145,7 +145,7 @@ impl Info {
         match event.what {
             TraceAction::Queue => {
                 self.submitted(event);
-                self.is_under_way(event);
+                self.is_in_flight(event);
             }
             TraceAction::Complete => {
                 self.completions += 1;
@@ -215,9 +215,9 @@ impl Info {
         self.devices.at(device, device.0 ^ device.1)
     }
 
-    fn is_under_way(&mut self, event: &TraceEvent) {
+    fn is_in_flight(&mut self, event: &TraceEvent) {
         // In a trace without completions there is nothing to wait for.
-        let room = if self.completions == 0 { MOST_UNDER_WAY >> 6 } else { MOST_UNDER_WAY };
+        let room = if self.completions == 0 { MOST_IN_FLIGHT >> 6 } else { MOST_IN_FLIGHT };
         if self.open.len() < room {
             self.open.add(event, event.time);
             self.deepest = self.deepest.max(self.open.len() as u64);

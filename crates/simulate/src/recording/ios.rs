@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use blksched_workloads::replay::{TraceAction, TraceEvent, UnderWay};
+use blksched_workloads::replay::{InFlightIos, TraceAction, TraceEvent};
 
 use super::stream::Stream;
 
 /// The most I/Os that wait for a completion; beyond that the oldest goes without.
-const MOST_UNDER_WAY: usize = 1 << 20;
+const MOST_IN_FLIGHT: usize = 1 << 20;
 
 /// One I/O of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub struct Ios {
     /// How many have left `waiting`.
     gone: u64,
     /// Those in flight, by their number.
-    open: UnderWay<u64>,
+    open: InFlightIos<u64>,
     ended: bool,
 }
 
 impl Ios {
     /// The I/Os of a trace.
     pub fn of(stream: Stream) -> Ios {
-        Ios { stream, waiting: VecDeque::new(), gone: 0, open: UnderWay::default(), ended: false }
+        Ios { stream, waiting: VecDeque::new(), gone: 0, open: InFlightIos::default(), ended: false }
     }
 
     /// The stream, for names and notes.
@@ -47,7 +47,7 @@ impl Ios {
     /// If the trace cannot be read or is damaged, and damage is refused.
     pub fn io(&mut self) -> Result<Option<TraceIo>, String> {
         loop {
-            let full = self.ended || self.waiting.len() >= MOST_UNDER_WAY;
+            let full = self.ended || self.waiting.len() >= MOST_IN_FLIGHT;
             let ready = self.waiting.front().is_some_and(|(_, response)| full || response.is_some());
             if ready {
                 let (event, response) = self.waiting.pop_front().expect("it is ready");
@@ -61,7 +61,7 @@ impl Ios {
                 None => self.ended = true,
                 Some(event) if event.what == TraceAction::Queue => {
                     let number = self.gone + self.waiting.len() as u64;
-                    if self.open.len() < MOST_UNDER_WAY {
+                    if self.open.len() < MOST_IN_FLIGHT {
                         self.open.add(&event, number);
                     }
                     self.waiting.push_back((event, None));

@@ -41,7 +41,7 @@ pub(super) enum NotRead {
     /// It had readahead's marker, which was removed: to be looked up again.
     Marker,
     /// It is being read.
-    UnderWay(TransferId),
+    InFlight(TransferId),
 }
 
 /// Pages of a node. Larger nodes cost random readers memory, smaller ones cost sequential readers look-ups.
@@ -136,7 +136,7 @@ impl Cache {
         }
         match node.pages[slot_of(at)] {
             CachedPage::Absent => Err(NotRead::Missing),
-            CachedPage::Kept(PageState::Reading(transfer)) => Err(NotRead::UnderWay(transfer)),
+            CachedPage::Kept(PageState::Reading(transfer)) => Err(NotRead::InFlight(transfer)),
             CachedPage::Kept(_) => Ok(()),
             CachedPage::Clean { later, earlier } => {
                 if later != NOWHERE {

@@ -1,6 +1,6 @@
 //! The dirty pool: how much may be dirty in memory before it must go to the disk.
 //!
-//! **Rule** with *d* bytes dirty and *w* under way to the disk: above `background`, *d* is written in the background. A
+//! **Rule** with *d* bytes dirty and *w* in flight to the disk: above `background`, *d* is written in the background. A
 //! writer that would bring *d* + *w* above `limit` sleeps; all sleepers wake together when *d* + *w* is at most `limit`
 //! − `hysteresis`. As long as anyone sleeps, everything is written.
 //! **Origin** `Documentation/admin-guide/sysctl/vm.rst` for the two limits. The hysteresis is ours: 2.4 to 2.6.36 let a
@@ -78,7 +78,7 @@ impl<W> DirtyPool<W> {
     /// # Panics
     /// If this much was not being written.
     pub fn written(&mut self, bytes: u64) {
-        assert!(bytes <= self.writeback, "{bytes} bytes arrived of {} under way", self.writeback);
+        assert!(bytes <= self.writeback, "{bytes} bytes arrived of {} in flight", self.writeback);
         self.writeback -= bytes;
     }
 

@@ -1,7 +1,7 @@
 //! The flusher: the thread that writes dirty memory to the disk when no process waits for it; the order and amount of
 //! its writes.
 //!
-//! **Rule** ascending from where it stopped, from the beginning again at the end; at most `requests` under way, and
+//! **Rule** ascending from where it stopped, from the beginning again at the end; at most `requests` in flight, and
 //! once it has reached that number, no more until `batch` of them are done. It takes up to 4 MiB of one file before it
 //! goes to the next, or checks whether enough is written.
 //! **Origin** the bound is that of the block queue's slots, on which kernels' flushers slept: 2.5 had 128 and woke
@@ -26,7 +26,7 @@ pub const CHUNK_PAGES: u64 = (4 << 20) / PAGE_BYTES;
 /// dirty.remove(10..12);
 /// assert_eq!(flusher.take(&dirty, &(0..100), 2), Some(12..14));
 /// dirty.remove(12..14);
-/// assert_eq!(flusher.take(&dirty, &(0..100), 2), None, "two are under way");
+/// assert_eq!(flusher.take(&dirty, &(0..100), 2), None, "two are in flight");
 /// flusher.completed();
 /// assert_eq!(flusher.take(&dirty, &(0..100), 2), Some(90..91));
 /// ```

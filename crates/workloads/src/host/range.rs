@@ -1,7 +1,7 @@
 //! `sync_file_range`: a range's dirty pages go to the disk, in the caller's own name.
 //!
-//! **Rule** It waits for the range's writes under way, begins to write the pages that are dirty and not under way, and
-//! waits for the writes then under way: any of the three, in this order. Pages dirtied while being written are left for
+//! **Rule** It waits for the range's writes in flight, begins to write the pages that are dirty and not in flight, and
+//! waits for the writes then in flight: any of the three, in this order. Pages dirtied while being written are left for
 //! another call. The disk's cache is not flushed. Writes that are waited for are synchronous ones (MEMORY), others are
 //! not; either may sleep for a request slot.
 //! **Origin** `sync_file_range(2)`.

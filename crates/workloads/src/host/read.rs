@@ -1,5 +1,5 @@
 //! `read`: page by page, as the kernel's buffered read goes. A page that is there is used; a marker has the next
-//! window read; a missing page is read, together with its readahead; a page under way is waited for.
+//! window read; a missing page is read, together with its readahead; a page in flight is waited for.
 
 use blksched::{Instant, SubmitterId};
 
@@ -30,9 +30,9 @@ impl Host {
                 }
                 Some(NotRead::Marker) => self.read_ahead(id, file, page),
                 Some(NotRead::Missing) => self.read_missing(id, file, page),
-                Some(NotRead::UnderWay(transfer)) => {
+                Some(NotRead::InFlight(transfer)) => {
                     if page >= asked {
-                        self.report.under_way += 1;
+                        self.report.in_flight += 1;
                         self.ops[id].asked = page + 1;
                     }
                     return self.wait_for(now, id, transfer, WaitsFor::Pages);

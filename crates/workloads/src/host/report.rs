@@ -71,7 +71,7 @@ pub struct HostReport {
     /// Pages that a reader found in memory, including those read ahead in time.
     pub hits: u64,
     /// Pages that were already being read when a reader needed them.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// Pages that were read because a process waited for them.
     pub asked: u64,
     /// Pages that were read ahead.
@@ -100,7 +100,7 @@ impl HostReport {
 
     /// Pages that readers got in all.
     pub fn delivered(&self) -> u64 {
-        self.hits + self.under_way + self.asked
+        self.hits + self.in_flight + self.asked
     }
 
     /// Those that cost no disk I/O in this run.

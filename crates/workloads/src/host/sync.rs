@@ -1,8 +1,8 @@
 //! `fsync` and similar calls: all dirty pages of a file go to the disk in the caller's own name, the caller waits for
-//! them and for writes already under way, and then for a flush of the disk's cache.
+//! them and for writes already in flight, and then for a flush of the disk's cache.
 //!
 //! **Rule** pages dirtied after the call are not waited for. For a page that was dirtied while being written, the call
-//! waits for the write under way and then for another.
+//! waits for the write in flight and then for another.
 //! **Origin** `fsync(2)`: the call blocks until the device reports that the transfer has completed, including a flush
 //! of a write cache. Metadata, and so a journal's commit, is not modelled.
 

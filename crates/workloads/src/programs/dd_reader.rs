@@ -4,7 +4,7 @@
 //! **Model** First a few seeky reads of one block each, far apart: directories and inodes, what the mail of 2009-09-03
 //! calls "initial 7-10 reads". Then the file, one read at a time: windows that double from `first` to `ahead`, and
 //! before each `run` bytes of data a block with their positions (ext3's indirect block, one per 4 MiB; the inode itself
-//! knows the first 48 KiB). Before it continues, a process copies the data that it has read. With `under_way` = 2 the
+//! knows the first 48 KiB). Before it continues, a process copies the data that it has read. With `in_flight` = 2 the
 //! next window is requested before the current one has arrived: a kernel's reader continues with the first available
 //! page, and reads ahead when it enters a window, while the rest of that window is still queued.
 //! **Left out** that step by pages: windows come whole.
@@ -68,7 +68,7 @@ pub(super) const PROGRAM: Program = Program {
             doc: "readahead: the largest window",
         },
         Parameter {
-            name: "under_way",
+            name: "in_flight",
             kind: ParameterKind::Count,
             default: "1",
             doc: "readahead: windows that a process has in flight at once, 1 or 2",
@@ -97,7 +97,7 @@ fn processes(launch: &Launch<'_>) -> Result<Vec<ProgramProcess>, String> {
     let count = settings.some("processes", 10_000)?;
     let level = u8::try_from(settings.count("level")).ok().filter(|level| *level < 8);
     let level = level.ok_or("`level` goes from 0 to 7")?;
-    let most_in_flight = settings.some("under_way", 2)?;
+    let most_in_flight = settings.some("in_flight", 2)?;
     let (size, run) = (settings.sectors("size").next_multiple_of(BLOCK), settings.sectors("run") / BLOCK * BLOCK);
     let whole = size + size.checked_div(run).map_or(0, |runs| (runs + 2) * BLOCK);
     let apart = settings.place("apart").sector(launch.disk_sectors);
@@ -260,8 +260,8 @@ mod tests {
     }
 
     #[test]
-    fn a_second_window_is_under_way_before_the_first_has_come_but_not_beyond_a_block_that_says_where() {
-        let said = [("processes", "1"), ("size", "176KiB"), ("run", "64KiB"), ("ahead", "32KiB"), ("under_way", "2")];
+    fn a_second_window_is_in_flight_before_the_first_has_come_but_not_beyond_a_block_that_says_where() {
+        let said = [("processes", "1"), ("size", "176KiB"), ("run", "64KiB"), ("ahead", "32KiB"), ("in_flight", "2")];
         let settings = Settings::of(&PROGRAM, said).unwrap_or_else(|e| panic!("{e}"));
         let mut source = PROGRAM.start(&Launch::new("dd", &settings, 1 << 24)).expect("it fits").remove(0).source;
         let (mut rounds, mut out, mut in_flight) = (Vec::new(), Vec::new(), VecDeque::new());

@@ -3,7 +3,7 @@
 //!
 //! **Model** Reader *i* of *n* reads chunks *i*, *i* + *n*, …, and the data is written out in order:
 //! * `windowed`: chunk *k* may be read once chunk *k* − *n* has been written out, as dump's slaves take turns in
-//!   writing. Several reads are under way at once.
+//!   writing. Several reads are in flight at once.
 //! * `token`: one reader at a time.
 //! * `free`: each strides alone.
 //!

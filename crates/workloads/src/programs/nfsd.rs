@@ -1,6 +1,6 @@
 //! `nfsd`: a file server whose threads read one file for one client that streams it.
 //!
-//! **Model** The client keeps `window` reads of `rsize` bytes under way, in order, over one connection. Any idle thread
+//! **Model** The client keeps `window` reads of `rsize` bytes in flight, in order, over one connection. Any idle thread
 //! of the server takes the next; after a while of its own (`jitter`: interrupts, locks, the CPU's scheduler) it checks
 //! the memory, which all threads share. nfsd keeps one state of readahead per file (READ: "nfsd: bypass readahead cache
 //! when have struct file", commit fa0a2126); a thread works with a copy of it and gives it back (MEMORY), or, with

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use blksched::{Priority, Span};
 
+use super::in_flight::InFlightIos;
 use super::packed::PackedIos;
 use super::recording::{RecordedProcess, Recording, ReplayIo, TraceAction, TraceEvent};
 use super::spool::Spool;
-use super::under_way::UnderWay;
 
 /// The position of an I/O: its process, and its index among that process's I/Os.
 type IoPlace = (u32, u32);
@@ -16,7 +16,7 @@ type IoPlace = (u32, u32);
 const MOST_DEVICES: usize = u16::MAX as usize;
 
 /// The most I/Os whose completions are looked for, so that a trace without completions does not fill the memory.
-const MOST_UNDER_WAY: usize = 1 << 20;
+const MOST_IN_FLIGHT: usize = 1 << 20;
 
 /// The most I/Os in one burst: a trace that lacks the end of a plug does not fill the memory. (Kernels flush a plug
 /// after at most 64 requests.)
@@ -25,7 +25,7 @@ const MOST_PLUGGED: usize = 1 << 16;
 /// The state of a process while the trace is read.
 #[derive(Clone, Debug, Default)]
 struct ProcessState {
-    under_way: u32,
+    in_flight: u32,
     /// When it last submitted an I/O or one of its I/Os completed \[ns\].
     last: u64,
     plugged: bool,
@@ -51,7 +51,7 @@ pub struct Builder {
     last_device: Option<((u32, u32), u16)>,
     states: Vec<ProcessState>,
     /// The I/Os in flight, each with its position and when it was submitted \[ns\].
-    under_way: UnderWay<(IoPlace, u64)>,
+    in_flight: InFlightIos<(IoPlace, u64)>,
     /// The number of I/Os so far.
     queued: usize,
     spool: Spool,
@@ -128,17 +128,17 @@ impl Builder {
             hints: event.hints,
             durability: event.durability,
             priority: Priority::default(),
-            under_way: state.under_way,
+            in_flight: state.in_flight,
             device,
             // The first I/O keeps its distance from the recording's beginning.
             pause: Span::from_ns(if state.ios == 0 { since } else { since - state.last }),
             goes_on: state.plugged,
         });
         self.queued += 1;
-        state.under_way += 1;
+        state.in_flight += 1;
         state.last = since;
-        if self.under_way.len() < MOST_UNDER_WAY {
-            self.under_way.add(event, ((process as u32, state.ios), event.time));
+        if self.in_flight.len() < MOST_IN_FLIGHT {
+            self.in_flight.add(event, ((process as u32, state.ios), event.time));
         }
         state.ios += 1;
     }
@@ -184,16 +184,16 @@ impl Builder {
         let ios = |&((process, io), _): &(IoPlace, u64)| {
             processes[process as usize].ios.give_priority(io, priority);
         };
-        self.under_way.inside(event, ios);
+        self.in_flight.inside(event, ios);
     }
 
     /// A request's completion completes every bio that ends inside the request.
     fn complete(&mut self, event: &TraceEvent, since: u64, mut completed: impl FnMut(u64)) {
         self.recording.completions += 1;
         let states = &mut self.states;
-        self.under_way.complete(event, |((process, _), submitted)| {
+        self.in_flight.complete(event, |((process, _), submitted)| {
             let state = &mut states[process as usize];
-            state.under_way -= 1;
+            state.in_flight -= 1;
             state.last = since;
             completed(submitted);
         });

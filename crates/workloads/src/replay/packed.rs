@@ -27,7 +27,7 @@ const NTH: u32 = 12;
 const AT: u32 = 14;
 const START: u32 = 16;
 const SECTORS: u32 = 18;
-const UNDER_WAY: u32 = 20;
+const IN_FLIGHT: u32 = 20;
 const DEVICE: u32 = 22;
 const PAUSE: u32 = 24;
 
@@ -120,13 +120,13 @@ impl PackedIos {
         packed.number(AT, at.wrapping_sub(before.at));
         packed.number(START, zigzag(io.start.wrapping_sub(before.end)));
         packed.number(SECTORS, u64::from(io.sectors ^ before.sectors));
-        packed.number(UNDER_WAY, u64::from(io.under_way));
+        packed.number(IN_FLIGHT, u64::from(io.in_flight));
         packed.number(DEVICE, u64::from(io.device ^ before.device));
         packed.number(PAUSE, io.pause.as_ns());
         packed.bytes[..4].copy_from_slice(&packed.head.to_le_bytes());
         let end = io.start.wrapping_add(u64::from(io.sectors));
         self.last = PackedBefore { nth, at, end, sectors: io.sectors, device: io.device };
-        self.deepest = self.deepest.max(io.under_way);
+        self.deepest = self.deepest.max(io.in_flight);
         self.reach = (self.reach.0.max(io.start), self.reach.1.max(io.sectors));
         if io.priority != Priority::default() {
             self.give_priority(self.len as u32, io.priority);
@@ -173,7 +173,7 @@ impl PackedIos {
         let at = packed.number(AT).wrapping_add(before.at);
         let start = unzigzag(packed.number(START)).wrapping_add(before.end);
         let sectors = packed.number(SECTORS) as u32 ^ before.sectors;
-        let under_way = packed.number(UNDER_WAY) as u32;
+        let in_flight = packed.number(IN_FLIGHT) as u32;
         let device = packed.number(DEVICE) as u16 ^ before.device;
         let pause = Span::from_ns(packed.number(PAUSE));
         let left = packed.bytes.len();
@@ -188,7 +188,7 @@ impl PackedIos {
             start,
             sectors,
             priority,
-            under_way,
+            in_flight,
             device,
             pause,
             ..of_kind(head)
@@ -275,7 +275,7 @@ fn of_kind(head: u32) -> ReplayIo {
         start: 0,
         sectors: 0,
         priority: Priority { class: Class::None, level: 0 },
-        under_way: 0,
+        in_flight: 0,
         device: 0,
         pause: Span::ZERO,
     }
@@ -325,7 +325,7 @@ mod tests {
                 },
                 durability: Durability { preflush: flag(6, flags), fua: flag(7, flags) },
                 priority: if below(3) == 0 { Priority { class: Class::Idle, level: 3 } } else { Priority::default() },
-                under_way: below(bits % 33) as u32,
+                in_flight: below(bits % 33) as u32,
                 device: below(bits % 17) as u16,
                 pause: Span::from_ns(below(long)),
                 goes_on: flag(8, flags),
@@ -348,7 +348,7 @@ mod tests {
             assert!(filed == packed && filed != beside);
             assert_eq!(format!("{filed:?}"), format!("{packed:?}"));
         }
-        let most = ios.iter().map(|io| io.under_way).max();
+        let most = ios.iter().map(|io| io.in_flight).max();
         assert_eq!(Some(packed.deepest()), most);
         assert_eq!(Some(packed.reach().0), ios.iter().map(|io| io.start).max());
     }
@@ -363,7 +363,7 @@ mod tests {
                 at: Span::from_us(90 * nth),
                 start: nth.wrapping_mul(0x9e37_79b9) % (1 << 31),
                 sectors: 8,
-                under_way: 31,
+                in_flight: 31,
                 pause: Span::from_ns(4321),
                 ..of_kind(0)
             };

@@ -123,7 +123,7 @@ pub(crate) struct ReplayIo {
     pub durability: Durability,
     pub priority: Priority,
     /// How many of the process's I/Os were in flight.
-    pub under_way: u32,
+    pub in_flight: u32,
     /// The index of its device among the recording's.
     pub device: u16,
     /// The time since the process last submitted something or was told of a completion.
@@ -352,7 +352,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_under_way_and_the_pause_since_are_read_off_the_completions() {
+    fn what_was_in_flight_and_the_pause_since_are_read_off_the_completions() {
         let whole = TraceEvent { sectors: 16, ..event(900, TraceAction::Complete, 0) };
         let recording = read(vec![
             event(100, TraceAction::Queue, 0),
@@ -362,7 +362,7 @@ pub(super) mod tests {
             event(1300, TraceAction::Complete, 16),
         ]);
         let ios = recording.in_order();
-        let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.under_way, io.pause.as_ns())).collect();
+        let seen: Vec<_> = ios.iter().map(|io| (io.at.as_ns(), io.in_flight, io.pause.as_ns())).collect();
         assert_eq!(seen, [(0, 0, 0), (50, 1, 50), (900, 0, 100)]);
         assert_eq!((recording.processes[0].depth(), recording.reach(StandsFor::Whole)), (2, (16, 8)));
     }

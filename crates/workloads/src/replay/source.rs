@@ -16,7 +16,7 @@ pub(super) struct Replayer {
     io: Option<ReplayIo>,
     at: u64,
     to: PlayedTo,
-    under_way: u32,
+    in_flight: u32,
     /// Since when it may go, apart from its pause; `None` while too many others are in flight.
     free_since: Option<Instant>,
     /// It does nothing before this time: it has just submitted or been told something.
@@ -40,7 +40,7 @@ impl Replayer {
             process,
             submitter,
             at: 0,
-            under_way: 0,
+            in_flight: 0,
             in_burst: false,
             asleep: false,
             finished: false,
@@ -55,7 +55,7 @@ impl Replayer {
 
     /// When it ends, once all of its I/Os are over.
     pub fn ended(&self) -> Option<Instant> {
-        (self.io().is_none() && self.under_way == 0).then_some(self.now)
+        (self.io().is_none() && self.in_flight == 0).then_some(self.now)
     }
 
     fn scaled(&self, span: Span) -> Span {
@@ -77,7 +77,7 @@ impl Replayer {
 
     /// Something changed: checks whether the next I/O may go.
     fn look(&mut self, now: Instant) {
-        if self.free_since.is_none() && self.io().is_some_and(|io| self.under_way <= io.under_way) {
+        if self.free_since.is_none() && self.io().is_some_and(|io| self.in_flight <= io.in_flight) {
             self.free_since = Some(now);
         }
     }
@@ -111,7 +111,7 @@ impl Source for Replayer {
             return out.push(Emission::Exit);
         };
         out.push(Emission::Submit(self.bio(&io)));
-        self.under_way += 1;
+        self.in_flight += 1;
         self.at += 1;
         self.io = self.replay.recording.play(self.process, &mut self.to);
         self.in_burst = io.goes_on && self.io().is_some();
@@ -125,7 +125,7 @@ impl Source for Replayer {
     fn delivered(&mut self, now: Instant, what: Delivered) {
         match what {
             Delivered::Done { failed, .. } => {
-                self.under_way -= 1;
+                self.in_flight -= 1;
                 self.errors += u64::from(failed);
             }
             Delivered::Awake => self.asleep = false,

@@ -139,7 +139,7 @@ fn a_second_pass_over_a_file_costs_no_disk() {
     assert_eq!(rig.pages(Op::Read), 1_000, "not one page more");
     assert_eq!(rig.now.since(before), Span::from_ns(900 * 1_000), "the processor's part: 500 ns and 4 times 100 ns");
     let report = rig.host.report();
-    assert_eq!((report.hits + report.under_way + report.asked, report.asked + report.read_ahead), (2_000, 1_000));
+    assert_eq!((report.hits + report.in_flight + report.asked, report.asked + report.read_ahead), (2_000, 1_000));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn pages_on_their_way_are_waited_for_and_not_read_twice() {
     let two = rig.call(2, file, CallWork::Read { start: Sector(48), sectors: 8 });
     rig.until_returned(one);
     rig.until_returned(two);
-    assert_eq!((rig.pages(Op::Read), rig.host.report().under_way), (4, 1));
+    assert_eq!((rig.pages(Op::Read), rig.host.report().in_flight), (4, 1));
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl IoCost {
         debtors
     }
 
-    /// Deactivates a group that has sent nothing for a whole period and has nothing under way.
+    /// Deactivates a group that has sent nothing for a whole period and has nothing in flight.
     fn leave(&mut self, now: Now, id: GroupId) {
         self.forfeit(now, id);
         self.note_weights(now, id, 0, 0, Save::No);

@@ -24,13 +24,13 @@ fn saturate(throttle: &mut Throttle, groups: &[(GroupId, Op, u32)], seconds: u64
     let mut went: Vec<Vec<u64>> = vec![Vec::new(); groups.len()];
     let end = Instant::ZERO + Span::from_secs(seconds);
     let mut now = Instant::ZERO;
-    let mut under_way = vec![0; groups.len()];
+    let mut in_flight = vec![0; groups.len()];
     while now < end {
         for (nth, &(group, op, bytes)) in groups.iter().enumerate() {
-            while under_way[nth] < 8 {
+            while in_flight[nth] < 8 {
                 match throttle.submit(now, nth as u64, &bio(group, op, bytes)) {
                     Passage::Go => went[nth].push(now.as_ns() / 1_000_000),
-                    Passage::Held => under_way[nth] += 1,
+                    Passage::Held => in_flight[nth] += 1,
                 }
             }
         }
@@ -38,7 +38,7 @@ fn saturate(throttle: &mut Throttle, groups: &[(GroupId, Op, u32)], seconds: u64
         let mut released = Vec::new();
         throttle.elapse(now, &mut released);
         for token in released {
-            under_way[token as usize] -= 1;
+            in_flight[token as usize] -= 1;
             went[token as usize].push(now.as_ns() / 1_000_000);
         }
     }

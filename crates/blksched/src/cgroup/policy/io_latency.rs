@@ -21,7 +21,7 @@ use crate::queue::rq_qos::{QosCx, RqQos, Throttled};
 use crate::request::{Bio, GroupId, RequestId, Table};
 use crate::time::Instant;
 
-/// A bio under way.
+/// A bio in flight.
 #[derive(Clone, Copy, Debug)]
 struct LatencyBio {
     group: GroupId,

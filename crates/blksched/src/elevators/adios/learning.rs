@@ -37,13 +37,13 @@ pub(super) struct CostSample {
 }
 
 impl Learning {
-    /// Turns the completion of `row` into a sample; `under_way`: the number of requests still in flight.
+    /// Turns the completion of `row` into a sample; `in_flight`: the number of requests still in flight.
     pub(super) fn completed(
         &mut self,
         cx: &Cx<'_>,
         row: &Row,
         start: Sector,
-        under_way: u64,
+        in_flight: u64,
         limit: Span,
     ) -> Option<CostSample> {
         let rotational = cx.device().rotational;
@@ -55,7 +55,7 @@ impl Learning {
         }
         let now = cx.now.as_ns();
         let from = if self.last_time == 0 { row.started } else { self.last_time };
-        self.last_time = if under_way > 0 { now } else { 0 };
+        self.last_time = if in_flight > 0 { now } else { 0 };
         let latency = now.checked_sub(from).filter(|_| row.bytes > 0)?;
         if latency > limit.as_ns() {
             return None;

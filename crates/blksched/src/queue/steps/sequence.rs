@@ -52,7 +52,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Whether `rq`'s data ended a step of a sequence that continues. If so, nothing else is done with it.
     pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
         let SequenceStep::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
-        self.sequences.data_under_way -= u32::from(counted == Counted::Yes);
+        self.sequences.data_in_flight -= u32::from(counted == Counted::Yes);
         let flush_after = self.core.state.requests[rq].durability.fua && !self.core.state.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
@@ -111,7 +111,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     fn data_begins(&mut self, rq: RequestId, counted: Counted) {
-        self.sequences.data_under_way += u32::from(counted == Counted::Yes);
+        self.sequences.data_in_flight += u32::from(counted == Counted::Yes);
         let way = match self.core.state.config.slots.era() {
             Some(MqEra::Linux6_1) => SequenceWay::Bypass,
             _ => SequenceWay::Elevator,
@@ -129,7 +129,7 @@ impl<L: Listener> BlockQueue<L> {
 
     fn kick_flush(&mut self, now: Instant) {
         let Some(&(oldest, _)) = self.sequences.pending.first() else { return };
-        let may = self.sequences.data_under_way == 0 || now.since(oldest) >= PATIENCE;
+        let may = self.sequences.data_in_flight == 0 || now.since(oldest) >= PATIENCE;
         if self.sequences.running.is_some() || !may {
             return;
         }
@@ -169,7 +169,7 @@ impl<L: Listener> BlockQueue<L> {
     }
 }
 
-/// A flush that has waited this long is sent, whatever is under way.
+/// A flush that has waited this long is sent, whatever is in flight.
 const PATIENCE: Span = Span::from_secs(5);
 
 /// The place on the dispatch list.

@@ -16,7 +16,7 @@
 
 use crate::time::Span;
 
-/// Writes under way at a time.
+/// Writes in flight at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteLimits {
     /// For tasks that sync, and while writers had to wait for memory.

@@ -77,7 +77,7 @@ impl Window {
         }
     }
 
-    /// Ends the window. `age`: that of the read that the driver has; `busy`: whether writes are under way or a
+    /// Ends the window. `age`: that of the read that the driver has; `busy`: whether writes are in flight or a
     /// submitter waited for memory.
     pub(super) fn judge(&mut self, age: Span, target: Span, busy: bool) -> WindowVerdict {
         let Window { length, reads, fastest_read, writes, .. } = *self;

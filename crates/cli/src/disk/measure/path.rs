@@ -1,6 +1,6 @@
 //! A real path, by the wall clock: a block device or a file, bypassing the page cache.
 //!
-//! A single command is executed by the thread that waits for it, so that no time is added; with several under way, each
+//! A single command is executed by the thread that waits for it, so that no time is added; with several in flight, each
 //! has its own thread. The end of a command is the time at which the system call returns.
 
 use std::fs::{File, OpenOptions};

@@ -3,7 +3,7 @@
 //!
 //! **Rule**: a number of commands at a time, each with the same time plus its data's, or one time for reads and one for
 //! writes. Each number up to the trace's depth is tried: a command is served from when one of that many places was
-//! free, in the order of dispatches, until it ended. If there are as many places as commands under way, none waited
+//! free, in the order of dispatches, until it ended. If there are as many places as commands in flight, none waited
 //! inside, and the times may be drawn evenly, starting at the shortest, so that the mean is the trace's. The replay of
 //! the trace's own commands decides which is nearest. A random delay may not replace the effect of an arm or a buffer:
 //! it is less than half of the usual time, or at most all of it if the trace shows that near commands take as long as

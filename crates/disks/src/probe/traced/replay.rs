@@ -2,7 +2,7 @@
 //!
 //! **Rule**: a command's process had been waiting for the last completion before it: it is issued with the same delay
 //! after that command's end on the model as in the trace. At recorded times instead, a model that is slower by a
-//! thousandth would have an ever longer queue, and a faster one none. Commands under way when the counted part began
+//! thousandth would have an ever longer queue, and a faster one none. Commands in flight when the counted part began
 //! are there from the beginning, and are not counted.
 
 use std::cmp::Reverse;
@@ -58,7 +58,7 @@ pub(super) fn replay(spec: &DiskSpec, all: &[Traced], counted: usize) -> HeldBac
     let mut plan = ReplayPlan::new(all, counted);
     let mut disk = spec.build(1);
     let mut free: Vec<u32> = (0..disk.facts().depth).rev().collect();
-    let mut under_way = vec![(0, Instant::ZERO); free.len()];
+    let mut in_flight = vec![(0, Instant::ZERO); free.len()];
     let (mut now, mut ours) = (Instant::ZERO, Vec::new());
     loop {
         let issue = plan.due.peek().filter(|_| !free.is_empty()).map(|Reverse((then, _))| (*then).max(now));
@@ -67,7 +67,7 @@ pub(super) fn replay(spec: &DiskSpec, all: &[Traced], counted: usize) -> HeldBac
             (Some(then), step) if step.is_none_or(|step| then < step) => {
                 let (Some(Reverse((_, nth))), Some(slot)) = (plan.due.pop(), free.pop()) else { break };
                 now = then;
-                under_way[slot as usize] = (nth, now);
+                in_flight[slot as usize] = (nth, now);
                 let Traced { op, start, sectors, .. } = *plan.commands[nth];
                 let (rq, submitter) = (RequestId::from_index(slot), SubmitterId(1));
                 disk.start(now, Command { rq, op, start: Sector(start), sectors, fua: false, submitter });
@@ -75,7 +75,7 @@ pub(super) fn replay(spec: &DiskSpec, all: &[Traced], counted: usize) -> HeldBac
             (issue, Some(step)) if issue.is_some() || disk.in_flight() > 0 => {
                 now = now.max(step);
                 while let Some(finished) = disk.finish(step) {
-                    let (nth, begun) = under_way[finished.rq.index()];
+                    let (nth, begun) = in_flight[finished.rq.index()];
                     if nth >= plan.first {
                         ours.push(finished.at.since(begun).as_ns() as f64);
                     }

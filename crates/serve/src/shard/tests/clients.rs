@@ -114,7 +114,7 @@ fn garbage_closes_its_own_connection_only() {
 }
 
 #[test]
-fn a_stop_serves_what_is_under_way_and_reads_no_more() {
+fn a_stop_serves_what_is_in_flight_and_reads_no_more() {
     let mut rig = settled("noop", 1);
     let client = rig.client(0);
     for cookie in 0..5 {

@@ -59,7 +59,7 @@ fn a_flush_is_not_answered_by_a_sync_that_began_before_it() {
 }
 
 #[test]
-fn a_flush_waits_for_a_sync_under_way_even_if_nothing_was_written_since() {
+fn a_flush_waits_for_a_sync_in_flight_even_if_nothing_was_written_since() {
     let mut rig = settled("noop", 4);
     let client = rig.client(0);
     rig.ask(client, 1, WRITE, 0, 4096);
@@ -126,7 +126,7 @@ fn a_tenant_that_flushes_in_a_loop_waits_while_others_want_the_disk() {
     let until = rig.shard.tenants[0].flushes_from;
     assert!(until >= rig.shard.now + Span::from_ms(25), "as long as the flush took, at equal weights");
     flush(&mut rig, 6);
-    assert_eq!((rig.shard.wished.len(), rig.outstanding(is_sync)), (0, 0), "the read is under way, the flush waits");
+    assert_eq!((rig.shard.wished.len(), rig.outstanding(is_sync)), (0, 0), "the read is in flight, the flush waits");
     rig.let_disk_work();
     rig.turn();
     rig.told(other);

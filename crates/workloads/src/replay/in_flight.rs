@@ -1,7 +1,7 @@
-//! What is under way while a trace is read: a completion finds every submission that ends inside of it.
+//! What is in flight while a trace is read: a completion finds every submission that ends inside of it.
 //!
 //! **Rule** A request's completion is that of each bio of its device and kind whose last sector lies inside of it. Few
-//! are under way at a time, and a sorted row of few is faster than a tree; of many it is a tree, so a trace whose I/Os
+//! are in flight at a time, and a sorted row of few is faster than a tree; of many it is a tree, so a trace whose I/Os
 //! never complete costs no more than that.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ const FEW: usize = 256;
 
 /// I/Os in flight, with a value for each.
 #[derive(Clone, Debug)]
-pub struct UnderWay<T> {
+pub struct InFlightIos<T> {
     /// By device and kind.
     places: BTreeMap<Key, usize>,
-    lanes: Vec<(Key, UnderWayLane<T>)>,
+    lanes: Vec<(Key, InFlightLane<T>)>,
     /// The lane that was used last.
     last: usize,
     len: usize,
@@ -31,18 +31,18 @@ type Key = ((u32, u32), u8);
 
 /// The I/Os of one device and kind, by their last sectors, and among equals in the order of arrival.
 #[derive(Clone, Debug)]
-enum UnderWayLane<T> {
+enum InFlightLane<T> {
     Few(Vec<(u64, T)>),
     Many(BTreeMap<(u64, u64), T>),
 }
 
-impl<T> Default for UnderWay<T> {
-    fn default() -> UnderWay<T> {
-        UnderWay { places: BTreeMap::new(), lanes: Vec::new(), last: 0, len: 0, came: 0 }
+impl<T> Default for InFlightIos<T> {
+    fn default() -> InFlightIos<T> {
+        InFlightIos { places: BTreeMap::new(), lanes: Vec::new(), last: 0, len: 0, came: 0 }
     }
 }
 
-impl<T> UnderWay<T> {
+impl<T> InFlightIos<T> {
     /// How many are in flight.
     pub fn len(&self) -> usize {
         self.len
@@ -57,7 +57,7 @@ impl<T> UnderWay<T> {
     pub fn add(&mut self, event: &TraceEvent, kept: T) {
         let key = key(event);
         let at = self.lane(key).unwrap_or_else(|| {
-            self.lanes.push((key, UnderWayLane::Few(Vec::new())));
+            self.lanes.push((key, InFlightLane::Few(Vec::new())));
             self.places.insert(key, self.lanes.len() - 1);
             self.lanes.len() - 1
         });
@@ -92,21 +92,21 @@ impl<T> UnderWay<T> {
     }
 }
 
-impl<T> UnderWayLane<T> {
+impl<T> InFlightLane<T> {
     fn add(&mut self, (sector, number): (u64, u64), kept: T) {
         match self {
-            UnderWayLane::Few(row) if row.len() < FEW => {
+            InFlightLane::Few(row) if row.len() < FEW => {
                 let at = row.partition_point(|&(other, _)| other <= sector);
                 row.insert(at, (sector, kept));
             }
-            UnderWayLane::Few(row) => {
+            InFlightLane::Few(row) => {
                 // They are in order; the numbers given so far are greater than these indices.
                 let many = row.drain(..).zip(0..).map(|((sector, kept), place)| ((sector, place), kept));
                 let mut many: BTreeMap<_, _> = many.collect();
                 many.insert((sector, number), kept);
-                *self = UnderWayLane::Many(many);
+                *self = InFlightLane::Many(many);
             }
-            UnderWayLane::Many(tree) => {
+            InFlightLane::Many(tree) => {
                 tree.insert((sector, number), kept);
             }
         }
@@ -115,7 +115,7 @@ impl<T> UnderWayLane<T> {
     /// Returns how many there were.
     fn complete(&mut self, inside: Range<u64>, mut tell: impl FnMut(T)) -> usize {
         match self {
-            UnderWayLane::Few(row) => {
+            InFlightLane::Few(row) => {
                 let begin = row.partition_point(|&(sector, _)| sector < inside.start);
                 let count = row[begin..].iter().take_while(|(sector, _)| *sector < inside.end).count();
                 match count {
@@ -125,14 +125,14 @@ impl<T> UnderWayLane<T> {
                 }
                 count
             }
-            UnderWayLane::Many(tree) => {
+            InFlightLane::Many(tree) => {
                 let mut count = 0;
                 while let Some((&key, _)) = tree.range((inside.start, 0)..(inside.end, 0)).next() {
                     tree.remove(&key).into_iter().for_each(&mut tell);
                     count += 1;
                 }
                 if tree.is_empty() {
-                    *self = UnderWayLane::Few(Vec::new());
+                    *self = InFlightLane::Few(Vec::new());
                 }
                 count
             }
@@ -141,11 +141,11 @@ impl<T> UnderWayLane<T> {
 
     fn inside(&self, inside: Range<u64>, mut tell: impl FnMut(&T)) {
         match self {
-            UnderWayLane::Few(row) => {
+            InFlightLane::Few(row) => {
                 let begin = row.partition_point(|&(sector, _)| sector < inside.start);
                 row[begin..].iter().take_while(|(sector, _)| *sector < inside.end).for_each(|(_, kept)| tell(kept));
             }
-            UnderWayLane::Many(tree) => tree.range((inside.start, 0)..(inside.end, 0)).for_each(|(_, kept)| tell(kept)),
+            InFlightLane::Many(tree) => tree.range((inside.start, 0)..(inside.end, 0)).for_each(|(_, kept)| tell(kept)),
         }
     }
 }
@@ -172,22 +172,22 @@ mod tests {
 
     /// A row and a tree do the same: meanwhile `crowd` others are in flight.
     fn completed(crowd: u64) -> (Vec<u64>, usize) {
-        let mut under_way = UnderWay::default();
-        (0..crowd).for_each(|nth| under_way.add(&event(0, TraceAction::Queue, 1_000_000 + 8 * nth), 100));
+        let mut in_flight = InFlightIos::default();
+        (0..crowd).for_each(|nth| in_flight.add(&event(0, TraceAction::Queue, 1_000_000 + 8 * nth), 100));
         for (nth, start) in [16, 0, 8, 0, 24].into_iter().enumerate() {
-            under_way.add(&event(0, TraceAction::Queue, start), nth as u64);
+            in_flight.add(&event(0, TraceAction::Queue, start), nth as u64);
         }
         let request = TraceEvent { sectors: 24, ..event(9, TraceAction::Complete, 0) };
         let (mut seen, mut told) = (0, Vec::new());
-        under_way.inside(&request, |_| seen += 1);
-        under_way.complete(&request, |nth| told.push(nth));
-        under_way.complete(&request, |_| panic!("it is complete"));
+        in_flight.inside(&request, |_| seen += 1);
+        in_flight.complete(&request, |nth| told.push(nth));
+        in_flight.complete(&request, |_| panic!("it is complete"));
         assert_eq!(seen, told.len());
-        (told, under_way.len() - crowd as usize)
+        (told, in_flight.len() - crowd as usize)
     }
 
     #[test]
-    fn a_request_completes_what_ends_inside_of_it_in_order_however_much_else_is_under_way() {
+    fn a_request_completes_what_ends_inside_of_it_in_order_however_much_else_is_in_flight() {
         for crowd in [0, 3, FEW as u64, 4 * FEW as u64] {
             assert_eq!(completed(crowd), (vec![1, 3, 2, 0], 1), "{crowd}");
         }
@@ -195,16 +195,16 @@ mod tests {
 
     #[test]
     fn devices_and_kinds_do_not_meet_however_many_there_are() {
-        let mut under_way = UnderWay::default();
+        let mut in_flight = InFlightIos::default();
         let of = |minor: u32, op: Op| TraceEvent { device: (8, minor), op, ..event(0, TraceAction::Queue, 0) };
         for minor in 0..20 {
-            under_way.add(&of(minor, Op::Read), minor);
-            under_way.add(&of(minor, Op::Write), 100 + minor);
+            in_flight.add(&of(minor, Op::Read), minor);
+            in_flight.add(&of(minor, Op::Write), 100 + minor);
         }
         let mut told = Vec::new();
-        under_way.complete(&of(7, Op::Write), |kept| told.push(kept));
-        under_way.complete(&of(3, Op::Read), |kept| told.push(kept));
-        under_way.complete(&of(3, Op::Discard), |kept| told.push(kept));
-        assert_eq!((told, under_way.len()), (vec![107, 3], 38));
+        in_flight.complete(&of(7, Op::Write), |kept| told.push(kept));
+        in_flight.complete(&of(3, Op::Read), |kept| told.push(kept));
+        in_flight.complete(&of(3, Op::Discard), |kept| told.push(kept));
+        assert_eq!((told, in_flight.len()), (vec![107, 3], 38));
     }
 }
