@@ -53,6 +53,11 @@ impl<'a> Shown<'a> {
         if self.several || self.widest > width { lines(&self.text, width) } else { Lines::whole(&self.text) }
     }
 
+    /// The width of one of its lines, which is known if that is the whole cell.
+    fn width_of(&self, line: &str) -> usize {
+        if line.len() == self.text.len() { self.widest } else { width_of(line) }
+    }
+
     /// Its widest line if it is broken to `width`.
     fn widest(&self, width: usize) -> usize {
         if self.widest <= width { self.widest } else { self.lines(width).map(width_of).max().unwrap_or(0) }
@@ -121,8 +126,11 @@ impl Table {
         };
         let rule = borders.rule().repeat(widths.iter().sum::<usize>() + blanks) + "\n";
         *out += &rule;
+        let mut lines = Vec::with_capacity(columns.len());
         for (nth, row) in rows.iter().enumerate() {
-            self.push_row(out, row, columns, &widths);
+            lines.clear();
+            lines.extend(columns.iter().zip(&widths).map(|(&column, &width)| row[column].lines(width)));
+            self.push_row(out, row, &mut lines, columns, &widths);
             if nth == 0 {
                 *out += &rule;
             }
@@ -130,15 +138,14 @@ impl Table {
         *out += &rule;
     }
 
-    fn push_row(&self, out: &mut String, row: &[Shown], columns: &[usize], widths: &[usize]) {
-        let mut cells: Vec<Lines> =
-            columns.iter().zip(widths).map(|(&column, &width)| row[column].lines(width)).collect();
-        while cells.iter().any(Lines::has_more) {
+    /// `lines`: those of the row's cells in these columns.
+    fn push_row(&self, out: &mut String, row: &[Shown], lines: &mut [Lines], columns: &[usize], widths: &[usize]) {
+        while lines.iter().any(Lines::has_more) {
             // Blanks are written only when a word follows, so that no line ends in one.
             let mut blanks = 0;
-            for ((cell, &column), &width) in cells.iter_mut().zip(columns).zip(widths) {
-                let text = cell.next().unwrap_or("").trim_end();
-                let free = width.saturating_sub(width_of(text));
+            for ((lines, &column), &width) in lines.iter_mut().zip(columns).zip(widths) {
+                let text = lines.next().unwrap_or("").trim_end();
+                let free = width.saturating_sub(row[column].width_of(text));
                 let (left, right) = match self.columns[column].align {
                     Align::Left => (0, free),
                     Align::Right => (free, 0),
