@@ -200,9 +200,22 @@ pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
         return None;
     }
     let name = name.to_ascii_lowercase();
-    let names = || supported().flat_map(|o| core::iter::once(o.name).chain(o.aliases.iter().copied()));
+    let names = || supported().flat_map(names_of);
     let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     nearest(&name, names()).or_else(|| names().filter(|other| common(other) >= 2).max_by_key(|other| common(other)))
+}
+
+/// The same among all that a job file may contain: those accepted with a note count if they are near by edits.
+pub(crate) fn nearest_accepted(name: &str) -> Option<&'static str> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let accepted = all_options().filter(|o| !matches!(o.support, Support::Later(_)));
+    nearest(&name.to_ascii_lowercase(), accepted.flat_map(names_of)).or_else(|| nearest_supported(name))
+}
+
+fn names_of(option: &'static OptionEntry) -> impl Iterator<Item = &'static str> {
+    core::iter::once(option.name).chain(option.aliases.iter().copied())
 }
 
 /// The supported options with the same subject.

@@ -131,7 +131,7 @@ fn set(
 
 fn unknown(key: &Word<'_>) -> Problem {
     Problem::new(key.place.clone(), format!("`{}` is not an option known here", key.text), "unknown option")
-        .did_you_mean(options::nearest_supported(key.text))
+        .did_you_mean(options::nearest_accepted(key.text))
 }
 
 fn not_yet(option: &OptionEntry, key: &Word<'_>, needs: &str) -> Problem {

@@ -9,6 +9,7 @@ use common::DISK_SECTORS;
 /// A line put into a good job file (as line 4), the place of the error, and words that its message must contain.
 const LINES: &[(&str, &str, &[&str])] = &[
     ("runtme=1", "4:1", &["`runtme` is not an option known here", "did you mean `runtime`?"]),
+    ("thinktime_spinn=50", "4:1", &["did you mean `thinktime_spin`?"]),
     ("RW=read", "4:1", &["`RW` is not an option known here", "did you mean `rw`?"]),
     ("  iodpeth = 3", "4:3", &["`iodpeth`", "`iodepth`"]),
     ("xyzzy", "4:1", &["`xyzzy` is not an option known here"]),

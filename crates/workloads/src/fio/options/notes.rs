@@ -17,6 +17,7 @@ const fn aliased(
 }
 
 const CPU: &str = "the host's memory and nodes are not simulated";
+const SPIN: &str = "its process waits for the whole thinktime, and no processor is busy meanwhile";
 const CONTENT: &str = "blocks have no content in a simulation";
 const VERIFY: &str =
     "blocks have no content to verify, and verifying costs no time; verify reads back what was written";
@@ -107,7 +108,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("nonvectored", Engine, "plain calls instead of vectored ones", CALL),
     note("exec_prerun", Host, "program to run before", "no program is run"),
     note("exec_postrun", Host, "program to run after", "no program is run"),
-    note("thinktime_spin", Category::Rate, "busy part of thinktime", CPU),
+    note("thinktime_spin", Category::Rate, "busy part of thinktime", SPIN),
     note("significant_figures", Report, "digits to print", REPORT),
     note("disk_util", Report, "use of the disk", REPORT),
     note("unit_base", Report, "bits or bytes", REPORT),
