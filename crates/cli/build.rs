@@ -1,8 +1,9 @@
 //! Packs the program's relocations where the machine's loader understands packed ones.
 //!
 //! The program has some 54,000 places whose address is known only when it starts. Each takes the loader a dozen
-//! instructions as an entry of its own and some ten as a bit of a map, and needs 24 bytes or one bit of the file. Only
-//! the C library glibc from 2.36 on reads such maps, so a program that is built for another machine has none of them.
+//! instructions as an entry of its own and some ten as a bit of a map, and needs 24 bytes or one bit of the file. Of
+//! glibc's loaders those from 2.36 on read such maps, and a program with them does not start under an older one. So
+//! they are used only if this machine's glibc is new enough, and not at all in a program built for another target.
 
 use std::env;
 use std::process::Command;

@@ -136,7 +136,7 @@ fn formatted() -> Outcome {
 /// The tests of cargo's `selection`, with the installed outside programs.
 fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
     // Built first, so that the time limit of the run is the tests' own.
-    let build = [&["test", "--quiet", "--no-fail-fast", "--no-run"], selection].concat();
+    let build = [&["test", "--quiet", "--no-run"], selection].concat();
     if let failed @ Outcome::Failed(_) = command(shell::cargo(&build)) {
         return failed;
     }

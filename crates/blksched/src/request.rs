@@ -201,7 +201,8 @@ pub struct Request {
     pub(crate) mergeable: bool,
     /// Whether it carries exactly one whole bio, of which only the tag must be kept.
     pub(crate) lone: bool,
-    /// Whether it needs no flush. It is asked once more for each request, when the device has completed it.
+    /// Whether it needs no flush. Its first bio says so, too, but in three bytes, and each request is asked again when
+    /// the device has completed it.
     pub(crate) plain: bool,
 }
 

@@ -30,7 +30,7 @@ struct MessageVectors {
     vectors: Vec<libc::iovec>,
 }
 
-/// MessageVectors keeps its box: it goes back to the ring.
+/// MessageVectors keeps its box, since the next message takes it over.
 #[allow(clippy::vec_box)]
 type Idle = Vec<Box<MessageVectors>>;
 

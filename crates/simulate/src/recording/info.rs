@@ -145,7 +145,7 @@ impl Info {
         match event.what {
             TraceAction::Queue => {
                 self.submitted(event);
-                self.is_in_flight(event);
+                self.goes_in_flight(event);
             }
             TraceAction::Complete => {
                 self.completions += 1;
@@ -215,7 +215,7 @@ impl Info {
         self.devices.at(device, device.0 ^ device.1)
     }
 
-    fn is_in_flight(&mut self, event: &TraceEvent) {
+    fn goes_in_flight(&mut self, event: &TraceEvent) {
         // In a trace without completions there is nothing to wait for.
         let room = if self.completions == 0 { MOST_IN_FLIGHT >> 6 } else { MOST_IN_FLIGHT };
         if self.open.len() < room {

@@ -196,22 +196,22 @@ const LONGEST_NAME: usize = 64;
 
 /// The supported option whose name is nearest to `name`, by edits or else by its beginning.
 pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
-    if name.len() > LONGEST_NAME {
-        return None;
-    }
-    let name = name.to_ascii_lowercase();
-    let names = || supported().flat_map(names_of);
-    let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    nearest(&name, names()).or_else(|| names().filter(|other| common(other) >= 2).max_by_key(|other| common(other)))
+    let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+    let begin_alike =
+        || supported().flat_map(names_of).filter(|other| common(other) >= 2 && name.len() <= LONGEST_NAME);
+    nearest_of(supported(), name).or_else(|| begin_alike().max_by_key(|other| common(other)))
 }
 
 /// The same among all that a job file may contain: those accepted with a note count if they are near by edits.
 pub(crate) fn nearest_accepted(name: &str) -> Option<&'static str> {
-    if name.len() > LONGEST_NAME {
-        return None;
-    }
     let accepted = all_options().filter(|o| !matches!(o.support, Support::Later(_)));
-    nearest(&name.to_ascii_lowercase(), accepted.flat_map(names_of)).or_else(|| nearest_supported(name))
+    nearest_of(accepted, name).or_else(|| nearest_supported(name))
+}
+
+/// The one of these that is nearest to `name` by edits.
+fn nearest_of(options: impl Iterator<Item = &'static OptionEntry>, name: &str) -> Option<&'static str> {
+    let names = options.flat_map(names_of);
+    if name.len() <= LONGEST_NAME { nearest(&name.to_ascii_lowercase(), names) } else { None }
 }
 
 fn names_of(option: &'static OptionEntry) -> impl Iterator<Item = &'static str> {
