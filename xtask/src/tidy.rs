@@ -13,7 +13,8 @@
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
-//! | circles | `circles.rs` | no circular dependencies between files of the library |
+//! | circles | `circles.rs` | no circular dependencies between files of a crate |
+//! | outside | `outside.rs` | the crate that answers prints nothing, opens no file, reads no words |
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 
@@ -28,6 +29,7 @@ mod maps;
 mod markdown;
 mod names;
 mod options;
+mod outside;
 mod size;
 mod tokens;
 mod tree;
@@ -120,6 +122,7 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     findings.extend(words::check(tree));
     findings.extend(names::check(tree));
     findings.extend(options::check(tree, supported));
+    findings.extend(outside::check(tree));
     findings.extend(markdown::check(tree));
     findings.extend(layers::check(tree));
     findings.extend(links::check(tree));
@@ -148,6 +151,7 @@ mod tests {
             ("crates/disks/src/e.rs", "//! E.\nfn e( {}\n"),
             ("crates/blksched/src/elevators/cfq/f.rs", "//! F.\nuse super::state::g::G;\n"),
             ("crates/blksched/src/elevators/cfq/state/g.rs", "//! G.\nuse super::super::{Cfq, f::F};\n"),
+            ("crates/lab/src/h.rs", "//! H.\nuse std::env;\n"),
             ("docs/a.md", "no title\n"),
             ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
@@ -158,7 +162,7 @@ mod tests {
             rules,
             [
                 "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "options",
-                "parse", "words"
+                "outside", "parse", "words"
             ]
         );
     }

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
+use crate::list::ListArguments;
 use crate::output::Colour;
-use crate::scene::{FileName, Scene};
-use crate::trace::TraceVerb;
 
 /// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
 #[derive(Debug, Parser)]
@@ -78,18 +77,18 @@ does not fit the terminal; --color auto, always or never [default: auto, a termi
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run one workload under several schedulers, and say what differs and why.
-    Compare(CompareArguments),
+    Compare(crate::compare::CompareArguments),
     /// Ask every question on every class of disk: one page and one CSV of which scheduler wins, and by how much.
     Matrix(crate::compare::MatrixArguments),
     /// Run one workload under one scheduler, in depth.
-    Simulate(SimulateArguments),
+    Simulate(crate::simulate::SimulateArguments),
     /// Tell where each I/O's time went, and who waited for whom, under which rule.
     Explain(crate::explain::ExplainArguments),
     /// Run a job on a real disk under each of its schedulers, beside what is predicted, and say how far that was right.
     #[cfg(target_os = "linux")]
     Validate(crate::validate::ValidateArguments),
     /// Run experiments: published tables beside ours, and why they differ; without a name, list them.
-    Experiment(ExperimentArguments),
+    Experiment(crate::experiment::ExperimentArguments),
     /// Run a plan (loads, disks, schedulers, knobs, seeds) into Parquet files; resume where it stopped.
     #[cfg(feature = "sweep")]
     Sweep(crate::sweep::SweepArguments),
@@ -98,7 +97,7 @@ pub(crate) enum Verb {
     /// Make, measure and translate models of disks.
     Disk(crate::disk::DiskArguments),
     /// Inspect recorded traces, and convert or cut them.
-    Trace(TraceArguments),
+    Trace(crate::trace::TraceArguments),
     /// Record the I/O of this machine's disks as a trace that compare reads.
     #[cfg(target_os = "linux")]
     Record(crate::record::RecordArguments),
@@ -130,261 +129,6 @@ pub(crate) enum Verb {
         /// The directory; created if it does not exist.
         directory: PathBuf,
     },
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES, allow_negative_numbers = true)]
-pub(crate) struct CompareArguments {
-    #[command(flatten)]
-    pub(crate) scene: Scene,
-    /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, with which
-    /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
-    /// [default: those of present kernels, the kernel's own choice for such a disk first, and historical ones]
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub(crate) elevators: Vec<String>,
-    /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
-    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["elevators", "tune", "until_sure"])]
-    #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds", "budget", "threads", "wide"])]
-    pub(crate) why: Option<Vec<String>>,
-    /// How many seeds to run each with
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) seeds: u32,
-    /// Search the knobs of this scheduler, and of the queue around it, for the goal, with --budget runs; the result is
-    /// checked on seeds that the search has not seen
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
-    pub(crate) tune: Option<String>,
-    /// Run more seeds, doubling them each time, until the question is decided or --budget is reached
-    #[arg(long)]
-    pub(crate) until_sure: bool,
-    /// How many seeds --until-sure runs at most [default: 40], or how many runs --tune makes [default: 200]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) budget: Option<u32>,
-    /// How many threads run at a time [default: one per core]; the results are the same on any number
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) threads: Option<u32>,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print Markdown tables
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) markdown: bool,
-    /// Print CSV: a row per scheduler, seed, job and figure (docs/schema.md)
-    #[arg(long, conflicts_with_all = ["json", "markdown"])]
-    pub(crate) csv: bool,
-    /// Print all columns, in lines as long as they need
-    #[arg(long)]
-    pub(crate) wide: bool,
-    /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
-    /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance: every job
-    /// by its role]
-    #[arg(long, value_name = "GOAL")]
-    pub(crate) goal: Option<String>,
-    /// Print the recommended change as a file for the system instead of tables
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "csv", "markdown"])]
-    pub(crate) emit: Option<Emit>,
-    /// Try every fitted value of the disk's model at both ends of its plausible range, one at a time: does the verdict
-    /// depend on it? (Without this option, one table of the file at a time, for a few seconds at most.)
-    #[arg(long, conflicts_with_all = ["tune", "csv", "emit"])]
-    pub(crate) sensitivity: bool,
-    #[command(flatten)]
-    pub(crate) pictures: crate::report::Pictures,
-    #[command(flatten)]
-    pub(crate) rows: crate::rows::RowsOut,
-    /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
-    #[arg(long, value_name = "DISK", requires = "emit")]
-    pub(crate) on: Option<String>,
-}
-
-/// What to do with a trace.
-#[derive(Debug, Args)]
-pub(crate) struct TraceArguments {
-    #[command(subcommand)]
-    pub(crate) verb: TraceVerb,
-}
-
-impl CompareArguments {
-    /// The comparison of this scene with this many seeds, all else at its default.
-    pub(crate) fn of(scene: Scene, seeds: u32, threads: Option<u32>) -> CompareArguments {
-        CompareArguments {
-            scene,
-            elevators: Vec::new(),
-            why: None,
-            seeds,
-            tune: None,
-            until_sure: false,
-            budget: None,
-            threads,
-            json: false,
-            markdown: false,
-            csv: false,
-            wide: false,
-            goal: None,
-            emit: None,
-            sensitivity: false,
-            on: None,
-            pictures: crate::report::Pictures::default(),
-            rows: crate::rows::RowsOut::default(),
-        }
-    }
-}
-
-/// What makes a scheduler better than another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Goal {
-    /// Every job by its role: latency-bound jobs by how long reads and syncs take, bulk jobs by bandwidth, background
-    /// jobs not at all.
-    Balance,
-    /// The mean latency of reads.
-    ReadLatency,
-    /// The mean latency of writes.
-    WriteLatency,
-    /// The bandwidth of all reads.
-    ReadBandwidth,
-    /// The bandwidth of all writes.
-    WriteBandwidth,
-    /// Jain's index of the disk time that jobs got for what they asked for.
-    Fairness,
-    /// The part of the disk's time that goes where I/O priorities ask.
-    Priorities,
-}
-
-impl Goal {
-    /// The words after "2.00 times better than …".
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Goal::Balance => "on each job's key figures",
-            Goal::ReadLatency => "in read latency",
-            Goal::WriteLatency => "in write latency",
-            Goal::ReadBandwidth => "in read bandwidth",
-            Goal::WriteBandwidth => "in write bandwidth",
-            Goal::Fairness => "in fairness",
-            Goal::Priorities => "in keeping the priorities",
-        }
-    }
-}
-
-/// Files that a comparison can be turned into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Emit {
-    /// A udev rule, with the lines that apply and undo it, and the evidence as comments.
-    Udev,
-    /// A profile for tuned, which restores the previous state when another profile is chosen.
-    Tuned,
-    /// A script that writes into sysfs, and restores the previous state.
-    Sysfs,
-}
-
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  blksched compare
-  blksched compare my.fio --disk my-disk.toml --seeds 10
-  blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
-  blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
-  blksched compare my.fio --disk sata-ssd --emit udev --on sda
-  blksched compare my.fio --tune mq-deadline --budget 200
-  blksched compare my.fio --why mq-deadline,bfq     the first decision that differs, with both reasons
-  blksched compare priorities --goal priorities     are I/O priorities kept?
-  blksched compare four-streams --elevators noop,deadline --depth 1
-  blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";
-
-#[derive(Debug, Args)]
-#[command(allow_negative_numbers = true)]
-pub(crate) struct SimulateArguments {
-    #[command(flatten)]
-    pub(crate) scene: Scene,
-    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a kernel gives such a disk]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) elevator: Option<String>,
-    /// Write a row per request as CSV: all its times, what it waited for, and why its batch began (docs/schema.md)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) decisions: Option<PathBuf>,
-    /// Print JSON instead of tables: what the jobs saw, and why (docs/schema.md)
-    #[arg(long, conflicts_with = "output_format")]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) outputs: crate::explain::Outputs,
-    #[command(flatten)]
-    pub(crate) pictures: crate::report::Pictures,
-    #[command(flatten)]
-    pub(crate) rows: crate::rows::RowsOut,
-    /// How to print what the jobs did
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Normal)]
-    pub(crate) output_format: OutputFormat,
-}
-
-/// fio's own output formats, as far as they are supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// Tables, with the reasons.
-    Normal,
-    /// fio's own JSON: same keys, same units.
-    Json,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = EXPERIMENT_EXAMPLES, allow_negative_numbers = true)]
-pub(crate) struct ExperimentArguments {
-    /// Experiments that come with the program, or TOML files of your own (docs/experiments.md shows how)
-    #[arg(value_name = "NAME|FILE", value_parser = FileName)]
-    pub(crate) names: Vec<String>,
-    /// Run every experiment that comes with the program
-    #[arg(long, conflicts_with = "names")]
-    pub(crate) all: bool,
-    /// The first seed [default: the experiment's, usually 1]
-    #[arg(long, value_name = "S")]
-    pub(crate) seed: Option<u64>,
-    /// How many seeds to run each with [default: the experiment's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) seeds: Option<u32>,
-    /// Print JSON instead of tables: an object, or a list of them for several experiments
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print CSV: a line per row of the table and seed (docs/schema.md)
-    #[arg(long, conflicts_with_all = ["json", "vmstat"])]
-    pub(crate) csv: bool,
-    /// Write published values beside ours as one HTML file that needs no network (docs/report.md)
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) report: Option<PathBuf>,
-    /// Also print each run of the first seed second by second, in vmstat's layout
-    #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
-    pub(crate) vmstat: Vmstat,
-    /// Load and check everything, but run nothing
-    #[arg(long)]
-    pub(crate) parse_only: bool,
-}
-
-/// Whether to print the seconds of each run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Vmstat {
-    /// Do not.
-    Off,
-    /// All of them.
-    Running,
-}
-
-const EXPERIMENT_EXAMPLES: &str = "\
-Examples:
-  blksched experiment
-  blksched experiment horror
-  blksched experiment readers-vs-dd --vmstat
-  blksched experiment --all
-  blksched experiment my/experiment.toml --seed 21 --seeds 20 --json
-
-Exit code 1: a claimed row lies outside its bound.";
-
-#[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// `elevators`, `disks`, `workloads`, `fio`, `host`, `cpu`, `programs`, `measures`,
-    /// `iocost`, or the name of an elevator (name[@kernel]) or a disk [default: the first three]
-    #[arg(value_parser = FileName)]
-    pub(crate) what: Option<String>,
-    /// Of a disk: try every fitted value of its model at both ends of its plausible range; which of its basic figures
-    /// depend on it, and does the verdict of a plain `blksched compare`
-    #[arg(long, requires = "what")]
-    pub(crate) sensitivity: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[cfg(test)]

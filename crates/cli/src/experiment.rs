@@ -1,5 +1,7 @@
 //! `blksched experiment`: published tables beside ours, and why.
 
+mod answered;
+mod arguments;
 mod csv;
 mod json;
 mod page;
@@ -10,17 +12,18 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
-use blksched_report::{Against, Published, PublishedRow};
-use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, RowAnswer, RunOutcome};
+use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, RunOutcome};
 use blksched_text::path_of_name;
 use rayon::prelude::*;
 
-use crate::args::{ExperimentArguments, Vmstat};
 use crate::failure::Failure;
 use crate::input::{bytes_of, text_beside, text_of};
 use crate::output;
+use crate::pictures::Pictures;
 use crate::progress::Progress;
-use crate::report::{self, Pictures};
+use crate::report;
+use answered::Answered;
+pub(crate) use arguments::{ExperimentArguments, Vmstat};
 
 pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let mut experiments = chosen(arguments, catalogue)?;
@@ -37,7 +40,8 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     let mut notes = Vec::new();
     if let Some(file) = &arguments.report {
         let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
-        notes = report::experiments(&pictures, &answered, json::text(&answered))?;
+        let published = answered.iter().map(Answered::published).collect();
+        notes = report::experiments(&pictures, published, json::text(&answered))?;
     }
     let broken: Vec<String> = answered.iter().flat_map(Answered::broken).collect();
     output::print(&match arguments {
@@ -49,43 +53,6 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
         return Ok(());
     }
     Err(Failure::Outside(format!("outside the claimed bounds: {}", broken.join("; "))))
-}
-
-/// An experiment that was run.
-pub(crate) struct Answered {
-    experiment: Experiment,
-    seeds: u32,
-    outcomes: Vec<RunOutcome>,
-    answer: blksched_simulate::experiment::ExperimentAnswer,
-}
-
-impl Answered {
-    fn broken(&self) -> Vec<String> {
-        self.answer.broken().map(|row| format!("{}: {}", self.experiment.name, row.label)).collect()
-    }
-
-    /// The experiment's part of a report.
-    pub(crate) fn published(&self) -> Published {
-        let number = |value: f64| value.is_finite().then_some(value);
-        let row = |table: &str, row: &RowAnswer| PublishedRow {
-            label: if table.is_empty() { row.label.clone() } else { format!("{table}: {}", row.label) },
-            unit: row.unit.clone(),
-            published: row.mail,
-            ours: number(row.ours),
-            spread: number(row.ours_min).zip(number(row.ours_max)),
-            bound: row.low.zip(row.high),
-            inside: row.inside,
-            claimed: row.claimed,
-        };
-        let tables = self.answer.tables.iter();
-        Published {
-            against: Against::Published,
-            name: self.experiment.name.clone(),
-            source: self.experiment.source.clone(),
-            rows: tables.flat_map(|table| table.rows.iter().map(|one| row(&table.title, one))).collect(),
-            why: self.answer.why.clone(),
-        }
-    }
 }
 
 /// The experiments that the command line names; none if it names none.

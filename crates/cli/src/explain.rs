@@ -1,68 +1,46 @@
 //! `blksched explain`: where each I/O's time went, and who waited for whom.
 
 mod arguments;
-mod blame;
+mod explained;
 mod json;
-mod names;
 mod parquet;
-mod phrase;
-mod reason;
 mod server;
 mod text;
 mod watch;
 
 use std::collections::BTreeSet;
 
-use blksched::{Catalogue, Instant, Span, SubmitterId};
+use blksched::{Catalogue, Instant, SubmitterId};
+use blksched_lab::scene::{Stage, notes_on, unthrottled};
+use blksched_lab::why::names::Names;
 use blksched_measure::Reasons;
 use blksched_simulate::story::{StoriesAsked, Storyteller};
-use blksched_workloads::Plan;
 
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, contenders, notes_on, unthrottled};
+use crate::input::in_turn;
 use crate::output;
 use crate::report;
-use crate::scene::Scene;
 pub(crate) use arguments::ExplainArguments;
-pub(crate) use blame::Rows as BlameRows;
-pub(crate) use names::Names;
-pub(crate) use phrase::{leg, rule, sentence};
-pub(crate) use reason::reason;
-pub(crate) use server::{replay, unknown_disk};
+use explained::Explained;
 pub(crate) use watch::{Outputs, watch};
-
-/// A run to explain.
-struct Explained<'a> {
-    arguments: &'a ExplainArguments,
-    workload: String,
-    scheduler: String,
-    /// `None` for a real disk, of which nothing is known.
-    disk: Option<String>,
-    elapsed: Span,
-    names: Names,
-    /// `None` if the roles of the processes are unknown.
-    plan: Option<&'a Plan>,
-    teller: &'a Storyteller,
-    notes: Vec<String>,
-}
 
 pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     if let Some(file) = server::recording(&arguments.scene.jobs) {
         return recorded(arguments, file, catalogue);
     }
     let single = [(arguments.outputs.any(), "--perfetto or --blktrace"), (arguments.pictures.any(), "--report")];
-    Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| simulated(arguments, stage, catalogue))
+    in_turn(&arguments.scene.scene(), &single, arguments.json, |stage| simulated(arguments, stage, catalogue))
 }
 
 /// Explains a simulated run on one disk.
 fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
-    let scene = &arguments.scene;
-    let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
+    let scene = &arguments.scene.scene();
+    let contender = stage.one_contender(arguments.elevator.as_ref(), scene, catalogue)?;
     let mut notes: Vec<String> = notes_on(std::slice::from_ref(&contender)).chain(stage.notes()).collect();
     notes.extend(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
     let names = Names::of(&stage.plan);
     let asked = asked(arguments, &names)?;
-    if scene.parse_only {
+    if arguments.scene.parse_only {
         return Ok(output::print(&output::notes(&notes))?);
     }
     let limit = stage.length_once(scene, &contender)?.limit;
@@ -128,22 +106,6 @@ fn print(explained: &Explained<'_>) -> Result<(), Failure> {
     }
     let text = if explained.arguments.json { json::text(explained) } else { text::text(explained) };
     Ok(output::print(&text)?)
-}
-
-/// The one scheduler that `--elevator` names, or the kernel's default.
-pub(crate) fn one_contender(
-    said: Option<&String>,
-    scene: &Scene,
-    stage: &Stage,
-    catalogue: &Catalogue,
-) -> Result<Contender, Failure> {
-    let elevator = said.cloned().unwrap_or_else(|| stage.kernel_default(scene).to_owned());
-    let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
-    if contenders.len() > 1 {
-        let several = "expected one scheduler; `blksched compare` runs several";
-        return Err(Failure::Input(format!("--elevator {}: {several}", contenders.len())));
-    }
-    Ok(contenders.remove(0))
 }
 
 /// How many I/Os to show for one moment, unless the user gives a number.

@@ -1,9 +1,11 @@
 //! Failures, and their exit codes.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use blksched_lab::Error;
 use blksched_text::shown_name;
+use blksched_workloads::fio::Style;
 
 use crate::output::{Paint, paint};
 
@@ -57,6 +59,21 @@ impl Failure {
         anstream::eprintln!("{}", shown_name(&text));
         code
     }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::Jobs(errors) => Failure::Excerpts(errors.render(style())),
+            Error::Interrupted(text) | Error::Outside(text) => Failure::Outside(text),
+            other => Failure::Input(other.to_string()),
+        }
+    }
+}
+
+/// How excerpts of job files look.
+pub(crate) fn style() -> Style {
+    if io::stderr().is_terminal() { Style::Coloured } else { Style::Plain }
 }
 
 /// An error of our own output.

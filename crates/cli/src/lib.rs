@@ -12,8 +12,8 @@ mod disk;
 mod experiment;
 mod explain;
 mod failure;
+mod fuzz;
 mod generate;
-mod host;
 mod input;
 mod interrupt;
 #[cfg(feature = "sweep")]
@@ -25,11 +25,14 @@ pub mod load;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod mount;
 mod output;
+mod pictures;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod private;
 mod progress;
+mod quoted;
 #[cfg(target_os = "linux")]
 mod record;
+mod replayed;
 mod report;
 mod rows;
 mod scene;
@@ -54,37 +57,11 @@ use std::process::ExitCode;
 
 use blksched::Catalogue;
 use blksched::author::Entry;
-use clap::Parser;
 
 use args::{Arguments, Verb};
 use failure::Failure;
-
-/// For fuzzing: the words of a command line, one per line, are parsed or refused. Nothing runs, and no file is read.
 #[doc(hidden)]
-pub fn fuzz_arguments(text: &str) {
-    let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);
-    let (rest, typed) = typed::split(words);
-    let typed = typed::job_file(typed);
-    let Ok(mut arguments) = Arguments::try_parse_from(rest) else { return };
-    let catalogue = Catalogue::builtin();
-    match &mut arguments.verb {
-        Verb::Compare(compare) => {
-            compare.scene.typed = typed;
-            input::fuzz("--elevators", &compare.elevators, &compare.scene, &catalogue);
-        }
-        Verb::Simulate(simulate) => {
-            simulate.scene.typed = typed;
-            let elevator: Vec<String> = simulate.elevator.iter().cloned().collect();
-            input::fuzz("--elevator", &elevator, &simulate.scene, &catalogue);
-        }
-        Verb::Explain(explain) => {
-            explain.scene.typed = typed;
-            let elevator: Vec<String> = explain.elevator.iter().cloned().collect();
-            input::fuzz("--elevator", &elevator, &explain.scene, &catalogue);
-        }
-        _ => {}
-    }
-}
+pub use fuzz::fuzz_arguments;
 
 /// Runs the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {

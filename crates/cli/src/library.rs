@@ -122,6 +122,12 @@ impl From<Failure> for Error {
     }
 }
 
+impl From<blksched_lab::Error> for Error {
+    fn from(error: blksched_lab::Error) -> Error {
+        Failure::from(error).into()
+    }
+}
+
 /// Splits `FILE:LINE:COLUMN` or `FILE:LINE` off the beginning.
 fn placed(text: &str) -> Option<(&str, u32, Option<u32>)> {
     let colons = text.char_indices().filter(|&(_, c)| c == ':').map(|(at, _)| at);

@@ -1,5 +1,6 @@
 //! `blksched list`: everything available, from the same descriptions that the rest of the program reads.
 
+mod arguments;
 mod disk;
 mod iocost;
 mod programs;
@@ -15,9 +16,9 @@ use blksched_workloads::programs::{PROGRAMS, program};
 use blksched_workloads::{BUILTINS, builtin};
 use serde_json::json;
 
-use crate::args::ListArguments;
 use crate::failure::Failure;
-use crate::output::{self, Look, render};
+use crate::output::{self, Look, render, words};
+pub(crate) use arguments::ListArguments;
 
 pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let tables = match arguments.what.as_deref() {
@@ -287,8 +288,4 @@ fn defaults(entry: &Entry, knob: &str, catalogue: &Catalogue) -> String {
             many.iter().map(each).collect::<Vec<_>>().join("; ")
         }
     }
-}
-
-pub(crate) fn words(title: &str, columns: &[(&str, &str)]) -> Table {
-    Table::new(title, columns.iter().map(|(key, header)| Column::words(key, header)).collect())
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use blksched_measure::{Borders, Table};
+use blksched_measure::{Borders, Column, Table};
 use blksched_text::shown_name;
 use clap::ValueEnum;
 
@@ -138,6 +138,11 @@ fn paged(text: &str) -> bool {
     // A user who leaves the pager early has seen enough.
     let _ = pager.stdin.take().map(|mut stdin| stdin.write_all(text.as_bytes()));
     pager.wait().is_ok_and(|status| status.success())
+}
+
+/// A table of words, with these keys and headers.
+pub(crate) fn words(title: &str, columns: &[(&str, &str)]) -> Table {
+    Table::new(title, columns.iter().map(|(key, header)| Column::words(key, header)).collect())
 }
 
 /// A table, ready to print.

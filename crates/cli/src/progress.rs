@@ -1,9 +1,11 @@
 //! A progress bar on a terminal, once the work has taken a second.
 
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use blksched_lab::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Counts what is done; shows itself only to a person who has waited.
@@ -38,5 +40,45 @@ impl Progress {
     /// All is done.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// How work of the library is followed here: by a bar, and ended by Ctrl-C.
+pub(crate) struct Followed {
+    bar: Mutex<Option<Arc<Progress>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Followed {
+    /// From now on Ctrl-C ends the work instead of the program.
+    pub(crate) fn new() -> Followed {
+        Followed { bar: Mutex::new(None), stop: crate::interrupt::noticed() }
+    }
+
+    fn bar(&self) -> MutexGuard<'_, Option<Arc<Progress>>> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch for Followed {
+    fn begins(&self, runs: usize) {
+        *self.bar() = Some(Arc::new(Progress::new(runs)));
+    }
+
+    fn step(&self) {
+        let bar = self.bar().clone();
+        if let Some(bar) = bar {
+            bar.step();
+        }
+    }
+
+    fn ends(&self) {
+        if let Some(bar) = self.bar().take() {
+            bar.finish();
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }

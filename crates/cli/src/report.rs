@@ -11,88 +11,51 @@ mod verbs;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use blksched::{Instant, Span};
+use blksched_lab::why::blame::Rows as BlameRows;
+use blksched_lab::why::names::Names;
 use blksched_measure::{Cause, Reasons};
 use blksched_report::{Blame, Detail, RecordedRun, Report, html, plot};
 use blksched_simulate::story::{SharedOnlooker, StoriesAsked, Storyteller};
 use blksched_simulate::{Findings, Trial};
-use clap::{Args, ValueEnum};
 
-use crate::explain::{BlameRows, Names};
 use crate::failure::Failure;
+use crate::pictures::{Pictures, Plot};
 use crate::rows::ParquetTarget;
 use collect::Collector;
-pub(crate) use verbs::{Compared, compared, experiments, explained, recorded, simulated, validated};
+pub(crate) use verbs::{ComparedPage, compared, experiments, explained, recorded, simulated, validated};
 
-/// Pictures that a verb can make.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Pictures {
-    /// Write what happened, why and what to do as one HTML file that needs no network (docs/report.md)
-    #[arg(long, value_name = "FILE.html")]
-    pub(crate) report: Option<PathBuf>,
-    /// Draw one picture as SVG, into --out: lba, latency, timeline, blame, shares
-    #[arg(long, value_name = "KIND", value_enum, requires = "out", hide_possible_values = true)]
-    pub(crate) plot: Option<Plot>,
-    /// The file that --plot writes
-    #[arg(long, value_name = "FILE.svg", requires = "plot")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-/// A picture for documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Plot {
-    /// Places on the disk over time.
-    Lba,
-    /// Latency by percentile.
-    Latency,
-    /// What the scheduler decided.
-    Timeline,
-    /// Who waited for whom.
-    Blame,
-    /// What each job got.
-    Shares,
-}
-
-impl Plot {
-    fn kind(self) -> plot::PlotKind {
-        match self {
-            Plot::Lba => plot::PlotKind::Lba,
-            Plot::Latency => plot::PlotKind::Latency,
-            Plot::Timeline => plot::PlotKind::Timeline,
-            Plot::Blame => plot::PlotKind::Blame,
-            Plot::Shares => plot::PlotKind::Shares,
-        }
+fn kind_of(plot: Plot) -> plot::PlotKind {
+    match plot {
+        Plot::Lba => plot::PlotKind::Lba,
+        Plot::Latency => plot::PlotKind::Latency,
+        Plot::Timeline => plot::PlotKind::Timeline,
+        Plot::Blame => plot::PlotKind::Blame,
+        Plot::Shares => plot::PlotKind::Shares,
     }
 }
 
-impl Pictures {
-    /// Whether any was asked for.
-    pub(crate) fn any(&self) -> bool {
-        self.report.is_some() || self.plot.is_some()
+/// Writes them; returns notes for the user.
+fn write(pictures: &Pictures, mut report: Report) -> Result<Vec<String>, Failure> {
+    let mut notes = Vec::new();
+    if let (Some(kind), Some(file)) = (pictures.plot, &pictures.out) {
+        let text = plot::svg(&report.runs, kind_of(kind)).map_err(Failure::Outside)?;
+        save(file, &text)?;
     }
-
-    /// Writes them; returns notes for the user.
-    fn write(&self, mut report: Report) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
-        if let (Some(kind), Some(file)) = (self.plot, &self.out) {
-            let text = plot::svg(&report.runs, kind.kind()).map_err(Failure::Outside)?;
-            save(file, &text)?;
+    if let Some(file) = &pictures.report {
+        report.beside = beside(file);
+        let page = html(&report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
+        save(file, &page.text)?;
+        if let Some(what) = shortened(page.detail) {
+            parquet::write(&ParquetTarget::Beside(file.clone()), &report.runs)?;
+            let all = report.beside.join(", ");
+            notes.push(format!("{} has room for {what}; {all} beside it have everything", file.display()));
         }
-        if let Some(file) = &self.report {
-            report.beside = beside(file);
-            let page = html(&report, None).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
-            save(file, &page.text)?;
-            if let Some(what) = shortened(page.detail) {
-                parquet::write(&ParquetTarget::Beside(file.clone()), &report.runs)?;
-                let all = report.beside.join(", ");
-                notes.push(format!("{} has room for {what}; {all} beside it have everything", file.display()));
-            }
-        }
-        Ok(notes)
     }
+    Ok(notes)
 }
 
 /// What the file contains, unless that is everything.

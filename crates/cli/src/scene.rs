@@ -1,10 +1,14 @@
 //! The input of every run, as given by the user: the workload, the disk, and the length.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
+use blksched_lab::Scene;
+use blksched_lab::scene::HostSettings;
+use blksched_simulate::Starts;
 use blksched_text::{did_you_mean, name_of_path};
 use blksched_workloads::fio::Text;
 use blksched_workloads::host::HostKnobs;
@@ -12,11 +16,11 @@ use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use crate::host::HostSettings;
+use crate::input::text_beside;
 
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
-pub(crate) struct Scene {
+pub(crate) struct SceneArguments {
     /// What runs, all at once: fio job files (`-`: standard input); built-in workloads; programs with their parameters,
     /// as in dd:size=1g,start=5s (`blksched list workloads`, `blksched list dd`); recorded traces
     /// (`blksched list replay`); fio's options, as in --name=a --rw=randread --size=1g [default: beside-a-backup]
@@ -61,7 +65,7 @@ pub(crate) struct Scene {
     /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML
     /// file; and of 100 completions, after how many the I/O's owner or the kernel's worker runs first: owner_first=60,
     /// worker_first=76 (docs/host.md)
-    #[arg(long, value_name = "NAME=VALUE,…", value_parser = HostSettings::parse, default_value = "")]
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
     /// Load and check everything, but run nothing
@@ -69,26 +73,34 @@ pub(crate) struct Scene {
     pub(crate) parse_only: bool,
 }
 
-impl Scene {
-    /// A workload on a disk, all else at its default.
-    pub(crate) fn of(workload: &str, disk: &str, seed: u64) -> Scene {
+impl SceneArguments {
+    /// The same for the library.
+    pub(crate) fn scene(&self) -> Scene {
         Scene {
-            jobs: vec![workload.to_owned()],
-            typed: None,
-            disk: disk.to_owned(),
-            time: None,
-            starts: When::Drawn,
-            set: Vec::new(),
-            seed,
-            depth: None,
-            nr_requests: None,
-            max_sectors_kb: None,
-            attached: None,
-            wbt_lat_usec: None,
-            host: HostSettings::default(),
-            parse_only: false,
+            jobs: self.jobs.clone(),
+            typed: self.typed.clone(),
+            disk: self.disk.clone(),
+            time: self.time,
+            starts: self.starts.into(),
+            set: self.set.clone(),
+            seed: self.seed,
+            depth: self.depth,
+            nr_requests: self.nr_requests,
+            max_sectors_kb: self.max_sectors_kb,
+            attached: self.attached,
+            wbt_lat_usec: self.wbt_lat_usec,
+            host: self.host.clone(),
         }
     }
+}
+
+/// Parses the host's settings; its processors' costs may be a file.
+pub(crate) fn host(text: &str) -> Result<HostSettings, String> {
+    let file = |name: &str| {
+        let path = Path::new(name);
+        (name.ends_with(".toml") || path.is_file()).then(|| text_beside(path))
+    };
+    HostSettings::parse(text, &file)
 }
 
 /// The host's parameters for machines: by name, a number and its unit.
@@ -119,6 +131,15 @@ pub(crate) enum When {
     Drawn,
     /// Exactly as specified.
     AsSaid,
+}
+
+impl From<When> for Starts {
+    fn from(when: When) -> Starts {
+        match when {
+            When::Drawn => Starts::Drawn(0),
+            When::AsSaid => Starts::AsSaid,
+        }
+    }
 }
 
 /// Parses a length of time other than zero.

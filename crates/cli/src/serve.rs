@@ -16,11 +16,11 @@ use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
 
 use crate::failure::Failure;
-use crate::input::contenders;
 use crate::output;
 use crate::private::private_directory;
 use arguments::Keeper;
 pub(crate) use arguments::{CtlArguments, CtlVerb, EngineChoice, ExportVerb, ServeArguments};
+use blksched_lab::scene::contenders;
 
 /// The least memory of an export: enough for the longest request and some clients \[bytes\].
 const LEAST_MEMORY: u64 = 40 << 20;

@@ -1,6 +1,7 @@
 //! `blksched simulate`: one workload under one scheduler in detail: the jobs' results, the causes of waiting, the
 //! disk's activity.
 
+mod arguments;
 mod decisions;
 mod fio_output;
 mod json;
@@ -10,19 +11,23 @@ mod report;
 #[cfg(feature = "sweep")]
 pub(crate) use decisions::began;
 
+use std::sync::Arc;
+
 use blksched::Catalogue;
+use blksched_lab::runs::measured::Measured;
+use blksched_lab::runs::outcome::Outcome;
+use blksched_lab::scene::{Stage, notes_on, notes_on_files, unthrottled};
+use blksched_lab::why::names::Names;
 use blksched_measure::Reasons;
 use blksched_simulate::story::StoriesAsked;
 
-use crate::args::{OutputFormat, SimulateArguments};
-use crate::compare::measured::Measured;
-use crate::compare::outcome::Outcome;
 use crate::compare::parquet::figures;
-use crate::explain::{Names, one_contender, watch};
+use crate::explain::watch;
 use crate::failure::Failure;
-use crate::input::{Stage, notes_on, notes_on_files, unthrottled};
+use crate::input::in_turn;
 use crate::output;
 use crate::report as pictures;
+pub(crate) use arguments::{OutputFormat, SimulateArguments};
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let single = [
@@ -30,19 +35,19 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
         (arguments.pictures.any(), "--report"),
         (arguments.decisions.is_some(), "--decisions"),
     ];
-    Stage::in_turn(&arguments.scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
+    in_turn(&arguments.scene.scene(), &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
 /// Simulates the run on one disk.
 fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
-    let scene = &arguments.scene;
-    let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, catalogue)?;
+    let scene = &arguments.scene.scene();
+    let contender = stage.one_contender(arguments.elevator.as_ref(), scene, catalogue)?;
     let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
     let known =
         notes_on(std::slice::from_ref(&contender)).chain(files).chain(stage.notes()).chain(stage.cpu_notes(scene));
     let known = known.chain(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
     let mut notes: Vec<String> = known.collect();
-    if scene.parse_only {
+    if arguments.scene.parse_only {
         return Ok(output::print(&output::notes(&notes))?);
     }
     let limit = stage.length_once(scene, &contender)?.limit;
@@ -67,11 +72,11 @@ fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Res
     notes.extend(logged.into_iter().chain(stage.gave_up(findings.jobs.iter().map(|job| job.trouble.gave_up))));
     if arguments.pictures.any() {
         let told = json::text((&contender, &stage, scene), &trial, &findings, &notes);
-        let measured = Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]);
+        let measured = Arc::new(Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]));
         notes.extend(pictures::simulated(&arguments.pictures, (&stage, scene, &contender), &trial, &measured, told)?);
     }
     if let Some(place) = arguments.rows.place()? {
-        let measured = Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]);
+        let measured = Arc::new(Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]));
         figures(&place, &stage, std::slice::from_ref(&measured), scene.seed)?;
         if place.is_folder() {
             pictures::rows_of(&place, &trial, &contender.name, &Names::of(&stage.plan))?;

@@ -16,11 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched::Catalogue;
-use blksched_text::units;
+use blksched_lab::scene::{Word, Workload};
+use blksched_lab::{Files, Scene};
+use blksched_text::{path_of_name, units};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::input::{bytes_of, check_load, text_of, trace};
+use crate::input::{OnDisk, bytes_of, text_of, traces};
 use crate::output;
 use crate::progress::Progress;
 pub(crate) use columns::SweepColumns;
@@ -64,7 +66,7 @@ Examples:
 pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     let plan = load(&arguments.plan, catalogue)?;
     if let Some(bytes) = arguments.max_memory {
-        trace::at_most(bytes / TRACES_HELD);
+        traces::at_most(bytes / TRACES_HELD);
     }
     for (nth, words) in plan.loads.iter().enumerate() {
         let group = nth as u64 * plan.disks.len() as u64;
@@ -113,6 +115,20 @@ pub(crate) fn run(arguments: &SweepArguments, catalogue: &Catalogue) -> Result<(
         text += &format!("{failed} of them failed (column error); the first: {}\n", why.trim());
     }
     Ok(output::print(&text)?)
+}
+
+/// Checks job files, programs' parameters and names before anything runs; a trace's contents are checked later.
+fn check_load(scene: &Scene) -> Result<(), Failure> {
+    for name in &scene.jobs {
+        match OnDisk.word(name, false) {
+            Ok(Word::Trace(_)) => return Ok(()),
+            // A file that exists but cannot be run is reported in its rows.
+            Err(_) if path_of_name(name).is_file() => return Ok(()),
+            other => drop(other?),
+        }
+    }
+    let sectors = OnDisk.disk(&scene.disk)?.build(scene.seed).facts().sectors;
+    Ok(Workload::load(scene, &OnDisk)?.plan(sectors).map(drop)?)
 }
 
 /// Two loads are in memory at once: the previous one, being freed, and the next.

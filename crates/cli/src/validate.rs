@@ -22,7 +22,8 @@ use blksched_simulate::reality::{Bench, Cell, judge};
 
 use crate::failure::Failure;
 use crate::output;
-use crate::report::{Pictures, validated};
+use crate::pictures::Pictures;
+use crate::report::validated;
 pub(crate) use arguments::ValidateArguments;
 use disk::{JobTarget, Use};
 pub(crate) use history::sentence;

@@ -58,7 +58,7 @@ pub use spec::{
     InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec,
     MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, Passing, PowerLoss, QueueOrder,
     RaidSpec, Rate, Reach, RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn,
-    Validated, Watermark, Watermarks, WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, iocost_models, load,
+    Validated, Watermark, Watermarks, WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, iocost_models, load,
     load_changed, parse, preset_descriptions, presets,
 };
 pub use stint::{Stint, StintWork};

@@ -1,5 +1,5 @@
 //! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
-//! {simulate, serve} ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not count as
+//! {simulate, serve} ← lab ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not count as
 //! arrows, as users of a crate do not get them: the library's own tests use conformance's laws.
 
 use super::Finding;
@@ -11,6 +11,7 @@ const LEVELS: &[&[&str]] = &[
     &["text"],
     &["calls", "conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
+    &["lab"],
     &["cli"],
     &["python"],
 ];
@@ -18,6 +19,10 @@ const LEVELS: &[&[&str]] = &[
 /// Dependencies within one level that the design allows: (crate, used crate). The replayers read files through
 /// `traces`.
 const NEIGHBOURS: &[(&str, &str)] = &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
+
+/// Crates that a crate may not use although they are on a lower level, or others': what answers questions neither
+/// reads words nor serves.
+const REFUSED: &[(&str, &str)] = &[("lab", "clap"), ("lab", "blksched-serve"), ("lab", "blksched-nbd")];
 
 /// Every dependency that the design does not allow.
 pub fn check(tree: &Tree) -> Vec<Finding> {
@@ -41,6 +46,9 @@ fn in_manifest(manifest: &TextFile) -> Vec<Finding> {
 }
 
 fn may_use(name: &str, own: usize, used: &str) -> bool {
+    if REFUSED.contains(&(name, used)) {
+        return false;
+    }
     let Some(used) = ours(used) else { return true };
     NEIGHBOURS.contains(&(name, used)) || level(used).is_some_and(|theirs| theirs < own)
 }
@@ -115,6 +123,15 @@ mod tests {
         assert_eq!(found("cli", manifest), []);
         assert_eq!(found("blksched", "[dev-dependencies]\nblksched-conformance.workspace = true\n"), []);
         assert_eq!(found("conformance", "[dependencies]\nblksched-traces.workspace = true\n"), []);
+    }
+
+    #[test]
+    fn what_answers_reads_no_words_and_serves_nobody() {
+        for used in ["clap = \"4\"", "blksched-serve.workspace = true"] {
+            assert_eq!(found("lab", &format!("[dependencies]\n{used}\n")).len(), 1, "{used}");
+        }
+        assert_eq!(found("lab", "[dependencies]\nblksched-simulate.workspace = true\n"), []);
+        assert_eq!(found("simulate", "[dependencies]\nblksched-lab.workspace = true\n").len(), 1);
     }
 
     #[test]

@@ -27,30 +27,30 @@ fn in_file(file: &RustFile) -> Vec<Finding> {
     for (words, name) in banned {
         found.extend(lines_with(&file.tokens, words).map(|line| (line, name)));
     }
-    found.extend(grouped_imports(&file.tokens).map(|line| (line, "std::time")));
+    found.extend(grouped(&file.tokens, "time").map(|line| (line, "std::time")));
     found
         .into_iter()
         .map(|(line, name)| file.finding(line, "clock", format!("{name} reads a clock; {INSTEAD}")))
         .collect()
 }
 
-/// Lines of `time` in `use std::{fmt, time::Instant}`.
-fn grouped_imports(tokens: &[Token]) -> impl Iterator<Item = usize> {
+/// Lines of a module of `std` in a group: of `time` in `use std::{fmt, time::Instant}`.
+pub(super) fn grouped<'t>(tokens: &'t [Token], module: &'t str) -> impl Iterator<Item = usize> + 't {
     let is = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.text == word);
     (0..tokens.len())
         .filter(move |&at| is(at, "std") && is(at + 1, ":") && is(at + 2, ":") && is(at + 3, "{"))
-        .flat_map(move |at| in_group(&tokens[at + 3..]))
+        .flat_map(move |at| in_group(&tokens[at + 3..], module))
 }
 
-/// Lines of `time` at the first level of the group that opens here.
-fn in_group(tokens: &[Token]) -> Vec<usize> {
+/// Lines of this module at the first level of the group that opens here.
+fn in_group(tokens: &[Token], module: &str) -> Vec<usize> {
     let (mut depth, mut before, mut lines) = (0_usize, "", Vec::new());
     for token in tokens {
         match token.text.as_str() {
             "{" => depth += 1,
             "}" if depth == 1 => break,
             "}" => depth -= 1,
-            "time" if depth == 1 && ["{", ","].contains(&before) => lines.push(token.line),
+            word if word == module && depth == 1 && ["{", ","].contains(&before) => lines.push(token.line),
             _ => {}
         }
         before = &token.text;

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use super::Comparison;
-use super::values::{COLUMNS, each};
+use blksched_lab::Compared;
+use blksched_lab::runs::values::{COLUMNS, each};
 
-pub(super) fn text(comparison: &Comparison<'_>) -> String {
+use crate::quoted::quoted;
+
+pub(super) fn text(compared: &Compared) -> String {
     let mut text = COLUMNS.join(",") + "\n";
-    let Comparison { stage, measured, first, .. } = comparison;
+    let Compared { stage, measured, first, .. } = compared;
     let run = format!("{},{}", quoted(&stage.workload.name), quoted(&stage.disk.name));
     each(measured, *first, &mut |of| {
         let (scheduler, settings) = (quoted(&of.scheduler.name), quoted(&of.scheduler.knobs.join(" ")));
@@ -20,21 +22,4 @@ pub(super) fn text(comparison: &Comparison<'_>) -> String {
         line.expect("memory takes any text");
     });
     text
-}
-
-/// Quotes a field as RFC 4180 requires.
-pub(crate) fn quoted(text: &str) -> String {
-    let plain = !text.contains([',', '"', '\n', '\r']);
-    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_has_commas_is_quoted() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
-    }
 }

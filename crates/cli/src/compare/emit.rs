@@ -4,21 +4,18 @@ mod sysfs;
 mod target;
 mod tuned;
 mod udev;
+mod writes;
 
 pub(super) use target::EmitTarget;
+use writes::QUEUE_DEPTH;
 
-use super::action::Action;
-use super::measured::Measured;
-use crate::args::Emit;
+use blksched_lab::runs::measured::Measured;
+use blksched_lab::verdict::action::Action;
+
+use super::arguments::Emit;
 
 /// The file's text.
-pub(super) fn text(
-    what: Emit,
-    heading: &str,
-    sentences: &[String],
-    action: &Action<'_>,
-    target: &EmitTarget,
-) -> String {
+pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Action, target: &EmitTarget) -> String {
     let name = match what {
         Emit::Udev => "udev",
         Emit::Tuned => "tuned",
@@ -28,7 +25,7 @@ pub(super) fn text(
     for line in [heading.trim()].into_iter().chain(sentences.iter().map(String::as_str)) {
         evidence += &comment(line);
     }
-    let Some(chosen) = action.chosen().map(|chosen| chosen.scheduler) else {
+    let Some(chosen) = action.chosen().map(|chosen| &*chosen.scheduler) else {
         return evidence + "#\n# So there is nothing to change.\n";
     };
     if scheduler_needs_depth(chosen, target) {
@@ -44,9 +41,6 @@ pub(super) fn text(
         Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen, target)),
     }
 }
-
-/// The file with the queue depth of a disk that is driven as SCSI.
-const QUEUE_DEPTH: &str = "device/queue_depth";
 
 fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
     !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
@@ -65,14 +59,6 @@ fn beyond_sysfs(label: &str) -> Option<&'static str> {
          what each takes below /sys/fs/cgroup, behind the disk's MAJ:MIN; its percentages are of what `blksched disk \
          iocost DISK` prints, those of io.latency of what one read of 4 KiB takes.",
     )
-}
-
-/// The files below the disk's directory in sysfs, with the values to write: the scheduler first.
-fn writes(scheduler: &Measured, target: &EmitTarget) -> Vec<(String, String)> {
-    let is_there = |file: &str| file != QUEUE_DEPTH || target.has_queue_depth;
-    let controls = scheduler.controls.iter().filter(|control| is_there(&control.file));
-    let knobs = controls.map(|control| (control.file.clone(), control.value.clone()));
-    std::iter::once(("queue/scheduler".to_owned(), scheduler.scheduler.to_owned())).chain(knobs).collect()
 }
 
 /// A comment, wrapped at words.

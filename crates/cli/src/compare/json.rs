@@ -2,22 +2,23 @@
 //! (docs/schema.md); `tests/it/schema.rs` compares both with that page.
 
 use blksched::Span;
+use blksched_lab::runs::cpu::CpuMeasure;
+use blksched_lab::runs::measured::{JobMeasure, Measured, Total};
+use blksched_lab::runs::memory::MemoryMeasure;
+use blksched_lab::scene::Stage;
+use blksched_lab::verdict::action::{Action, Challenger, two_modes};
+use blksched_lab::verdict::contrast::Contrast;
+use blksched_lab::verdict::figure::Figure;
+use blksched_lab::verdict::processors;
+use blksched_lab::{Compared, Scene};
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};
 use blksched_simulate::Trial;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Comparison;
-use super::action::{Action, Challenger, two_modes};
-use super::contrast::Contrast;
-use super::cpu::{self, CpuMeasure};
-use super::figure::Figure;
-use super::measured::{JobMeasure, Measured, Total};
-use super::memory::MemoryMeasure;
 use super::sample::sample;
-use super::sensitivity::Sensitivity;
-use crate::input::Stage;
-use crate::scene::{Scene, host_settings};
+use super::{extra, sensitivity};
+use crate::scene::host_settings;
 use crate::trust;
 use crate::used;
 
@@ -90,32 +91,32 @@ pub(crate) struct JsonRun<'a> {
     pub(crate) limit: Span,
 }
 
-pub(super) fn text(comparison: &Comparison<'_>) -> String {
-    let Comparison { arguments, stage, length, measured, contrasts, action, sentences, notes, .. } = comparison;
+pub(super) fn text(compared: &Compared) -> String {
+    let Compared { comparison, stage, length, measured, contrasts, action, sentences, notes, .. } = compared;
     let limit = length.limit;
     let seeds = measured[0].jain.values().len();
-    let run = JsonRun { stage, scene: &arguments.scene, seed: comparison.first, seeds, limit };
-    let contrasts = measured.iter().skip(1).zip(*contrasts);
+    let run = JsonRun { stage, scene: &comparison.scene, seed: compared.first, seeds, limit };
+    let contrasts = measured.iter().skip(1).zip(contrasts);
     let rest = json!({
         "phases": stage.plan.phases(),
         "warm_up_ns": length.warm_up_of_phase(&stage.plan).as_ns(),
-        "hangs_on_cpu_costs": cpu::note(measured, arguments.scene.host.cpu_name()).is_some(),
-        "schedulers": measured.iter().zip(&comparison.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
+        "hangs_on_cpu_costs": processors::note(measured, comparison.scene.host.cpu_name()).is_some(),
+        "schedulers": measured.iter().zip(&compared.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
         "contrasts": contrasts.flat_map(|(here, all)| {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
-        "worth": comparison.worth.as_ref().map(Table::json),
-        "recorded": comparison.beside.as_ref().map(Table::json),
+        "worth": extra::worth(&compared.worth).as_ref().map(Table::json),
+        "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
         "verdict": sentences,
-        "sensitivity": comparison.sensitivity.as_ref().map(Sensitivity::json),
-        "action": action.map_or(Value::Null, proposal),
+        "sensitivity": compared.sensitivity.as_ref().map(sensitivity::json),
+        "action": action.as_ref().map_or(Value::Null, proposal),
         "notes": notes,
     });
     document("blksched/compare/2", &run, rest)
 }
 
 /// The recommendation; `use` is null if the default stays.
-fn proposal(action: &Action<'_>) -> Value {
+fn proposal(action: &Action) -> Value {
     json!({
         "goal": action.goal.name(),
         "default": action.default.label(),
@@ -125,7 +126,7 @@ fn proposal(action: &Action<'_>) -> Value {
     })
 }
 
-fn candidate(candidate: &Challenger<'_>) -> Value {
+fn candidate(candidate: &Challenger) -> Value {
     let one = |c: &Contrast| json!({ "job": c.job, "figure": figure(&c.figure), "times_better": c.times_better() });
     let say = |contrasts: &[Contrast]| contrasts.iter().map(one).collect::<Vec<_>>();
     json!({
@@ -185,11 +186,25 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         "fairness": sample(&measured.jain, Quantity::Ratio),
         "in_present_kernels": measured.is_present(),
         "against_the_priorities": measured.misplaced.as_ref().map(|part| sample(part, Quantity::Fraction)),
-        "page_cache": measured.memory.as_ref().map(MemoryMeasure::json),
+        "page_cache": measured.memory.as_ref().map(page_cache),
         "two_modes": modes.collect::<Vec<_>>(),
         "waits": measured.totals.iter().map(|(dir, total)| waits(&dir.to_string(), total)).collect::<Vec<_>>(),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
+    })
+}
+
+/// What the page cache did.
+fn page_cache(memory: &MemoryMeasure) -> Value {
+    json!({
+        "read_from_memory": sample(&memory.hits, Quantity::Fraction),
+        "read_ahead": sample(&memory.read_ahead, Quantity::Bytes),
+        "written_to_memory": sample(&memory.dirtied, Quantity::Bytes),
+        "written_to_disk": sample(&memory.written, Quantity::Bytes),
+        "flusher_bursts": sample(&memory.bursts, Quantity::Count),
+        "writers_throttled": sample(&memory.throttled, Quantity::Count),
+        "throttled_per_write": sample(&memory.room, Quantity::Time),
+        "dirty_at_end": sample(&memory.left, Quantity::Bytes),
     })
 }
 

@@ -3,41 +3,29 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use blksched::Catalogue;
-use blksched_workloads::{Plan, QUESTIONS};
+use blksched_lab::runs::Runs;
+use blksched_lab::runs::measured::Availability;
+use blksched_lab::scene::{BY_FILE, BY_WEIGHT, Stage, by_groups, contenders};
+use blksched_lab::verdict::action::{self, Action, Challenger};
+use blksched_lab::verdict::clones::{Told, told};
+use blksched_lab::verdict::contrast::{self, times};
+use blksched_lab::{Comparison, Scene, Watch};
+use blksched_workloads::QUESTIONS;
 use clap::Args;
 
-use super::action::{self, Action, Challenger};
-use super::clones::{Told, told};
-use super::contrast::{self, times};
-use super::csv::quoted;
-use super::measured::Availability;
-use super::runs::Runs;
-use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::input::{Stage, contenders};
+use crate::input::OnDisk;
 use crate::output;
-use crate::scene::{FileName, Scene};
+use crate::progress::Followed;
+use crate::quoted::quoted;
+use crate::scene::FileName;
 
 /// Device classes: two generations of spinning disks, several behind one controller, and flash behind SATA and NVMe.
 const DISKS: [&str; 6] = ["ide-2002", "sata-2009", "hdd-7200", "raid5:4xhdd-7200", "sata-ssd", "nvme-ssd"];
 /// Those of present kernels, and any other that is built in.
 const SCHEDULERS: [&str; 5] = ["none", "mq-deadline", "kyber", "bfq", "adios"];
-/// Also run where a load uses control groups: the controller that goes by their weights …
-const BY_WEIGHT: &str = "none+io.cost";
-/// … and those that the job file has settings for, each in front of its usual scheduler.
-const BY_FILE: [&str; 3] = ["none+io.max", "none+io.latency", "mq-deadline+io.prio.class"];
-
-/// The schedulers with controllers in front that a load's groups call for.
-pub(super) fn by_groups(plan: &Plan) -> Vec<String> {
-    let files = || plan.groups.iter().flat_map(|group| &group.files_if_asked);
-    let asked = |name: &&str| files().any(|(file, _)| name.split_once('+').is_some_and(|(_, asked)| asked == file));
-    let weight = (!plan.groups.is_empty()).then_some(BY_WEIGHT);
-    weight.into_iter().chain(BY_FILE.into_iter().filter(asked)).map(str::to_owned).collect()
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -93,19 +81,19 @@ pub(crate) fn run(arguments: &MatrixArguments, catalogue: &Catalogue) -> Result<
     let mut page = head(arguments, &schedulers);
     let _ = writeln!(page, "| workload | {} |\n|---|{}", disks.join(" | "), "---|".repeat(disks.len()));
     let mut details = String::new();
-    let interrupted = crate::interrupt::noticed();
+    let followed = Followed::new();
     let mut left_out = 0;
     for workload in &workloads {
         let _ = write!(page, "| [{workload}](#{workload}) |");
         let _ = write!(details, "\n## {workload}\n\n| disk | verdict |\n|---|---|\n");
         for disk in &disks {
             let mut rows = String::new();
-            let field = if interrupted.load(Ordering::Relaxed) {
+            let field = if followed.is_interrupted() {
                 None
             } else {
-                let field = field(arguments, catalogue, (workload, disk), &schedulers, &mut rows);
+                let field = field(arguments, catalogue, (workload, disk), &schedulers, (&mut rows, &followed));
                 // A run cut short by an interrupt is left out.
-                if interrupted.load(Ordering::Relaxed) { None } else { Some(field?) }
+                if followed.is_interrupted() { None } else { Some(field?) }
             };
             let Some(field) = field else {
                 left_out += 1;
@@ -165,11 +153,11 @@ fn field(
     catalogue: &Catalogue,
     (workload, disk): (&str, &str),
     schedulers: &[String],
-    csv: &mut String,
+    (csv, followed): (&mut String, &Followed),
 ) -> Result<Field, Failure> {
     let scene = Scene::of(workload, disk, arguments.seed);
-    let compared = CompareArguments::of(scene, arguments.seeds, arguments.threads);
-    let (stage, _) = Stage::load(&compared.scene)?.without_logs();
+    let compared = Comparison { threads: arguments.threads, ..Comparison::of(scene, arguments.seeds) };
+    let (stage, _) = Stage::load(&compared.scene, &OnDisk)?.without_logs();
     let default = stage.kernel_default(&compared.scene).to_owned();
     let mut names = vec![default.clone()];
     names.extend(schedulers.iter().filter(|name| **name != default).cloned());
@@ -180,11 +168,11 @@ fn field(
     let length = stage.length(&compared.scene, &contenders[0])?;
     let length = stage.settled(length, &compared.scene, &contenders);
     let stage = stage.cut(length);
-    let mut runs = Runs::new(&compared, &stage, &contenders, length.limit, arguments.seed);
+    let mut runs = Runs::new(&compared, &stage, &contenders, (length.limit, arguments.seed), followed);
     let goal = runs.more(arguments.seeds, None)?;
     let measured = runs.measured();
     let contrasts = contrast::contrasts(&measured, 1);
-    let others = (&measured[0], &measured[1..]);
+    let others = (&*measured[0], &measured[1..]);
     let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Availability::OutOfTree);
     let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
     for candidate in action.candidates.iter().chain(&out_of_tree) {
@@ -203,7 +191,7 @@ fn field(
     Ok(Field { short, long: long.join(" ") })
 }
 
-fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action<'_>, candidate: &Challenger<'_>) {
+fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action, candidate: &Challenger) {
     let chosen = action.chosen().is_some_and(|chosen| std::ptr::eq(chosen, candidate));
     let price: Vec<String> = told(candidate.costs.iter(), &action.default.jobs).iter().map(Told::with_job).collect();
     let _ = writeln!(

@@ -1,10 +1,13 @@
 //! A comparison as Parquet: the rows of its CSV, and every comparison of two schedulers.
 
-use super::contrast::Contrast;
+use std::sync::Arc;
+
+use blksched_lab::runs::measured::Measured;
+use blksched_lab::runs::values::each;
+use blksched_lab::scene::Stage;
+use blksched_lab::verdict::contrast::Contrast;
+
 use super::json::figure;
-use super::measured::Measured;
-use super::values::each;
-use crate::input::Stage;
 use crate::rows::{Filled, ParquetTarget, To, WriteResult};
 
 /// The schema, as in `compare --csv`.
@@ -44,7 +47,7 @@ message contrasts {
 }";
 
 /// Every figure of every scheduler, job and seed.
-pub(crate) fn figures(place: &ParquetTarget, stage: &Stage, measured: &[Measured], first: u64) -> WriteResult {
+pub(crate) fn figures(place: &ParquetTarget, stage: &Stage, measured: &[Arc<Measured>], first: u64) -> WriteResult {
     place.table("figures", true, FIGURES, |to| {
         let mut filled = Ok(());
         each(measured, first, &mut |of| {
@@ -73,7 +76,7 @@ pub(crate) fn figures(place: &ParquetTarget, stage: &Stage, measured: &[Measured
 }
 
 /// Each scheduler after the first compared with it.
-pub(super) fn contrasts(place: &ParquetTarget, measured: &[Measured], contrasts: &[Vec<Contrast>]) -> WriteResult {
+pub(super) fn contrasts(place: &ParquetTarget, measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>]) -> WriteResult {
     let Some((base, others)) = measured.split_first() else { return Ok(()) };
     place.table("contrasts", false, CONTRASTS, |to| {
         let pairs = others.iter().zip(contrasts);

@@ -1,178 +1,31 @@
-//! Does the verdict depend on the fitted values of the disk's model?
-//!
-//! **Rule** A disk's file gives each fitted value a plausible range (`[fit]`). All values of one table of the file are
-//! moved together to either end, and the verdict is computed again; if it differs, each of them is moved alone. Most
-//! ends are tried with one seed: if the scores are on the same side of the threshold for a change as before, by twice
-//! their spread over the seeds, the verdict is unchanged. `--sensitivity` tries each value alone, with all seeds, and
-//! then all values of all tables together, each at one of its ends: some random draws, and the mirror image of each.
-//! Without it the total number of simulated requests is limited, so that it costs seconds; the answer says what was
-//! left out.
-
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+//! What a verdict depends on, as a table and as JSON.
 
 use blksched::Catalogue;
 use blksched_disks::sheet::{self, SheetLine};
 use blksched_disks::{DiskSpec, Fit};
+use blksched_lab::FitSearch;
+use blksched_lab::search::sensitivity::{Moved, QUESTION, SEEDS, Sensitivity, of_disk};
 use blksched_measure::Table;
-use blksched_simulate::Grid;
 use serde_json::{Value, json};
 
-use super::action::{self, Action, WORTH_IT};
-use super::contrast::{self, times};
-use super::goal::Goal;
-use super::measured::Measured;
-use super::outcome::Outcome;
-use super::runs::Runs;
-use crate::args::CompareArguments;
 use crate::failure::Failure;
-use crate::input::{Stage, contenders};
-use crate::list::words;
-use crate::progress::Progress;
-use crate::scene::Scene;
-
-/// The one value that no corner moves.
-const CAPACITY: &str = "capacity";
-
-/// How many times the ends of all values are drawn.
-const CORNERS: usize = 4;
-
-/// Pairs of corners: every value at a drawn end, and then every value at its opposite end. The draws are always the
-/// same.
-fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
-    let mut state = 0x636f_726e_6572_u64;
-    let mut all = Vec::new();
-    for _ in 0..CORNERS {
-        let mut draw = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 40) as usize & 1
-        };
-        let ends: Vec<usize> = fits.iter().map(|_| draw()).collect();
-        for mirrored in [0, 1] {
-            let at = |(fit, end): (&Fit, &usize)| (fit.key.clone(), fit.ends[end ^ mirrored].clone());
-            all.push(fits.iter().zip(&ends).map(at).collect());
-        }
-    }
-    all
-}
+use crate::input::OnDisk;
+use crate::output::words;
+use crate::progress::Followed;
 
 /// Which figures of the bare disk move when this fitted value is set to this text, in words.
 type Moves<'a> = &'a dyn Fn(&Fit, &str) -> String;
 
-/// The most requests to simulate, unless the user asks for the whole analysis: a few seconds' worth.
-const MOST_REQUESTS: u64 = 1_500_000;
-
-/// How thorough the analysis is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
-    /// Table by table, as far as the budget allows.
-    Tables,
-    /// Each value alone, whatever that costs.
-    Each,
-}
-
-/// A verdict in two words, and how much better the recommended scheduler is, or else the best of the others.
-#[derive(Clone, Debug, PartialEq)]
-struct ShortVerdict {
-    verdict: String,
-    ratio: Option<f64>,
-    /// The scheduler that scores best but is not recommended, and why not.
-    passed_over: Option<(String, String)>,
-}
-
-/// The verdict with some values moved.
-#[derive(Clone, Debug)]
-struct Moved {
-    changes: Vec<(String, String)>,
-    /// `None` if it was not run: the disk has another size, so the load lies elsewhere on it.
-    said: Option<ShortVerdict>,
-}
-
-/// The result.
-#[derive(Clone, Debug)]
-pub(super) struct Sensitivity {
-    disk: String,
-    fits: Vec<Fit>,
-    /// How many of them were moved.
-    tried: usize,
-    base: ShortVerdict,
-    how: How,
-    /// Those that change the verdict; with [`How::Each`], all.
-    moved: Vec<Moved>,
-}
-
-/// The comparison, and its outcome.
-struct Base<'a> {
-    runs: &'a Runs<'a>,
-    measured: &'a [Measured],
-    goal: &'a Goal,
-}
-
-/// The sensitivity printed below a verdict. It is left out where rows of samples, a file for the system or a search are
-/// printed, which have no place for it.
-pub(super) fn below(
-    runs: &Runs<'_>,
-    measured: &[Measured],
-    goal: &Goal,
-    action: Option<&Action<'_>>,
-) -> Result<Option<Sensitivity>, Failure> {
-    let arguments = runs.arguments;
-    let asked = !arguments.csv && arguments.emit.is_none() && arguments.tune.is_none();
-    let how = if arguments.sensitivity { How::Each } else { How::Tables };
-    action.filter(|_| asked).map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how))
-}
-
-/// `None` if nothing was fitted, or there is no verdict that could change.
-fn of(base: &Base<'_>, action: &Action<'_>, how: How) -> Result<Option<Sensitivity>, Failure> {
-    let fits = base.runs.stage.disk.fitted();
-    let seeds = base.runs.done[0].len();
-    if fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
-        return Ok(None);
-    }
-    let mut search = MarginSearch { base, spent: 0, margin: margin(base, action), present: present(base) };
-    let mut found = Sensitivity {
-        disk: base.runs.stage.disk.name.clone(),
-        base: said(action),
-        tried: 0,
-        how,
-        moved: Vec::new(),
-        fits: fits.clone(),
-    };
-    match how {
-        How::Each => search.each(&fits, &mut found)?,
-        How::Tables => search.tables(&fits, &mut found)?,
-    }
-    Ok(Some(found))
-}
-
 /// The sensitivity of a disk by itself: each fitted value at both ends of its range, the figures of the bare disk that
 /// move, and the verdict of the default load. `None` if nothing was fitted.
-pub(crate) fn of_disk(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<Table>, Failure> {
-    let scene = Scene::of(QUESTION, &disk.name, 1);
-    let arguments = CompareArguments::of(scene, SEEDS, None);
-    let (stage, _) = Stage::load(&arguments.scene)?.without_logs();
-    let default = stage.kernel_default(&arguments.scene).to_owned();
-    let others = ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).into_iter().filter(|name| *name != default);
-    let names: Vec<String> = std::iter::once(default.clone()).chain(others).collect();
-    let contenders = contenders("--elevators", &names, &[], catalogue)?;
-    let length = stage.length(&arguments.scene, &contenders[0])?;
-    let stage = stage.cut(length);
-    let mut runs = Runs::new(&arguments, &stage, &contenders, length.limit, 1);
-    let goal = runs.more(SEEDS, None)?;
-    let measured = runs.measured();
-    let action = action::choose(&measured, &contrast::contrasts(&measured, 1), goal.clone(), 1);
-    let base = Base { runs: &runs, measured: &measured, goal: &goal };
-    let Some(found) = action.map(|action| of(&base, &action, How::Each)).transpose()?.flatten() else {
-        return Ok(None);
-    };
+pub(crate) fn disk_table(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<Table>, Failure> {
+    let Some(found) = of_disk(&disk.name, catalogue, &OnDisk, &Followed::new())? else { return Ok(None) };
     let before = sheet::data_sheet(disk);
     let moves = |fit: &Fit, end: &str| match disk.changed(&[(fit.key.clone(), end.to_owned())]) {
         Ok(changed) => figures_that_move(&before, &sheet::data_sheet(&changed)),
         Err(error) => error.to_string(),
     };
-    let mut table = found.table(Some(&moves));
+    let mut table = table(&found, Some(&moves));
     table.note(format!(
         "verdict: of `blksched compare {QUESTION} --disk {}` with {SEEDS} seeds; {}",
         disk.name,
@@ -180,10 +33,6 @@ pub(crate) fn of_disk(disk: &DiskSpec, catalogue: &Catalogue) -> Result<Option<T
     ));
     Ok(Some(table))
 }
-
-/// The default load of a comparison.
-const QUESTION: &str = crate::input::DEFAULT_LOAD;
-const SEEDS: u32 = 5;
 
 /// `sequential_read -6 %`, for the figures that move by at least one per cent.
 fn figures_that_move(before: &[SheetLine], after: &[SheetLine]) -> String {
@@ -196,365 +45,52 @@ fn figures_that_move(before: &[SheetLine], after: &[SheetLine]) -> String {
     if moved.is_empty() { "none".to_owned() } else { moved.join(", ") }
 }
 
-/// How far each candidate's score must be from what is worth a change for one seed to be enough.
-fn margin(base: &Base<'_>, action: &Action<'_>) -> f64 {
-    let widths = action.candidates.iter().map(|candidate| (candidate.score.high / candidate.score.low).ln() / 2.0);
-    let widest = widths.filter(|width| width.is_finite()).fold(0.0, f64::max);
-    // Turns the interval of the mean into the spread of one seed.
-    widest * (base.runs.done[0].len() as f64).sqrt() / 2.0
-}
-
-/// The numbers of the default and the candidates.
-fn present(base: &Base<'_>) -> Vec<usize> {
-    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present())).collect()
-}
-
-fn said(action: &Action<'_>) -> ShortVerdict {
-    let best = action.chosen().or(action.candidates.first());
-    let ratio = best.map(|best| best.score.ratio).filter(|ratio| ratio.is_finite());
-    let Some(chosen) = action.chosen() else {
-        let verdict = format!("keep {}", action.default.label());
-        let passed_over = best.map(|best| {
-            let why = match best.forbidden.first() {
-                Some(why) => why.clone(),
-                None if best.score.ratio < WORTH_IT => "that is too little".to_owned(),
-                None => "that may be chance".to_owned(),
-            };
-            (best.scheduler.label(), why)
-        });
-        return ShortVerdict { verdict, ratio, passed_over };
+/// A row for each value and end.
+pub(super) fn table(of: &Sensitivity, figures: Option<Moves<'_>>) -> Table {
+    let mut columns = vec![("key", "fitted value"), ("value", "here"), ("end", "end of its range")];
+    columns.extend(figures.map(|_| ("figures", "bare figures that move")));
+    columns.push(("verdict", "verdict there"));
+    let title =
+        format!("What depends on the fitted values of {} (with them as they are: {})", of.disk, of.base.in_words());
+    let mut table = words(&title, &columns);
+    let verdict = |moved: &Moved| match &moved.verdict {
+        None => "- (a disk of another size)".to_owned(),
+        Some(said) if said.verdict == of.base.verdict => said.in_words(),
+        Some(said) => format!("{} (!)", said.in_words()),
     };
-    ShortVerdict { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
+    for moved in &of.moved {
+        let [(key, end)] = &moved.changes[..] else { continue };
+        let Some(fit) = of.fits.iter().find(|fit| fit.key == *key) else { continue };
+        let mut cells = vec![key.as_str().into(), fit.value.as_str().into(), end.as_str().into()];
+        cells.extend(figures.map(|figures| figures(fit, end).into()));
+        cells.push(verdict(moved).into());
+        table.row(cells);
+    }
+    for (nth, moved) in of.corners().enumerate() {
+        let mut cells = vec!["all together".into(), "".into(), format!("drawn, {}", nth + 1).into()];
+        cells.extend(figures.map(|_| "".into()));
+        cells.push(verdict(moved).into());
+        table.row(cells);
+    }
+    table.note("(!): another verdict; the ranges, under [fit] in the disk's file, are plausible, not measured");
+    table
 }
 
-/// The cost of simulating a run, in requests: four pages of the page cache count as one.
-fn cost(run: &Outcome) -> u64 {
-    run.requests + (run.host.delivered() + run.host.dirtied) / 4
-}
-
-struct MarginSearch<'a> {
-    base: &'a Base<'a>,
-    /// Requests simulated so far.
-    spent: u64,
-    margin: f64,
-    present: Vec<usize>,
-}
-
-impl MarginSearch<'_> {
-    fn each(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
-        let progress = Progress::new((2 * fits.len() + 2 * CORNERS) * self.present.len() * self.seeds());
-        for fit in fits {
-            for end in &fit.ends {
-                let changes = vec![(fit.key.clone(), end.clone())];
-                let said = self.verdict(&changes, &progress)?;
-                found.moved.push(Moved { changes, said });
-            }
-            if self.is_interrupted() {
-                break;
-            }
-            found.tried += 1;
-        }
-        // On a disk of another size the load lies elsewhere, so such a corner would say nothing.
-        let together: Vec<Fit> = fits.iter().filter(|fit| fit.key != CAPACITY).cloned().collect();
-        for changes in corners(&together) {
-            if together.len() < 2 || self.is_interrupted() {
-                break;
-            }
-            // The ends of different tables may contradict each other (a skew that no longer covers its switch).
-            if self.base.runs.stage.disk.changed(&changes).is_ok() {
-                let said = self.verdict(&changes, &progress)?;
-                found.moved.push(Moved { changes, said });
-            }
-        }
-        progress.finish();
-        Ok(())
-    }
-
-    fn tables(&mut self, fits: &[Fit], found: &mut Sensitivity) -> Result<(), Failure> {
-        let mut tables: Vec<Vec<&Fit>> = Vec::new();
-        for fit in fits {
-            match tables.iter_mut().find(|table| table[0].section() == fit.section()) {
-                Some(table) => table.push(fit),
-                None => tables.push(vec![fit]),
-            }
-        }
-        let progress = Progress::new(2 * tables.len() * self.present.len());
-        for table in tables {
-            if self.spent + 2 * self.cost_of_a_glance() > MOST_REQUESTS || self.is_interrupted() {
-                break;
-            }
-            let ends =
-                |end: usize| table.iter().map(|fit| (fit.key.clone(), fit.ends[end].clone())).collect::<Vec<_>>();
-            if self.table(ends(0), found, &progress)? && self.table(ends(1), found, &progress)? {
-                found.tried += table.len();
-            }
-        }
-        progress.finish();
-        Ok(())
-    }
-
-    /// Moves all values of a table to one end, and if that changes the verdict, each alone, if the budget allows.
-    /// `false` if the budget does not allow even the first.
-    fn table(
-        &mut self,
-        changes: Vec<(String, String)>,
-        found: &mut Sensitivity,
-        progress: &Progress,
-    ) -> Result<bool, Failure> {
-        if self.stands_at_a_glance(&changes, &found.base, progress)? {
-            return Ok(true);
-        }
-        if !self.affords(1) {
-            return Ok(false);
-        }
-        let said = self.verdict(&changes, progress)?;
-        if said.as_ref().is_none_or(|said| said.verdict == found.base.verdict) {
-            return Ok(true);
-        }
-        let before = found.moved.len();
-        if changes.len() > 1 && self.affords(changes.len()) {
-            for change in &changes {
-                let changes = vec![change.clone()];
-                let said = self.verdict(&changes, progress)?;
-                if said.as_ref().is_some_and(|said| said.verdict != found.base.verdict) {
-                    found.moved.push(Moved { changes, said });
-                }
-            }
-        }
-        if found.moved.len() == before {
-            found.moved.push(Moved { changes, said });
-        }
-        Ok(true)
-    }
-
-    /// Whether the budget allows this many verdicts, each with all seeds.
-    fn affords(&self, verdicts: usize) -> bool {
-        self.spent + (verdicts * self.seeds()) as u64 * self.cost_of_a_glance() <= MOST_REQUESTS
-    }
-
-    fn seeds(&self) -> usize {
-        self.base.runs.done[0].len()
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.base.runs.interrupted.load(Ordering::Relaxed)
-    }
-
-    /// What one seed of all schedulers costs \[requests\], by the runs so far.
-    fn cost_of_a_glance(&self) -> u64 {
-        self.present.iter().map(|&nth| cost(&self.base.runs.done[nth][0])).sum()
-    }
-
-    /// With one seed: whether each scheduler is clearly on the same side as in the verdict.
-    fn stands_at_a_glance(
-        &mut self,
-        changes: &[(String, String)],
-        base: &ShortVerdict,
-        progress: &Progress,
-    ) -> Result<bool, Failure> {
-        // Of the others, only one that was not recommended can change the verdict by being better.
-        let proposed = |nth: &usize| base.verdict == format!("use {}", self.base.measured[*nth].label());
-        let mut concerned = self.present.clone();
-        if base.verdict.starts_with("use ") {
-            concerned.retain(|nth| *nth == 0 || proposed(nth));
-        }
-        let Some(measured) = self.run(&concerned, changes, 1, progress)? else { return Ok(true) };
-        let Some((default, others)) = measured.split_first() else { return Ok(true) };
-        let objectives = self.base.goal.objectives(default);
-        let clearly = |here: &Measured| {
-            let score = action::scores(&objectives, here, default).first().copied().unwrap_or(f64::NAN);
-            let forbidden = !action::forbidden(here, default, self.base.goal).is_empty();
-            let off = score - WORTH_IT.ln();
-            match base.verdict == format!("use {}", here.label()) {
-                true => off > self.margin && !forbidden,
-                false => off < -self.margin || forbidden,
-            }
-        };
-        Ok(others.iter().all(clearly))
-    }
-
-    /// The whole verdict with these values.
-    fn verdict(&mut self, changes: &[(String, String)], progress: &Progress) -> Result<Option<ShortVerdict>, Failure> {
-        let everybody = self.present.clone();
-        let Some(measured) = self.run(&everybody, changes, self.seeds(), progress)? else { return Ok(None) };
-        let contrasts = contrast::contrasts(&measured, 1);
-        Ok(action::choose(&measured, &contrasts, self.base.goal.clone(), 1).map(|action| said(&action)))
-    }
-
-    /// Runs this many of the seeds on a disk with these values; `None` if the load would not lie on it as before.
-    fn run(
-        &mut self,
-        who: &[usize],
-        changes: &[(String, String)],
-        seeds: usize,
-        progress: &Progress,
-    ) -> Result<Option<Vec<Measured>>, Failure> {
-        let Runs { arguments, stage, contenders, limit, first, .. } = self.base.runs;
-        let disk = stage.disk.changed(changes).map_err(|error| Failure::Input(format!("[fit]: {error}")))?;
-        let sectors = |disk: &blksched_disks::DiskSpec| disk.build(*first).facts().sectors;
-        if sectors(&disk) != sectors(&stage.disk) {
-            return Ok(None);
-        }
-        let disk = Arc::new(disk);
-        let trial = |nth: &usize| {
-            let mut trial = stage.trial(&arguments.scene, &contenders[*nth], *limit);
-            trial.disk = disk.clone();
-            trial
-        };
-        let all = (0..seeds as u64).map(|nth| first.wrapping_add(nth)).collect();
-        let grid = Grid::new(who.iter().map(trial).collect(), all);
-        let threads = arguments.threads.map_or(0, |threads| threads as usize);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| Failure::Outside(error.to_string()))?;
-        let fold = |run| Outcome::of(&stage.plan, &run);
-        let runs =
-            pool.install(|| grid.run(fold, || progress.step(), || self.is_interrupted())).map_err(Failure::input)?;
-        if runs.iter().any(Vec::is_empty) {
-            return Ok(None);
-        }
-        self.spent += runs.iter().flatten().map(cost).sum::<u64>();
-        let of = |(&nth, runs): (&usize, &Vec<Outcome>)| Measured::of(&contenders[nth], &stage.plan, runs);
-        Ok(Some(who.iter().zip(&runs).map(of).collect()))
-    }
-}
-
-impl Sensitivity {
-    fn turned(&self) -> impl Iterator<Item = &Moved> {
-        self.moved.iter().filter(|moved| moved.said.as_ref().is_some_and(|said| said.verdict != self.base.verdict))
-    }
-
-    /// What the verdict depends on, in one paragraph.
-    pub(super) fn sentence(&self) -> String {
-        let (disk, of) = (&self.disk, self.fits.len());
-        let takes_long = |values: String| {
-            format!("Whether the verdict depends on {disk}'s {values} takes long to find out; --sensitivity does it.")
-        };
-        let (many, way) = (format!("{of} fitted values"), self.way());
-        let tried = match (self.tried, of) {
-            (0, 1) => return takes_long("one fitted value".to_owned()),
-            (0, _) => return takes_long(many),
-            (_, 1) => format!("the plausible range of {disk}'s one fitted value"),
-            (2, 2) => format!("the plausible ranges of both fitted values of {disk}, {way}"),
-            (tried, _) if tried == of => format!("the plausible ranges of all {many} of {disk}, {way}"),
-            (tried, _) => format!("the plausible ranges of {tried} of {disk}'s {many}, {way}"),
-        };
-        let rest = if self.tried < of { "; --sensitivity tries the rest" } else { "" };
-        let (alone, together): (Vec<&Moved>, Vec<&Moved>) = self.turned().partition(|moved| moved.changes.len() == 1);
-        let say = |moved: &[&Moved]| {
-            let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.say(moved)).collect();
-            if moved.len() > SAID {
-                said.push(format!("and {} more (--sensitivity shows them)", moved.len() - SAID));
-            }
-            said.join("; ")
-        };
-        match (alone.is_empty(), together.is_empty()) {
-            (true, true) => format!("The verdict holds at both ends of {tried}{rest}."),
-            (true, false) => {
-                format!(
-                    "The verdict holds at both ends of {tried}, but with several at once: {}{rest}.",
-                    say(&together)
-                )
-            }
-            (false, _) => format!("The verdict depends on fitted values of {disk}: {}{rest}.", say(&alone)),
-        }
-    }
-
-    /// How they were moved.
-    fn way(&self) -> String {
-        match self.how {
-            How::Each => format!("one at a time, and at {} drawn corners of all together", self.corners().count()),
-            How::Tables => "one table of its file at a time".to_owned(),
-        }
-    }
-
-    /// The corners at which all values moved at once, each to one of its ends.
-    fn corners(&self) -> impl Iterator<Item = &Moved> {
-        self.moved.iter().filter(|moved| self.how == How::Each && moved.changes.len() > 1)
-    }
-
-    /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.
-    fn say(&self, moved: &Moved) -> String {
-        let one = |(key, value): &(String, String)| match self.fits.iter().find(|fit| fit.key == *key) {
-            Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
-            None => format!("{key} = {value}"),
-        };
-        let all = self.how == How::Each || moved.changes.len() == self.fits.len();
-        let with: Vec<String> = match all && moved.changes.len() > 1 {
-            true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
-            false => moved.changes.iter().map(one).collect(),
-        };
-        format!(
-            "with {} it is: {}",
-            with.join(" and "),
-            moved.said.as_ref().map_or_else(String::new, ShortVerdict::in_words)
-        )
-    }
-
-    /// A row for each value and end.
-    pub(super) fn table(&self, figures: Option<Moves>) -> Table {
-        let mut columns = vec![("key", "fitted value"), ("value", "here"), ("end", "end of its range")];
-        columns.extend(figures.map(|_| ("figures", "bare figures that move")));
-        columns.push(("verdict", "verdict there"));
-        let title = format!(
-            "What depends on the fitted values of {} (with them as they are: {})",
-            self.disk,
-            self.base.in_words()
-        );
-        let mut table = words(&title, &columns);
-        let verdict = |moved: &Moved| match &moved.said {
-            None => "- (a disk of another size)".to_owned(),
-            Some(said) if said.verdict == self.base.verdict => said.in_words(),
-            Some(said) => format!("{} (!)", said.in_words()),
-        };
-        for moved in &self.moved {
-            let [(key, end)] = &moved.changes[..] else { continue };
-            let Some(fit) = self.fits.iter().find(|fit| fit.key == *key) else { continue };
-            let mut cells = vec![key.as_str().into(), fit.value.as_str().into(), end.as_str().into()];
-            cells.extend(figures.map(|figures| figures(fit, end).into()));
-            cells.push(verdict(moved).into());
-            table.row(cells);
-        }
-        for (nth, moved) in self.corners().enumerate() {
-            let mut cells = vec!["all together".into(), "".into(), format!("drawn, {}", nth + 1).into()];
-            cells.extend(figures.map(|_| "".into()));
-            cells.push(verdict(moved).into());
-            table.row(cells);
-        }
-        table.note("(!): another verdict; the ranges, under [fit] in the disk's file, are plausible, not measured");
-        table
-    }
-
-    pub(super) fn json(&self) -> Value {
-        let change = |(key, value): &(String, String)| json!({ "key": key, "value": value });
-        let of = |moved: &Moved| {
-            json!({
-                "changes": moved.changes.iter().map(change).collect::<Vec<_>>(),
-                "verdict": moved.said.as_ref().map(|said| &said.verdict),
-                "times_better": moved.said.as_ref().and_then(|said| said.ratio),
-                "turns": moved.said.as_ref().is_some_and(|said| said.verdict != self.base.verdict),
-            })
-        };
+pub(super) fn json(of: &Sensitivity) -> Value {
+    let change = |(key, value): &(String, String)| json!({ "key": key, "value": value });
+    let moved_to = |moved: &Moved| {
         json!({
-            "fitted": self.fits.len(),
-            "tried": self.tried,
-            "one_at_a_time": self.how == How::Each,
-            "verdict": self.base.verdict,
-            "moved": self.moved.iter().map(of).collect::<Vec<_>>(),
+            "changes": moved.changes.iter().map(change).collect::<Vec<_>>(),
+            "verdict": moved.verdict.as_ref().map(|said| &said.verdict),
+            "times_better": moved.verdict.as_ref().and_then(|said| said.ratio),
+            "turns": of.turns(moved),
         })
-    }
-}
-
-/// At most this many are named.
-const SAID: usize = 3;
-
-impl ShortVerdict {
-    fn in_words(&self) -> String {
-        match (self.ratio, &self.passed_over) {
-            (Some(ratio), None) => format!("{} ({} better)", self.verdict, times(ratio)),
-            (Some(ratio), Some((best, why))) if ratio > 1.0 => {
-                format!("{} ({best} is {} better, but {why})", self.verdict, times(ratio))
-            }
-            _ => self.verdict.clone(),
-        }
-    }
+    };
+    json!({
+        "fitted": of.fits.len(),
+        "tried": of.tried,
+        "one_at_a_time": of.how == FitSearch::Each,
+        "verdict": of.base.verdict,
+        "moved": of.moved.iter().map(moved_to).collect::<Vec<_>>(),
+    })
 }

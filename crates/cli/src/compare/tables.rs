@@ -1,20 +1,23 @@
 //! The tables of a comparison: the jobs' figures, and the disk's. There are at most eight columns; the rest only if
 //! wide.
 
+use std::sync::Arc;
+
+use blksched_lab::runs::measured::{JobMeasure, Measured, WorkMeasure};
 use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 
-use super::measured::{Availability, JobMeasure, Measured, WorkMeasure};
+use super::lines::below_a_line;
 use super::memory_table;
 
 /// All tables of a comparison.
-pub(super) fn all(measured: &[Measured], timed: bool, wide: bool) -> Vec<Table> {
+pub(super) fn all(measured: &[Arc<Measured>], timed: bool, wide: bool) -> Vec<Table> {
     let details = wide.then(|| details(measured));
     let tables = [jobs(measured, timed)].into_iter().chain(details).chain([disk(measured)]);
     tables.chain(memory_table::table(measured)).collect()
 }
 
 /// One row per scheduler, job and direction; with `timed`, the time that each job ran replaces its I/Os.
-fn jobs(measured: &[Measured], timed: bool) -> Table {
+fn jobs(measured: &[Arc<Measured>], timed: bool) -> Table {
     let third = match timed {
         true => Column::numbers("ran", "ran", Quantity::Time),
         false => Column::numbers("ios", "I/Os", Quantity::Count),
@@ -45,7 +48,7 @@ fn lead() -> [Column; 3] {
 }
 
 /// Further details of each job, for `--wide`.
-fn details(measured: &[Measured]) -> Table {
+fn details(measured: &[Arc<Measured>]) -> Table {
     let mut columns = lead().to_vec();
     columns.extend([
         Column::numbers("iops", "IOPS", Quantity::Iops),
@@ -84,7 +87,7 @@ fn details(measured: &[Measured]) -> Table {
 
 /// A row for each direction of each job of each scheduler, its first cells filled in.
 fn each_work(
-    measured: &[Measured],
+    measured: &[Arc<Measured>],
     table: &mut Table,
     cells: impl Fn(&JobMeasure, usize, Work, &WorkMeasure) -> Vec<Cell>,
 ) {
@@ -124,23 +127,8 @@ fn rate(work: Work, measure: &WorkMeasure) -> Cell {
     Cell::Text(if work == Work::Sync { format!("{text}/s") } else { text })
 }
 
-/// Adds a line before the first scheduler that needs a patch, or that no present kernel has, unless it is the first of
-/// all.
-pub(super) fn below_a_line(table: &mut Table, measured: &[Measured], nth: usize) {
-    let Some(before) = nth.checked_sub(1).map(|before| measured[before].availability) else { return };
-    let title = match measured[nth].availability {
-        availability if availability == before => return,
-        Availability::Present => return,
-        Availability::OutOfTree => "── out of tree",
-        Availability::Historical => "── historical",
-    };
-    let mut cells = vec![Cell::Text(String::new()); table.columns.len()];
-    cells[0] = title.into();
-    table.row(cells);
-}
-
 /// One row per scheduler.
-fn disk(measured: &[Measured]) -> Table {
+fn disk(measured: &[Arc<Measured>]) -> Table {
     let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
     let mut columns = vec![
         Column::words("elevator", "scheduler"),

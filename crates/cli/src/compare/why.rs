@@ -1,19 +1,16 @@
-//! `compare --why A,B`: the first moment at which two schedulers decide differently, with both reasons. Processors cost
-//! nothing there, so only decisions make a difference.
+//! `compare --why A,B`: the first moment at which two schedulers decide differently, with both reasons.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use blksched::{Catalogue, Dir, Instant, Op, Span};
-use blksched_measure::{Quantity, Reasons};
-use blksched_simulate::Trial;
-use blksched_simulate::story::{Close, DecisionLog, Onlooker, Sent, parting};
+use blksched::{Catalogue, Dir, Instant, Op};
+use blksched_lab::Scene;
+use blksched_lab::scene::{Contender, Stage, contenders};
+use blksched_lab::why::names::Names;
+use blksched_lab::why::parting::Parting;
+use blksched_lab::why::reason::reason;
+use blksched_measure::Quantity;
+use blksched_simulate::story::{Close, Sent};
 use serde_json::{Value, json};
 
-use crate::args::CompareArguments;
-use crate::explain::{Names, reason};
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, contenders};
 use crate::output;
 
 /// One of the two schedulers at the moment in question.
@@ -23,12 +20,12 @@ struct Side<'a> {
 }
 
 pub(super) fn run(
-    arguments: &CompareArguments,
+    scene: &Scene,
+    as_json: bool,
     stage: &Stage,
     two: &[String],
     catalogue: &Catalogue,
 ) -> Result<(), Failure> {
-    let scene = &arguments.scene;
     let contenders = contenders("--why", two, &scene.set, catalogue)?;
     let [one, other] = &contenders[..] else {
         return Err(Failure::Input(format!(
@@ -37,53 +34,27 @@ pub(super) fn run(
             contenders.len()
         )));
     };
-    let limit = stage.length(scene, one)?.limit;
     let names = Names::of(&stage.plan);
-    // The schedulers' own processor costs would separate any two at their first command.
-    let trial = |contender, limit| {
-        let mut trial = stage.trial(scene, contender, limit);
-        trial.surroundings.cpus = None;
-        trial
-    };
-    let logs = [one, other].map(|contender| log(&trial(contender, limit)));
-    let [one_log, other_log] = logs;
-    let (one_log, other_log) = (one_log?, other_log?);
+    let parting = Parting::of(scene, stage, [one, other])?;
     let heading = format!("{} on {}, seed {}", stage.workload.name, stage.disk.name, scene.seed);
-    let Some(nth) = parting(&one_log, &other_log) else {
+    let Some([here, there]) = parting.sides else {
         let text = format!(
             "{heading}: {} and {} decide alike for the whole run, {} commands.",
-            one.name,
-            other.name,
-            one_log.len()
+            one.name, other.name, parting.alike
         );
-        let value = json!({ "schema": "blksched/why/1", "alike": one_log.len(), "sides": null });
-        return Ok(output::print(&if arguments.json { format!("{value:#}\n") } else { output::paragraph(&text) })?);
+        let value = json!({ "schema": "blksched/why/1", "alike": parting.alike, "sides": null });
+        return Ok(output::print(&if as_json { format!("{value:#}\n") } else { output::paragraph(&text) })?);
     };
-    let end = |log: &[Sent]| log.get(nth).map_or(limit, |sent| sent.at.since(Instant::ZERO) + Span::from_ns(1));
-    let side = |contender, log: &[Sent]| -> Result<Side<'_>, Failure> {
-        let close = before(&trial(contender, end(log).min(limit)), Close::on(nth))?;
-        Ok(Side { contender, close })
-    };
-    let sides = [side(one, &one_log)?, side(other, &other_log)?];
-    let text = match arguments.json {
-        true => format!("{:#}\n", document(nth, &sides, &names)),
-        false => text(&heading, nth, &sides, &names),
+    let sides = [Side { contender: one, close: here }, Side { contender: other, close: there }];
+    let text = match as_json {
+        true => format!("{:#}\n", document(parting.alike, &sides, &names)),
+        false => text(&heading, parting.alike, &sides, &names),
     };
     Ok(output::print(&text)?)
 }
 
-fn log(trial: &Trial) -> Result<Vec<Sent>, Failure> {
-    before(trial, DecisionLog::default()).map(|log| log.sent)
-}
-
-fn before<O: Onlooker + 'static>(trial: &Trial, onlooker: O) -> Result<O, Failure> {
-    let shared = Rc::new(RefCell::new(onlooker));
-    trial.simulate_before(shared.clone(), Reasons::new()).map_err(Failure::input)?;
-    Ok(Rc::into_inner(shared).expect("the run is over").into_inner())
-}
-
-fn text(heading: &str, nth: usize, sides: &[Side<'_>], names: &Names) -> String {
-    let [one, other] = sides else { unreachable!("there are two") };
+fn text(heading: &str, nth: usize, sides: &[Side<'_>; 2], names: &Names) -> String {
+    let [one, other] = sides;
     let mut text = output::paragraph(&format!(
         "{heading}: {} and {} send the same {nth} commands at the same moments; the next one differs \
          (I/O costs no processor time here, so that only decisions separate them).",
@@ -135,7 +106,7 @@ fn choice(close: &Close, names: &Names) -> String {
     }
 }
 
-fn document(nth: usize, sides: &[Side<'_>], names: &Names) -> Value {
+fn document(nth: usize, sides: &[Side<'_>; 2], names: &Names) -> Value {
     let side = |side: &Side<'_>| {
         let sent = side.close.sent.map(|sent| {
             json!({

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Answered;
-use crate::compare::quoted;
+use super::answered::Answered;
+use crate::quoted::quoted;
 
 const HEADER: &str = "experiment,table,row,unit,seed,value,published,low,high,claimed,inside\n";
 

@@ -7,7 +7,7 @@ use blksched_simulate::experiment::{ExperimentRun, FittedSetting, RowAnswer, Run
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Answered;
+use super::answered::Answered;
 use crate::compare::json::number_or_text;
 use crate::scene::{host_settings, in_its_unit};
 

@@ -3,8 +3,8 @@
 use blksched_measure::{Align, Cell, Column, Table};
 use blksched_simulate::experiment::{Experiment, RowAnswer, TableAnswer, short};
 
+use super::arguments::Vmstat;
 use super::{Answered, vmstat};
-use crate::args::Vmstat;
 use crate::output::{self, Look, Paint};
 
 /// The list of experiments, and how to run one.

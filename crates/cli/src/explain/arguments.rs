@@ -4,9 +4,9 @@ use blksched::Span;
 use clap::Args;
 
 use super::watch::Outputs;
-use crate::report::Pictures;
+use crate::pictures::Pictures;
 use crate::rows::RowsOut;
-use crate::scene::Scene;
+use crate::scene::SceneArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +23,7 @@ docs/explain.md says how time is attributed.";
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct ExplainArguments {
     #[command(flatten)]
-    pub(crate) scene: Scene,
+    pub(crate) scene: SceneArguments,
     /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a kernel gives such a disk]
     #[arg(long, value_name = "NAME")]
     pub(crate) elevator: Option<String>,

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use blksched_simulate::story::{Piece, Story, Whose};
 
-use super::Explained;
-use super::blame::Rows;
-use super::names::Names;
-use super::phrase::{leg, rule, sentence};
+use super::explained::Explained;
+use blksched_lab::why::blame::Rows;
+use blksched_lab::why::names::Names;
+use blksched_lab::why::phrase::{leg, rule, sentence};
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
     let Explained { arguments, workload, scheduler, disk, elapsed, names, teller, notes, .. } = explained;

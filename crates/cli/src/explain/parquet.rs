@@ -2,11 +2,11 @@
 
 use blksched_simulate::story::{Piece, Story, Whose};
 
-use super::Explained;
-use super::blame::Rows;
-use super::names::Names;
-use super::phrase::{leg, rule, sentence};
+use super::explained::Explained;
 use crate::rows::{Filled, ParquetTarget, To, WriteResult, piece_columns};
+use blksched_lab::why::blame::Rows;
+use blksched_lab::why::names::Names;
+use blksched_lab::why::phrase::{leg, rule, sentence};
 
 /// The columns that the two tables of I/Os share.
 macro_rules! io_columns {

@@ -4,10 +4,10 @@ use blksched::{Instant, Span};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::story::Story;
 
-use super::Explained;
-use super::blame::Rows;
-use super::phrase::{leg, rule, sentence, time, what};
+use super::explained::Explained;
 use crate::output::{Look, paragraph, render};
+use blksched_lab::why::blame::Rows;
+use blksched_lab::why::phrase::{leg, rule, sentence, time, what};
 
 /// Rows of the blame table printed beside stories, and without them.
 const ROWS: usize = 12;

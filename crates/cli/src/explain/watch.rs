@@ -6,18 +6,15 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use blksched::{Instant, SubmitterId};
+use blksched::Instant;
 use blksched_measure::Reasons;
-use blksched_simulate::story::{
-    BlockTrace, Part, Picture, SharedOnlooker, StoriesAsked, Story, Storyteller, Together, Words,
-};
+use blksched_simulate::story::{BlockTrace, Picture, SharedOnlooker, StoriesAsked, Storyteller, Together};
 use blksched_simulate::{Findings, Trial};
 use clap::Args;
 
-use super::names::Names;
-use super::phrase;
-use super::reason::reason;
 use crate::failure::Failure;
+use blksched_lab::why::names::Names;
+use blksched_lab::why::reason::reason;
 
 /// Where to write a run in other programs' formats.
 #[derive(Clone, Debug, Default, Args)]
@@ -33,23 +30,6 @@ pub(crate) struct Outputs {
 impl Outputs {
     pub(crate) fn any(&self) -> bool {
         self.perfetto.is_some() || self.blktrace.is_some()
-    }
-}
-
-impl Words for Names {
-    fn process(&self, submitter: SubmitterId) -> String {
-        Names::process(self, submitter)
-    }
-
-    fn part(&self, part: Part) -> String {
-        match part.whose() {
-            blksched_simulate::story::Whose::Nobody => phrase::rule(part).to_owned(),
-            whose => format!("{}: {}", phrase::rule(part), self.whose(whose)),
-        }
-    }
-
-    fn story(&self, story: &Story) -> String {
-        phrase::sentence(story, self)
     }
 }
 

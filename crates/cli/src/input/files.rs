@@ -3,13 +3,11 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use blksched_lab::scene::{PER_CPU, stem as stem_of};
 use blksched_simulate::recording::Named;
 use blksched_text::{name_of_path, path_of_name};
 
 use super::uri::{self, Opened};
-
-/// What blktrace puts between a trace's name and the number of a CPU.
-const PER_CPU: &str = ".blktrace.";
 
 /// Opens the trace's files.
 pub(super) fn open(trace: &str) -> Result<Vec<Named>, String> {
@@ -44,7 +42,7 @@ fn open_objects(trace: &str) -> Result<Vec<Named>, String> {
 
 fn per_cpu_objects(stem: &str) -> Result<Vec<String>, String> {
     let mut objects = uri::matches(&format!("{stem}{PER_CPU}*"))?;
-    objects.retain(|name| self::stem(name) == Some(stem));
+    objects.retain(|name| stem_of(name) == Some(stem));
     let cpu = |name: &String| name[stem.len() + PER_CPU.len()..].parse::<u32>().ok();
     objects.sort_by_key(cpu);
     Ok(objects)
@@ -64,12 +62,6 @@ pub(super) fn bytes(trace: &str) -> u64 {
         none if none.is_empty() => size(trace),
         files => files.iter().map(|name| size(name)).sum(),
     }
-}
-
-/// `x` for `x.blktrace.0`.
-pub(super) fn stem(name: &str) -> Option<&str> {
-    let (stem, cpu) = name.rsplit_once(PER_CPU)?;
-    cpu.parse::<u32>().ok().map(|_| stem)
 }
 
 /// The files of CPUs 0, 1, … of `stem`, up to the first that is missing. A CPU without events has an empty file.

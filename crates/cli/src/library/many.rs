@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use arrow_array::RecordBatch;
 use blksched::Catalogue;
 use blksched::author::Entry;
+use blksched_lab::scene::{Contender, Stage, contenders};
 use blksched_simulate::Trial;
 
 use super::{Error, LibraryJob, parse};
 use crate::args::Verb;
-use crate::input::{Contender, Stage, contenders};
+use crate::input::OnDisk;
 use crate::sweep::{RunRows, SweepColumns, digest_of, key_of};
 
 /// One simulation: `bfq:slice_idle=0`, and a seed.
@@ -37,7 +38,7 @@ pub fn many(
     let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
         return Err(Error::said("expected the words of `simulate`", true));
     };
-    let (scene, catalogue) = (&arguments.scene, Catalogue::builtin().with(own));
+    let (scene, catalogue) = (&arguments.scene.scene(), Catalogue::builtin().with(own));
     let one = |spec: &Spec| -> Result<Contender, Error> {
         let mut found = contenders("elevator", std::slice::from_ref(&spec.elevator), &[], &catalogue)?;
         Ok(found.remove(0))
@@ -46,7 +47,7 @@ pub fn many(
     let Some((first, _)) = cells.first() else {
         return Err(Error::said("nothing to run: the grid is empty", true));
     };
-    let stage = Stage::load(scene)?;
+    let stage = Stage::load(scene, &OnDisk)?;
     let length = stage.length(scene, first)?;
     let stage = stage.cut(length).for_rows();
     let digest = digest_of(&stage);

@@ -7,14 +7,14 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array,
 use arrow_schema::{DataType, Field, Schema};
 use blksched::author::Entry;
 use blksched::{Catalogue, Instant};
+use blksched_lab::scene::{Contender, Stage};
 use blksched_measure::{Cause, DiskDecision};
 use blksched_simulate::{Findings, Trial};
 
 use super::{Error, LibraryJob, parse};
 use crate::args::Verb;
-use crate::explain::one_contender;
 use crate::failure::Failure;
-use crate::input::{Contender, Stage};
+use crate::input::OnDisk;
 use crate::simulate::began;
 use crate::sweep::RunRows;
 
@@ -35,9 +35,9 @@ impl Simulation {
         let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
             return Err(Error::said("expected the words of `simulate`", true));
         };
-        let scene = &arguments.scene;
-        let stage = Stage::load(scene)?;
-        let contender = one_contender(arguments.elevator.as_ref(), scene, &stage, &Catalogue::builtin().with(own))?;
+        let scene = &arguments.scene.scene();
+        let stage = Stage::load(scene, &OnDisk)?;
+        let contender = stage.one_contender(arguments.elevator.as_ref(), scene, &Catalogue::builtin().with(own))?;
         let limit = stage.length_once(scene, &contender)?.limit;
         let trial = stage.trial(scene, &contender, limit);
         let findings = trial.simulate().map_err(Failure::input)?;

@@ -3,15 +3,17 @@
 
 use blksched::Catalogue;
 use blksched::author::Entry;
+use blksched_lab::Comparison;
+use blksched_lab::scene::Stage;
+use blksched_lab::search::judge::Judge;
 
 use super::{Error, LibraryJob, parse};
-use crate::args::{CompareArguments, Verb};
-use crate::compare::Judge;
-use crate::input::Stage;
+use crate::args::Verb;
+use crate::input::OnDisk;
 
 /// A search.
 pub struct Tuning {
-    arguments: Box<CompareArguments>,
+    comparison: Comparison,
     stage: Stage,
     judge: Judge,
 }
@@ -43,14 +45,15 @@ impl Tuning {
             return Err(Error::said("expected --tune among the options", true));
         };
         let catalogue = Catalogue::builtin().with(own);
-        let (stage, _) = Stage::load(&arguments.scene)?.without_logs();
-        let (stage, judge) = Judge::new(&arguments, &catalogue, stage, &name)?;
-        Ok(Tuning { arguments: Box::new(arguments), stage, judge })
+        let comparison = arguments.comparison();
+        let (stage, _) = Stage::load(&comparison.scene, &OnDisk)?.without_logs();
+        let (stage, judge) = Judge::new(&comparison, &catalogue, stage, &name)?;
+        Ok(Tuning { comparison, stage, judge })
     }
 
     /// The knobs and the values worth trying, without each knob's default.
     pub fn knobs(&self) -> Vec<(String, Vec<i64>)> {
-        self.judge.knobs(&self.arguments, &self.stage)
+        self.judge.knobs(&self.comparison, &self.stage)
     }
 
     /// The logarithm of how many times better than the defaults it is, with the nth seed of the search; `None` if a job
@@ -59,7 +62,7 @@ impl Tuning {
     /// # Errors
     /// If a run stands still.
     pub fn score(&mut self, turned: &[(String, i64)], nth: u32) -> Result<Option<f64>, Error> {
-        Ok(self.judge.score(&self.arguments, &self.stage, turned, nth)?)
+        Ok(self.judge.score(&self.comparison, &self.stage, turned, nth)?)
     }
 
     /// The same settings, as typed.
@@ -72,7 +75,7 @@ impl Tuning {
     /// # Errors
     /// If a run stands still.
     pub fn check(&self, turned: &[(String, i64)]) -> Result<CheckedSettings, Error> {
-        let checked = self.judge.check(&self.arguments, &self.stage, turned)?;
+        let checked = self.judge.check(&self.comparison, &self.stage, turned)?;
         let ratio = (checked.score.ratio, checked.score.low, checked.score.high);
         Ok(CheckedSettings { ratio, p: checked.score.p, is_better: checked.is_better, forbidden: checked.forbidden })
     }

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span};
 use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{self, FigureUnit};
+use blksched_lab::scene::{HostSettings, PRESENT};
 use blksched_measure::{Column, Quantity, Table};
 use blksched_simulate::{Surroundings, Trial};
 use blksched_workloads::Plan;
 
 use crate::failure::Failure;
-use crate::host::HostSettings;
-use crate::input::PRESENT;
 use crate::used;
 
 /// A disk's data sheet, and what depends on its fitted values.
 pub(super) fn sensitivity(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
     let mut tables = vec![data_sheet(&disk, catalogue)];
-    match crate::compare::of_disk(&disk, catalogue)? {
+    match crate::compare::disk_table(&disk, catalogue)? {
         Some(table) => tables.push(table),
         None => {
             tables[0]

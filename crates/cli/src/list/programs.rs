@@ -6,7 +6,7 @@ use blksched_simulate::experiment::measures as all_measures;
 use blksched_workloads::programs::{COMMON, Parameter, Program};
 use blksched_workloads::replay::PARAMETERS;
 
-use super::words;
+use crate::output::words;
 
 const OF_A_PARAMETER: [(&str, &str); 4] =
     [("parameter", "parameter"), ("default", "default"), ("kind", "kind"), ("doc", "meaning")];

@@ -1,12 +1,13 @@
 //! The first part of a report: sentences, tables as printed, and how the figures were obtained.
 
+use std::sync::Arc;
+
 use blksched::Span;
+use blksched_lab::Scene;
+use blksched_lab::runs::measured::{JobMeasure, Measured};
+use blksched_lab::scene::Stage;
 use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};
 use blksched_report::{Grid, ShownAnswer};
-
-use crate::compare::measured::{JobMeasure, Measured};
-use crate::input::Stage;
-use crate::scene::Scene;
 
 /// A table of the command line as the report's grid.
 pub(super) fn grid(table: &Table) -> Grid {
@@ -31,7 +32,7 @@ fn show(cell: &Cell, unit: Quantity) -> String {
 }
 
 /// Job by job, a row per scheduler: its throughput and latencies, and the disk time it asked for and was given.
-pub(super) fn jobs(measured: &[Measured]) -> Grid {
+pub(super) fn jobs(measured: &[Arc<Measured>]) -> Grid {
     let header = ["job", "scheduler", "throughput", "p50", "p99", "fsync p99", "disk time asked", "given"];
     let columns = header.iter().enumerate().map(|(nth, name)| ((*name).to_owned(), nth > 1)).collect();
     let mut rows = Vec::new();

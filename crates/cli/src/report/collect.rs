@@ -8,7 +8,8 @@ use blksched_report::{RecordedCommand, RecordedIo, RecordedRun, TimePart as Repo
 use blksched_simulate::story::{Happening, IoId, Leg, Onlooker, Part, Story, Storyteller, Whose};
 
 use super::decisions::Decisions;
-use crate::explain::{Names, rule, sentence};
+use blksched_lab::why::names::Names;
+use blksched_lab::why::phrase::{rule, sentence};
 
 /// How many of the slowest I/Os have their story as a sentence.
 pub(super) const SENTENCES: usize = 200;

@@ -8,7 +8,8 @@ use blksched::reasons::{BatchStart, Domain, IdleFor, SliceEnd};
 use blksched::{Dir, Instant, Reason, SubmitterId};
 use blksched_report::{Mark, MarkKind, RecordedRun, Stretch, StretchKind};
 
-use crate::explain::{Names, reason};
+use blksched_lab::why::names::Names;
+use blksched_lab::why::reason::reason;
 
 /// Something that still lasts.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@ use blksched_report::{RecordedRun, Way};
 use parquet::data_type::ByteArray;
 
 use super::collect::LEGS;
-use crate::explain;
 use crate::rows::{CellValue, Filled, ParquetTarget, To, WriteResult, piece_columns};
+use blksched_lab::why::phrase;
 
 const IOS: &str = "\
 message ios {
@@ -112,7 +112,7 @@ fn pieces(to: &mut To, run: &RecordedRun) -> Filled {
     let shared = SharedNames::of(run);
     let parts = run.parts.iter().map(|part| {
         let whom = Some(part.whom.as_str()).filter(|whom| !whom.is_empty()).map(ByteArray::from);
-        let leg = LEGS.get(usize::from(part.leg)).map_or("", |leg| explain::leg(*leg));
+        let leg = LEGS.get(usize::from(part.leg)).map_or("", |leg| phrase::leg(*leg));
         (ByteArray::from(leg), ByteArray::from(part.rule.as_str()), whom)
     });
     let parts: Vec<_> = parts.collect();

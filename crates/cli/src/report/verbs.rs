@@ -1,79 +1,73 @@
 //! The report of each verb.
 
-use blksched::{Catalogue, Span};
+use std::sync::Arc;
+
+use blksched::Catalogue;
+use blksched_lab::runs::measured::Measured;
+use blksched_lab::scene::{Contender, Stage};
+use blksched_lab::why::names::Names;
+use blksched_lab::{Compared, Scene};
 use blksched_measure::Table;
 use blksched_report::{Against, Download, Grid, Published, PublishedRow, Report, ShownAnswer};
 use blksched_simulate::Trial;
 use blksched_traces::call_log::CallLog;
 
 use super::answer::{facts, grid, jobs, made, pictured, verdict};
-use super::{Pictures, collected, fill, slowest, watched};
-use crate::compare::measured::Measured;
-use crate::experiment::Answered;
-use crate::explain::{Names, replay, unknown_disk};
+use super::{collected, fill, slowest, watched, write};
 use crate::failure::Failure;
-use crate::input::{Contender, Stage};
-use crate::scene::Scene;
+use crate::pictures::Pictures;
+use crate::replayed::{replay, unknown_disk};
 use crate::trust;
 
-/// The results of a comparison.
-pub(crate) struct Compared<'a> {
-    pub(crate) stage: &'a Stage,
-    pub(crate) scene: &'a Scene,
-    pub(crate) contenders: &'a [Contender],
-    pub(crate) measured: &'a [Measured],
+/// A comparison, with its renderings.
+pub(crate) struct ComparedPage<'a> {
+    pub(crate) compared: &'a Compared,
     pub(crate) heading: String,
     pub(crate) used: String,
-    pub(crate) sentences: &'a [String],
-    /// The name of the recommended scheduler.
-    pub(crate) proposed: Option<String>,
     pub(crate) tables: Vec<Table>,
-    pub(crate) notes: &'a [String],
     pub(crate) json: String,
     pub(crate) csv: String,
-    /// The first seed, and the longest simulated time of a run.
-    pub(crate) first: u64,
-    pub(crate) limit: Span,
 }
 
 fn download(name: &str, media_type: &'static str, text: String) -> Download {
     Download { name: name.to_owned(), media_type, text }
 }
 
-pub(crate) fn compared(pictures: &Pictures, of: &Compared<'_>) -> Result<Vec<String>, Failure> {
-    let Compared { stage, scene, contenders, measured, .. } = of;
-    let names = Names::of(&stage.plan);
+pub(crate) fn compared(pictures: &Pictures, page: &ComparedPage<'_>) -> Result<Vec<String>, Failure> {
+    let Compared { comparison, stage, contenders, measured, first, length, sentences, notes, .. } = page.compared;
+    let (scene, names) = (&comparison.scene, Names::of(&stage.plan));
     let run = |one: &Contender| {
-        let trial = Trial { seed: of.first, ..stage.trial(scene, one, of.limit) };
+        let trial = Trial { seed: *first, ..stage.trial(scene, one, length.limit) };
         watched(&trial, &one.name, &names)
     };
     let runs = contenders.iter().map(run).collect::<Result<Vec<_>, _>>()?;
     let seeds = measured.first().map_or(1, |first| first.jain.values().len());
+    let proposed = page.compared.proposal().map(|proposed| proposed.name.clone());
     let mut answer = ShownAnswer {
         title: format!("{} on {}: {} schedulers", stage.workload.name, stage.disk.name, contenders.len()),
-        heading: of.heading.clone(),
-        proposed: of.proposed.clone(),
+        heading: page.heading.clone(),
+        proposed: proposed.clone(),
         tables: vec![jobs(measured)],
         trust: trust::sentences(&stage.disk_name, &stage.disk),
-        facts: facts(stage, scene, (of.first, seeds)),
-        pictured: pictured(stage, (of.first, seeds)),
-        notes: of.notes.to_vec(),
+        facts: facts(stage, scene, (*first, seeds)),
+        pictured: pictured(stage, (*first, seeds)),
+        notes: notes.clone(),
         ..ShownAnswer::default()
     };
     answer.facts.extend(knobs(measured));
-    answer.facts.push(("around the schedulers".to_owned(), of.used.clone()));
-    answer.tables.extend(of.tables.iter().map(grid));
-    verdict(&mut answer, of.sentences);
+    answer.facts.push(("around the schedulers".to_owned(), page.used.clone()));
+    answer.tables.extend(page.tables.iter().map(grid));
+    verdict(&mut answer, sentences);
     let downloads = vec![
-        download("compare.json", "application/json", of.json.clone()),
-        download("compare.csv", "text/csv", of.csv.clone()),
+        download("compare.json", "application/json", page.json.clone()),
+        download("compare.csv", "text/csv", page.csv.clone()),
     ];
-    let proposed = contenders.iter().position(|one| Some(&one.name) == of.proposed.as_ref());
-    pictures.write(Report { answer, runs, proposed, downloads, ..Report::default() })
+    let proposed = contenders.iter().position(|one| Some(&one.name) == proposed.as_ref());
+    write(pictures, Report { answer, runs, proposed, downloads, ..Report::default() })
 }
 
 /// The changed knobs of each scheduler.
-fn knobs(measured: &[Measured]) -> Option<(String, String)> {
+fn knobs(measured: &[Arc<Measured>]) -> Option<(String, String)> {
     let turned = measured.iter().filter(|one| !one.knobs.is_empty());
     let said: Vec<String> = turned.map(|one| format!("{}: {}", one.name, one.knobs.join(", "))).collect();
     let said = if said.is_empty() { "as the kernels have them".to_owned() } else { said.join("; ") };
@@ -84,7 +78,7 @@ pub(crate) fn simulated(
     pictures: &Pictures,
     (stage, scene, contender): (&Stage, &Scene, &Contender),
     trial: &Trial,
-    measured: &Measured,
+    measured: &Arc<Measured>,
     json: String,
 ) -> Result<Vec<String>, Failure> {
     let run = watched(trial, &contender.name, &Names::of(&stage.plan))?;
@@ -98,7 +92,7 @@ pub(crate) fn simulated(
         ..ShownAnswer::default()
     };
     let downloads = vec![download("simulate.json", "application/json", json)];
-    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
+    write(pictures, Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// Stories and the blame table, which say more than the jobs' figures.
@@ -121,7 +115,7 @@ pub(crate) fn explained(
         ..ShownAnswer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
-    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
+    write(pictures, Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// A server's recording, whose calls are made again.
@@ -145,12 +139,15 @@ pub(crate) fn recorded(
         ..ShownAnswer::default()
     };
     let downloads = vec![download("explain.json", "application/json", json)];
-    pictures.write(Report { answer, runs: vec![run], downloads, ..Report::default() })
+    write(pictures, Report { answer, runs: vec![run], downloads, ..Report::default() })
 }
 
 /// Published tables beside ours.
-pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: String) -> Result<Vec<String>, Failure> {
-    let published: Vec<Published> = answered.iter().map(Answered::published).collect();
+pub(crate) fn experiments(
+    pictures: &Pictures,
+    published: Vec<Published>,
+    json: String,
+) -> Result<Vec<String>, Failure> {
     let rows = || published.iter().flat_map(|one| &one.rows);
     let inside = rows().filter(|row| row.inside == Some(true)).count();
     let bound = rows().filter(|row| row.inside.is_some()).count();
@@ -167,7 +164,7 @@ pub(crate) fn experiments(pictures: &Pictures, answered: &[Answered], json: Stri
     };
     let published = published.into_iter().map(|one| Published { why: Vec::new(), ..one }).collect();
     let downloads = vec![download("experiment.json", "application/json", json)];
-    pictures.write(Report { answer, published, downloads, ..Report::default() })
+    write(pictures, Report { answer, published, downloads, ..Report::default() })
 }
 
 /// Predicted beside measured.
@@ -189,5 +186,5 @@ pub(crate) fn validated(
     let answer =
         ShownAnswer { title, heading, sentences, tables: vec![table], facts: made(), ..ShownAnswer::default() };
     let downloads = vec![download("validate.json", "application/json", json)];
-    pictures.write(Report { answer, published, downloads, ..Report::default() })
+    write(pictures, Report { answer, published, downloads, ..Report::default() })
 }

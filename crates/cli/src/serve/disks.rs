@@ -1,11 +1,11 @@
 //! Disks of a server that differ from the others: `--disk NAME,elevator=…,depth=…,KNOB=VALUE`.
 
 use blksched::Catalogue;
+use blksched_lab::scene::contenders;
 use blksched_serve::DiskConfig;
 
 use super::ServeArguments;
 use crate::failure::Failure;
-use crate::input::contenders;
 
 /// Parses every `--disk`, each disk once.
 pub(super) fn disks(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<Vec<DiskConfig>, Failure> {

@@ -7,9 +7,9 @@ use blksched::Span;
 use blksched_measure::{BeganBy, Cause, DiskDecision, Serving};
 use blksched_simulate::Findings;
 
-use crate::compare::quoted;
 use crate::failure::Failure;
-use crate::input::Stage;
+use crate::quoted::quoted;
+use blksched_lab::scene::Stage;
 
 const HEADER: &str = "nth,job,process,op,sector,sectors,fua,queued_ns,issued_ns,completed_ns,waited_ns,in_disk_ns,\
                       batch_began,waited_for\n";

@@ -3,7 +3,7 @@
 use blksched_measure::fio_json::Output;
 use blksched_simulate::Findings;
 
-use crate::input::Stage;
+use blksched_lab::scene::Stage;
 
 /// One job per row of the report, as with `group_reporting`.
 pub(super) fn text(stage: &Stage, findings: &Findings) -> String {

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::report;
 use crate::compare::json::{JsonRun, document, scheduler};
-use crate::compare::measured::Measured;
-use crate::compare::outcome::Outcome;
-use crate::input::{Contender, Stage};
-use crate::scene::Scene;
+use blksched_lab::Scene;
+use blksched_lab::runs::measured::Measured;
+use blksched_lab::runs::outcome::Outcome;
+use blksched_lab::scene::{Contender, Stage};
 
 pub(super) fn text(
     (contender, stage, scene): (&Contender, &Stage, &Scene),

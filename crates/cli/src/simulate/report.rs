@@ -6,10 +6,10 @@ use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
 use blksched_simulate::{Findings, Trial};
 
-use crate::input::{Contender, Stage};
 use crate::output::{self, Look, render};
-use crate::scene::Scene;
 use crate::used;
+use blksched_lab::Scene;
+use blksched_lab::scene::{Contender, Stage};
 
 pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &Scene, findings: &Findings) -> String {
     let mut text = format!(

@@ -4,7 +4,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::reader::{PlacedValue, SweepFile, describe};
 use crate::failure::Failure;
-use crate::input::Contender;
+use blksched_lab::scene::Contender;
 
 /// A knob and the values to set it to \[raw\].
 #[derive(Clone, Debug, PartialEq)]

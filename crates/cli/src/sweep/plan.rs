@@ -3,15 +3,17 @@
 //! **Order** load, disk, scheduler with its knobs, seed; the last changes fastest.
 
 use blksched::{Catalogue, Span};
+use blksched_lab::Scene;
+use blksched_lab::scene::{Contender, HostSettings, contenders, stem};
+use blksched_simulate::Starts;
 use blksched_text::{did_you_mean, name_of_path, path_of_name};
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};
 use super::reader::{PlacedValue, SweepFile};
 use crate::failure::Failure;
-use crate::host::HostSettings;
-use crate::input::{Contender, contenders, trace::Trace, uri};
-use crate::scene::{Scene, When, some_time};
+use crate::input::{traces, uri};
+use crate::scene::{host, some_time};
 
 /// A plan.
 pub(crate) struct SweepPlan {
@@ -22,7 +24,7 @@ pub(crate) struct SweepPlan {
     seeds: Seeds,
     pub(super) time: Option<Span>,
     host: HostSettings,
-    starts: When,
+    starts: Starts,
 }
 
 /// A scheduler and the knobs changed on it.
@@ -108,18 +110,18 @@ impl SweepPlan {
         let mut families = Vec::new();
         for value in source.list(table, at, "schedulers", r#"["mq-deadline", "bfq:slice_idle=0/8ms"]"#)? {
             let text = source.text("schedulers", value)?;
-            let bases = contenders("schedulers", &[text], &[], catalogue).map_err(|why| located(source, value, why))?;
+            let bases =
+                contenders("schedulers", &[text], &[], catalogue).map_err(|why| located(source, value, why.into()))?;
             families.extend(bases.into_iter().map(|base| Family { base, axes: Vec::new(), draws: None }));
         }
         knobs(source, table, &mut families)?;
         let told = |key: &str| table.get(key).map(|value| source.scalar(value).map(|text| (text, value))).transpose();
         let time = told("time")?.map(|(text, value)| some_time(&text).map_err(|why| source.wrong(value.span(), why)));
-        let host = told("host")?
-            .map(|(text, value)| HostSettings::parse(&text).map_err(|why| source.wrong(value.span(), why)));
+        let host = told("host")?.map(|(text, value)| host(&text).map_err(|why| source.wrong(value.span(), why)));
         let starts = match told("starts")? {
-            None => When::Drawn,
-            Some((word, _)) if word == "drawn" => When::Drawn,
-            Some((word, _)) if word == "as-said" => When::AsSaid,
+            None => Starts::Drawn(0),
+            Some((word, _)) if word == "drawn" => Starts::Drawn(0),
+            Some((word, _)) if word == "as-said" => Starts::AsSaid,
             Some((word, value)) => {
                 return Err(source.wrong(value.span(), format!("starts = \"{word}\": expected drawn or as-said")));
             }
@@ -299,8 +301,8 @@ fn matches(word: &str) -> Result<Vec<Vec<String>>, String> {
     let names = if uri::is_uri(word) { uri::matches(pattern)? } else { files(pattern)? };
     let mut loads: Vec<Vec<String>> = Vec::new();
     for name in names {
-        let is_one = if uri::is_uri(&name) { Trace::is_per_cpu(&name) } else { Trace::is_one(&name) };
-        let stem = if is_one { Trace::of(&name, "").name().to_owned() } else { name };
+        let is_one = if uri::is_uri(&name) { traces::is_per_cpu(&name) } else { traces::is_one(&name) };
+        let stem = if is_one { stem(&name).unwrap_or(&name).to_owned() } else { name };
         let load = vec![if said.is_empty() { stem } else { format!("{stem}:{said}") }];
         if !loads.contains(&load) {
             loads.push(load);

@@ -7,7 +7,7 @@ use blksched_workloads::Plan;
 use blksched_workloads::host::HostKnobs;
 use serde::{Deserialize, Serialize};
 
-use crate::input::Contender;
+use blksched_lab::scene::Contender;
 
 /// One run; its rows share everything except `parts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,15 +182,15 @@ mod tests {
     use blksched::{Catalogue, Span};
 
     use super::*;
-    use crate::input::{Stage, contenders};
-    use crate::scene::Scene;
+    use blksched_lab::scene::{Stage, contenders};
+    use blksched_lab::{NoFiles, Scene};
 
     #[test]
     fn what_is_not_measured_for_rows_changes_none() {
         let loads = ["reader-and-writer", "beside-a-backup", "four-streams", "dd:size=4m"];
         for (load, disk) in loads.iter().flat_map(|load| ["hdd-7200", "sata-ssd"].map(|disk| (load, disk))) {
             let scene = Scene { jobs: vec![(*load).to_owned()], ..Scene::of("", disk, 3) };
-            let stage = Stage::load(&scene).unwrap();
+            let stage = Stage::load(&scene, &NoFiles).unwrap();
             let contender = &contenders("", &["bfq".to_owned()], &[], &Catalogue::builtin()).unwrap()[0];
             let limit = Span::from_secs(1);
             let whole = stage.trial(&scene, contender, limit).simulate().unwrap();

@@ -12,14 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blksched::Span;
+use blksched_lab::Scene;
+use blksched_lab::scene::{Contender, Stage, Workload};
 use blksched_simulate::Trial;
 use twox_hash::xxhash3_128::Hasher;
 
 use super::plan::SweepPlan;
 use super::row::RunRows;
 use crate::failure::Failure;
-use crate::input::{Contender, Stage, Workload};
-use crate::scene::Scene;
+use crate::input::OnDisk;
 
 /// The most results that wait to be written.
 const WAITING: usize = 64;
@@ -145,7 +146,7 @@ impl Cursor<'_> {
         if self.load.as_ref().is_none_or(|(known, _)| *known != load) {
             // Frees the previous one first.
             (self.group, self.load) = (None, None);
-            let loaded = guarded(|| Workload::load(&scene).map_err(|why| why.text()));
+            let loaded = guarded(|| Workload::load(&scene, &OnDisk).map_err(|why| Failure::from(why).text()));
             self.load = Some((load, loaded.map(Arc::new)));
         }
         let (_, loaded) = self.load.as_ref().expect("it was loaded just now");
@@ -161,7 +162,7 @@ impl Cursor<'_> {
 impl SweepPlan {
     /// The load on the scene's disk, and the length of its runs.
     pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
-        let stage = Stage::of(load, scene)?;
+        let stage = Stage::of(load, scene, &OnDisk)?;
         let length = stage.length(scene, &self.cell(0).0)?;
         Ok((stage.cut(length).for_rows(), length.limit))
     }

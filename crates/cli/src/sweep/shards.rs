@@ -5,13 +5,14 @@
 //! shard in whose part of the whole it begins. So a shard has neighbours in the plan, and reads few traces.
 
 use blksched::{Instant, Span};
+use blksched_lab::Files;
+use blksched_lab::scene::{Stage, Trace, Word};
 use blksched_measure::Work;
 use blksched_simulate::Trial;
 
 use super::plan::SweepPlan;
 use crate::failure::Failure;
-use crate::input::trace::Trace;
-use crate::input::{Stage, recorded};
+use crate::input::{OnDisk, traces};
 
 /// `--shard I/N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,17 +69,25 @@ const PILOT: Span = Span::from_secs(1);
 /// A trace's bytes per I/O. A guess: compressed text and the events of one I/O differ more than formats do.
 const BYTES_PER_IO: u64 = 32;
 
+/// The recorded trace that this word names, if it is one.
+fn recorded(name: &str) -> Option<Trace> {
+    match OnDisk.word(name, false) {
+        Ok(Word::Trace(trace)) => Some(trace),
+        _ => None,
+    }
+}
+
 fn cost(plan: &SweepPlan, group: u64) -> Result<u64, Failure> {
     let scene = plan.scene(group);
     let traces: Vec<Option<Trace>> = scene.jobs.iter().map(|word| recorded(word)).collect();
-    let bytes: u64 = traces.iter().flatten().map(|trace| trace.bytes() / BYTES_PER_IO).sum();
+    let bytes: u64 = traces.iter().flatten().map(|trace| traces::bytes(trace) / BYTES_PER_IO).sum();
     if traces.iter().all(Option::is_some) {
         return Ok(bytes);
     }
     let mut piloted = plan.scene(group);
     let mut is_trace = traces.iter().map(Option::is_some);
     piloted.jobs.retain(|_| !is_trace.next().unwrap_or_default());
-    let stage = Stage::load(&piloted)?;
+    let stage = Stage::load(&piloted, &OnDisk)?;
     let (contender, _) = plan.cell(0);
     let limit = plan.time.unwrap_or(PILOT).min(PILOT);
     let trial: Trial = stage.trial(&piloted, &contender, limit);

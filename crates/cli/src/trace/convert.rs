@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use blksched_lab::scene::Trace;
 use blksched_simulate::recording::{Info, Ios, TraceIo};
 
-use super::ConvertArguments;
+use super::arguments::ConvertArguments;
 use super::write::{To, TraceWriter, Whose};
 use crate::failure::Failure;
-use crate::input::trace::Trace;
+use crate::input::{OnDisk, traces};
 
 /// What happens to a trace on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) enum Change {
 
 pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Failure> {
     let ConvertArguments { trace: text, out, to, force } = arguments;
-    let trace = Trace::parse(text).map_err(Failure::Input)?;
+    let trace = traces::parse(text).map_err(Failure::Input)?;
     let to = match to.or_else(|| To::by_name(out)) {
         Some(to) => to,
         None => {
@@ -35,7 +36,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
             )));
         }
     };
-    if change == Change::Part && !trace.is_filtered().map_err(Failure::Input)? {
+    if change == Change::Part && !trace.is_filtered(&OnDisk).map_err(Failure::Input)? {
         let why = "nothing to cut: expected device=, process=, from=, to= or op= after the name, as in";
         return Err(Failure::Input(format!("{text}: {why} {}:from=10s,to=20s", trace.name())));
     }
@@ -43,7 +44,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         return Err(Failure::Input(format!("{}: already exists; --force overwrites it", out.display())));
     }
     let bases = if change == Change::Anonymous { Some(Bases::of(&trace)?) } else { None };
-    let (stream, rest) = trace.stream().map_err(Failure::Input)?;
+    let (stream, rest) = trace.stream(&OnDisk).map_err(Failure::Input)?;
     if !rest.is_empty() {
         return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
     }
@@ -98,7 +99,7 @@ struct Bases {
 
 impl Bases {
     fn of(trace: &Trace) -> Result<Bases, Failure> {
-        let (mut stream, _) = trace.stream().map_err(Failure::Input)?;
+        let (mut stream, _) = trace.stream(&OnDisk).map_err(Failure::Input)?;
         let info = Info::of(&mut stream).map_err(Failure::Input)?;
         let devices = info.devices().into_iter().zip(1..);
         let devices = devices.map(|((device, share), number)| (device, (number, share.begin)));

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use blksched::Span;
+use blksched_lab::scene::Trace;
 use blksched_measure::{Histogram, Quantity};
 use blksched_simulate::recording::{Info, LoadAsked, LoadShare, Met, Stream};
 use serde_json::{Value, json};
 
-use super::InfoArguments;
+use super::arguments::InfoArguments;
 use crate::failure::Failure;
-use crate::input::trace::Trace;
-use crate::input::uri;
+use crate::input::{OnDisk, traces, uri};
 use crate::output;
 
 const KINDS: [&str; 4] = ["read", "write", "discard", "flush"];
@@ -21,12 +21,12 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
     let mut all = Vec::new();
     let mut seen: Vec<Trace> = Vec::new();
     for text in &uri::expanded(&arguments.traces).map_err(Failure::Input)? {
-        let trace = Trace::parse(text).map_err(Failure::Input)?;
+        let trace = traces::parse(text).map_err(Failure::Input)?;
         // A shell expands `x.blktrace.*` to all files of one trace.
         if seen.contains(&trace) {
             continue;
         }
-        let (mut stream, rest) = trace.stream().map_err(Failure::Input)?;
+        let (mut stream, rest) = trace.stream(&OnDisk).map_err(Failure::Input)?;
         if !rest.is_empty() {
             return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
         }

@@ -242,16 +242,32 @@ fn preset_names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// If it is neither, or the file cannot be read or is invalid; the error says where and what was expected.
 pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
-    if let Some((name, text)) = PRESETS.iter().find(|(name, _)| *name == name_or_path) {
-        return parse(name, text);
+    known(name_or_path).unwrap_or_else(|| parse(name_or_path, &text_of(name_or_path)?))
+}
+
+/// The same without files: a preset, `iocost:MODEL`, or presets as a RAID.
+///
+/// # Errors
+/// If it is none of them, with the nearest preset; or of a RAID's description.
+pub fn builtin(name: &str) -> Result<DiskSpec, DiskError> {
+    known(name).unwrap_or_else(|| Err(unknown(name)))
+}
+
+/// `None` unless the name is built in.
+fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {
+    if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
+        return Some(parse(name, text));
     }
-    if let Some(asked) = iocost::asked(name_or_path) {
-        return iocost::load(name_or_path, asked);
+    match iocost::asked(name) {
+        Some(asked) => Some(iocost::load(name, asked)),
+        None => raid_short::short(name),
     }
-    if let Some(raid) = raid_short::short(name_or_path) {
-        return raid;
-    }
-    parse(name_or_path, &text_of(name_or_path)?)
+}
+
+fn unknown(name: &str) -> DiskError {
+    let known: Vec<&str> = preset_names().collect();
+    let nearest = nearest(name, known.iter().copied());
+    DiskError::UnknownDisk { name: name.to_owned(), nearest, known }
 }
 
 /// No description of a disk is longer; an endless file (`/dev/zero`) is longer than this \[bytes\].
@@ -269,9 +285,7 @@ fn text_of(path: &str) -> Result<String, DiskError> {
     let bytes = File::open(path_of_name(path)).and_then(read).map_err(|error| {
         let is_name = !path.contains(['/', '\\']) && !path.ends_with(".toml");
         if error.kind() == io::ErrorKind::NotFound && is_name {
-            let known: Vec<&str> = preset_names().collect();
-            let nearest = nearest(path, known.iter().copied());
-            return DiskError::UnknownDisk { name: path.to_owned(), nearest, known };
+            return unknown(path);
         }
         DiskError::Unreadable { file: path.to_owned(), reason: error.to_string() }
     })?;

@@ -1,8 +1,8 @@
 //! As a script that writes into sysfs, and remembers the previous values.
 
 use super::target::EmitTarget;
-use super::writes;
-use crate::compare::measured::Measured;
+use super::writes::writes;
+use blksched_lab::runs::measured::Measured;
 
 /// The script. It saves the scheduler, every knob of it (which a change of scheduler discards), and the other files
 /// written.

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::args::CompareArguments;
+use blksched_lab::scene::Stage;
+
+use crate::compare::arguments::CompareArguments;
 use crate::failure::Failure;
-use crate::input::Stage;
 
 /// How the file identifies the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub(crate) struct EmitTarget {
 impl EmitTarget {
     pub(crate) fn of(arguments: &CompareArguments, stage: &Stage) -> Result<EmitTarget, Failure> {
         let rotational = stage.disk.build(arguments.scene.seed).facts().rotational;
-        let kernel_default = stage.kernel_default(&arguments.scene);
+        let kernel_default = stage.kernel_default(&arguments.scene.scene());
         let (known, device) = match arguments.on.as_deref() {
             None => (DiskKnown::NotSaid, None),
             Some(said) => known(said, Path::new("/sys/block"), Path::new("/run/udev/data")).map_err(Failure::Input)?,

@@ -1,8 +1,8 @@
 //! As a profile for tuned, which restores the previous values itself when the profile is left (tuned 2.20: tried).
 
 use super::target::{DiskKnown, EmitTarget};
-use super::writes;
-use crate::compare::measured::Measured;
+use super::writes::writes;
+use blksched_lab::runs::measured::Measured;
 
 pub(super) fn profile(chosen: &Measured, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("DISK");

@@ -1,8 +1,8 @@
 //! As a udev rules file.
 
 use super::target::{DiskKnown, EmitTarget};
-use super::writes;
-use crate::compare::measured::Measured;
+use super::writes::writes;
+use blksched_lab::runs::measured::Measured;
 
 pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("sda");

@@ -1,0 +1,116 @@
+//! The arguments of `compare`.
+
+use blksched_lab::{Comparison, FitSearch};
+use clap::{Args, ValueEnum};
+
+use crate::pictures::Pictures;
+use crate::rows::RowsOut;
+use crate::scene::SceneArguments;
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES, allow_negative_numbers = true)]
+pub(crate) struct CompareArguments {
+    #[command(flatten)]
+    pub(crate) scene: SceneArguments,
+    /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, with which
+    /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
+    /// [default: those of present kernels, the kernel's own choice for such a disk first, and historical ones]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub(crate) elevators: Vec<String>,
+    /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["elevators", "tune", "until_sure"])]
+    #[arg(conflicts_with_all = ["goal", "emit", "csv", "markdown", "seeds", "budget", "threads", "wide"])]
+    pub(crate) why: Option<Vec<String>>,
+    /// How many seeds to run each with
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Search the knobs of this scheduler, and of the queue around it, for the goal, with --budget runs; the result is
+    /// checked on seeds that the search has not seen
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
+    pub(crate) tune: Option<String>,
+    /// Run more seeds, doubling them each time, until the question is decided or --budget is reached
+    #[arg(long)]
+    pub(crate) until_sure: bool,
+    /// How many seeds --until-sure runs at most [default: 40], or how many runs --tune makes [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) budget: Option<u32>,
+    /// How many threads run at a time [default: one per core]; the results are the same on any number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print Markdown tables
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Print CSV: a row per scheduler, seed, job and figure (docs/schema.md)
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub(crate) csv: bool,
+    /// Print all columns, in lines as long as they need
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
+    /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance: every job
+    /// by its role]
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Option<String>,
+    /// Print the recommended change as a file for the system instead of tables
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "csv", "markdown"])]
+    pub(crate) emit: Option<Emit>,
+    /// Try every fitted value of the disk's model at both ends of its plausible range, one at a time: does the verdict
+    /// depend on it? (Without this option, one table of the file at a time, for a few seconds at most.)
+    #[arg(long, conflicts_with_all = ["tune", "csv", "emit"])]
+    pub(crate) sensitivity: bool,
+    #[command(flatten)]
+    pub(crate) pictures: Pictures,
+    #[command(flatten)]
+    pub(crate) rows: RowsOut,
+    /// The disk that --emit is for: its name on this machine, as in sda, or model:TEXT, or path:TEXT
+    #[arg(long, value_name = "DISK", requires = "emit")]
+    pub(crate) on: Option<String>,
+}
+
+impl CompareArguments {
+    /// The question, without how its answer is printed.
+    pub(crate) fn comparison(&self) -> Comparison {
+        Comparison {
+            elevators: self.elevators.clone(),
+            until_sure: self.until_sure,
+            tune: self.tune.clone(),
+            budget: self.budget,
+            threads: self.threads,
+            goal: self.goal.clone(),
+            // Rows of samples, and a file for the system, have no place for what a verdict depends on.
+            fits: match (self.csv || self.emit.is_some(), self.sensitivity) {
+                (true, _) => FitSearch::None,
+                (false, true) => FitSearch::Each,
+                (false, false) => FitSearch::Tables,
+            },
+            ..Comparison::of(self.scene.scene(), self.seeds)
+        }
+    }
+}
+
+/// Files that a comparison can be turned into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    /// A udev rule, with the lines that apply and undo it, and the evidence as comments.
+    Udev,
+    /// A profile for tuned, which restores the previous state when another profile is chosen.
+    Tuned,
+    /// A script that writes into sysfs, and restores the previous state.
+    Sysfs,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  blksched compare
+  blksched compare my.fio --disk my-disk.toml --seeds 10
+  blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
+  blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
+  blksched compare my.fio --disk sata-ssd --emit udev --on sda
+  blksched compare my.fio --tune mq-deadline --budget 200
+  blksched compare my.fio --why mq-deadline,bfq     the first decision that differs, with both reasons
+  blksched compare priorities --goal priorities     are I/O priorities kept?
+  blksched compare four-streams --elevators noop,deadline --depth 1
+  blksched compare my.fio --elevators deadline@2.5.45,deadline@2.5.45+order=tree --json";

@@ -1,0 +1,230 @@
+//! A comparison from its question to its answer: the runs, what differs beyond chance, what to do, and what that hangs
+//! on.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_simulate::{Length, Trial};
+
+use crate::comparison::Comparison;
+use crate::error::Error;
+use crate::runs::Runs;
+use crate::runs::measured::Measured;
+use crate::runs::outcome::Outcome;
+use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files, unthrottled, usual};
+use crate::search::sensitivity::{self, Sensitivity};
+use crate::search::tune::{self, KnobWorth};
+use crate::verdict::action::{self, Action};
+use crate::verdict::contrast::{self, Contrast};
+use crate::verdict::processors;
+use crate::verdict::recorded::RecordedBeside;
+use crate::verdict::words;
+use crate::watch::Watch;
+
+/// The answer to a comparison.
+#[non_exhaustive]
+pub struct Compared {
+    /// The question.
+    pub comparison: Comparison,
+    /// The load on the disk, its warm-up cut off.
+    pub stage: Stage,
+    /// How long each run was at most, and how much of it was warm-up.
+    pub length: Length,
+    /// The first seed.
+    pub first: u64,
+    /// The schedulers that were run, the first of which is the one with which the others are compared.
+    pub contenders: Vec<Contender>,
+    /// What was measured of each, in the same order.
+    pub measured: Vec<Arc<Measured>>,
+    /// Of each after the first: every figure compared with the first's.
+    pub contrasts: Vec<Vec<Contrast>>,
+    /// What to do; `None` where the load cannot rank schedulers.
+    pub action: Option<Action>,
+    /// What each knob that a search changed is worth.
+    pub worth: Vec<KnobWorth>,
+    /// The settings in force around each scheduler.
+    pub used: Vec<(String, Trial)>,
+    /// A trace's recorded figures beside the simulated ones.
+    pub recorded: Option<RecordedBeside>,
+    /// What the verdict depends on.
+    pub sensitivity: Option<Sensitivity>,
+    /// The verdict in words.
+    pub sentences: Vec<String>,
+    /// What a user should know besides.
+    pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// The schedulers on this stage: those named, the one whose knobs are searched, or the usual ones.
+    ///
+    /// # Errors
+    /// The word that was not understood, and the nearest.
+    pub fn contenders(&self, stage: &Stage, catalogue: &Catalogue) -> Result<Vec<Contender>, Error> {
+        let names = match &self.tune {
+            Some(name) => vec![name.clone()],
+            None if self.elevators.is_empty() => usual(catalogue, stage.kernel_default(&self.scene), &stage.plan),
+            None => self.elevators.clone(),
+        };
+        contenders("--elevators", &names, &self.scene.set, catalogue)
+    }
+
+    /// Runs the comparison on this stage.
+    ///
+    /// # Errors
+    /// A word that was not understood; that a run stands still; or that it was interrupted before the first seed.
+    pub fn run(&self, stage: Stage, catalogue: &Catalogue, watch: &dyn Watch) -> Result<Compared, Error> {
+        let scene = &self.scene;
+        let (stage, no_logs) = stage.without_logs();
+        let mut contenders = self.contenders(&stage, catalogue)?;
+        let length = stage.settled(stage.length(scene, &contenders[0])?, scene, &contenders);
+        let stage = stage.cut(length);
+        let searched = |name| tune::search(self, catalogue, &stage, name, length.limit, watch);
+        let tuned = self.tune.as_ref().map(|name| searched(name)).transpose()?;
+        let (mut first, mut seeds) = (scene.seed, self.seeds);
+        if let Some(tuned) = &tuned {
+            contenders.clone_from(&tuned.contenders);
+            (first, seeds) = (first.wrapping_add(tune::HELD_BACK), seeds.max(tune::HELD_BACK_SEEDS));
+        }
+        let mut runs = Runs::new(self, &stage, &contenders, (length.limit, first), watch);
+        let goal = runs.more(seeds, self.goal.as_deref())?;
+        if self.until_sure {
+            runs.until_sure(&goal)?;
+        }
+        let measured = runs.measured();
+        let contrasts = contrast::contrasts(&measured, runs.looks);
+        let worth = match (&tuned, measured.get(1)) {
+            (Some(tuned), Some(best)) => tuned.worth(self, &stage, best, &goal, length.limit)?,
+            _ => Vec::new(),
+        };
+        let unranked = stage.workload.unranked.as_ref().map(|why| format!("No ranking: the trace {why}."));
+        let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks).filter(|_| unranked.is_none());
+        let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
+        let chosen = action.as_ref().and_then(Action::chosen);
+        let wrong = recorded.as_ref().zip(chosen).and_then(|(beside, chosen)| beside.forbids(chosen.score.ratio));
+        let action = action.filter(|_| wrong.is_none());
+        let sensitivity = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
+        let mut sentences = sentences(&measured, &contrasts, unranked, action.as_ref());
+        sentences.extend(wrong);
+        let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
+        sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
+        sentences.extend(sensitivity.as_ref().map(Sensitivity::sentence));
+        let mut notes = self.notes(&stage, &measured, length.limit);
+        notes.extend(runs.notes());
+        notes.extend(contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
+        notes.extend(no_logs);
+        notes.extend(notes_around(scene, &stage, &contenders, &measured));
+        let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
+        Ok(Compared {
+            comparison: self.clone(),
+            stage,
+            length,
+            first,
+            contenders,
+            measured,
+            contrasts,
+            action,
+            worth,
+            used,
+            recorded,
+            sensitivity,
+            sentences,
+            notes,
+        })
+    }
+
+    /// What a user should know about this comparison.
+    fn notes(&self, stage: &Stage, measured: &[Arc<Measured>], time: Span) -> Vec<String> {
+        let mut notes = stage.notes();
+        let mut idle: Vec<&str> = Vec::new();
+        for job in measured.iter().flat_map(|elevator| &elevator.jobs).filter(|job| job.work.is_empty()) {
+            if !idle.contains(&job.name.as_str()) {
+                idle.push(&job.name);
+            }
+        }
+        if !idle.is_empty() {
+            notes.push(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
+        } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
+            notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
+        }
+        if self.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some()) {
+            notes.push(
+                "--goal priorities asks which schedulers keep the priorities; this verdict goes by roles".to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+impl Compared {
+    /// The scheduler to use instead of the first; `None` to keep that.
+    pub fn proposal(&self) -> Option<&Measured> {
+        Some(&*self.action.as_ref()?.chosen()?.scheduler)
+    }
+}
+
+/// The verdict: what differs, and what to do; or why nothing can be ranked.
+fn sentences(
+    measured: &[Arc<Measured>],
+    contrasts: &[Vec<Contrast>],
+    unranked: Option<String>,
+    action: Option<&Action>,
+) -> Vec<String> {
+    let mut sentences = match unranked {
+        Some(why) => vec![why],
+        None => words::sentences(measured, contrasts),
+    };
+    sentences.extend(action::priorities(measured));
+    sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(|action| action.sentences()));
+    sentences
+}
+
+/// What a user should know about the settings around the schedulers.
+fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
+    let mut notes = stage.cpu_notes(scene);
+    notes.extend(processors::note(measured, scene.host.cpu_name()));
+    notes.extend(of_no_cost(contenders, scene));
+    notes.extend(notes_on(contenders));
+    notes.extend(unthrottled(contenders, scene.wbt_lat_usec));
+    notes.extend(notes_on_files(contenders, &stage.plan));
+    notes
+}
+
+/// The jobs that ended early under an elevator, each once.
+fn gave_up(contender: &Contender, stage: &Stage, runs: &[Outcome]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in runs
+        .iter()
+        .flat_map(|run| stage.gave_up(run.jobs.iter().map(|job| job.gave_up)))
+        .map(|line| format!("{}: {line}", contender.name))
+    {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// A note about the schedulers whose processor cost is unknown.
+fn of_no_cost(contenders: &[Contender], scene: &Scene) -> Option<String> {
+    let preset = scene.host.cpu.as_ref()?;
+    let is_mq = |one: &&Contender| one.choice.build().slots.era().is_some();
+    let names = |wanted: &dyn Fn(&&Contender) -> bool| -> Vec<&str> {
+        contenders.iter().filter(wanted).map(|one| one.name.as_str()).collect()
+    };
+    let free = names(&|one| !is_mq(one));
+    let unknown = names(&|one| is_mq(one) && preset.costs.known(one.choice.entry.name).is_none());
+    let mut parts = Vec::new();
+    if !unknown.is_empty() {
+        parts.push(format!(
+            "what {} costs the processor was not measured: mq-deadline's stands for it",
+            unknown.join(", ")
+        ));
+    }
+    if !free.is_empty() && free.len() < contenders.len() {
+        parts.push(format!(
+            "I/O costs no processor time under {}: the cost is not known for kernels before blk-mq",
+            free.join(", ")
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}

@@ -1,0 +1,57 @@
+//! The question: which schedulers, over how many seeds, by which goal.
+
+use crate::scene::Scene;
+
+/// What to compare, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What is run, and the settings around the schedulers.
+    pub scene: Scene,
+    /// The schedulers, `name[@kernel][+mechanism=variant][:knob=value[/value…]]`; the first is the one with which the
+    /// others are compared. Empty: those of present kernels, the kernel's own choice for such a disk first, and
+    /// historical ones.
+    pub elevators: Vec<String>,
+    /// How many seeds to run each with.
+    pub seeds: u32,
+    /// Whether to run more seeds, doubling them each time, until the question is decided or the budget is reached.
+    pub until_sure: bool,
+    /// Search the knobs of this scheduler instead, and of the queue around it.
+    pub tune: Option<String>,
+    /// How many seeds at most if [`until_sure`](Comparison::until_sure), or how many runs of a search; `None`: 40
+    /// seeds, 200 runs.
+    pub budget: Option<u32>,
+    /// How many threads run at a time; `None`: one per core. The results are the same on any number.
+    pub threads: Option<u32>,
+    /// What counts, as in `db: p99 read, backup: finish < 2h`; `None`: every job by its role.
+    pub goal: Option<String>,
+    /// Whether to ask what the verdict depends on.
+    pub fits: FitSearch,
+}
+
+/// How thoroughly to find out whether the verdict depends on the fitted values of the disk's model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FitSearch {
+    /// Not at all.
+    None,
+    /// Table by table of the disk's description, for a few seconds at most.
+    Tables,
+    /// Each value alone and several at once, whatever that costs.
+    Each,
+}
+
+impl Comparison {
+    /// The comparison of this scene with this many seeds, all else at its default.
+    pub fn of(scene: Scene, seeds: u32) -> Comparison {
+        Comparison {
+            scene,
+            elevators: Vec::new(),
+            seeds,
+            until_sure: false,
+            tune: None,
+            budget: None,
+            threads: None,
+            goal: None,
+            fits: FitSearch::Tables,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The processors' load.
+
+use blksched_measure::Sample;
+
+use crate::runs::outcome::Outcome;
+
+/// The processor load under one scheduler.
+pub struct CpuMeasure {
+    /// The part of all processors' time that I/O took.
+    pub busy: Sample,
+    /// The same for the busiest processor.
+    pub busiest: Sample,
+    /// The part spent waiting for the scheduler's lock.
+    pub spun: Sample,
+    /// Processor time per request sent to the disk \[ns\].
+    pub per_io: Sample,
+}
+
+impl CpuMeasure {
+    /// `None` if I/O costs no processor time.
+    pub fn of(runs: &[Outcome]) -> Option<CpuMeasure> {
+        let reports: Vec<_> = runs.iter().map(|run| Some((run, run.cpu?))).collect::<Option<_>>()?;
+        let part = |run: &Outcome, ns: u64, of: u32| {
+            let all = run.elapsed.as_ns() as f64 * f64::from(of);
+            if all > 0.0 { ns as f64 / all } else { 0.0 }
+        };
+        let over = |value: &dyn Fn(&Outcome, &blksched_simulate::cpu::CpuReport) -> f64| {
+            Sample::of(reports.iter().map(|(run, report)| value(run, report)).collect())
+        };
+        Some(CpuMeasure {
+            busy: over(&|run, cpu| part(run, cpu.busy.as_ns(), cpu.cpus)),
+            busiest: over(&|run, cpu| part(run, cpu.busiest.as_ns(), 1)),
+            spun: over(&|run, cpu| part(run, cpu.spun.as_ns(), cpu.cpus)),
+            per_io: over(&|run, cpu| cpu.busy.as_ns() as f64 / run.requests.max(1) as f64),
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! The part of a run that a comparison keeps: its figures. Histograms and reasons are dropped when the run ends, so
+//! that each additional run takes only a few numbers per job.
+
+use blksched::{Dir, Span};
+use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};
+use blksched_simulate::cpu::CpuReport;
+use blksched_simulate::{DiskShare, Findings, TraceHash};
+use blksched_workloads::host::HostReport;
+use blksched_workloads::{GaveUp, Plan};
+
+/// The figures of one finished run.
+pub struct Outcome {
+    /// Process by process.
+    pub(crate) jobs: Vec<ProcessOutcome>,
+    /// Row by row of the report.
+    pub(crate) rows: Vec<RowOutcome>,
+    /// All reads, and all writes.
+    pub(crate) totals: [Whole; 2],
+    pub(crate) disk: DiskShare,
+    pub(crate) host: HostReport,
+    pub(crate) cpu: Option<CpuReport>,
+    pub(crate) elapsed: Span,
+    pub(crate) finished: bool,
+    pub(crate) hash: TraceHash,
+    pub(crate) requests: u64,
+}
+
+/// One process's part.
+pub(crate) struct ProcessOutcome {
+    pub(crate) share: AskedAndGiven,
+    pub(crate) gave_up: Option<GaveUp>,
+    /// I/Os, and the mean of their latency \[ns\], by [`Work`].
+    pub(crate) done: [(u64, f64); 4],
+}
+
+/// One row's part.
+pub(crate) struct RowOutcome {
+    pub(crate) stall: Span,
+    /// How long it ran; `None` unless all of it has exited.
+    pub(crate) ran: Option<Span>,
+    /// Bytes per second, all kinds of work together.
+    pub(crate) rate: f64,
+    /// The kinds of work that it did.
+    work: Vec<(Work, Done)>,
+}
+
+/// What was done of one kind of work.
+pub(crate) struct Done {
+    pub(crate) ios: u64,
+    pub(crate) bandwidth: f64,
+    pub(crate) iops: f64,
+    /// Whether its submitters slept for request slots.
+    pub(crate) slept: bool,
+    /// Completion latency \[ns\]: mean, p50, p99, p99.9, max; NaN where there are too few I/Os.
+    pub(crate) clat: [f64; 5],
+}
+
+impl Done {
+    const NOTHING: Done = Done { ios: 0, bandwidth: 0.0, iops: 0.0, slept: false, clat: [f64::NAN; 5] };
+}
+
+/// All jobs' work in one direction.
+pub(crate) struct Whole {
+    pub(crate) bandwidth: f64,
+    pub(crate) ios: u64,
+    pub(crate) mean: f64,
+    pub(crate) p99: f64,
+    pub(crate) slept: f64,
+    /// How many I/Os the disk served, and the sum of their time at the disk \[ns\].
+    pub(crate) served: u64,
+    pub(crate) service: f64,
+    /// Requests, and the sum of what they waited for, by [`Cause::index`].
+    pub(crate) requests: u64,
+    pub(crate) waited: Vec<Span>,
+}
+
+impl Outcome {
+    /// The figures of a run of this plan.
+    pub fn of(plan: &Plan, run: &Findings) -> Outcome {
+        let row = |members: &Vec<usize>| match members.is_empty() {
+            true => RowOutcome { stall: Span::ZERO, ran: None, rate: f64::NAN, work: Vec::new() },
+            false => RowOutcome::of(&run.merged(members), run.ran(members)),
+        };
+        let process = |job: &blksched_simulate::JobOutcome| ProcessOutcome {
+            share: job.share,
+            gave_up: job.trouble.gave_up,
+            done: Work::ALL.map(|work| (job.record.work(work).ios, job.record.work(work).lat.mean())),
+        };
+        let all = run.merged(&(0..run.jobs.len()).collect::<Vec<_>>());
+        Outcome {
+            jobs: run.jobs.iter().map(process).collect(),
+            rows: plan.members_by_row().iter().map(row).collect(),
+            totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
+            disk: run.disk,
+            host: run.host,
+            cpu: run.cpu,
+            elapsed: run.elapsed,
+            finished: run.finished,
+            hash: run.hash,
+            requests: run.requests,
+        }
+    }
+}
+
+impl RowOutcome {
+    fn of(record: &JobRecord, ran: Option<Span>) -> RowOutcome {
+        let done = |work: Work| (record.work(work).ios > 0).then(|| (work, Done::of(record, work)));
+        RowOutcome {
+            stall: record.stall,
+            ran,
+            rate: Work::ALL.into_iter().map(|work| record.bandwidth(work)).sum(),
+            work: Work::ALL.into_iter().filter_map(done).collect(),
+        }
+    }
+
+    /// All zero if nothing was done.
+    pub(crate) fn work(&self, work: Work) -> &Done {
+        self.work.iter().find(|(own, _)| *own == work).map_or(&Done::NOTHING, |(_, done)| done)
+    }
+}
+
+impl Done {
+    fn of(record: &JobRecord, work: Work) -> Done {
+        let direction = record.work(work);
+        Done {
+            ios: direction.ios,
+            bandwidth: record.bandwidth(work),
+            iops: record.iops(work),
+            slept: direction.slat.mean() > 0.01 * direction.lat.mean(),
+            clat: [
+                latency(direction, |d| d.clat.mean()),
+                percentile(direction, 50.0),
+                percentile(direction, 99.0),
+                percentile(direction, 99.9),
+                latency(direction, |d| d.clat.max().as_ns() as f64),
+            ],
+        }
+    }
+}
+
+impl Whole {
+    fn of(dir: Dir, all: &JobRecord, run: &Findings) -> Whole {
+        let work = match dir {
+            Dir::Read => Work::Read,
+            Dir::Write => Work::Write,
+        };
+        let (direction, waiting) = (all.work(work), run.reasons.waiting(dir));
+        Whole {
+            bandwidth: run.jobs.iter().map(|job| job.record.bandwidth(work)).sum(),
+            ios: direction.ios,
+            mean: latency(direction, |d| d.lat.mean()),
+            p99: percentile(direction, 99.0),
+            slept: direction.slat.mean(),
+            served: direction.service.count(),
+            service: direction.service.sum() as f64,
+            requests: waiting.requests(),
+            waited: Cause::all().map(|cause| waiting.on(cause)).collect(),
+        }
+    }
+}
+
+/// The latency of a direction in which nothing completed is unknown, not zero.
+fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
+    if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
+}
+
+/// There are too few I/Os if less than one lies beyond the percentile.
+fn percentile(direction: &Direction, percent: f64) -> f64 {
+    let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
+    if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }
+}

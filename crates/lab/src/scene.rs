@@ -1,0 +1,79 @@
+//! What is run: the load, the disk, the host and the settings around the schedulers.
+
+mod contender;
+mod each;
+mod groups;
+mod host;
+mod reading;
+mod stage;
+mod trace;
+mod usual;
+mod word;
+mod workload;
+
+use blksched::Span;
+use blksched_disks::Attached;
+use blksched_simulate::Starts;
+use blksched_workloads::fio::Text;
+
+pub use contender::{AROUND, Around, Contender, contenders, notes_on, unthrottled};
+pub use groups::notes_on_files;
+pub use host::HostSettings;
+pub use stage::{PRESENT, Stage, kernel_default};
+pub use trace::{PER_CPU, Trace, stem};
+pub use usual::{BY_FILE, BY_WEIGHT, by_groups, usual};
+pub use word::Word;
+pub use workload::{DEFAULT_LOAD, STANDARD_INPUT, Workload};
+
+/// What is run, by name, and the settings that hold for every scheduler.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// What runs, all at once: built-in workloads, programs with their parameters (`dd:size=1g`), and whatever else
+    /// [`Files`](crate::Files) finds.
+    pub jobs: Vec<String>,
+    /// A job file as text, which runs besides.
+    pub typed: Option<Text>,
+    /// The disk's name; for a trace each of whose devices becomes a disk one for all, or `sda=NAME,sdb=NAME`.
+    pub disk: String,
+    /// How long each run is at most; `None`: as long as pilots find necessary.
+    pub time: Option<Span>,
+    /// When processes begin.
+    pub starts: Starts,
+    /// Knobs, as in `bfq.slice_idle=0`.
+    pub set: Vec<String>,
+    /// The first seed of the random numbers.
+    pub seed: u64,
+    /// How many requests the disk gets at a time; `None`: as many as it accepts.
+    pub depth: Option<u32>,
+    /// How many requests may exist (before blk-mq: per direction); `None`: as in the scheduler's kernel.
+    pub nr_requests: Option<u32>,
+    /// The largest request \[KiB\]; `None`: as in the scheduler's kernel.
+    pub max_sectors_kb: Option<u32>,
+    /// How the disk is attached to the host; `None`: as in the disk's description.
+    pub attached: Option<Attached>,
+    /// Writeback throttling: how long a read may take \[us\], 0 for off; `None`: the kernel's choice.
+    pub wbt_lat_usec: Option<u64>,
+    /// The host.
+    pub host: HostSettings,
+}
+
+impl Scene {
+    /// A workload on a disk, all else at its default.
+    pub fn of(workload: &str, disk: &str, seed: u64) -> Scene {
+        Scene {
+            jobs: vec![workload.to_owned()],
+            typed: None,
+            disk: disk.to_owned(),
+            time: None,
+            starts: Starts::Drawn(0),
+            set: Vec::new(),
+            seed,
+            depth: None,
+            nr_requests: None,
+            max_sectors_kb: None,
+            attached: None,
+            wbt_lat_usec: None,
+            host: HostSettings::default(),
+        }
+    }
+}

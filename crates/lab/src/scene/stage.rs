@@ -1,0 +1,232 @@
+//! A workload laid out on a disk: what every run of a comparison has in common.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_disks::{DiskSpec, Facts};
+use blksched_simulate::{Beside, Length, Surroundings, Trial};
+use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
+
+use super::Scene;
+use super::contender::{Contender, contenders};
+use super::workload::Workload;
+use crate::error::Error;
+use crate::files::Files;
+
+/// io.latency halves a depth at most twice a second: from 1023, the depth of an NVMe drive, it reaches one in ten
+/// steps.
+const IO_LATENCY_SETTLES: Span = Span::from_secs(5);
+
+/// A workload laid out on a disk.
+pub struct Stage {
+    /// The load.
+    pub workload: Arc<Workload>,
+    /// Its processes as laid out on the disk.
+    pub plan: Arc<Plan>,
+    /// The disk.
+    pub disk: Arc<DiskSpec>,
+    /// The name as given.
+    pub disk_name: String,
+    /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
+    pub beside: Vec<(String, Beside)>,
+}
+
+impl Stage {
+    /// Loads and checks workload and disk.
+    ///
+    /// # Errors
+    /// If one of them is not understood.
+    pub fn load(scene: &Scene, files: &dyn Files) -> Result<Stage, Error> {
+        Stage::of(Arc::new(Workload::load(scene, files)?), scene, files)
+    }
+
+    /// Lays out a loaded workload on the scene's disk.
+    ///
+    /// # Errors
+    /// If the disk is not understood, or the load does not fit on it.
+    pub fn of(workload: Arc<Workload>, scene: &Scene, files: &dyn Files) -> Result<Stage, Error> {
+        Stage::on(workload, scene.disk.clone(), scene, files)
+    }
+
+    /// Lays out a loaded workload on this disk.
+    pub(super) fn on(
+        workload: Arc<Workload>,
+        disk_name: String,
+        scene: &Scene,
+        files: &dyn Files,
+    ) -> Result<Stage, Error> {
+        let disk = files.disk(&disk_name)?;
+        let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
+        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, beside: Vec::new() })
+    }
+
+    /// The scheduler that a present kernel chooses for such a disk.
+    pub fn kernel_default(&self, scene: &Scene) -> &'static str {
+        let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
+        let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
+        known.unwrap_or_else(|| kernel_default(&self.disk.build(scene.seed).facts()))
+    }
+
+    /// The one scheduler that `--elevator` names, or the kernel's default.
+    ///
+    /// # Errors
+    /// If it is not understood, or names several.
+    pub fn one_contender(
+        &self,
+        named: Option<&String>,
+        scene: &Scene,
+        catalogue: &Catalogue,
+    ) -> Result<Contender, Error> {
+        let elevator = named.cloned().unwrap_or_else(|| self.kernel_default(scene).to_owned());
+        let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
+        if contenders.len() > 1 {
+            let several = "expected one scheduler; `blksched compare` runs several";
+            return Err(Error::Input(format!("--elevator {}: {several}", contenders.len())));
+        }
+        Ok(contenders.remove(0))
+    }
+
+    /// The length of repeated runs: as given, or as long as pilots of this contender need.
+    pub fn length(&self, scene: &Scene, contender: &Contender) -> Result<Length, Error> {
+        match scene.time {
+            Some(time) => Ok(Length::of(time)),
+            None => Length::fitting(&self.trial(scene, contender, Span::MAX)).map_err(Error::input),
+        }
+    }
+
+    /// The same with io.latency among the contenders: it takes seconds to settle, which are added to the warm-up.
+    pub fn settled(&self, length: Length, scene: &Scene, contenders: &[Contender]) -> Length {
+        let has = |files: &[(String, String)]| files.iter().any(|(file, _)| file == "io.latency");
+        let is_asked = contenders.iter().any(|contender| contender.choice.asked.contains(&"io.latency"));
+        let takes_hold = |group: &GroupPlan| has(&group.files) || is_asked && has(&group.files_if_asked);
+        if scene.time.is_some() || !self.plan.groups.iter().any(takes_hold) {
+            return length;
+        }
+        // Each phase has its part of the warm-up.
+        let warm_up = length.warm_up.max(IO_LATENCY_SETTLES * u64::from(self.plan.phases()));
+        Length { warm_up, limit: warm_up + length.limit.saturating_sub(length.warm_up), ..length }
+    }
+
+    /// The length of a single run: jobs that end by themselves are not cut off.
+    pub fn length_once(&self, scene: &Scene, contender: &Contender) -> Result<Length, Error> {
+        match scene.time {
+            Some(time) => Ok(Length::of(time)),
+            None => Length::fitting_once(&self.trial(scene, contender, Span::MAX)).map_err(Error::input),
+        }
+    }
+
+    /// The stage with the warm-up cut off.
+    pub fn cut(mut self, length: Length) -> Stage {
+        self.plan = Arc::new(length.cut(&self.plan));
+        self
+    }
+
+    /// What a user should know about options that change nothing, and about assumptions.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.workload.notes(&self.plan);
+        let others: Vec<String> =
+            self.beside.iter().map(|(name, beside)| format!("{name} on {}", beside.disk.name)).collect();
+        if !others.is_empty() {
+            notes.push(format!(
+                "{} run at the same time: a process with I/Os on several disks waits on each for what it waited for on \
+                 the others; each disk has processors and memory of its own",
+                others.join(", ")
+            ));
+        }
+        notes
+    }
+
+    /// Notes on cpus_allowed where the host does not have such processors, or where I/O costs them nothing.
+    pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
+        let cpus = scene.host.cpus as usize;
+        let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
+        if scene.host.cpu.is_none() {
+            let says =
+                jobs().next().map(|job| format!("{}: cpus_allowed changes nothing with --host cpu=off", job.name));
+            return says.into_iter().collect();
+        }
+        let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
+        let say = |job: &JobPlan| {
+            format!(
+                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N adds more",
+                job.name
+            )
+        };
+        lacks.map(say).collect()
+    }
+
+    /// The stage without its logs: after several runs it would be unclear to which one a log belongs.
+    pub fn without_logs(mut self) -> (Stage, Option<String>) {
+        let mut any = false;
+        for job in &mut Arc::make_mut(&mut self.plan).jobs {
+            any |= std::mem::take(&mut job.report.logs).any();
+        }
+        let note = "the job file's logs are written by `blksched simulate`, not by `compare`";
+        (self, any.then(|| note.to_owned()))
+    }
+
+    /// The stage for a sweep's rows, which contain neither submission times nor rates over time: those are not
+    /// measured.
+    pub fn for_rows(self) -> Stage {
+        let (mut stage, _) = self.without_logs();
+        for job in &mut Arc::make_mut(&mut stage.plan).jobs {
+            let report = &mut job.report;
+            (report.slat.measured, report.lat.measured, report.samples) = (false, false, false);
+        }
+        stage
+    }
+
+    /// Which jobs ended early, and why.
+    pub fn gave_up(&self, outcomes: impl Iterator<Item = Option<GaveUp>>) -> Vec<String> {
+        let why = |why: GaveUp| match why {
+            GaveUp::Io => "an I/O failed",
+            GaveUp::RateMin => "it was slower than rate_min or rate_iops_min",
+            GaveUp::MaxLatency => "an I/O took longer than max_latency",
+        };
+        let told = self.plan.jobs.iter().zip(outcomes).filter_map(|(job, gave_up)| Some((job, gave_up?)));
+        told.map(|(job, gave_up)| format!("job {} (process {}) gave up: {}", job.name, job.number, why(gave_up)))
+            .collect()
+    }
+
+    /// A limit of the device on which a trace was recorded.
+    fn recorded(&self, limit: &str) -> Option<u32> {
+        self.workload.machine.as_ref()?.number(limit).filter(|&number| number > 0)
+    }
+
+    /// One trial of one contender.
+    pub fn trial(&self, scene: &Scene, contender: &Contender, limit: Span) -> Trial {
+        let surroundings = Surroundings {
+            depth: scene.depth.or_else(|| self.recorded("queue_depth")),
+            nr_requests: scene.nr_requests,
+            max_sectors: scene.max_sectors_kb.or_else(|| self.recorded("max_sectors_kb")).map(|kib| 2 * kib),
+            attached: scene.attached,
+            wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
+            host: scene.host.memory,
+            cpus: scene.host.processors(),
+            odds: scene.host.odds,
+            starts: scene.starts,
+            ..Surroundings::default()
+        };
+        Trial {
+            elevator: contender.choice.clone(),
+            knobs: contender.knobs.clone(),
+            surroundings: contender.around.apply(surroundings),
+            disk: self.disk.clone(),
+            plan: self.plan.clone(),
+            seed: scene.seed,
+            limit,
+            beside: self.beside.iter().map(|(_, beside)| beside.clone()).collect(),
+        }
+    }
+}
+
+/// The schedulers of a present kernel.
+pub const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// The kernel's choice if the user makes none: `none` for a disk with more than one hardware queue, else `mq-deadline`.
+/// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that accepts more is taken
+/// for NVMe, which has one queue per CPU. (Distributions' udev rules may choose otherwise.)
+pub fn kernel_default(facts: &Facts) -> &'static str {
+    const ONE_QUEUE: u32 = 32;
+    if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }
+}

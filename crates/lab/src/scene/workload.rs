@@ -1,0 +1,170 @@
+//! The workload: job files (including built-in ones), fio's options on the command line, programs, and traces,
+//! together.
+
+use blksched_measure::Work;
+use blksched_simulate::recording::Took;
+use blksched_traces::machine::Device;
+use blksched_workloads::Plan;
+use blksched_workloads::fio::{Host, JobFile, Note, Text};
+use blksched_workloads::host::HostKnobs;
+use blksched_workloads::programs::Start;
+use blksched_workloads::replay::Replay;
+
+use super::Scene;
+use super::reading::Loaded;
+use super::trace::Trace;
+use super::word::Word;
+use crate::error::Error;
+use crate::files::Files;
+
+/// The workload that runs when none is named.
+pub const DEFAULT_LOAD: &str = "beside-a-backup";
+
+/// The name of standard input among the names of a load, in messages.
+pub const STANDARD_INPUT: &str = "standard input";
+
+/// A workload, read and checked.
+pub struct Workload {
+    /// The name as given.
+    pub name: String,
+    /// Its job files as one.
+    pub file: Option<JobFile>,
+    programs: Vec<Start>,
+    replays: Vec<Replay>,
+    /// Notes on the traces.
+    told: Vec<String>,
+    /// What is known of the device on which a trace was recorded: it provides defaults.
+    pub machine: Option<Device>,
+    /// How long I/Os took, if the load is a single trace that tells.
+    pub took: Vec<(Work, Took)>,
+    /// Why this workload cannot rank schedulers, if it cannot.
+    pub unranked: Option<String>,
+    host: HostKnobs,
+    /// The device's names, if it is one device of a trace of several.
+    pub device: Vec<String>,
+}
+
+impl Workload {
+    /// Loads and checks the scene's load.
+    ///
+    /// # Errors
+    /// The first word that is not understood, or every mistake of its job files.
+    pub fn load(scene: &Scene, files: &dyn Files) -> Result<Workload, Error> {
+        let jobs = files.expanded(&scene.jobs)?;
+        let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_LOAD] } else { names };
+        if names.iter().filter(|name| **name == "-").count() > 1 {
+            return Err(Error::Input("`-` is given twice: standard input can be read once".to_owned()));
+        }
+        let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
+        let mut traces: Vec<Trace> = Vec::new();
+        for name in &names {
+            match files.word(name, scene.typed.is_some())? {
+                Word::Jobs(text) => texts.push(text),
+                // A shell expands `x.blktrace.*` to all files of one trace.
+                Word::Trace(trace) if traces.contains(&trace) => {}
+                Word::Trace(trace) => traces.push(trace),
+                Word::Program(mut start) => {
+                    let twins = programs.iter().filter(|other| other.program.name == start.program.name).count();
+                    if twins > 0 && programs.iter().any(|other| other.name == start.name) {
+                        start.name = format!("{} ({})", start.name, twins + 1);
+                    }
+                    programs.push(start);
+                }
+            }
+        }
+        texts.extend(scene.typed.clone());
+        let said = names.iter().copied().chain(scene.typed.as_ref().map(|typed| typed.name.as_str()));
+        let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
+        let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts, files)?) };
+        let loaded = traces.iter().map(|trace| trace.load(files)).collect::<Result<Vec<_>, _>>()?;
+        let told = loaded.iter().flat_map(|trace| trace.notes.iter().cloned()).collect();
+        let machine = loaded.iter().find_map(|trace| trace.machine.clone());
+        let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
+        let took = match (&loaded[..], &file, programs.is_empty()) {
+            ([alone], None, true) => alone.took.clone(),
+            _ => Vec::new(),
+        };
+        let replays = loaded.into_iter().map(|trace| trace.replay).collect();
+        let (host, device) = (scene.host.memory, Vec::new());
+        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, device })
+    }
+
+    /// One workload for each disk: a single one, unless it is a trace each of whose devices becomes a disk.
+    ///
+    /// # Errors
+    /// As [`load`](Workload::load).
+    pub fn each(scene: &Scene, files: &dyn Files) -> Result<Vec<Workload>, Error> {
+        let trace = match (&scene.jobs[..], &scene.typed) {
+            // Nothing else is opened here: a pipe can be read only once.
+            ([name], None) if name.contains("device=each") => match files.word(name, false)? {
+                Word::Trace(trace) => Some((name, trace)),
+                Word::Jobs(_) | Word::Program(_) => None,
+            },
+            _ => None,
+        };
+        match trace {
+            Some((name, trace)) if trace.is_each(files)? => {
+                let whole = |part: Loaded| Workload::of(format!("{name}, device {}", part.device[0]), part, scene);
+                Ok(trace.load_each(files)?.into_iter().map(whole).collect())
+            }
+            _ => Ok(vec![Workload::load(scene, files)?]),
+        }
+    }
+
+    /// A workload that consists of a trace, or of one of its devices.
+    fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
+        let Loaded { replay, notes, machine, took, unranked, device } = loaded;
+        let (file, programs, host) = (None, Vec::new(), scene.host.memory);
+        Workload { name, file, programs, replays: vec![replay], told: notes, machine, took, unranked, host, device }
+    }
+
+    /// Its processes on a disk of this size.
+    pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Error> {
+        let jobs = self.file.as_ref().map(|file| file.plan(disk_sectors)).transpose();
+        let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();
+        for start in &self.programs {
+            plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;
+        }
+        for replay in &self.replays {
+            plan.add_replay(replay.clone(), disk_sectors).map_err(Error::Input)?;
+        }
+        Ok(plan)
+    }
+
+    /// What a user should know about options that change nothing, and about assumptions.
+    pub fn notes(&self, plan: &Plan) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(file) = &self.file {
+            let say = |note: &Note| format!("{}: {}: {}", file.locate(&note.place), note.option, note.why);
+            notes.extend(file.notes().iter().chain(&plan.notes).map(say));
+        } else if self.host != HostKnobs::default() {
+            let why = "programs have memory of their own, set by their parameters, and a trace was recorded below it";
+            notes.push(format!("--host changes nothing: {why}"));
+        }
+        notes.extend(self.told.iter().cloned());
+        notes.extend(self.machine.as_ref().map(|device| {
+            let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            format!("recorded on {}: scheduler, queue_depth and max_sectors_kb are defaults here", words.join(" "))
+        }));
+        notes.extend(self.replays.iter().flat_map(Replay::notes));
+        notes
+    }
+}
+
+fn job_file(scene: &Scene, texts: &[Text], files: &dyn Files) -> Result<JobFile, Error> {
+    let mut read = |name: &str| files.text(name);
+    let host = Host {
+        mb_memory: scene.host.memory.memory_mib(),
+        ncpus: u64::from(scene.host.cpus),
+        variables: files.variables(),
+        ..Host::default()
+    };
+    let file = JobFile::read(&host, texts, &mut read);
+    let mut file = file.map_err(Error::Jobs)?;
+    for name in file.traces() {
+        let read = Trace::of(&name, "").read(files);
+        file.give_trace(&name, read);
+    }
+    Ok(file)
+}

@@ -1,0 +1,355 @@
+//! What to do: the end of a verdict, from a goal and the significant comparisons.
+//!
+//! **Rule** Only schedulers of a current kernel are proposed. Each is compared with the first, which counts as the
+//! default: in each seed by the geometric mean of the ratios of the figures that count, with equal weight for each job;
+//! over the seeds by its mean with an interval. The best is proposed if it is at least 5 % better, the difference is
+//! significant (Holm over the candidates), and nothing forbids it: a bound of the goal that it does not keep, a job
+//! that stalls for more than a second and does not under the default, or runs that fall into two modes, which no mean
+//! represents. It is also not proposed if the default's runs fall into two modes and it is not better than the better
+//! of them. If a goal names jobs, stalls of the others are only a price.
+
+use std::sync::Arc;
+
+use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
+
+use crate::runs::measured::{Availability, JobMeasure, Measured};
+use crate::verdict::clones::{Told, families, label, told};
+use crate::verdict::contrast::{ALPHA, Contrast, between, times};
+use crate::verdict::figure::{Figure, FigureKind};
+use crate::verdict::goal::{Bound, Goal, NamedGoal};
+use crate::verdict::role::{FLOOR, Role};
+
+/// A smaller improvement is not worth a change.
+pub const WORTH_IT: f64 = 1.05;
+/// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
+pub const KEPT: f64 = 0.10;
+/// At most this many gains and costs are named.
+const SAID: usize = 3;
+/// No job may stand still for longer \[ns\].
+const LONGEST_STALL: f64 = 1e9;
+/// Greater ratios are cut to this.
+const FARTHEST: f64 = 1e3;
+
+/// The recommendation.
+pub struct Action {
+    /// By what the candidates were judged.
+    pub goal: Goal,
+    /// The scheduler with which the others are compared.
+    pub default: Arc<Measured>,
+    /// The others that a present kernel has, best first.
+    pub candidates: Vec<Challenger>,
+    /// Bounds of the goal that the default itself breaks.
+    pub missed: Vec<String>,
+}
+
+/// A scheduler that might be better than the default.
+pub struct Challenger {
+    /// What was measured of it.
+    pub scheduler: Arc<Measured>,
+    /// How many times better it is on the figures of the goal.
+    pub score: Paired,
+    /// The p-value after Holm's correction over the candidates.
+    pub p: f64,
+    /// What is better beyond chance, the greatest first; and what is worse.
+    pub gains: Vec<Contrast>,
+    /// What is worse beyond chance, the greatest first.
+    pub costs: Vec<Contrast>,
+    /// Why it cannot be recommended, however well it scores.
+    pub forbidden: Vec<String>,
+    /// Standstills of jobs that the goal does not name.
+    pub stalls: Vec<String>,
+}
+
+impl Challenger {
+    /// Whether it is at least 5 % better, beyond chance.
+    pub fn is_better(&self) -> bool {
+        self.score.ratio >= WORTH_IT && self.p <= ALPHA
+    }
+}
+
+/// Chooses among the schedulers; `contrasts` holds those of each scheduler after the first.
+pub fn choose(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>], goal: Goal, looks: u32) -> Option<Action> {
+    let (default, others) = measured.split_first()?;
+    let candidates = candidates((default, others), contrasts, &goal, looks, Availability::Present);
+    let missed = misses(default, &goal);
+    Some(Action { goal, default: default.clone(), candidates, missed })
+}
+
+/// The other schedulers of this availability, compared with the default, best first.
+pub fn candidates(
+    (default, others): (&Measured, &[Arc<Measured>]),
+    contrasts: &[Vec<Contrast>],
+    goal: &Goal,
+    looks: u32,
+    availability: Availability,
+) -> Vec<Challenger> {
+    let objectives = goal.objectives(default);
+    let wanted = others.iter().zip(contrasts).filter(|(here, _)| here.availability == availability);
+    let candidate = |(here, contrasts): (&Arc<Measured>, &Vec<Contrast>)| {
+        let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
+        let (gains, costs) = both_sides(contrasts, default);
+        let forbidden = forbidden(here, default, goal);
+        let stalls = stalls(here, default, |row| !goal.protects(row));
+        Some(Challenger { scheduler: here.clone(), score, p: score.p, gains, costs, forbidden, stalls })
+    };
+    let mut candidates: Vec<Challenger> = wanted.filter_map(candidate).collect();
+    let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
+    candidates.iter_mut().zip(corrected).for_each(|(candidate, p)| candidate.p = (p * f64::from(looks)).min(1.0));
+    candidates.sort_by(|a, b| b.score.ratio.total_cmp(&a.score.ratio));
+    candidates
+}
+
+/// In each seed, the logarithm of how many times better: all groups of figures weigh the same, and so do the figures
+/// within a group.
+pub fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> Vec<f64> {
+    let logs = |figure: &Figure| -> Option<Vec<f64>> {
+        let (h, b) = (figure.sample(here)?, figure.sample(base)?);
+        let sign = if figure.what.higher_is_better() { 1.0 } else { -1.0 };
+        let farthest = FARTHEST.ln();
+        let one = |(h, b): (&f64, &f64)| {
+            logarithms(&[*h], &[*b]).first().map_or(f64::NAN, |log| (sign * log).clamp(-farthest, farthest))
+        };
+        Some(h.values().iter().zip(b.values()).map(one).collect())
+    };
+    let groups: Vec<Vec<Vec<f64>>> = objectives.iter().map(|group| group.iter().filter_map(logs).collect()).collect();
+    let seeds = base.jain.values().len();
+    let mean = |values: Vec<f64>| {
+        let known: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        if known.is_empty() { f64::NAN } else { known.iter().sum::<f64>() / known.len() as f64 }
+    };
+    let in_seed = |seed: usize| {
+        let groups = groups.iter().map(|group| mean(group.iter().filter_map(|logs| logs.get(seed).copied()).collect()));
+        mean(groups.collect())
+    };
+    (0..seeds).map(in_seed).filter(|score| score.is_finite()).collect()
+}
+
+/// What is better, and which of the figures that count are worse: a background job's loss counts only below its floor.
+fn both_sides(contrasts: &[Contrast], default: &Measured) -> (Vec<Contrast>, Vec<Contrast>) {
+    let mut all: Vec<Contrast> = contrasts.iter().filter(|contrast| contrast.differs()).cloned().collect();
+    all.sort_by(|a, b| b.times().total_cmp(&a.times()));
+    let is_price = |contrast: &Contrast| {
+        let job = contrast.figure.row.map(|row| &default.jobs[row]);
+        job.is_none_or(|job| job.role.0 != Role::Background) || is_starved(contrast)
+    };
+    let (gains, costs): (Vec<Contrast>, Vec<Contrast>) = all.into_iter().partition(|c| c.times_better() > 1.0);
+    (gains, costs.into_iter().filter(is_price).collect())
+}
+
+fn is_starved(contrast: &Contrast) -> bool {
+    matches!(contrast.figure.what, FigureKind::Bandwidth | FigureKind::Finish) && contrast.times_better() < FLOOR
+}
+
+/// The bounds of the goal that it does not keep, each with its worst value.
+pub fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
+    let missed = goal.bounds().filter_map(|(clause, bound)| {
+        let samples: Vec<Sample> = clause.figures.iter().filter_map(|figure| figure.sample(scheduler)).collect();
+        let unit = clause.figures.first()?.what.unit();
+        let worst = samples.iter().flat_map(|sample| sample.values()).copied().reduce(match bound {
+            Bound::Below(_) => f64::max,
+            Bound::Above(_) => f64::min,
+        });
+        let is_kept = samples.iter().all(|sample| bound.holds(sample));
+        (!is_kept).then(|| format!("{} is not kept: {}", clause.text, unit.show(worst.unwrap_or(f64::NAN))))
+    });
+    missed.collect()
+}
+
+/// Why a scheduler cannot be recommended, however well it scores; empty if it can.
+pub fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
+    let mut why = misses(here, goal);
+    why.extend(stalls(here, default, |row| goal.protects(row)));
+    let waited_for = |(job, ..): &(&JobMeasure, Figure, Modes)| job.role.0 != Role::Background;
+    why.extend(two_modes(here).filter(waited_for).map(|(job, figure, modes)| say_modes(job, &figure, &modes)));
+    for (job, figure, modes) in two_modes(default).filter(waited_for) {
+        let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
+        let is_better = match figure.what.higher_is_better() {
+            true => ours > modes.high.1 * WORTH_IT,
+            false => ours * WORTH_IT < modes.low.1,
+        };
+        if !is_better {
+            let (said, ours) = (say_modes(job, &figure, &modes), figure.what.unit().show(ours));
+            why.push(format!("under {} {said}, and {ours} is no better than the better mode", default.label()));
+        }
+    }
+    why
+}
+
+/// The jobs among those rows that stand still for long, or get nothing, where they do not under the default.
+fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool) -> Vec<String> {
+    let mut why = Vec::new();
+    let stall = |of: &Measured, row: usize| of.jobs[row].stall.spread().max;
+    for rows in families(&default.jobs) {
+        let concerned = |row: &&usize| concerns(**row) && !here.jobs[**row].yields;
+        let stands = |row: &&usize| stall(here, **row) > LONGEST_STALL && stall(default, **row) <= LONGEST_STALL;
+        let stalled: Vec<usize> = rows.iter().filter(concerned).filter(stands).copied().collect();
+        let is_starved = |row: &&usize| here.jobs[**row].work.is_empty() && !default.jobs[**row].work.is_empty();
+        let starved: Vec<usize> = rows.iter().filter(concerned).filter(is_starved).copied().collect();
+        if !stalled.is_empty() {
+            let longest = |of| Quantity::Time.show(stalled.iter().map(|&row| stall(of, row)).fold(0.0, f64::max));
+            why.push(format!(
+                "{} makes no progress for {} (under {} for {} at most)",
+                label(&default.jobs, &stalled),
+                longest(here),
+                default.label(),
+                longest(default)
+            ));
+        }
+        if !starved.is_empty() {
+            why.push(format!("{} gets nothing at all", label(&default.jobs, &starved)));
+        }
+    }
+    why
+}
+
+/// Jobs whose runs fall into two modes, by their bandwidth or by what they wait for. All are reported, but a background
+/// job's modes do not count against a scheduler.
+pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
+    measured.jobs.iter().enumerate().filter_map(|(row, job)| {
+        let figures = job.work.iter().map(|(work, _)| {
+            let what = if *work == Work::Sync || job.role.0 == Role::Latency {
+                FigureKind::Mean
+            } else {
+                FigureKind::Bandwidth
+            };
+            Figure { row: Some(row), work: Some(*work), what }
+        });
+        let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
+        modes.next()
+    })
+}
+
+/// Two modes of a job's figure as a sentence.
+pub fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> String {
+    let unit = figure.what.unit();
+    let (low, high) = (unit.show(modes.low.1), unit.show(modes.high.1));
+    let of = modes.low.0 + modes.high.0;
+    let subject = figure.subject();
+    format!(
+        "the runs fall into two modes: {}'s {subject} is {low} in {} of {of}, {high} in {}",
+        job.label(),
+        modes.low.0,
+        modes.high.0
+    )
+}
+
+impl Action {
+    /// The scheduler to use instead of the default.
+    pub fn chosen(&self) -> Option<&Challenger> {
+        self.candidates.iter().find(|candidate| {
+            // A candidate that keeps a bound broken by the default need not be better as well.
+            let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
+            candidate.forbidden.is_empty() && (candidate.is_better() || rescues)
+        })
+    }
+
+    /// The recommendation as the last sentences of the verdict.
+    pub fn sentences(&self) -> Vec<String> {
+        let default = self.default.label();
+        let mut said = Vec::new();
+        for candidate in self.candidates.iter().filter(|candidate| candidate.is_better()) {
+            if !candidate.forbidden.is_empty() {
+                let (name, why) = (candidate.scheduler.label(), candidate.forbidden.join("; "));
+                let times = times(candidate.score.ratio);
+                said.push(format!("Not {name}, although it is {times} better than {default} {}: {why}.", self.on()));
+            }
+        }
+        said.push(match self.chosen() {
+            Some(chosen) => self.proposal(chosen),
+            None => self.refusal(),
+        });
+        said
+    }
+
+    fn proposal(&self, chosen: &Challenger) -> String {
+        let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
+        let say = |contrasts: &[Contrast]| {
+            let told = told(contrasts.iter(), &self.default.jobs);
+            told.iter().take(SAID).map(Told::with_job).collect::<Vec<_>>().join("; ")
+        };
+        if !chosen.gains.is_empty() {
+            text += &format!(" ({})", say(&chosen.gains));
+        }
+        if !self.missed.is_empty() {
+            text += &format!(". Under {}, {}", self.default.label(), self.missed.join("; "));
+        }
+        let costs = (!chosen.costs.is_empty()).then(|| say(&chosen.costs));
+        let price: Vec<String> = costs.into_iter().chain(chosen.stalls.iter().cloned()).collect();
+        if !price.is_empty() {
+            text += &format!(". The price: {}", price.join("; "));
+        }
+        text + "."
+    }
+
+    fn refusal(&self) -> String {
+        let default = self.default.label();
+        let why = match self.candidates.first() {
+            _ if self.default.jain.values().len() < 2 => "One seed proves nothing",
+            None => "No other scheduler of a present kernel was run",
+            Some(_) if !self.missed.is_empty() => "No scheduler meets the whole goal",
+            Some(best) if best.is_better() => {
+                return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
+            }
+            Some(best) if best.score.ratio >= WORTH_IT => {
+                let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
+                let name = best.scheduler.label();
+                return format!(
+                    "Keep {default}: {name} looks {ratio} better ({interval}), which may be chance; \
+                     --until-sure runs more seeds."
+                );
+            }
+            Some(_) => "Nothing is at least 5 % better",
+        };
+        let missed = if self.missed.is_empty() { String::new() } else { format!(" ({})", self.missed.join("; ")) };
+        format!("{why}: keep {default}{missed}.")
+    }
+
+    /// How much better it is than the default, as a phrase.
+    pub fn how_much(&self, chosen: &Challenger) -> String {
+        let default = self.default.label();
+        if let Goal::Named(NamedGoal::Priorities) = self.goal {
+            let part = |sample: &Option<Sample>| Quantity::Fraction.show(sample.as_ref().map_or(0.0, Sample::mean));
+            let keeps = chosen.scheduler.misplaced.as_ref().is_some_and(|part| part.mean() <= KEPT);
+            return format!(
+                "it keeps the priorities{}: {} of the disk's time went elsewhere, not {}",
+                if keeps { "" } else { " better" },
+                part(&chosen.scheduler.misplaced),
+                part(&self.default.misplaced)
+            );
+        }
+        let (ratio, interval) = (times(chosen.score.ratio), between(chosen.score.low, chosen.score.high));
+        format!("{ratio} better than {default} {} ({interval})", self.on())
+    }
+
+    /// The words after "2.00 times better than …".
+    fn on(&self) -> &'static str {
+        match &self.goal {
+            Goal::Roles => "on each job's key figures",
+            Goal::Said(_) => "by your goal",
+            Goal::Named(named) => named.name(),
+        }
+    }
+}
+
+/// How each scheduler keeps the priorities that the jobs ask for.
+pub fn priorities(measured: &[Arc<Measured>]) -> Option<String> {
+    let part = |m: &Arc<Measured>| Some((m.label(), m.misplaced.as_ref()?.mean()));
+    let parts: Vec<(String, f64)> = measured.iter().filter_map(part).collect();
+    let list = |kept: bool| {
+        let say = |(name, part): &(String, f64)| format!("{name} ({})", Quantity::Fraction.show(*part));
+        let chosen: Vec<String> = parts.iter().filter(|(_, part)| (*part <= KEPT) == kept).map(say).collect();
+        (!chosen.is_empty()).then(|| chosen.join(", "))
+    };
+    (!parts.is_empty()).then(|| {
+        // `none` is a scheduler.
+        let kept = list(true).unwrap_or_else(|| "no scheduler".to_owned());
+        let not_kept = list(false).map(|names| format!("; not kept by {names}")).unwrap_or_default();
+        format!(
+            "Priorities and weights (in brackets: the part of the disk's time that did not go where they ask) \
+             are kept by {kept}{not_kept}."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

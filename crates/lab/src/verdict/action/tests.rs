@@ -1,0 +1,189 @@
+//! Proposals, and the reasons that forbid them, on invented samples.
+
+use blksched::Dir;
+use blksched_measure::Work;
+
+use super::*;
+use crate::runs::measured::{Availability, Total, WorkMeasure};
+use crate::verdict::contrast::contrasts;
+
+fn sample(values: &[f64]) -> Sample {
+    Sample::of(values.to_vec())
+}
+
+/// A job that reads with these latencies \[ns\], seed by seed, and this longest stall \[ns\].
+fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
+    let constant = |value: f64| sample(&vec![value; latencies.len()]);
+    let work = WorkMeasure {
+        ios: constant(1000.0),
+        bandwidth: sample(&latencies.iter().map(|ns| 4096e9 / ns).collect::<Vec<_>>()),
+        iops: sample(&latencies.iter().map(|ns| 1e9 / ns).collect::<Vec<_>>()),
+        sleeps: false,
+        clat: [1.0, 1.0, 2.0, 2.0, 3.0].map(|times| sample(&latencies.iter().map(|ns| times * ns).collect::<Vec<_>>())),
+    };
+    JobMeasure {
+        name: name.to_owned(),
+        processes: 1,
+        role: (Role::Latency, "it waits for each read"),
+        yields: false,
+        ends: false,
+        ran: None,
+        finish: None,
+        stall: constant(stall),
+        asked: constant(1.0),
+        given: constant(0.5),
+        priority: None,
+        work: vec![(Work::Read, work)],
+    }
+}
+
+fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
+    let constant = |value: f64| sample(&vec![value; jobs[0].stall.values().len()]);
+    let total = || Total {
+        bandwidth: constant(1e6),
+        mean: constant(1e6),
+        p99: constant(2e6),
+        slept: 0.0,
+        waited: Vec::new(),
+        service: 1e6,
+        in_memory: None,
+    };
+    Measured {
+        name: name.to_owned(),
+        scheduler: name,
+        availability: Availability::Present,
+        knobs: Vec::new(),
+        controls: Vec::new(),
+        busy: constant(1.0),
+        seeking: constant(0.5),
+        in_disk: 1.0,
+        jain: constant(1.0),
+        misplaced: None,
+        kept: None,
+        memory: None,
+        cpu: None,
+        totals: Dir::BOTH.map(|dir| (dir, total())),
+        finished: false,
+        hashes: Vec::new(),
+        jobs,
+    }
+}
+
+const USUAL: [f64; 6] = [100e6, 101e6, 99e6, 100e6, 102e6, 98e6];
+
+fn times(factor: f64) -> Vec<f64> {
+    // Not all alike, or there would be no variance to test against.
+    USUAL.iter().zip([1.0, 1.01, 0.99, 1.0, 1.01, 0.99]).map(|(ns, noise)| ns * factor * noise).collect()
+}
+
+/// The name of the scheduler recommended instead of `base`, and the sentences.
+fn verdict(base: Measured, here: Measured, goal: Option<&str>) -> (Option<String>, String) {
+    let measured = [Arc::new(base), Arc::new(here)];
+    let goal = Goal::read(goal, &measured[0].jobs).expect("a goal");
+    let action = choose(&measured, &contrasts(&measured, 1), goal, 1).expect("there is a default");
+    (action.chosen().map(|chosen| chosen.scheduler.label()), action.sentences().join(" "))
+}
+
+#[test]
+fn what_is_better_is_proposed_and_what_is_not_is_not() {
+    let base = || scheduler("a", vec![reader("db", &USUAL, 0.1e9)]);
+    let with = |factor| scheduler("b", vec![reader("db", &times(factor), 0.1e9)]);
+    assert_eq!(verdict(base(), with(0.5), None).0.as_deref(), Some("b"));
+    assert_eq!(verdict(base(), with(0.98), None).0, None);
+    assert_eq!(verdict(base(), with(2.0), None).0, None);
+}
+
+#[test]
+fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none() {
+    let both = |name, factor: f64, stall: f64| {
+        scheduler(name, vec![reader("db", &times(factor), 0.1e9), reader("other", &USUAL, stall)])
+    };
+    let (chosen, said) = verdict(both("a", 1.0, 0.9e9), both("b", 0.2, 1.1e9), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("other makes no progress for 1.10s (under a for 900ms at most)"), "{said}");
+    // A job that stood still before may continue to; below a second it is not called a standstill.
+    assert_eq!(verdict(both("a", 1.0, 1.2e9), both("b", 0.2, 3.0e9), None).0.as_deref(), Some("b"));
+    assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 0.9e9), None).0.as_deref(), Some("b"));
+    // If the goal names the other job, the standstill is only a price.
+    let (chosen, said) = verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("db: mean read"));
+    assert_eq!(chosen.as_deref(), Some("b"));
+    assert!(said.contains("The price: other makes no progress for 1.10s"), "{said}");
+    assert_eq!(verdict(both("a", 1.0, 0.1e9), both("b", 0.2, 1.1e9), Some("other: mean read, db: mean read")).0, None);
+}
+
+#[test]
+fn nobody_is_proposed_whose_runs_fall_into_two_modes_though_both_are_better() {
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9)]);
+    let split = [50e6, 5e6, 51e6, 5.1e6, 49e6, 4.9e6];
+    let (chosen, said) = verdict(base, scheduler("b", vec![reader("db", &split, 0.1e9)]), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("two modes: db's mean read latency is 5.00ms in 3 of 6, 50.0ms in 3"), "{said}");
+}
+
+#[test]
+fn a_background_jobs_two_modes_are_told_and_no_reason_against_a_scheduler() {
+    let backup =
+        |latencies: &[f64]| JobMeasure { role: (Role::Background, "its name"), ..reader("backup", latencies, 0.1e9) };
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9), backup(&USUAL)]);
+    let torn = [5e6, 50e6, 5e6, 50e6, 5e6, 5e6];
+    let here = || scheduler("b", vec![reader("db", &times(0.5), 0.1e9), backup(&torn)]);
+    let all = [scheduler("a", vec![reader("db", &USUAL, 0.1e9), backup(&USUAL)]), here()].map(Arc::new);
+    let told = crate::verdict::words::sentences(&all, &contrasts(&all, 1)).join(" ");
+    assert!(told.contains("two modes: backup's read bandwidth is 80.0KiB/s in 2 of 6, 800KiB/s in 4"), "{told}");
+    assert_eq!(verdict(base, here(), None).0.as_deref(), Some("b"));
+}
+
+#[test]
+fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
+    let split = || scheduler("a", vec![reader("db", &[100e6, 10e6, 101e6, 10.1e6, 99e6, 9.9e6], 0.1e9)]);
+    let with = |ns: f64| scheduler("b", vec![reader("db", &USUAL.map(|usual| usual * ns / 100e6), 0.1e9)]);
+    assert_eq!(verdict(split(), with(5e6), None).0.as_deref(), Some("b"));
+    let (chosen, said) = verdict(split(), with(9.8e6), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("is no better than the better mode") || said.contains("chance"), "{said}");
+}
+
+#[test]
+fn a_job_that_gets_nothing_forbids_it() {
+    let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
+    let starved = JobMeasure { work: Vec::new(), ..reader("other", &USUAL, 0.1e9) };
+    let (chosen, said) = verdict(base, scheduler("b", vec![reader("db", &times(0.2), 0.1e9), starved]), None);
+    assert!(chosen.is_none() && said.contains("other gets nothing at all"), "{said}");
+}
+
+#[test]
+fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
+    let clones = |name, factors: [f64; 3], stalls: [f64; 3]| {
+        let jobs = factors.iter().zip(stalls).map(|(factor, stall)| reader("deliver", &times(*factor), stall));
+        scheduler(name, jobs.collect())
+    };
+    let base = || scheduler("a", (0..3).map(|_| reader("deliver", &USUAL, 0.1e9)).collect());
+    let better = clones("b", [0.5, 0.4, 0.5], [0.1e9; 3]);
+    let measured = [base(), better].map(Arc::new);
+    let said = crate::verdict::words::sentences(&measured, &contrasts(&measured, 1)).join(" ");
+    assert!(said.contains("Roles assumed: deliver ×3 is latency-bound (it waits for each read);"), "{said}");
+    let both = "deliver ×3: mean read latency is 2.00 to 2.50 times shorter (40.0ms to 50.0ms, not 100ms), ";
+    assert!(said.contains(both) && said.matches("deliver").count() == 2, "{said}");
+    let (chosen, said) = verdict(base(), clones("b", [0.5, 0.4, 0.5], [0.1e9; 3]), None);
+    assert!(chosen.as_deref() == Some("b") && said.matches("mean read latency").count() == 1, "{said}");
+    // For some of the clones, the number is given; the longest standstill is named.
+    let one = clones("b", [0.5, 1.0, 1.0], [0.1e9, 1.1e9, 1.3e9]);
+    let (chosen, said) = verdict(base(), one, None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("deliver ×2 makes no progress for 1.30s (under a for 100ms at most)"), "{said}");
+    // A goal that names the job means every clone, and two clones weigh no more than one job.
+    let goal =
+        Goal::read(Some("deliver: p99 read < 90ms"), &[reader("deliver", &USUAL, 0.0), reader("deliver", &USUAL, 0.0)]);
+    assert_eq!(goal.expect("a goal").bounds().next().map(|(clause, _)| clause.figures.len()), Some(2));
+}
+
+#[test]
+fn that_no_scheduler_keeps_the_priorities_is_not_said_with_the_name_of_one() {
+    let jobs = || vec![reader("deliver", &USUAL, 0.0)];
+    let with = |name, part: f64| Measured { misplaced: Some(sample(&[part; 2])), ..scheduler(name, jobs()) };
+    let said = |parts: [f64; 2]| priorities(&[with("none", parts[0]), with("bfq", parts[1])].map(Arc::new)).unwrap();
+    let neither = said([0.4, 0.5]);
+    assert!(neither.ends_with("are kept by no scheduler; not kept by none (40.0%), bfq (50.0%)."), "{neither}");
+    let both = said([0.0, 0.0]);
+    assert!(both.ends_with("are kept by none (0.0%), bfq (0.0%)."), "{both}");
+}

@@ -1,0 +1,76 @@
+//! Whether figures depend on what I/O costs the processors.
+
+use std::sync::Arc;
+
+use blksched::Dir;
+use blksched_measure::Quantity;
+
+use crate::runs::cpu::CpuMeasure;
+use crate::runs::measured::{Measured, Total};
+
+/// A processor that is busy for at least this part of the time limits rates.
+const BUSY: f64 = 0.5;
+/// The processor's part of a mean request is mentioned from here on.
+const PART: f64 = 0.05;
+
+/// The greatest part that processor time takes of a disk request's mean latency; none if no I/O waited for a
+/// request. I/O that ends in memory is shorter than that and depends on the processor alone, whichever scheduler is
+/// used.
+fn part_of_latency(cpu: &CpuMeasure, totals: &[(Dir, Total); 2]) -> f64 {
+    let served = totals.iter().map(|(_, total)| total).filter(|total| total.service > 0.0);
+    let way = |total: &Total| total.slept + total.service + total.waited.iter().map(|(_, ns)| ns).sum::<f64>();
+    served.map(|total| cpu.per_io.mean() / way(total)).fold(0.0, f64::max)
+}
+/// What a reader should know where figures depend on the processor cost of I/O; `None` where they do not.
+pub fn note(measured: &[Arc<Measured>], preset: &str) -> Option<String> {
+    let all = || measured.iter().filter_map(|one| Some((one, one.cpu.as_ref()?)));
+    let (busiest, cpu) = all().max_by(|(_, a), (_, b)| a.busiest.mean().total_cmp(&b.busiest.mean()))?;
+    let part = all().map(|(one, cpu)| part_of_latency(cpu, &one.totals)).fold(0.0, f64::max);
+    let hangs = cpu.busiest.mean() >= BUSY || part >= PART;
+    hangs.then(|| {
+        let percent = |part: f64| Quantity::Fraction.show(part.min(1.0));
+        let spun = match cpu.spun.mean() {
+            spun if spun >= 0.01 => format!(", {} of all processors waiting for its lock", percent(spun)),
+            _ => String::new(),
+        };
+        format!(
+            "figures depend on the processor cost of I/O (cpu={preset}): the busiest processor is busy {} of the \
+             time under {}{spun}; an I/O costs {}; --host cpu=off shows the disk alone",
+            percent(cpu.busiest.mean()),
+            busiest.label(),
+            Quantity::Time.show(cpu.per_io.mean()),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched_measure::Sample;
+
+    use super::*;
+
+    fn total(service: f64, slept: f64) -> Total {
+        let sample = || Sample::of(vec![1300.0]);
+        Total {
+            bandwidth: sample(),
+            mean: sample(),
+            p99: sample(),
+            slept,
+            waited: Vec::new(),
+            service,
+            in_memory: None,
+        }
+    }
+
+    #[test]
+    fn what_an_io_costs_is_held_against_requests_of_the_disk_and_not_against_what_ends_in_memory() {
+        let sample = |value| Sample::of(vec![value]);
+        let cpu = CpuMeasure { busy: sample(0.0), busiest: sample(0.0), spun: sample(0.0), per_io: sample(1300.0) };
+        // Reads of 50 ms, and writes that never reached the disk, whose mean is 1.3 us.
+        let slow = [(Dir::Read, total(50e6, 0.0)), (Dir::Write, total(0.0, 0.0))];
+        assert!(part_of_latency(&cpu, &slow) < 1e-4);
+        // Reads of 10 us.
+        let fast = [(Dir::Read, total(9_000.0, 1_000.0)), (Dir::Write, total(0.0, 0.0))];
+        assert!((part_of_latency(&cpu, &fast) - 0.13).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,7 @@
+//! Why: the first moment at which two schedulers differ, and the stories of single I/Os in words.
+
+pub mod blame;
+pub mod names;
+pub mod parting;
+pub mod phrase;
+pub mod reason;

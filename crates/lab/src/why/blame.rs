@@ -1,0 +1,143 @@
+//! Who waited for whom, under which rule, over the whole run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blksched::{Span, SubmitterId};
+use blksched_measure::{Cell, Column, Quantity, Table};
+use blksched_simulate::story::{Blame, Leg, Whose};
+use blksched_workloads::Plan;
+
+use super::names::Names;
+use super::phrase::{rule, time};
+use crate::verdict::role::Role;
+
+/// The key of a row: the processes of one name, those of another, and a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlameKey {
+    /// Who waited.
+    pub who: String,
+    /// Where the I/O was meanwhile.
+    pub leg: Leg,
+    /// `None` if no job is to blame.
+    pub whom: Option<String>,
+    /// Why.
+    pub rule: &'static str,
+}
+
+/// All waits, summed by name.
+pub struct Rows {
+    /// Each with its time and its number of I/Os, the costliest first.
+    pub rows: Vec<(BlameKey, Span, u64)>,
+    /// All I/O time of each name, and its number of I/Os.
+    pub totals: BTreeMap<String, (Span, u64)>,
+}
+
+impl Rows {
+    /// The waits of all processes, or of these alone.
+    pub fn of(blame: &Blame, names: &Names, only: &BTreeSet<SubmitterId>) -> Rows {
+        let counts = |by: SubmitterId| only.is_empty() || only.contains(&by);
+        let mut rows: BTreeMap<BlameKey, (Span, u64)> = BTreeMap::new();
+        for (by, part, cell) in blame.cells().filter(|&(by, ..)| counts(by)) {
+            let whom = match part.whose() {
+                Whose::Process(process) if process == by => Some("itself".to_owned()),
+                Whose::Process(process) if names.job(process) == names.job(by) => {
+                    Some(format!("another {}", names.job(by)))
+                }
+                Whose::Process(process) => Some(names.job(process)),
+                Whose::Flush if !part.is_service() => Some("a flush".to_owned()),
+                Whose::Flush | Whose::Nobody => None,
+            };
+            let key = BlameKey { who: names.job(by), leg: part.leg(), whom, rule: rule(part) };
+            let row = rows.entry(key).or_default();
+            row.0 += cell.time;
+            row.1 += cell.ios;
+        }
+        let mut totals: BTreeMap<String, (Span, u64)> = BTreeMap::new();
+        for (by, total) in blame.totals().filter(|&(by, _)| counts(by)) {
+            let sum = totals.entry(names.job(by)).or_default();
+            sum.0 += total.time;
+            sum.1 += total.ios;
+        }
+        let mut rows: Vec<_> = rows.into_iter().map(|(key, (time, ios))| (key, time, ios)).collect();
+        rows.sort_by_key(|row| core::cmp::Reverse(row.1));
+        Rows { rows, totals }
+    }
+
+    /// The costliest rows; the others are summed up in a note.
+    pub fn table(&self, most: usize) -> Table {
+        let mut table = Table::new(
+            "who waited for whom",
+            vec![
+                Column::words("who", "who waited"),
+                Column::words("whom", "for whom"),
+                Column::words("rule", "why"),
+                Column::words("leg", "where"),
+                Column::numbers("time", "time", Quantity::Time),
+                Column::numbers("share", "of its time", Quantity::Fraction),
+                Column::numbers("ios", "I/Os", Quantity::Count),
+            ],
+        );
+        for (key, time, ios) in self.rows.iter().take(most) {
+            table.row([
+                key.who.as_str().into(),
+                key.whom.as_deref().unwrap_or("-").into(),
+                key.rule.into(),
+                super::phrase::leg(key.leg).into(),
+                Cell::from(time.as_ns() as f64),
+                Cell::from(self.share(key, *time)),
+                (*ios).into(),
+            ]);
+        }
+        let rest = self.rows.iter().skip(most).fold(Span::ZERO, |sum, row| sum + row.1);
+        if !rest.is_zero() {
+            table.note(format!("{} more rows, {} together: --json has all", self.rows.len() - most, time(rest)));
+        }
+        table
+    }
+
+    /// The part of a name's whole I/O time that it spent this way.
+    fn share(&self, key: &BlameKey, time: Span) -> f64 {
+        time.as_ns() as f64 / self.totals.get(&key.who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
+    }
+
+    /// The job that others waited for longest, and the rule that cost most; waits of background jobs count only if all
+    /// jobs are background jobs.
+    pub fn culprit(&self, plan: Option<&Plan>) -> Option<String> {
+        let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
+        let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));
+        let counts = |who: &str| all_are || !background.contains(who);
+        let blamed = |(key, ..): &&(BlameKey, Span, u64)| {
+            let whom = key.whom.as_deref();
+            counts(&key.who)
+                && whom.is_some_and(|whom| whom != "itself" && whom != "a flush" && !whom.starts_with("another "))
+        };
+        let mut by_whom: BTreeMap<&str, Span> = BTreeMap::new();
+        for (key, time, _) in self.rows.iter().filter(blamed) {
+            *by_whom.entry(key.whom.as_deref().unwrap_or_default()).or_default() += *time;
+        }
+        let (whom, sum) = by_whom.into_iter().max_by_key(|&(_, time)| time)?;
+        let all = self
+            .totals
+            .iter()
+            .filter(|(who, _)| *who != whom && counts(who))
+            .fold(Span::ZERO, |sum, (_, of)| sum + of.0);
+        let worst = self.rows.iter().filter(blamed).find(|(key, ..)| key.whom.as_deref() == Some(whom))?;
+        let percent = 100.0 * sum.as_ns() as f64 / (all.as_ns() as f64).max(1.0);
+        Some(format!(
+            "Others waited longest for {whom}: {} of their {} ({percent:.0} %), most of it {} ({}: {}, {}).",
+            time(sum),
+            time(all),
+            time(worst.1),
+            worst.0.who,
+            worst.0.rule,
+            super::phrase::leg(worst.0.leg),
+        ))
+    }
+}
+
+/// The names of jobs that no user waits for.
+fn background(plan: &Plan) -> BTreeSet<&str> {
+    let rows = (0..plan.rows()).map(|row| plan.members(row));
+    let background = rows.filter(|members| Role::of(plan, members).0 == Role::Background);
+    background.map(|members| plan.jobs[members[0]].name.as_str()).collect()
+}

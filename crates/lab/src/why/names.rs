@@ -1,0 +1,68 @@
+//! Processes by name.
+
+use std::collections::BTreeSet;
+
+use blksched::SubmitterId;
+use blksched_simulate::story::Whose;
+use blksched_text::did_you_mean;
+use blksched_workloads::Plan;
+
+/// The printed names of processes: the job's, with a number if it has several.
+#[derive(Clone)]
+pub struct Names {
+    /// Name, number, whether the name has several processes, and the report's row.
+    processes: Vec<(String, u32, bool, u32)>,
+}
+
+impl Names {
+    /// The names of a plan's processes.
+    pub fn of(plan: &Plan) -> Names {
+        let named = |name: &str| plan.jobs.iter().filter(|job| job.name == name).count();
+        let processes = plan.jobs.iter();
+        let processes = processes.map(|job| (job.name.clone(), job.number, named(&job.name) > 1, job.row));
+        Names { processes: processes.collect() }
+    }
+
+    /// Names for a server's recording, which has none: numbers.
+    pub fn numbered(most: u32) -> Names {
+        Names { processes: (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect() }
+    }
+
+    /// The name of one process.
+    pub fn process(&self, submitter: SubmitterId) -> String {
+        match self.processes.get(submitter.0 as usize) {
+            Some((name, number, true, _)) => format!("{name}/{number}"),
+            Some((name, ..)) => name.clone(),
+            None => "write-back".to_owned(),
+        }
+    }
+
+    /// The common name of a job's processes.
+    pub fn job(&self, submitter: SubmitterId) -> String {
+        self.processes.get(submitter.0 as usize).map_or("write-back".to_owned(), |(name, ..)| name.clone())
+    }
+
+    /// The process that the disk worked for.
+    pub fn whose(&self, whose: Whose) -> String {
+        match whose {
+            Whose::Process(submitter) => self.process(submitter),
+            Whose::Flush => "a flush of the disk's cache".to_owned(),
+            Whose::Nobody => "a process whose command has not come back".to_owned(),
+        }
+    }
+
+    /// The processes that a user's word names.
+    pub fn find(&self, said: &str) -> Result<BTreeSet<SubmitterId>, String> {
+        let all = (0..self.processes.len() as u32).map(SubmitterId);
+        let meant: BTreeSet<_> = all.clone().filter(|&id| self.process(id) == said || self.job(id) == said).collect();
+        if !meant.is_empty() {
+            return Ok(meant);
+        }
+        let mut words: Vec<String> = all.clone().map(|id| self.job(id)).collect();
+        words.extend(all.map(|id| self.process(id)));
+        words.sort();
+        words.dedup();
+        let near = did_you_mean(said, words.iter().map(String::as_str));
+        Err(format!("no such process: expected one of {}{}", words.join(", "), near))
+    }
+}
