@@ -25,7 +25,6 @@ use crate::input::in_turn;
 use crate::output::{self, Look, Paint};
 use crate::progress::Followed;
 use crate::report;
-use crate::trust;
 use crate::used;
 pub(crate) use arguments::CompareArguments;
 use heading::heading;
@@ -54,10 +53,10 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
     }
     let mut compared = comparison.run(stage, catalogue, &Followed::new())?;
     let written = pictures(arguments, &compared)?;
-    compared.notes.extend(written);
+    compared.verdict.notes.extend(written);
     if let Some(place) = arguments.rows.place()? {
         parquet::figures(&place, &compared.stage, &compared.measured, compared.first)?;
-        parquet::contrasts(&place, &compared.measured, &compared.contrasts)?;
+        parquet::contrasts(&place, &compared.measured, &compared.verdict.contrasts)?;
     }
     print(arguments, &compared)
 }
@@ -87,18 +86,18 @@ fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), 
 }
 
 fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failure> {
-    let Compared { stage, measured, sentences, action, .. } = compared;
+    let Compared { stage, measured, verdict, .. } = compared;
     if output::is_kept() {
         let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
         let html = tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect();
         output::keep(json::text(compared), html);
     }
-    let text = match (arguments.json, arguments.csv, arguments.emit, action) {
+    let text = match (arguments.json, arguments.csv, arguments.emit, &verdict.unranked) {
         (true, ..) => json::text(compared),
         (_, true, ..) => csv::text(compared),
-        (_, _, Some(what), Some(action)) => {
+        (_, _, Some(what), None) => {
             let target = emit::EmitTarget::of(arguments, stage)?;
-            emit::text(what, &heading(compared), sentences, action, &target)
+            emit::text(what, &heading(compared), verdict, &target)
         }
         _ => page(arguments, compared),
     };
@@ -107,25 +106,24 @@ fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failur
 
 /// The tables, the verdict and the notes, for people.
 fn page(arguments: &CompareArguments, compared: &Compared) -> String {
-    let Compared { stage, measured, sentences, action, .. } = compared;
+    let Compared { stage, measured, verdict, .. } = compared;
     let look = if arguments.markdown { Look::Markdown } else { Look::Text };
     let used = used::line(&compared.used, compared.comparison.scene.host.cpu_name());
     let mut text = output::paragraph(&heading(compared)) + &output::paragraph(&used) + "\n";
     let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
-    let depends =
-        compared.sensitivity.as_ref().filter(|_| arguments.sensitivity).map(|it| sensitivity::table(it, None));
+    let depends = verdict.hangs_on.as_ref().filter(|_| arguments.sensitivity).map(|it| sensitivity::table(it, None));
     for table in tables.into_iter().chain(extra::tables(compared)).chain(depends) {
         text += &output::render(&table, look);
         text += "\n";
     }
-    text += &sentences.iter().map(|sentence| painted(sentence)).collect::<String>();
-    if action.as_ref().is_some_and(|action| action.chosen().is_some()) {
+    text += &verdict.sentences.iter().map(|sentence| painted(sentence)).collect::<String>();
+    if verdict.proposal.is_some() {
         text += "With --emit udev, tuned or sysfs this becomes a change to your system, and its undo.\n";
     }
-    let truth = blksched_disks::sheet::truth(&stage.disk).sentence();
+    let truth = verdict.validation.model.sentence();
     text += &output::paragraph(&format!("Disk {}: {truth}.", stage.disk.name));
-    let trust = trust::sentences(&stage.disk_name, &stage.disk).join(" ");
-    text + &output::notes(&compared.notes) + &output::paragraph(&trust)
+    let trust = verdict.validation.sentences().join(" ");
+    text + &output::notes(&verdict.notes) + &output::paragraph(&trust)
 }
 
 /// A sentence of the verdict; the recommendation is highlighted.

@@ -44,7 +44,6 @@ mod sweep;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod top;
 mod trace;
-mod trust;
 mod typed;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod ublk;

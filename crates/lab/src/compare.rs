@@ -8,6 +8,7 @@ use blksched_simulate::{Length, Trial};
 
 use crate::comparison::Comparison;
 use crate::error::Error;
+use crate::files::NoFiles;
 use crate::runs::Runs;
 use crate::runs::measured::Measured;
 use crate::runs::outcome::Outcome;
@@ -15,10 +16,13 @@ use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files
 use crate::search::sensitivity::{self, Sensitivity};
 use crate::search::tune::{self, KnobWorth};
 use crate::verdict::action::{self, Action};
+use crate::verdict::cause::FigureCause;
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedBeside;
-use crate::verdict::words;
+use crate::verdict::validation::Validation;
+use crate::verdict::words::{self, Differences};
+use crate::verdict::{JobRole, Proposal, Verdict};
 use crate::watch::Watch;
 
 /// The answer to a comparison.
@@ -36,22 +40,14 @@ pub struct Compared {
     pub contenders: Vec<Contender>,
     /// What was measured of each, in the same order.
     pub measured: Vec<Arc<Measured>>,
-    /// Of each after the first: every figure compared with the first's.
-    pub contrasts: Vec<Vec<Contrast>>,
-    /// What to do; `None` where the load cannot rank schedulers.
-    pub action: Option<Action>,
+    /// What differs, what to do, and how far to trust that.
+    pub verdict: Verdict,
     /// What each knob that a search changed is worth.
     pub worth: Vec<KnobWorth>,
     /// The settings in force around each scheduler.
     pub used: Vec<(String, Trial)>,
     /// A trace's recorded figures beside the simulated ones.
     pub recorded: Option<RecordedBeside>,
-    /// What the verdict depends on.
-    pub sensitivity: Option<Sensitivity>,
-    /// The verdict in words.
-    pub sentences: Vec<String>,
-    /// What a user should know besides.
-    pub notes: Vec<String>,
 }
 
 impl Comparison {
@@ -68,7 +64,15 @@ impl Comparison {
         contenders("--elevators", &names, &self.scene.set, catalogue)
     }
 
-    /// Runs the comparison on this stage.
+    /// The answer to a question about what is built in or given as text, among the built-in schedulers.
+    ///
+    /// # Errors
+    /// As [`run`](Comparison::run), and if the load or the disk is not understood.
+    pub fn answer(&self) -> Result<Compared, Error> {
+        self.run(Stage::load(&self.scene, &NoFiles)?, &Catalogue::builtin(), &())
+    }
+
+    /// Runs the comparison on this stage, with these schedulers, followed by `watch`.
     ///
     /// # Errors
     /// A word that was not understood; that a run stands still; or that it was interrupted before the first seed.
@@ -96,23 +100,36 @@ impl Comparison {
             (Some(tuned), Some(best)) => tuned.worth(self, &stage, best, &goal, length.limit)?,
             _ => Vec::new(),
         };
-        let unranked = stage.workload.unranked.as_ref().map(|why| format!("No ranking: the trace {why}."));
-        let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks).filter(|_| unranked.is_none());
+        let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
-        let chosen = action.as_ref().and_then(Action::chosen);
-        let wrong = recorded.as_ref().zip(chosen).and_then(|(beside, chosen)| beside.forbids(chosen.score.ratio));
-        let action = action.filter(|_| wrong.is_none());
-        let sensitivity = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
-        let mut sentences = sentences(&measured, &contrasts, unranked, action.as_ref());
-        sentences.extend(wrong);
+        let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref());
+        let action = action.filter(|_| unranked.is_none());
+        let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
+        let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
         let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
         sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
-        sentences.extend(sensitivity.as_ref().map(Sensitivity::sentence));
+        sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let mut notes = self.notes(&stage, &measured, length.limit);
         notes.extend(runs.notes());
         notes.extend(contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
         notes.extend(no_logs);
         notes.extend(notes_around(scene, &stage, &contenders, &measured));
+        let verdict = Verdict {
+            goal,
+            default: measured[0].clone(),
+            proposal: action.as_ref().and_then(Proposal::of),
+            kept: action.as_ref().and_then(Action::kept),
+            unranked: unranked.map(Unranked::into_words),
+            missed: action.as_ref().map_or_else(Vec::new, |action| action.missed.clone()),
+            candidates: action.map_or_else(Vec::new, |action| action.candidates),
+            roles: JobRole::all(&measured[0].jobs),
+            contrasts,
+            causes,
+            validation: Validation::of(&stage),
+            hangs_on,
+            sentences,
+            notes,
+        };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
         Ok(Compared {
             comparison: self.clone(),
@@ -121,14 +138,10 @@ impl Comparison {
             first,
             contenders,
             measured,
-            contrasts,
-            action,
+            verdict,
             worth,
             used,
             recorded,
-            sensitivity,
-            sentences,
-            notes,
         })
     }
 
@@ -155,10 +168,27 @@ impl Comparison {
     }
 }
 
-impl Compared {
-    /// The scheduler to use instead of the first; `None` to keep that.
-    pub fn proposal(&self) -> Option<&Measured> {
-        Some(&*self.action.as_ref()?.chosen()?.scheduler)
+/// Why nothing can be ranked.
+enum Unranked {
+    /// The trace cannot show queueing.
+    Trace(String),
+    /// The model misses what was recorded by more than the best scheduler gains.
+    Model(String),
+}
+
+impl Unranked {
+    /// `None` if schedulers can be ranked.
+    fn of(stage: &Stage, action: Option<&Action>, recorded: Option<&RecordedBeside>) -> Option<Unranked> {
+        if let Some(why) = &stage.workload.unranked {
+            return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
+        }
+        recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model)
+    }
+
+    fn into_words(self) -> String {
+        match self {
+            Unranked::Trace(text) | Unranked::Model(text) => text,
+        }
     }
 }
 
@@ -166,16 +196,19 @@ impl Compared {
 fn sentences(
     measured: &[Arc<Measured>],
     contrasts: &[Vec<Contrast>],
-    unranked: Option<String>,
+    unranked: Option<&Unranked>,
     action: Option<&Action>,
-) -> Vec<String> {
-    let mut sentences = match unranked {
-        Some(why) => vec![why],
-        None => words::sentences(measured, contrasts),
+) -> (Vec<String>, Vec<FigureCause>) {
+    let Differences { mut sentences, causes } = match unranked {
+        Some(Unranked::Trace(why)) => Differences { sentences: vec![why.clone()], causes: Vec::new() },
+        Some(Unranked::Model(_)) | None => words::differences(measured, contrasts),
     };
     sentences.extend(action::priorities(measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(|action| action.sentences()));
-    sentences
+    if let Some(Unranked::Model(why)) = unranked {
+        sentences.push(why.clone());
+    }
+    (sentences, causes)
 }
 
 /// What a user should know about the settings around the schedulers.

@@ -52,6 +52,11 @@ pub trait Files {
         blksched_disks::builtin(name).map_err(Error::input)
     }
 
+    /// What earlier predictions on this very disk came to, as a phrase; `None` if nothing is known.
+    fn validated(&self, _disk: &str) -> Option<String> {
+        None
+    }
+
     /// Variables that job files may use, as in `${NAME}`.
     fn variables(&self) -> BTreeMap<String, String> {
         BTreeMap::new()

@@ -58,6 +58,12 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// The text of a fio job file on a disk, all else at its default; `name` stands for the file in messages.
+    pub fn of_jobs(name: &str, text: &str, disk: &str) -> Scene {
+        let typed = Some(Text { name: name.to_owned(), text: text.to_owned() });
+        Scene { jobs: Vec::new(), typed, ..Scene::of("", disk, 1) }
+    }
+
     /// A workload on a disk, all else at its default.
     pub fn of(workload: &str, disk: &str, seed: u64) -> Scene {
         Scene {

@@ -1,6 +1,8 @@
 //! From measured figures to a verdict. Nothing here runs anything.
 
 pub mod action;
+mod answer;
+pub mod cause;
 pub mod clones;
 pub mod contrast;
 pub mod figure;
@@ -11,5 +13,8 @@ pub mod processors;
 pub mod reach;
 pub mod recorded;
 pub mod role;
+pub mod validation;
 mod value;
 pub mod words;
+
+pub use answer::{JobRole, Proposal, Verdict};

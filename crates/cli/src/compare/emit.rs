@@ -9,23 +9,23 @@ mod writes;
 pub(super) use target::EmitTarget;
 use writes::QUEUE_DEPTH;
 
+use blksched_lab::Verdict;
 use blksched_lab::runs::measured::Measured;
-use blksched_lab::verdict::action::Action;
 
 use super::arguments::Emit;
 
 /// The file's text.
-pub(super) fn text(what: Emit, heading: &str, sentences: &[String], action: &Action, target: &EmitTarget) -> String {
+pub(super) fn text(what: Emit, heading: &str, verdict: &Verdict, target: &EmitTarget) -> String {
     let name = match what {
         Emit::Udev => "udev",
         Emit::Tuned => "tuned",
         Emit::Sysfs => "sysfs",
     };
     let mut evidence = format!("# Made by `blksched compare --emit {name}`: simulated, on one model of a disk.\n#\n");
-    for line in [heading.trim()].into_iter().chain(sentences.iter().map(String::as_str)) {
+    for line in [heading.trim()].into_iter().chain(verdict.sentences.iter().map(String::as_str)) {
         evidence += &comment(line);
     }
-    let Some(chosen) = action.chosen().map(|chosen| &*chosen.scheduler) else {
+    let Some(chosen) = verdict.proposal.as_ref().map(|proposal| &*proposal.measured) else {
         return evidence + "#\n# So there is nothing to change.\n";
     };
     if scheduler_needs_depth(chosen, target) {

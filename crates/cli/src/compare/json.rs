@@ -6,11 +6,13 @@ use blksched_lab::runs::cpu::CpuMeasure;
 use blksched_lab::runs::measured::{JobMeasure, Measured, Total};
 use blksched_lab::runs::memory::MemoryMeasure;
 use blksched_lab::scene::Stage;
-use blksched_lab::verdict::action::{Action, Challenger, two_modes};
+use blksched_lab::verdict::action::{Challenger, Kept, two_modes};
+use blksched_lab::verdict::cause::FigureCause;
 use blksched_lab::verdict::contrast::Contrast;
 use blksched_lab::verdict::figure::Figure;
 use blksched_lab::verdict::processors;
-use blksched_lab::{Compared, Scene};
+use blksched_lab::verdict::validation::Validation;
+use blksched_lab::{Compared, Scene, Verdict};
 use blksched_measure::{Cause, Paired, Quantity, Table, Work};
 use blksched_simulate::Trial;
 use serde::Serialize;
@@ -19,7 +21,6 @@ use serde_json::{Value, json};
 use super::sample::sample;
 use super::{extra, sensitivity};
 use crate::scene::host_settings;
-use crate::trust;
 use crate::used;
 
 /// The first keys, in this order.
@@ -53,8 +54,8 @@ pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> 
         disk: json!({
             "name": stage.disk.name,
             "description": stage.disk.description,
-            "validated": blksched_disks::sheet::truth(&stage.disk).sentence(),
-            "predictions": trust::sentences(&stage.disk_name, &stage.disk).join(" "),
+            "validated": run.validation.model.sentence(),
+            "predictions": run.validation.sentences().join(" "),
             "bytes": facts.sectors * 512,
             "rotational": facts.rotational,
             "depth": facts.depth,
@@ -89,14 +90,23 @@ pub(crate) struct JsonRun<'a> {
     pub(crate) seed: u64,
     pub(crate) seeds: usize,
     pub(crate) limit: Span,
+    /// What predictions on the disk were validated against.
+    pub(crate) validation: &'a Validation,
 }
 
 pub(super) fn text(compared: &Compared) -> String {
-    let Compared { comparison, stage, length, measured, contrasts, action, sentences, notes, .. } = compared;
+    let Compared { comparison, stage, length, measured, verdict, .. } = compared;
     let limit = length.limit;
     let seeds = measured[0].jain.values().len();
-    let run = JsonRun { stage, scene: &comparison.scene, seed: compared.first, seeds, limit };
-    let contrasts = measured.iter().skip(1).zip(contrasts);
+    let run = JsonRun {
+        stage,
+        scene: &comparison.scene,
+        seed: compared.first,
+        seeds,
+        limit,
+        validation: &verdict.validation,
+    };
+    let contrasts = measured.iter().skip(1).zip(&verdict.contrasts);
     let rest = json!({
         "phases": stage.plan.phases(),
         "warm_up_ns": length.warm_up_of_phase(&stage.plan).as_ns(),
@@ -107,22 +117,35 @@ pub(super) fn text(compared: &Compared) -> String {
         }).collect::<Vec<_>>(),
         "worth": extra::worth(&compared.worth).as_ref().map(Table::json),
         "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
-        "verdict": sentences,
-        "sensitivity": compared.sensitivity.as_ref().map(sensitivity::json),
-        "action": action.as_ref().map_or(Value::Null, proposal),
-        "notes": notes,
+        "verdict": verdict.sentences,
+        "sensitivity": verdict.hangs_on.as_ref().map(sensitivity::json),
+        "action": if verdict.unranked.is_none() { action(verdict) } else { Value::Null },
+        "causes": verdict.causes.iter().map(cause).collect::<Vec<_>>(),
+        "notes": verdict.notes,
     });
     document("blksched/compare/2", &run, rest)
 }
 
 /// The recommendation; `use` is null if the default stays.
-fn proposal(action: &Action) -> Value {
+fn action(verdict: &Verdict) -> Value {
     json!({
-        "goal": action.goal.name(),
-        "default": action.default.label(),
-        "use": action.chosen().map(|chosen| chosen.scheduler.label()),
-        "default_misses": action.missed,
-        "candidates": action.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "goal": verdict.goal.name(),
+        "default": verdict.default.label(),
+        "use": verdict.proposal.as_ref().map(ToString::to_string),
+        "kept_because": verdict.kept.map(Kept::word),
+        "default_misses": verdict.missed,
+        "candidates": verdict.candidates.iter().map(candidate).collect::<Vec<_>>(),
+    })
+}
+
+/// Why a figure differs.
+fn cause(cause: &FigureCause) -> Value {
+    json!({
+        "scheduler": cause.scheduler,
+        "direction": cause.dir.to_string(),
+        "waits_for": cause.waits_for,
+        "here_ns": cause.here,
+        "base_ns": cause.base,
     })
 }
 

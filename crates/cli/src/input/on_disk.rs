@@ -41,6 +41,11 @@ impl Files for OnDisk {
         blksched_disks::load(name).map_err(Error::input)
     }
 
+    #[cfg(target_os = "linux")]
+    fn validated(&self, disk: &str) -> Option<String> {
+        crate::validate::sentence(disk)
+    }
+
     fn variables(&self) -> BTreeMap<String, String> {
         Host::with_environment().variables
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blksched::Catalogue;
 use blksched_lab::runs::measured::Measured;
 use blksched_lab::scene::{Contender, Stage};
+use blksched_lab::verdict::validation::predictions;
 use blksched_lab::why::names::Names;
 use blksched_lab::{Compared, Scene};
 use blksched_measure::Table;
@@ -12,12 +13,11 @@ use blksched_report::{Against, Download, Grid, Published, PublishedRow, Report, 
 use blksched_simulate::Trial;
 use blksched_traces::call_log::CallLog;
 
-use super::answer::{facts, grid, jobs, made, pictured, verdict};
+use super::answer::{facts, grid, jobs, made, pictured, verdict as verdict_in};
 use super::{collected, fill, slowest, watched, write};
 use crate::failure::Failure;
 use crate::pictures::Pictures;
 use crate::replayed::{replay, unknown_disk};
-use crate::trust;
 
 /// A comparison, with its renderings.
 pub(crate) struct ComparedPage<'a> {
@@ -34,7 +34,7 @@ fn download(name: &str, media_type: &'static str, text: String) -> Download {
 }
 
 pub(crate) fn compared(pictures: &Pictures, page: &ComparedPage<'_>) -> Result<Vec<String>, Failure> {
-    let Compared { comparison, stage, contenders, measured, first, length, sentences, notes, .. } = page.compared;
+    let Compared { comparison, stage, contenders, measured, first, length, verdict, .. } = page.compared;
     let (scene, names) = (&comparison.scene, Names::of(&stage.plan));
     let run = |one: &Contender| {
         let trial = Trial { seed: *first, ..stage.trial(scene, one, length.limit) };
@@ -42,22 +42,22 @@ pub(crate) fn compared(pictures: &Pictures, page: &ComparedPage<'_>) -> Result<V
     };
     let runs = contenders.iter().map(run).collect::<Result<Vec<_>, _>>()?;
     let seeds = measured.first().map_or(1, |first| first.jain.values().len());
-    let proposed = page.compared.proposal().map(|proposed| proposed.name.clone());
+    let proposed = verdict.proposal.as_ref().map(|proposal| proposal.measured.name.clone());
     let mut answer = ShownAnswer {
         title: format!("{} on {}: {} schedulers", stage.workload.name, stage.disk.name, contenders.len()),
         heading: page.heading.clone(),
         proposed: proposed.clone(),
         tables: vec![jobs(measured)],
-        trust: trust::sentences(&stage.disk_name, &stage.disk),
+        trust: verdict.validation.sentences(),
         facts: facts(stage, scene, (*first, seeds)),
         pictured: pictured(stage, (*first, seeds)),
-        notes: notes.clone(),
+        notes: verdict.notes.clone(),
         ..ShownAnswer::default()
     };
     answer.facts.extend(knobs(measured));
     answer.facts.push(("around the schedulers".to_owned(), page.used.clone()));
     answer.tables.extend(page.tables.iter().map(grid));
-    verdict(&mut answer, sentences);
+    verdict_in(&mut answer, &verdict.sentences);
     let downloads = vec![
         download("compare.json", "application/json", page.json.clone()),
         download("compare.csv", "text/csv", page.csv.clone()),
@@ -85,7 +85,7 @@ pub(crate) fn simulated(
     let answer = ShownAnswer {
         title: format!("{} on {} under {}", stage.workload.name, stage.disk.name, contender.name),
         tables: vec![jobs(std::slice::from_ref(measured))],
-        trust: trust::sentences(&stage.disk_name, &stage.disk),
+        trust: predictions(stage),
         facts: facts(stage, scene, (scene.seed, 1)),
         pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),
@@ -108,7 +108,7 @@ pub(crate) fn explained(
         title: format!("{} on {} under {}: why it was late", stage.workload.name, stage.disk.name, contender.name),
         sentences: stories,
         tables: vec![grid(blame)],
-        trust: trust::sentences(&stage.disk_name, &stage.disk),
+        trust: predictions(stage),
         facts: facts(stage, scene, (scene.seed, 1)),
         pictured: pictured(stage, (scene.seed, 1)),
         notes: stage.notes(),

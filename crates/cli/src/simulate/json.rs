@@ -11,6 +11,7 @@ use blksched_lab::Scene;
 use blksched_lab::runs::measured::Measured;
 use blksched_lab::runs::outcome::Outcome;
 use blksched_lab::scene::{Contender, Stage};
+use blksched_lab::verdict::validation::Validation;
 
 pub(super) fn text(
     (contender, stage, scene): (&Contender, &Stage, &Scene),
@@ -18,7 +19,8 @@ pub(super) fn text(
     findings: &Findings,
     notes: &[String],
 ) -> String {
-    let run = JsonRun { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit };
+    let validation = Validation::of(stage);
+    let run = JsonRun { stage, scene, seed: scene.seed, seeds: 1, limit: trial.limit, validation: &validation };
     let measured = Measured::of(contender, &stage.plan, &[Outcome::of(&stage.plan, findings)]);
     let rest = json!({
         "elapsed_ns": findings.elapsed.as_ns(),

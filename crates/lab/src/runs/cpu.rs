@@ -5,6 +5,7 @@ use blksched_measure::Sample;
 use crate::runs::outcome::Outcome;
 
 /// The processor load under one scheduler.
+#[derive(Clone, Debug)]
 pub struct CpuMeasure {
     /// The part of all processors' time that I/O took.
     pub busy: Sample,

@@ -23,6 +23,7 @@ pub enum Availability {
 }
 
 /// The measurements of one scheduler.
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// The scheduler as typed, numbered if it was typed twice; without its knobs.
     pub name: String,
@@ -74,6 +75,7 @@ pub struct TurnedKnob {
 }
 
 /// One row of the report: a job, or the jobs of a `group_reporting` group.
+#[derive(Clone, Debug)]
 pub struct JobMeasure {
     /// The job's name.
     pub name: String,
@@ -102,6 +104,7 @@ pub struct JobMeasure {
 }
 
 /// One direction of one row.
+#[derive(Clone, Debug)]
 pub struct WorkMeasure {
     /// I/Os completed.
     pub ios: Sample,
@@ -116,6 +119,7 @@ pub struct WorkMeasure {
 }
 
 /// All jobs' work in one direction.
+#[derive(Clone, Debug)]
 pub struct Total {
     /// Bytes per second.
     pub bandwidth: Sample,

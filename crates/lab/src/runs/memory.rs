@@ -7,6 +7,7 @@ use blksched_workloads::host::{Calls, HostReport, PAGE_BYTES, WaitsFor};
 use crate::runs::outcome::Outcome;
 
 /// The page cache under one scheduler, over its runs.
+#[derive(Clone, Debug)]
 pub struct MemoryMeasure {
     /// The part of the pages read that cost no disk I/O.
     pub hits: Sample,

@@ -27,6 +27,8 @@ pub struct Stage {
     pub disk: Arc<DiskSpec>,
     /// The name as given.
     pub disk_name: String,
+    /// What is known of earlier predictions on this very disk, in words.
+    pub validated: Option<String>,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
     pub beside: Vec<(String, Beside)>,
 }
@@ -57,7 +59,8 @@ impl Stage {
     ) -> Result<Stage, Error> {
         let disk = files.disk(&disk_name)?;
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
-        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, beside: Vec::new() })
+        let validated = files.validated(&disk_name);
+        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, validated, beside: Vec::new() })
     }
 
     /// The scheduler that a present kernel chooses for such a disk.

@@ -406,11 +406,11 @@ mod tests {
         let question = Comparison { tune: Some("bfq".to_owned()), ..comparison.clone() };
         let (whole, _) = Stage::load(&comparison.scene, &NoFiles).unwrap().without_logs();
         let compared = question.run(whole, &Catalogue::builtin(), &()).unwrap();
-        let action = compared.action.as_ref().unwrap();
-        let (candidate, Paired { ratio, low, high, count, p }) = (&action.candidates[0], checked.score);
+        let verdict = &compared.verdict;
+        let (candidate, Paired { ratio, low, high, count, p }) = (&verdict.candidates[0], checked.score);
         let theirs = &candidate.score;
         assert_eq!((theirs.ratio, theirs.low, theirs.high, theirs.count, theirs.p), (ratio, low, high, count, p));
         assert_eq!(candidate.forbidden, checked.forbidden);
-        assert_eq!(action.chosen().is_some(), checked.is_better);
+        assert_eq!(verdict.proposal.is_some(), checked.is_better);
     }
 }

@@ -31,6 +31,7 @@ const LONGEST_STALL: f64 = 1e9;
 const FARTHEST: f64 = 1e3;
 
 /// The recommendation.
+#[derive(Clone, Debug)]
 pub struct Action {
     /// By what the candidates were judged.
     pub goal: Goal,
@@ -42,7 +43,40 @@ pub struct Action {
     pub missed: Vec<String>,
 }
 
+/// Why the default stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kept {
+    /// One seed proves nothing.
+    OneSeed,
+    /// No other scheduler of a present kernel was run.
+    NoOther,
+    /// No scheduler keeps every bound of the goal.
+    GoalNotMet,
+    /// The best is better, but something speaks against it: [`Challenger::forbidden`].
+    BetterIsForbidden,
+    /// The best looks better, but chance would explain it.
+    MayBeChance,
+    /// Nothing is at least 5 % better.
+    TooLittle,
+}
+
+impl Kept {
+    /// One word for machines.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kept::OneSeed => "one_seed",
+            Kept::NoOther => "no_other",
+            Kept::GoalNotMet => "goal_not_met",
+            Kept::BetterIsForbidden => "better_is_forbidden",
+            Kept::MayBeChance => "may_be_chance",
+            Kept::TooLittle => "too_little",
+        }
+    }
+}
+
 /// A scheduler that might be better than the default.
+#[derive(Clone, Debug)]
 pub struct Challenger {
     /// What was measured of it.
     pub scheduler: Arc<Measured>,
@@ -256,7 +290,7 @@ impl Action {
         }
         said.push(match self.chosen() {
             Some(chosen) => self.proposal(chosen),
-            None => self.refusal(),
+            None => self.refusal(self.kept().unwrap_or(Kept::TooLittle)),
         });
         said
     }
@@ -281,16 +315,31 @@ impl Action {
         text + "."
     }
 
-    fn refusal(&self) -> String {
+    /// Why the default stays; `None` if another is recommended.
+    pub fn kept(&self) -> Option<Kept> {
+        if self.chosen().is_some() {
+            return None;
+        }
+        Some(match self.candidates.first() {
+            _ if self.default.jain.values().len() < 2 => Kept::OneSeed,
+            None => Kept::NoOther,
+            Some(_) if !self.missed.is_empty() => Kept::GoalNotMet,
+            Some(best) if best.is_better() => Kept::BetterIsForbidden,
+            Some(best) if best.score.ratio >= WORTH_IT => Kept::MayBeChance,
+            Some(_) => Kept::TooLittle,
+        })
+    }
+
+    fn refusal(&self, kept: Kept) -> String {
         let default = self.default.label();
-        let why = match self.candidates.first() {
-            _ if self.default.jain.values().len() < 2 => "One seed proves nothing",
-            None => "No other scheduler of a present kernel was run",
-            Some(_) if !self.missed.is_empty() => "No scheduler meets the whole goal",
-            Some(best) if best.is_better() => {
+        let why = match (kept, self.candidates.first()) {
+            (Kept::OneSeed, _) => "One seed proves nothing",
+            (Kept::NoOther, _) | (_, None) => "No other scheduler of a present kernel was run",
+            (Kept::GoalNotMet, _) => "No scheduler meets the whole goal",
+            (Kept::BetterIsForbidden, _) => {
                 return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
             }
-            Some(best) if best.score.ratio >= WORTH_IT => {
+            (Kept::MayBeChance, Some(best)) => {
                 let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
                 let name = best.scheduler.label();
                 return format!(
@@ -298,7 +347,7 @@ impl Action {
                      --until-sure runs more seeds."
                 );
             }
-            Some(_) => "Nothing is at least 5 % better",
+            (Kept::TooLittle, _) => "Nothing is at least 5 % better",
         };
         let missed = if self.missed.is_empty() { String::new() } else { format!(" ({})", self.missed.join("; ")) };
         format!("{why}: keep {default}{missed}.")

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use blksched::Dir;
-use blksched_measure::{Quantity, Work};
+use blksched_measure::Work;
 
+use super::cause::FigureCause;
 use super::reach::beyond_reach;
-use crate::runs::measured::{JobMeasure, Measured, Total};
+use crate::runs::measured::{JobMeasure, Measured};
 use crate::verdict::action::{say_modes, two_modes};
 use crate::verdict::clones::{Told, families, label, told};
 use crate::verdict::contrast::{ALPHA, Contrast};
@@ -17,11 +18,24 @@ const SAID: usize = 2;
 /// What is not proven and looks smaller than this is not mentioned.
 const LOOKS: f64 = 1.5;
 
-/// The role of each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
-pub fn sentences(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>]) -> Vec<String> {
-    let Some((base, others)) = measured.split_first() else { return Vec::new() };
-    let mut sentences = vec![roles(base)];
-    sentences.extend(others.iter().zip(contrasts).map(|(here, contrasts)| paragraph(here, base, contrasts)));
+/// What differs, in sentences, and the causes that they name.
+#[derive(Default)]
+pub struct Differences {
+    /// The role of each job; one paragraph per scheduler after the first, job by job; and what holds for all of them.
+    pub sentences: Vec<String>,
+    /// Why figures differ, scheduler by scheduler.
+    pub causes: Vec<FigureCause>,
+}
+
+/// What differs under each scheduler after the first, and why.
+pub fn differences(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>]) -> Differences {
+    let Some((base, others)) = measured.split_first() else { return Differences::default() };
+    let (mut sentences, mut causes) = (vec![roles(base)], Vec::new());
+    for (here, contrasts) in others.iter().zip(contrasts) {
+        let (text, why) = paragraph(here, base, contrasts);
+        sentences.push(text);
+        causes.extend(why);
+    }
     for here in measured {
         let say = |(job, figure, modes): (&JobMeasure, _, _)| {
             format!("{}: {}.", here.label(), say_modes(job, &figure, &modes))
@@ -29,7 +43,7 @@ pub fn sentences(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>]) -> Vec
         sentences.extend(two_modes(here).map(say));
     }
     sentences.extend(Dir::BOTH.into_iter().filter_map(|dir| beyond_reach(measured, dir)));
-    sentences
+    Differences { sentences, causes }
 }
 
 /// Which role each job has.
@@ -42,17 +56,18 @@ fn roles(base: &Measured) -> String {
     format!("Roles assumed: {}; --goal overrides them.", jobs.join(", "))
 }
 
-fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String {
+fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> (String, Vec<FigureCause>) {
     let pair = format!("{} against {}", here.label(), base.label());
     let beyond: Vec<&Contrast> = contrasts.iter().filter(|contrast| contrast.differs()).collect();
     if beyond.is_empty() {
-        return match contrasts.iter().any(|contrast| contrast.times() > 1.0) {
+        let text = match contrasts.iter().any(|contrast| contrast.times() > 1.0) {
             false => format!("{pair}: no difference."),
             true if base.jain.values().len() < 2 => {
                 format!("{pair}: one seed proves nothing; try --seeds 5.")
             }
             true => format!("{pair}: {}.", chance(contrasts.iter())),
         };
+        return (text, Vec::new());
     }
     let mut said: Vec<&Contrast> = Vec::new();
     let (mut jobs, mut same): (Vec<String>, Vec<Vec<usize>>) = (Vec::new(), Vec::new());
@@ -77,15 +92,14 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> String
         jobs.push(format!("{}: {}", names.join(", "), chance(contrasts.iter().filter(of_none))));
     }
     let mut text = format!("{pair}: {}.", jobs.join("; "));
-    for dir in Dir::BOTH {
-        let of_dir = |contrast: &&&Contrast| {
-            contrast.figure.work == Some(if dir == Dir::Read { Work::Read } else { Work::Write })
-        };
-        if let Some(contrast) = said.iter().find(of_dir) {
-            text += &reason(contrast, dir, here.total(dir), base.total(dir));
-        }
-    }
-    text
+    let cause = |dir: Dir| {
+        let work = if dir == Dir::Read { Work::Read } else { Work::Write };
+        let contrast = said.iter().find(|contrast| contrast.figure.work == Some(work))?;
+        FigureCause::of(contrast, dir, here, base)
+    };
+    let causes: Vec<FigureCause> = Dir::BOTH.into_iter().filter_map(cause).collect();
+    text.extend(causes.iter().map(|cause| format!(" Why: {cause}.")));
+    (text, causes)
 }
 
 /// A difference that would be significant if nothing else were compared is mentioned: more seeds may prove it.
@@ -94,49 +108,4 @@ fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
     let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
     let looks = greatest.map(|most| format!(", though on its own {}'s {}", most.job, most.say()));
     format!("no difference beyond chance{}", looks.unwrap_or_default())
-}
-
-/// Whether a request's way through queue and disk is longer here.
-fn is_longer(contrast: &Contrast) -> bool {
-    (contrast.paired.ratio > 1.0) != contrast.figure.what.higher_is_better()
-}
-
-/// The part of a request's way that changed most in the direction of the difference.
-fn reason(difference: &Contrast, dir: Dir, here: &Total, base: &Total) -> String {
-    let parts = parts(dir, here, base);
-    let wanted = if is_longer(difference) { 1.0 } else { -1.0 };
-    let waits = parts.into_iter().max_by(|x, y| (wanted * (x.1 - x.2)).total_cmp(&(wanted * (y.1 - y.2))));
-    let Some((seen, h, b)) = waits else { return String::new() };
-    let time = |ns: f64| Quantity::Time.show(ns.round());
-    let is_in_memory = |total: &Total| dir == Dir::Write && total.in_memory.is_some();
-    let to_disk = !is_in_memory(here) && !is_in_memory(base);
-    if to_disk && wanted * (here.service - base.service) > wanted * (h - b) {
-        return format!(" Why: the disk has a {dir} for {}, not {}.", time(here.service), time(base.service));
-    }
-    match (wanted * (h - b) > 0.0, h < 0.5, b < 0.5) {
-        (false, _, _) => String::new(),
-        (true, true, _) => format!(" Why: no {dir} waits for {seen}; there each does, for {}.", time(b)),
-        (true, _, true) => format!(" Why: a {dir} waits {} for {seen}; there none does.", time(h)),
-        (true, _, _) => format!(" Why: a {dir} waits {} for {seen}, not {}.", time(h), time(b)),
-    }
-}
-
-/// What an I/O waited for, here and there. No process waits for the requests that writes to memory become.
-fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
-    let mut parts: Vec<(String, f64, f64)> = Vec::new();
-    if let (Some(here), Some(base)) = (&here.in_memory, &base.in_memory) {
-        parts.extend(here.iter().zip(base).map(|((what, h), (_, b))| (what.words().to_owned(), *h, *b)));
-        if dir == Dir::Write {
-            return parts;
-        }
-    }
-    for (&(cause, h), &(_, b)) in here.waited.iter().zip(&base.waited) {
-        let seen = cause.seen_by(dir);
-        match parts.iter_mut().find(|(known, _, _)| *known == seen) {
-            Some(part) => (part.1, part.2) = (part.1 + h, part.2 + b),
-            None => parts.push((seen, h, b)),
-        }
-    }
-    parts.push(("a request slot".to_owned(), here.slept, base.slept));
-    parts
 }

@@ -128,7 +128,7 @@ fn a_background_jobs_two_modes_are_told_and_no_reason_against_a_scheduler() {
     let torn = [5e6, 50e6, 5e6, 50e6, 5e6, 5e6];
     let here = || scheduler("b", vec![reader("db", &times(0.5), 0.1e9), backup(&torn)]);
     let all = [scheduler("a", vec![reader("db", &USUAL, 0.1e9), backup(&USUAL)]), here()].map(Arc::new);
-    let told = crate::verdict::words::sentences(&all, &contrasts(&all, 1)).join(" ");
+    let told = crate::verdict::words::differences(&all, &contrasts(&all, 1)).sentences.join(" ");
     assert!(told.contains("two modes: backup's read bandwidth is 80.0KiB/s in 2 of 6, 800KiB/s in 4"), "{told}");
     assert_eq!(verdict(base, here(), None).0.as_deref(), Some("b"));
 }
@@ -160,7 +160,7 @@ fn clones_that_report_each_for_itself_are_told_once_with_their_number() {
     let base = || scheduler("a", (0..3).map(|_| reader("deliver", &USUAL, 0.1e9)).collect());
     let better = clones("b", [0.5, 0.4, 0.5], [0.1e9; 3]);
     let measured = [base(), better].map(Arc::new);
-    let said = crate::verdict::words::sentences(&measured, &contrasts(&measured, 1)).join(" ");
+    let said = crate::verdict::words::differences(&measured, &contrasts(&measured, 1)).sentences.join(" ");
     assert!(said.contains("Roles assumed: deliver ×3 is latency-bound (it waits for each read);"), "{said}");
     let both = "deliver ×3: mean read latency is 2.00 to 2.50 times shorter (40.0ms to 50.0ms, not 100ms), ";
     assert!(said.contains(both) && said.matches("deliver").count() == 2, "{said}");

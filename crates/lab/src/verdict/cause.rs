@@ -1,0 +1,86 @@
+//! Why a figure differs: the part of a request's way that changed most in the direction of the difference, from the
+//! recorded reasons. Nothing here knows any scheduler by name.
+
+use std::fmt;
+
+use blksched::Dir;
+use blksched_measure::Quantity;
+
+use super::contrast::Contrast;
+use crate::runs::measured::{Measured, Total};
+
+/// Why requests of one direction take longer, or shorter, under a scheduler than under the first.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FigureCause {
+    /// The scheduler, with its changed knobs.
+    pub scheduler: String,
+    /// The direction of the requests.
+    pub dir: Dir,
+    /// What they wait for; `None`: the disk takes another time to serve them.
+    pub waits_for: Option<String>,
+    /// For how long under this scheduler \[ns, mean per request\].
+    pub here: f64,
+    /// For how long under the first \[ns, mean per request\].
+    pub base: f64,
+}
+
+/// A shorter wait is none \[ns\].
+const NOTHING: f64 = 0.5;
+
+impl FigureCause {
+    /// The cause of this difference; `None` if no part of the way changed in its direction.
+    pub(super) fn of(difference: &Contrast, dir: Dir, here: &Measured, base: &Measured) -> Option<FigureCause> {
+        let (scheduler, here, base) = (here.label(), here.total(dir), base.total(dir));
+        let wanted = if is_longer(difference) { 1.0 } else { -1.0 };
+        let changed = |here: f64, base: f64| wanted * (here - base);
+        let most = parts(dir, here, base).into_iter().max_by(|x, y| changed(x.1, x.2).total_cmp(&changed(y.1, y.2)));
+        let (what, waited, there) = most?;
+        let is_in_memory = |total: &Total| dir == Dir::Write && total.in_memory.is_some();
+        let to_disk = !is_in_memory(here) && !is_in_memory(base);
+        if to_disk && changed(here.service, base.service) > changed(waited, there) {
+            return Some(FigureCause { scheduler, dir, waits_for: None, here: here.service, base: base.service });
+        }
+        let cause = FigureCause { scheduler, dir, waits_for: Some(what), here: waited, base: there };
+        (changed(waited, there) > 0.0).then_some(cause)
+    }
+}
+
+/// `a read waits 5.00ms for the disk, not 2.00ms`.
+impl fmt::Display for FigureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |ns: f64| Quantity::Time.show(ns.round());
+        let (dir, here, base) = (self.dir, time(self.here), time(self.base));
+        match &self.waits_for {
+            None => write!(f, "the disk has a {dir} for {here}, not {base}"),
+            Some(what) if self.here < NOTHING => write!(f, "no {dir} waits for {what}; there each does, for {base}"),
+            Some(what) if self.base < NOTHING => write!(f, "a {dir} waits {here} for {what}; there none does"),
+            Some(what) => write!(f, "a {dir} waits {here} for {what}, not {base}"),
+        }
+    }
+}
+
+/// Whether a request's way through queue and disk is longer here.
+fn is_longer(contrast: &Contrast) -> bool {
+    (contrast.paired.ratio > 1.0) != contrast.figure.what.higher_is_better()
+}
+
+/// What an I/O waited for, here and there. No process waits for the requests that writes to memory become.
+fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
+    let mut parts: Vec<(String, f64, f64)> = Vec::new();
+    if let (Some(here), Some(base)) = (&here.in_memory, &base.in_memory) {
+        parts.extend(here.iter().zip(base).map(|((what, h), (_, b))| (what.words().to_owned(), *h, *b)));
+        if dir == Dir::Write {
+            return parts;
+        }
+    }
+    for (&(cause, h), &(_, b)) in here.waited.iter().zip(&base.waited) {
+        let seen = cause.seen_by(dir);
+        match parts.iter_mut().find(|(known, _, _)| *known == seen) {
+            Some(part) => (part.1, part.2) = (part.1 + h, part.2 + b),
+            None => parts.push((seen, h, b)),
+        }
+    }
+    parts.push(("a request slot".to_owned(), here.slept, base.slept));
+    parts
+}
