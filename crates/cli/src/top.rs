@@ -43,6 +43,8 @@ Examples:
 #[derive(Clone, Default)]
 struct Export {
     weight: String,
+    /// `ok`, `slow`, `stuck` or `broken`.
+    health: String,
     /// `clients`, `rios`, … of `stat`.
     counts: BTreeMap<String, u64>,
     /// How many requests wait for what.
@@ -114,6 +116,10 @@ fn look(arguments: &TopArguments) -> Result<BTreeMap<String, Export>, Failure> {
         let export = exports.entry(format!("{disk}{export}")).or_default();
         match what {
             "weight" => export.weight = value.to_owned(),
+            "health" => {
+                let state = value.split_whitespace().find_map(|word| word.strip_prefix("state="));
+                export.health = state.unwrap_or_default().to_owned();
+            }
             "stat" => export.counts = numbers(value),
             "waits" => export.waits = numbers(value),
             "latency" => export.latency = buckets(value),
@@ -176,6 +182,7 @@ fn table(before: &BTreeMap<String, Export>, after: &BTreeMap<String, Export>, se
     let who = [
         Column::words("export", "export"),
         Column::words("weight", "weight"),
+        Column::words("health", "health"),
         Column::numbers("clients", "clients", Quantity::Count),
     ];
     let mut table = Table::new(format!("in the last {seconds:.1} s"), who.into_iter().chain(figures()).collect());
@@ -188,6 +195,7 @@ fn table(before: &BTreeMap<String, Export>, after: &BTreeMap<String, Export>, se
         table.row([
             name.as_str().into(),
             new.weight.as_str().into(),
+            new.health.as_str().into(),
             new.count("clients").into(),
             rate("rios").into(),
             rate("wios").into(),

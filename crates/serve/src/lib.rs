@@ -27,6 +27,7 @@ mod exports;
 mod front;
 mod hand_over;
 mod handshaking;
+mod health;
 mod latency;
 mod layout;
 mod listen;
@@ -84,6 +85,15 @@ impl ServeError {
         let what = what.into();
         move |source| ServeError::System { what, source }
     }
+}
+
+/// Checks that the exports of a configuration can be served: their names, files, ranges and disks. Nothing is started
+/// or locked, so it may be asked while a server has them.
+///
+/// # Errors
+/// The first export that cannot, and why.
+pub fn check_exports(config: &ServerConfig) -> Result<(), ServeError> {
+    assemble::try_exports(config)
 }
 
 /// Checks the files of TLS.

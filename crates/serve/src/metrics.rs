@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Every family: its name after `blksched_`, its type, its meaning.
-const FAMILIES: [(&str, &str, &str); 22] = [
+const FAMILIES: [(&str, &str, &str); 25] = [
     ("requests_total", "counter", "Requests of clients that were answered without an error."),
     ("bytes_total", "counter", "Bytes that clients read and wrote."),
     ("errors_total", "counter", "Pieces of requests that failed on the disk."),
@@ -17,6 +17,13 @@ const FAMILIES: [(&str, &str, &str); 22] = [
         "gauge",
         "What is waiting, and for what: bios at caps, for their turn or for a flush; clients for memory.",
     ),
+    (
+        "export_health",
+        "gauge",
+        "1 for the export's state: ok; slow or stuck (a command has been in the device for 1 or 10 s); broken.",
+    ),
+    ("export_health_seconds", "gauge", "How long it has been in that state."),
+    ("export_broken", "gauge", "1 if a sync failed: what was answered may be lost, and every flush fails."),
     ("weight", "gauge", "The export's share of its disk."),
     ("memory_bytes", "gauge", "Memory that its requests hold."),
     ("memory_limit_bytes", "gauge", "Memory that they may hold."),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use blksched::{Catalogue, Choice, Delivery, InFlight, Instant, Next, Span, SubmitterId};
@@ -36,6 +36,7 @@ mod fair;
 mod files;
 mod finish;
 mod flush;
+mod health;
 mod issue;
 mod knobs;
 mod odd;
@@ -48,6 +49,7 @@ mod work;
 
 use clock::Clock;
 use device_time::DeviceTime;
+use health::Place;
 pub(crate) use issue::Flight;
 pub(crate) use odd::Changes;
 pub(crate) use work::{Piece, Work};
@@ -107,10 +109,15 @@ pub struct Shard {
     orders: Receiver<Order>,
     wakeup: Arc<OwnedFd>,
     ending: Option<Ending>,
+    /// Reports of syncs that failed while an export was being removed.
+    losses: (Sender<Loss>, Receiver<Loss>),
     /// Another server has its clients and its files, until one of the two continues with them.
     lent: bool,
     patience: Span,
 }
+
+/// A place that may have lost its cache, and the error's number.
+type Loss = (Place, i32);
 
 /// The end of a shard.
 struct Ending {
@@ -220,6 +227,7 @@ impl Shard {
             room: Room::default(),
             trace,
             removals: Vec::new(),
+            losses: channel(),
             orders,
             wakeup,
             ending: None,
@@ -260,6 +268,7 @@ impl Shard {
         let mut events = core::mem::take(&mut self.events);
         self.engine.wait(timeout, &mut events)?;
         self.now = self.clock.now().max(self.now);
+        self.device_time.look_up(self.now);
         for event in events.drain(..) {
             self.handle(event);
         }
@@ -285,7 +294,9 @@ impl Shard {
         let held_up = self.held_up.iter().filter_map(|&at| tenants[at].goes_on(now)).min();
         let model = self.model.as_ref().and_then(|model| model.next());
         let ending = self.ending.as_ref().map(|ending| ending.by);
-        let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending];
+        // While the device is busy, the thread looks up now and then, to know its own lateness from the device's.
+        let beat = self.device_time.is_busy().then_some(self.now + device_time::BEAT);
+        let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending, beat];
         let next = wakes.into_iter().flatten().min()?;
         Some(Duration::from_nanos(next.since(self.clock.now()).as_ns()))
     }
@@ -355,6 +366,9 @@ impl Shard {
 
     fn carry_out_orders(&mut self) {
         let _ = rustix::io::read(&self.wakeup, &mut [0; 8]);
+        while let Ok((place, code)) = self.losses.1.try_recv() {
+            self.lost(&place, code, None);
+        }
         while let Ok(order) = self.orders.try_recv() {
             match order {
                 Order::Attach(client) => self.attach(client),
@@ -391,17 +405,22 @@ impl Shard {
         idle || (self.now >= *by && self.queue.queue().in_flight() == 0)
     }
 
-    /// At the end, makes everything that was acknowledged stable.
+    /// At the end, makes everything that was acknowledged stable. What cannot be is logged, and is the error; the
+    /// others are made stable nevertheless.
     fn sync_everything(&mut self) -> io::Result<()> {
-        for tenant in &mut self.tenants {
+        let mut all = Ok(());
+        for at in 0..self.tenants.len() {
+            let tenant = &self.tenants[at];
             if let crate::backend::Store::File(file, _) = &tenant.backend.store
                 && tenant.stability.unsynced
                 && !tenant.is_read_only()
+                && let Err(error) = rustix::fs::fdatasync(file)
             {
-                rustix::fs::fdatasync(file)?;
+                self.sync_failed(at, error.raw_os_error());
+                all = all.and(Err(error.into()));
             }
         }
-        Ok(())
+        all
     }
 
     fn connection_numbers(&self) -> Vec<usize> {

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use blksched::{GroupId, Instant, Sector, Span};
+use blksched::cgroup::files::{self, Written};
+use blksched::{GroupId, Instant, Priority, Sector, Span};
 use blksched_nbd::{BlockSize, Command, Errno, Export, Features, LARGEST_PAYLOAD, Request};
 
 use crate::backend::{Backend, SECTOR};
 use crate::buffer::Pool;
 use crate::caps::Caps;
 use crate::config::{Access, ExportConfig, Share};
+use crate::health::Health;
 use crate::latency::Latencies;
 use crate::policies::WrittenFiles;
 use crate::shard::Changes;
@@ -66,6 +68,8 @@ pub struct Tenant {
     pub outstanding: u32,
     /// Its statistics.
     pub used: TenantUse,
+    /// What its operator should know of its device.
+    pub health: Health,
 }
 
 /// What a flush has to do.
@@ -75,7 +79,7 @@ pub struct Stability {
     pub unsynced: bool,
     /// Syncs in flight.
     pub syncing: u32,
-    /// A sync has failed: what was acknowledged may be lost, and no later sync can say otherwise.
+    /// A sync of its device has failed: what was acknowledged may be lost, and no later sync can say otherwise.
     pub broken: bool,
 }
 
@@ -161,6 +165,7 @@ impl Tenant {
             connections: 0,
             outstanding: 0,
             used: TenantUse::default(),
+            health: Health::new(Instant::ZERO),
         }
     }
 
@@ -174,6 +179,15 @@ impl Tenant {
         let gate = (!self.gate.is_empty()).then(|| self.caps.opens(now).unwrap_or(now));
         let flush = (!self.held_flushes.is_empty()).then_some(self.flushes_from);
         [gate, flush].into_iter().flatten().min()
+    }
+
+    /// Its I/O priority, as its `io.prio.class` makes it.
+    pub fn priority(&self) -> Priority {
+        let own = self.share.priority;
+        match files::parse("io.prio.class", &self.files.read("io.prio.class")) {
+            Ok(Written::PrioClass(policy)) => policy.apply(own),
+            _ => own,
+        }
     }
 
     /// Whether it may only be read.

@@ -89,11 +89,16 @@ pub fn works(engine: &str) -> bool {
 
 impl Server {
     pub fn start(arguments: &[&str]) -> Server {
+        Server::logged(arguments, Stdio::inherit())
+    }
+
+    /// One whose log goes there.
+    pub fn logged(arguments: &[&str], log: Stdio) -> Server {
         let folder = Folder::new();
         let (socket, control) = (folder.path("s"), folder.path("c"));
         let mut serve = Command::new(BLKSCHED);
         serve.arg("serve").args(arguments).arg("--unix").arg(&socket).arg("--control").arg(&control);
-        let child = Process::spawn(serve.stdout(Stdio::null()));
+        let child = Process::spawn(serve.stdout(Stdio::null()).stderr(log));
         let server = Server { child, socket, control, _folder: folder };
         for _ in 0..3000 {
             if UnixStream::connect(&server.socket).is_ok() {

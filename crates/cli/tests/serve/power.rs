@@ -7,7 +7,7 @@ use std::process::{Command as Program, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blksched_nbd::{Command, Export, Handshake, HandshakeStep, Limits, Parsed, Persist, RequestReader, reply};
+use blksched_nbd::{Command, Errno, Export, Handshake, HandshakeStep, Limits, Parsed, Persist, RequestReader, reply};
 
 use crate::kit::{Client, Folder, Numbers, Process, Server, status};
 
@@ -18,22 +18,28 @@ const SLOT: u64 = 4096;
 struct Medium {
     stable: Vec<u8>,
     present: Vec<u8>,
+    /// Its next flush fails, and its cache is lost.
+    fails: bool,
 }
 
 impl Medium {
     fn new() -> Arc<Mutex<Medium>> {
         let empty = vec![0; (SLOTS * SLOT) as usize];
-        Arc::new(Mutex::new(Medium { stable: empty.clone(), present: empty }))
+        Arc::new(Mutex::new(Medium { stable: empty.clone(), present: empty, fails: false }))
     }
 
-    fn does(&mut self, command: Command, offset: usize, length: usize, data: &[u8]) -> Vec<u8> {
+    fn does(&mut self, command: Command, offset: usize, length: usize, data: &[u8]) -> Result<Vec<u8>, Errno> {
         match command {
-            Command::Read => return self.present[offset..offset + length].to_vec(),
+            Command::Read => return Ok(self.present[offset..offset + length].to_vec()),
             Command::Write(_) => self.present[offset..offset + length].copy_from_slice(data),
+            Command::Flush if std::mem::take(&mut self.fails) => {
+                self.power_cut();
+                return Err(Errno::Io);
+            }
             Command::Flush => self.stable.copy_from_slice(&self.present),
             _ => {}
         }
-        Vec::new()
+        Ok(Vec::new())
     }
 
     fn power_cut(&mut self) {
@@ -81,12 +87,13 @@ fn serve_medium(mut stream: UnixStream, medium: &Mutex<Medium>) -> std::io::Resu
             (None, Command::Disconnect) => return Ok(()),
             (None, command) => {
                 let data = &input[used..used + payload];
-                let read = medium.lock().unwrap().does(command, request.offset as usize, request.length as usize, data);
-                match command {
-                    Command::Read => reply::data(session.framing, &request, &mut out),
+                let done = medium.lock().unwrap().does(command, request.offset as usize, request.length as usize, data);
+                match (command, &done) {
+                    (_, Err(errno)) => reply::error(session.framing, &request, *errno, &mut out),
+                    (Command::Read, _) => reply::data(session.framing, &request, &mut out),
                     _ => reply::done(session.framing, &request, &mut out),
                 }
-                out.extend_from_slice(&read);
+                out.extend_from_slice(&done.unwrap_or_default());
             }
         }
         input.drain(..used + payload);
@@ -249,7 +256,34 @@ fn ten_thousand_operations_on_a_fuse_file_that_were_answered_as_stable_survive_p
         (acknowledged, unanswered) = (acknowledged + more, unanswered + done);
         // The next ones begin with an empty medium.
         let empty = vec![0; (SLOTS * SLOT) as usize];
-        *mounted.medium.lock().unwrap() = Medium { stable: empty.clone(), present: empty };
+        *mounted.medium.lock().unwrap() = Medium { stable: empty.clone(), present: empty, fails: false };
     }
     println!("in all {acknowledged} acknowledged, {unanswered} writes done and not yet answered");
+}
+
+#[test]
+fn what_a_failed_flush_of_one_export_has_lost_is_told_to_the_others_of_its_file() {
+    let Some(mounted) = Mounted::new() else { return };
+    let disk = mounted.folder.text("disk");
+    let half = SLOTS * SLOT / 2;
+    let exports = [format!("a={disk},size={half}"), format!("b={disk},offset={half}")];
+    let log = std::fs::File::create(mounted.folder.path("log")).unwrap();
+    let server = Server::logged(&["--export", &exports[0], "--export", &exports[1]], log.into());
+    let (mut a, mut b) = (server.open("a"), server.open("b"));
+    for client in [&mut a, &mut b] {
+        client.write(0, &[7; 4096]).unwrap();
+    }
+    mounted.medium.lock().unwrap().fails = true;
+    assert!(a.flush().is_err());
+    // The medium works again, but b's block is gone.
+    assert_eq!(mounted.medium.lock().unwrap().present[half as usize..][..4], [0; 4]);
+    let told = [b.flush().is_err(), b.command(Command::Trim(Persist::First), 0, 4096).is_err(), a.flush().is_err()];
+    assert_eq!(told, [true; 3]);
+    assert!(server.open("b").flush().is_err(), "a new client");
+    for export in ["a", "b"] {
+        let health = server.ctl(&["get", &format!("tenants/{export}/health")]).unwrap();
+        assert!(health.starts_with("state=broken ") && health.contains("last_error=sync:5"), "{export}: {health}");
+    }
+    let log = std::fs::read_to_string(mounted.folder.path("log")).unwrap();
+    assert!(log.contains("ERROR") && log.contains("a sync failed") && log.contains("b"), "{log}");
 }

@@ -11,6 +11,7 @@ use blksched::Instant;
 use super::Shard;
 use crate::backend::{Backend, Store};
 use crate::config::Caching;
+use crate::health::Health;
 use crate::memory::Memory;
 use crate::orders::{Change, Leave};
 use crate::tenant::{Tenant, TenantLife};
@@ -41,7 +42,7 @@ impl Shard {
         let files = tenant.files.clone();
         files.written().try_for_each(|(file, _)| self.setting.allows(file))?;
         let at = self.tenants.len();
-        self.tenants.push(tenant);
+        self.tenants.push(Tenant { health: Health::new(self.now), ..tenant });
         self.tell_weight(at);
         for (file, text) in files.written() {
             self.write_tenant_file(at, file, text)?;
@@ -97,9 +98,11 @@ impl Shard {
             tenant.life = TenantLife::Gone;
             let group = tenant.group;
             let unsynced = tenant.stability.unsynced && !tenant.is_read_only();
+            let place = tenant.backend.place();
             let empty = Store::Memory(Memory::new(0));
             let store = core::mem::replace(&mut tenant.backend, Backend { size: 0, ..Backend::nothing(empty) }).store;
             let _ = self.queue.remove_group(self.now, group);
+            let (told, wakeup) = (self.losses.0.clone(), self.wakeup.clone());
             // On a thread, so that others need not wait.
             std::thread::spawn(move || {
                 let synced = match &store {
@@ -107,6 +110,11 @@ impl Shard {
                     _ => Ok(()),
                 };
                 drop(store);
+                if let Err(error) = synced {
+                    // Other exports of that device have lost as much.
+                    let _ = told.send((place, error.raw_os_error()));
+                    let _ = rustix::io::write(&wakeup, &1u64.to_ne_bytes());
+                }
                 let lost = |error| format!("it is removed, but what it had written may be lost: {error}");
                 let _ = answer.send(synced.map(|()| String::new()).map_err(lost));
             });

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::Shard;
 use crate::connection::Who;
+use crate::health::HealthState;
 use crate::latency::{BOUNDS_US, KINDS, LatencyCounts};
 use crate::metrics::quoted;
 use crate::tenant::{Tenant, TenantLife, TenantUse};
@@ -17,10 +18,19 @@ impl Shard {
         let in_flight = self.queue.queue().in_flight();
         let _ = writeln!(out, "disk_requests_in_flight{{disk={disk}}} {in_flight}");
         let _ = writeln!(out, "disk_depth{{disk={disk}}} {}", self.depth);
+        let oldest = self.oldest_commands();
         let here = |(_, tenant): &(usize, &Tenant)| tenant.life != TenantLife::Gone;
         for (at, tenant) in self.tenants.iter().enumerate().filter(here) {
             let labels = format!("disk={disk},export={}", quoted(&tenant.export.name));
             self.of_tenant(at, tenant, &labels, &mut out);
+            let (state, since) = tenant.health.state(self.now, oldest[at]);
+            for one in HealthState::ALL {
+                let is_it = u32::from(one == state).to_string();
+                sample(&mut out, ("export_health", &labels, &format!("state=\"{}\"", one.name())), &is_it);
+            }
+            let broken = u32::from(state == HealthState::Broken).to_string();
+            sample(&mut out, ("export_broken", &labels, ""), &broken);
+            sample(&mut out, ("export_health_seconds", &labels, ""), &seconds(self.now.since(since).as_ns()));
         }
         out
     }

@@ -7,11 +7,20 @@ use blksched::{Op, Outcome};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
-use super::issue::{Flight, Modelled};
+use super::issue::{Flight, Modelled, Suspect};
 use super::work::ChangeStage;
 use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, EngineEvent, Io, Stable, TransferPart};
+use crate::turns::CostKind;
+
+/// What became of a transfer.
+enum Tried {
+    /// It is being done once more.
+    Again,
+    /// It is over, with or without an error.
+    Ended(Io, Option<Errno>),
+}
 
 impl Shard {
     /// An operation on a back end has completed.
@@ -27,7 +36,7 @@ impl Shard {
                 self.allocated(rq, Io::Allocate(file, what, offset, length), what, result);
             }
             Io::Sync(file) => {
-                let failed = result.err().map(Errno::from_os);
+                let failed = result.err();
                 match self.flights[rq.index()].as_ref().map(|flight| flight.command.op) {
                     Some(Op::Flush) => self.synced(rq, &file, failed),
                     _ => self.synced_after(rq, failed),
@@ -61,6 +70,10 @@ impl Shard {
             Err(code) => Some(Errno::from_os(code)),
         };
         let through = matches!(io, Io::Write(_, _, _, Stable::Now));
+        let (io, failed) = match self.suspect(rq, io, failed) {
+            Tried::Again => return,
+            Tried::Ended(io, failed) => (io, failed),
+        };
         self.fail(rq, failed);
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
         if writes && (!through || failed.is_some()) {
@@ -73,6 +86,28 @@ impl Shard {
         self.back_to_pieces(parts);
         if writes && !through && failed.is_none() {
             self.sync_after(rq);
+        }
+    }
+
+    /// A write that was to be stable has failed: was it the write, or the flush with which the device may have lost its
+    /// cache? The same write without that promise tells.
+    fn suspect(&mut self, rq: RequestId, io: Io, failed: Option<Errno>) -> Tried {
+        let Some(flight) = &mut self.flights[rq.index()] else { return Tried::Ended(io, failed) };
+        match io {
+            Io::Write(file, at, parts, Stable::Now) if failed == Some(Errno::Io) => {
+                flight.suspect = Suspect::Flush;
+                self.give_engine(rq, Io::Write(file, at, parts, Stable::Later));
+                Tried::Again
+            }
+            Io::Write(_, _, ref parts, Stable::Later) if flight.suspect == Suspect::Flush => {
+                flight.suspect = Suspect::Nothing;
+                if failed.is_none() {
+                    let tenants: Vec<usize> = parts.iter().map(|part| self.tenant_of_piece(part.piece)).collect();
+                    tenants.into_iter().for_each(|at| self.sync_failed(at, Os::IO.raw_os_error()));
+                }
+                Tried::Ended(io, failed.or(Some(Errno::Io)))
+            }
+            io => Tried::Ended(io, failed),
         }
     }
 
@@ -117,16 +152,19 @@ impl Shard {
     }
 
     /// A back end is stable, or it is not known to be and never will be.
-    fn synced(&mut self, rq: RequestId, file: &Arc<std::os::fd::OwnedFd>, failed: Option<Errno>) {
+    fn synced(&mut self, rq: RequestId, file: &Arc<std::os::fd::OwnedFd>, failed: Option<i32>) {
         let is_it = |store: &Store| matches!(store, Store::File(own, _) if Arc::ptr_eq(own, file));
         let Some(at) = self.tenants.iter().position(|tenant| is_it(&tenant.backend.store)) else { return };
-        let stability = &mut self.tenants[at].stability;
-        stability.syncing -= 1;
-        stability.broken |= failed.is_some();
-        let failed = failed.or(stability.broken.then_some(Errno::Io));
+        self.tenants[at].stability.syncing -= 1;
+        if let Some(code) = failed {
+            self.sync_failed(at, code);
+        }
+        let failed = failed.map(Errno::from_os);
         let Some(flight) = &self.flights[rq.index()] else { return };
         let took = self.now.since(flight.since);
-        self.tenants[at].flushes_from = self.now + flush::pause(took, self.tenants[at].share.weight, self.rivals(at));
+        let usual = self.turns.usual(at, CostKind::Flush);
+        let pause = flush::pause(took, usual, self.tenants[at].share.weight, self.rivals(at));
+        self.tenants[at].flushes_from = self.now + pause;
         let Some(flight) = &self.flights[rq.index()] else { return };
         for number in flight.flushes.clone() {
             if failed.is_some() && self.tenant_of_piece(number) == at {
@@ -138,11 +176,10 @@ impl Shard {
 
     /// The sync after a change that must be stable is over. If it failed, it may have consumed the only report of what
     /// else was lost.
-    fn synced_after(&mut self, rq: RequestId, failed: Option<Errno>) {
-        self.fail(rq, failed);
-        if failed.is_some() {
-            let tenant = self.tenant_of_piece(self.piece_of(rq));
-            self.tenants[tenant].stability.broken = true;
+    fn synced_after(&mut self, rq: RequestId, failed: Option<i32>) {
+        self.fail(rq, failed.map(Errno::from_os));
+        if let Some(code) = failed {
+            self.sync_failed(self.tenant_of_piece(self.piece_of(rq)), code);
         }
     }
 
@@ -157,6 +194,12 @@ impl Shard {
     pub(super) fn blame(&mut self, piece: u32, errno: Errno) {
         let tenant = self.tenant_of_piece(piece);
         self.tenants[tenant].used.errors += 1;
+        let what = match self.pieces[piece as usize].op {
+            Op::Read => "read",
+            Op::Write => "write",
+            _ => "discard",
+        };
+        self.note_error(tenant, errno.code() as i32, what);
         self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
     }
 
@@ -165,11 +208,19 @@ impl Shard {
         while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
             if finished.outcome != blksched_disks::CommandOutcome::Ok {
                 self.fail(finished.rq, Some(Errno::Io));
+                self.model_lost_its_cache(finished.rq);
             }
             if let Some(flight) = &mut self.flights[finished.rq.index()] {
                 flight.modelled = Modelled::Through;
             }
             self.complete_if_done(finished.rq);
+        }
+    }
+
+    /// If it was a flush that failed, then all tenants of a modelled disk have lost what was in its cache.
+    fn model_lost_its_cache(&mut self, rq: RequestId) {
+        if self.flights[rq.index()].as_ref().is_some_and(|flight| flight.command.op == Op::Flush) {
+            (0..self.tenants.len()).for_each(|at| self.sync_failed(at, Os::IO.raw_os_error()));
         }
     }
 
@@ -224,6 +275,9 @@ impl Shard {
     /// A work is done: its client is answered before the turn ends.
     pub(super) fn ready(&mut self, number: u32) {
         self.end_change(number);
+        if self.promises_too_much(&self.works[number as usize]) {
+            self.works[number as usize].error.get_or_insert(Errno::Io);
+        }
         let at = self.works[number as usize].connection;
         self.connections[at].ready.push_back(number);
         self.attend(at);

@@ -34,12 +34,23 @@ pub struct Flight {
     pub error: Option<Errno>,
     /// How often a short transfer was retried.
     pub tried: u32,
+    /// What a failed write may mean beyond itself.
+    pub suspect: Suspect,
     /// How much of it is tried at once.
     pub tries: Tries,
     /// The flushes that it covers.
     pub flushes: Vec<u32>,
     /// The tenants that pay for them.
     pub payers: Vec<Payer>,
+}
+
+/// What the failure of a write that was to be stable may mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspect {
+    /// Nothing beyond itself.
+    Nothing,
+    /// The device's flush failed, and not the write: it is being written without one.
+    Flush,
 }
 
 /// The state of a command in the disk model.
@@ -74,6 +85,7 @@ impl Shard {
             modelled,
             error: None,
             tried: 0,
+            suspect: Suspect::Nothing,
             tries,
             flushes,
             payers,

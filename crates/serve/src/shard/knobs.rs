@@ -7,15 +7,15 @@ use blksched_text::units::number_or_letter;
 
 use super::Shard;
 use crate::caps::Limit;
-use crate::config::Shares;
+use crate::config::{Shares, with_class, with_level};
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
 use crate::tenant::{Tenant, TenantLife, TenantUse};
 
 /// The values of a tenant.
-const OF_TENANT: [&str; 10] =
-    ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "latency", "stat", "waits"];
+const OF_TENANT: [&str; 11] =
+    ["weight", "class", "level", "bps", "iops", "burst_bytes", "burst_ops", "health", "latency", "stat", "waits"];
 
 impl Shard {
     /// Answers a question.
@@ -74,6 +74,9 @@ impl Shard {
                 return Ok(text);
             }
             let tenant = &self.tenants[at];
+            if what == "health" {
+                return Ok(self.health_of(at));
+            }
             if what == "waits" {
                 let waits = self.waits_of(at);
                 return Ok(waits.map(|(what, count)| format!("{what}={count}")).join(" "));
@@ -180,10 +183,15 @@ impl Shard {
                     weight.ok_or_else(|| format!("expected {}..={}, not `{value}`", range.start(), range.end()))?;
                 self.tell_weight(at);
             }
-            "class" => share.priority.class = parse_class(value)?,
+            "class" => {
+                share.priority = with_class(share.priority, parse_class(value)?);
+                self.tell_weight(at);
+            }
             "level" => {
                 let level = value.parse::<u8>().ok().filter(|&level| level <= 7);
-                share.priority.level = level.ok_or_else(|| format!("expected 0..=7, not `{value}`"))?;
+                let level = level.ok_or_else(|| format!("expected 0..=7, not `{value}`"))?;
+                share.priority = with_level(share.priority, level);
+                self.tell_weight(at);
             }
             "bps" | "burst_bytes" => {
                 share.bytes = changed(share.bytes, what == "bps", value)?;
@@ -193,17 +201,17 @@ impl Shard {
                 share.ops = changed(share.ops, what == "iops", value)?;
                 tenant.caps.set_ops(now, share.ops);
             }
-            "stat" | "latency" | "waits" => return Err(Some("can be read only".to_owned())),
+            "health" | "stat" | "latency" | "waits" => return Err(Some("can be read only".to_owned())),
             _ => return Err(None),
         }
         Ok(())
     }
 
-    /// Tells the scheduler a tenant's weight.
+    /// Tells the scheduler a tenant's weight, and the turns its priority too.
     pub(super) fn tell_weight(&mut self, at: usize) {
         let Tenant { group, share, .. } = &self.tenants[at];
         let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
-        self.turns.set_weight(at, share.weight);
+        self.turns.set_share(at, share.weight, self.tenants[at].priority());
         let result = self.queue.set_group(self.now, *group, told);
         debug_assert!(result.is_ok(), "{result:?}");
     }

@@ -48,6 +48,10 @@ impl Shard {
                 self.lose(at, "another server takes over, and it was in the middle of a request or a reply");
                 self.cancel(at);
             }
+            // The next server would not know, and would call its flushes done.
+            if self.tenants[self.connections[at].tenant].stability.broken {
+                self.lose(at, "another server takes over, and a sync of its export has failed");
+            }
         }
         let here = self.connections.iter().map(|(_, connection)| connection);
         let quiet = here.filter(|one| one.phase == ConnectionPhase::Parted && one.who.way == Transport::Direct);

@@ -75,6 +75,11 @@ impl Work {
         u32::from(matches!(self.request.command, Command::BlockStatus { .. }))
     }
 
+    /// Whether its reply says that data is stable.
+    pub fn promises(&self) -> bool {
+        self.request.command == Command::Flush || self.persist() == Persist::First
+    }
+
     /// Whether it must be stable before the reply.
     pub fn persist(&self) -> Persist {
         match self.request.command {

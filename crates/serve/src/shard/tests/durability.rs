@@ -6,7 +6,9 @@ use blksched::{Sector, Span};
 use blksched_nbd::{Command, Errno, Holes, Persist, Speed};
 
 use super::rig::*;
+use crate::backend::{BackendKind, Identity};
 use crate::engine::{Allocation, Io, Stable};
+use crate::orders::{Change, Leave, Order, Question};
 
 #[test]
 fn a_flush_covers_what_other_connections_were_told() {
@@ -168,4 +170,107 @@ fn a_write_that_must_be_stable_is_written_through() {
     assert_eq!((rig.outstanding(is_sync), rig.told(client)), (1, vec![]));
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(2, None)]);
+}
+
+/// Three tenants: the first two are parts of one device, the third is another.
+fn two_parts_and_another() -> (Rig, [usize; 3]) {
+    let mut rig = Rig::of("noop", 4, 3, 64 << 20, false);
+    for (at, tenant) in rig.shard.tenants.iter_mut().enumerate() {
+        tenant.stability.unsynced = false;
+        tenant.backend.kind = BackendKind::File;
+        tenant.backend.identity = Some(Identity(8, at as u64 / 2));
+    }
+    let clients = [0, 1, 2].map(|tenant| rig.client(tenant));
+    for client in clients {
+        rig.ask(client, 1, WRITE, 0, 4096);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(1, None)]);
+    }
+    (rig, clients)
+}
+
+fn health(rig: &mut Rig, tenant: &str) -> String {
+    rig.shard.answer(&Question::Get(format!("tenants/{tenant}/health"))).unwrap()
+}
+
+#[test]
+fn a_failed_sync_breaks_every_export_of_that_device_for_flushes_and_for_fua() {
+    let (mut rig, [a, b, other]) = two_parts_and_another();
+    rig.ask(a, 2, Command::Flush, 0, 0);
+    assert!(rig.end(Err(5), is_sync));
+    assert_eq!(rig.told(a), [(2, Some(Errno::Io))]);
+    // The device works again, but b's first write was in the cache that it lost.
+    for (client, errno) in [(a, Some(Errno::Io)), (b, Some(Errno::Io)), (other, None)] {
+        rig.ask(client, 3, Command::Flush, 0, 0);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(3, errno)], "a flush");
+        rig.ask(client, 4, STABLE, 0, 4096);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(4, errno)], "a write that must be stable");
+        rig.ask(client, 5, Command::Trim(Persist::First), 0, 4096);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(5, errno)], "a trim that must be stable");
+        rig.ask(client, 6, WRITE, 0, 4096);
+        rig.ask(client, 7, Command::Read, 0, 4096);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(6, None), (7, None)], "what promises nothing goes on");
+    }
+    assert!(health(&mut rig, "a").starts_with("state=broken for_s=0 last_error=sync:5"), "{}", health(&mut rig, "a"));
+    assert!(health(&mut rig, "b").starts_with("state=broken "), "{}", health(&mut rig, "b"));
+    assert!(health(&mut rig, "c").starts_with("state=ok "), "{}", health(&mut rig, "c"));
+}
+
+#[test]
+fn a_sync_that_was_in_flight_when_anothers_failed_promises_nothing() {
+    let (mut rig, [a, b, _]) = two_parts_and_another();
+    // Two changes that are followed by a sync of their own, so that both are in flight.
+    for client in [a, b] {
+        rig.ask(client, 2, Command::Trim(Persist::First), 0, 4096);
+        assert!(rig.end(Ok(0), |io| matches!(io, Io::Allocate(..))));
+    }
+    assert_eq!(rig.outstanding(is_sync), 2);
+    assert!(rig.end(Err(5), is_sync));
+    assert!(rig.end(Ok(0), is_sync));
+    assert_eq!((rig.told(a), rig.told(b)), (vec![(2, Some(Errno::Io))], vec![(2, Some(Errno::Io))]));
+}
+
+#[test]
+fn of_a_failed_stable_write_a_second_try_says_whether_the_device_has_lost_its_cache() {
+    let stable = |io: &Io| matches!(io, Io::Write(_, _, _, Stable::Now));
+    let plain = |io: &Io| matches!(io, Io::Write(_, _, _, Stable::Later));
+    for (second, broken) in [(Err(5), None), (Ok(4096), Some(Errno::Io))] {
+        let (mut rig, [a, b, other]) = two_parts_and_another();
+        rig.ask(a, 2, STABLE, 0, 4096);
+        assert!(rig.end(Err(5), stable));
+        assert!(rig.end(second, plain), "the same without its flush");
+        assert_eq!(rig.told(a), [(2, Some(Errno::Io))]);
+        for (client, errno) in [(a, broken), (b, broken), (other, None)] {
+            rig.ask(client, 3, Command::Flush, 0, 0);
+            rig.let_disk_work();
+            assert_eq!(rig.told(client), [(3, errno)], "second try {second:?}");
+        }
+    }
+    // A full disk is no lost cache, and is not tried again.
+    let (mut rig, [a, ..]) = two_parts_and_another();
+    rig.ask(a, 2, STABLE, 0, 4096);
+    assert!(rig.end(Err(28), stable));
+    assert_eq!((rig.outstanding(plain), rig.told(a)), (0, vec![(2, Some(Errno::NoSpc))]));
+}
+
+#[test]
+fn a_sync_that_fails_while_an_export_is_removed_breaks_the_others_of_its_device() {
+    let (mut rig, [a, b, other]) = two_parts_and_another();
+    rig.vanish(a);
+    let (answer, heard) = std::sync::mpsc::channel();
+    // Its file is /dev/null, which cannot be synced.
+    rig.order(Order::Change(Change::Remove { tenant: 0, how: Leave::IfUnused }, answer));
+    let said = heard.recv_timeout(Duration::from_secs(60)).unwrap().unwrap_err();
+    assert!(said.contains("may be lost"), "{said}");
+    // The report has come with a wakeup of its own.
+    assert!(rig.end(Ok(0), |io| matches!(io, Io::Poll(_))));
+    for (client, errno) in [(b, Some(Errno::Io)), (other, None)] {
+        rig.ask(client, 3, Command::Flush, 0, 0);
+        rig.let_disk_work();
+        assert_eq!(rig.told(client), [(3, errno)]);
+    }
 }
