@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use blksched::{Choice, Priority, Span};
+use blksched::{Choice, Class, Priority, Span};
 use blksched_disks::DiskSpec;
 
 use crate::access::AccessRule;
@@ -158,6 +158,23 @@ pub struct Share {
 impl Default for Share {
     fn default() -> Share {
         Share { weight: 100, priority: Priority::default(), bytes: None, ops: None }
+    }
+}
+
+/// A priority with another class. As with ionice, a class without a level has level 4.
+pub fn with_class(old: Priority, class: Class) -> Priority {
+    match (old.class, class) {
+        (_, Class::None) => Priority::default(),
+        (Class::None, _) => Priority { class, level: Priority::NORMAL.level },
+        _ => Priority { class, ..old },
+    }
+}
+
+/// A priority with another level. As with ionice, a level without a class is one of best effort.
+pub fn with_level(old: Priority, level: u8) -> Priority {
+    match old.class {
+        Class::None => Priority { level, ..Priority::NORMAL },
+        class => Priority { class, level },
     }
 }
 

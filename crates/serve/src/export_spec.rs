@@ -3,12 +3,12 @@
 use core::str::FromStr;
 use std::path::PathBuf;
 
-use blksched::Class;
+use blksched::{Class, Priority};
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
 
 use crate::caps::Limit;
-use crate::config::{Access, ExportConfig, ExportSource, Locking, Share};
+use crate::config::{Access, ExportConfig, ExportSource, Locking, Share, with_class, with_level};
 use crate::policies::{OF_TENANT, WrittenFiles};
 
 const OPTIONS: [&str; 18] = [
@@ -48,6 +48,8 @@ pub struct SpecError {
 #[derive(Default)]
 struct OptionsSaid {
     share: Share,
+    class: Option<Class>,
+    level: Option<u8>,
     rates: [Option<u64>; 2],
     bursts: [Option<u64>; 2],
     offset: u64,
@@ -108,17 +110,17 @@ impl OptionsSaid {
                 self.share.weight = weight.ok_or_else(expected)?;
             }
             "class" => {
-                self.share.priority.class = match value {
+                self.class = Some(match value {
                     "rt" | "realtime" => Class::RealTime,
                     "be" | "best-effort" => Class::BestEffort,
                     "idle" => Class::Idle,
                     "none" => Class::None,
                     _ => return Err(format!("class: expected none, rt, be or idle, not `{value}`")),
-                };
+                });
             }
             "level" => {
                 let level = value.parse().ok().filter(|&level| level <= 7);
-                self.share.priority.level = level.ok_or_else(|| format!("level: expected 0..=7, not `{value}`"))?;
+                self.level = Some(level.ok_or_else(|| format!("level: expected 0..=7, not `{value}`"))?);
             }
             "bps" => self.rates[0] = cap()?,
             "iops" => self.rates[1] = cap()?,
@@ -150,6 +152,15 @@ impl OptionsSaid {
     }
 
     fn export(self, name: &str, place: &str) -> Result<ExportConfig, String> {
+        let priority = match (self.class, self.level) {
+            (Some(Class::None), Some(level)) => {
+                return Err(format!("level={level} needs a class: expected rt, be or idle"));
+            }
+            (class, level) => {
+                let priority = class.map_or(self.share.priority, |class| with_class(Priority::default(), class));
+                level.map_or(priority, |level| with_level(priority, level))
+            }
+        };
         let [bytes, ops] = [0, 1].map(|at| limit(self.rates[at], self.bursts[at]));
         let source = match place.strip_prefix("mem:") {
             Some(size) if self.offset == 0 && self.size.is_none() => {
@@ -167,7 +178,7 @@ impl OptionsSaid {
             description: self.description,
             access: if self.read_only { Access::ReadOnly } else { Access::ReadWrite },
             locking: self.locking,
-            share: Share { bytes: bytes?, ops: ops?, ..self.share },
+            share: Share { priority, bytes: bytes?, ops: ops?, ..self.share },
             files: self.files,
         })
     }

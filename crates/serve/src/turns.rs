@@ -4,7 +4,12 @@
 //!
 //! **Rule** Each tenant has a virtual time: its received device time divided by its weight. Tenants' requests wait
 //! here; the tenant that is furthest behind goes next, and its requests in flight count with their usual cost. A tenant
-//! that becomes active again is at most a [`CREDIT`] behind the others.
+//! that becomes active again is at most a [`CREDIT`] behind the others, divided by the number of these; and no command
+//! puts a tenant far ahead of them, as an unusual time is not charged in full ([`cost`]).
+//!
+//! ionice's classes go one after the other: while a tenant of class rt waits here, none of be or idle is served, and
+//! while one of be waits, none of idle; but a class that has been passed over for [`AGING`] gets one turn (mq-deadline's
+//! prio_aging_expire). A level is a part of the weight, as of CFQ's slices: 180 % for level 0, 100 % for 4, 40 % for 7.
 //!
 //! On a disk that seeks, a tenant that requests neighbouring sectors continues until it is one slice ahead: twice the
 //! time of its requests in flight, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it
@@ -20,7 +25,11 @@
 use std::collections::VecDeque;
 
 use blksched::author::index::Tournament;
-use blksched::{Instant, Span};
+use blksched::{Class, Instant, Priority, Span};
+
+mod cost;
+
+use cost::Cost;
 
 /// How far ahead of the others a tenant with sequential requests may get, on a disk that seeks.
 const TURN: Span = Span::from_ms(8);
@@ -31,11 +40,17 @@ const THINK: Span = Span::from_ms(8);
 /// How many requests beyond the device's the scheduler gets of a single tenant, on a disk that seeks.
 const ALONE: usize = 32;
 /// How far behind the others a returning tenant may be.
-const CREDIT: Span = Span::from_ms(60);
-/// The weight of the new cost in the mean is one in N.
+pub const CREDIT: Span = Span::from_ms(60);
+/// How long a class may be passed over for a better one.
+const AGING: Span = Span::from_secs(10);
+/// The weight of the new value in a mean is one in N.
 const MEMORY: u64 = 8;
 /// Virtual time is device time at weight 1, times this.
 const SCALE: u128 = 10_000;
+/// Weights count in hundredths, for levels.
+const WHOLE: u32 = 100;
+/// ionice's classes: rt, be, idle.
+const RANKS: usize = 3;
 
 /// The place of a piece of data, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,13 +84,16 @@ pub enum Choice {
 /// One tenant.
 #[derive(Default)]
 struct Entity {
-    weight: u32,
+    /// Its weight, in hundredths.
+    weight: u64,
+    /// Its class: 0 for rt, 1 for be, 2 for idle.
+    rank: usize,
     virtual_time: u128,
     backlog: VecDeque<u32>,
     /// Pieces in flight, of data and flushes.
     outstanding: [u32; 2],
-    /// The usual cost of one.
-    cost: [Span; 2],
+    /// The cost of one.
+    cost: [Cost; 2],
     /// The sector after its last piece, and how often one begins there, in 256ths.
     end: u64,
     neighbours: u64,
@@ -89,19 +107,24 @@ struct Entity {
 impl Entity {
     /// This much device time, as virtual time.
     fn scaled(&self, time: Span) -> u128 {
-        u128::from(time.as_ns()) * SCALE / u128::from(self.weight.max(1))
+        u128::from(time.as_ns()) * SCALE * u128::from(WHOLE) / u128::from(self.weight.max(1))
+    }
+
+    fn usual(&self, kind: CostKind) -> Span {
+        self.cost[kind as usize].usual()
     }
 
     /// Its virtual time, including what is in flight.
     fn ahead(&self) -> u128 {
-        let outstanding = (0..2).map(|kind| u64::from(self.outstanding[kind]).saturating_mul(self.cost[kind].as_ns()));
+        let of_kind = |kind: usize| u64::from(self.outstanding[kind]).saturating_mul(self.cost[kind].usual().as_ns());
+        let outstanding = (0..2).map(of_kind);
         self.virtual_time + self.scaled(Span::from_ns(outstanding.fold(0, u64::saturating_add)))
     }
 
     /// How far ahead it may get, where that saves seeks.
     fn turn(&self) -> Span {
         let wanted = self.backlog.len() as u64 + u64::from(self.outstanding[CostKind::Data as usize]);
-        (self.cost[CostKind::Data as usize] * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
+        (self.usual(CostKind::Data) * (2 * wanted.min(1024))).clamp(TURN, LONGEST)
     }
 
     /// Whether it is sequential, so that continuing saves a seek.
@@ -114,18 +137,36 @@ impl Entity {
     }
 }
 
-/// Whose turn it is.
-pub struct Turns {
-    entities: Vec<Entity>,
+/// The tenants of one class.
+#[derive(Default)]
+struct Ranked {
     /// The virtual times of tenants with something waiting here …
     waiting: Tournament<u128>,
     /// … and of those with something waiting or in flight.
     active: Tournament<u128>,
-    /// The number of the latter.
-    active_ones: usize,
-    current: Option<usize>,
     /// The greatest virtual time of a tenant that has nothing left: where the others are, if all have something.
     reached: u128,
+    /// Since when it has waited while better classes were served.
+    passed_over: Option<Instant>,
+}
+
+impl Ranked {
+    /// Whether it has been passed over for long enough.
+    fn is_overdue(&self, now: Instant) -> bool {
+        self.passed_over.is_some_and(|since| now.since(since) >= AGING)
+    }
+}
+
+/// Whose turn it is.
+pub struct Turns {
+    entities: Vec<Entity>,
+    /// The classes, the best first.
+    ranks: [Ranked; RANKS],
+    /// The number of tenants with something waiting here or in flight.
+    active_ones: usize,
+    current: Option<usize>,
+    /// What a command usually costs, whoever's it is, of data and flushes.
+    usual: [Cost; 2],
     seeks: bool,
     /// Since when the disk has waited for the present one.
     waits_since: Option<Instant>,
@@ -134,26 +175,39 @@ pub struct Turns {
 impl Turns {
     /// For tenants that will be added, on a disk that seeks or does not.
     pub fn new(seeks: bool) -> Turns {
-        let (waiting, active) = (Tournament::default(), Tournament::default());
-        let entities = Vec::new();
-        Turns { entities, waiting, active, active_ones: 0, current: None, reached: 0, seeks, waits_since: None }
+        let (ranks, usual, entities) = (core::array::from_fn(|_| Ranked::default()), Default::default(), Vec::new());
+        Turns { entities, ranks, active_ones: 0, current: None, usual, seeks, waits_since: None }
     }
 
-    /// Adds a tenant, or changes the weight of one.
-    pub fn set_weight(&mut self, tenant: usize, weight: u32) {
+    /// Adds a tenant, or changes the weight and the priority of one.
+    pub fn set_share(&mut self, tenant: usize, weight: u32, priority: Priority) {
         while self.entities.len() <= tenant {
-            self.entities.push(Entity::default());
+            self.entities.push(Entity { rank: rank_of(Class::BestEffort), ..Entity::default() });
         }
-        self.entities[tenant].weight = weight;
+        let (old, new) = (self.entities[tenant].rank, rank_of(priority.class));
+        self.entities[tenant].weight = u64::from(weight) * u64::from(part_of_level(priority));
+        if old != new {
+            // Virtual times of classes say nothing about each other.
+            self.ranks[old].waiting.set(tenant, None);
+            self.ranks[old].active.set(tenant, None);
+            self.entities[tenant].rank = new;
+            self.entities[tenant].virtual_time = self.others(new);
+        }
         self.look_at(tenant);
+    }
+
+    /// Where the tenants of a class are: the one that is furthest behind.
+    fn others(&self, rank: usize) -> u128 {
+        self.ranks[rank].active.first().map_or(self.ranks[rank].reached, |(ahead, _)| ahead)
     }
 
     /// Updates a tenant's position among the others after a change. To be called after every change of an entity.
     fn look_at(&mut self, tenant: usize) {
         let entity = &mut self.entities[tenant];
         let (ahead, active) = (entity.ahead(), entity.is_active());
-        self.waiting.set(tenant, (!entity.backlog.is_empty()).then_some(ahead));
-        self.active.set(tenant, active.then_some(ahead));
+        let ranked = &mut self.ranks[entity.rank];
+        ranked.waiting.set(tenant, (!entity.backlog.is_empty()).then_some(ahead));
+        ranked.active.set(tenant, active.then_some(ahead));
         match (core::mem::replace(&mut entity.counts, active), active) {
             (false, true) => self.active_ones += 1,
             (true, false) => self.active_ones -= 1,
@@ -176,13 +230,15 @@ impl Turns {
     }
 
     fn comes_back(&mut self, now: Instant, tenant: usize) {
-        let least = self.active.first().map(|(ahead, _)| ahead);
+        let others = self.others(self.entities[tenant].rank);
         let entity = &mut self.entities[tenant];
         if let Some(since) = entity.idle_since.take() {
             entity.thinks = moved(entity.thinks, now.since(since).min(Span::from_secs(1)));
         }
-        let credit = entity.scaled(CREDIT);
-        let others = least.unwrap_or(self.reached);
+        // Many that come back at once must not keep the others waiting for the credit of each; one command is enough to
+        // be the next.
+        let credit = (CREDIT / self.active_ones.max(1) as u64).max(entity.usual(CostKind::Data)).min(CREDIT);
+        let credit = entity.scaled(credit);
         entity.virtual_time = entity.virtual_time.max(others.saturating_sub(credit));
         if self.current == Some(tenant)
             && let Some(since) = self.waits_since.take()
@@ -192,14 +248,34 @@ impl Turns {
         }
     }
 
+    /// What a command of a tenant usually costs.
+    pub fn usual(&self, tenant: usize, kind: CostKind) -> Span {
+        self.entities[tenant].usual(kind)
+    }
+
+    /// The tenant that is next: the one furthest behind of the best class that has something, or of one that has been
+    /// passed over for long.
+    fn behind(&mut self, now: Instant) -> Option<usize> {
+        let first = |ranked: &Ranked| ranked.waiting.first().map(|(_, tenant)| tenant);
+        let best = self.ranks.iter().position(|ranked| first(ranked).is_some())?;
+        for ranked in &mut self.ranks[best + 1..] {
+            match first(ranked) {
+                Some(tenant) if ranked.is_overdue(now) => return Some(tenant),
+                Some(_) => _ = ranked.passed_over.get_or_insert(now),
+                None => ranked.passed_over = None,
+            }
+        }
+        first(&self.ranks[best])
+    }
+
     /// Which tenant is next, if this many requests are in flight and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, outstanding: usize, depth: usize) -> Choice {
         if outstanding >= depth && !self.current_sends_more(outstanding, depth) {
             return Choice::Nobody;
         }
-        let Some((_, behind)) = self.waiting.first() else { return Choice::Nobody };
+        let Some(behind) = self.behind(now) else { return Choice::Nobody };
         if let Some(current) = self.current
-            && self.goes_on(current, behind)
+            && self.goes_on(now, current, behind)
         {
             if !self.entities[current].backlog.is_empty() {
                 return Choice::Serve(current);
@@ -213,6 +289,7 @@ impl Turns {
         }
         self.ends_waiting(now);
         self.current = Some(behind);
+        self.ranks[self.entities[behind].rank].passed_over = None;
         Choice::Serve(behind)
     }
 
@@ -224,8 +301,11 @@ impl Turns {
     }
 
     /// Whether the present tenant's turn continues although `behind` waits.
-    fn goes_on(&self, current: usize, behind: usize) -> bool {
+    fn goes_on(&self, now: Instant, current: usize, behind: usize) -> bool {
         let (own, other) = (&self.entities[current], &self.entities[behind]);
+        if own.rank != other.rank {
+            return own.rank < other.rank && !self.ranks[other.rank].is_overdue(now);
+        }
         let ahead = if self.seeks && own.is_sequential() { own.scaled(own.turn()) } else { 0 };
         own.ahead() <= other.ahead().saturating_add(ahead)
     }
@@ -234,11 +314,12 @@ impl Turns {
     fn waits_for(&self, current: usize, behind: usize) -> Option<Instant> {
         let entity = &self.entities[current];
         let since = entity.idle_since.filter(|_| entity.outstanding == [0, 0])?;
-        let cost = entity.cost[CostKind::Data as usize];
+        let cost = entity.usual(CostKind::Data);
         if self.seeks && entity.is_sequential() && entity.thinks <= THINK {
             return Some(since + THINK);
         }
-        let is_behind = entity.ahead() < self.entities[behind].ahead();
+        let other = &self.entities[behind];
+        let is_behind = entity.rank < other.rank || entity.ahead() < other.ahead();
         (is_behind && entity.thinks <= cost / 4).then(|| since + cost / 2)
     }
 
@@ -259,8 +340,10 @@ impl Turns {
 
     /// The first piece is sent.
     pub fn begin(&mut self, tenant: usize, kind: CostKind, place: DataExtent) {
+        let elsewhere = self.usual[kind as usize].usual();
         let entity = &mut self.entities[tenant];
         entity.backlog.pop_front();
+        entity.cost[kind as usize].guess(elsewhere);
         entity.outstanding[kind as usize] += 1;
         if kind == CostKind::Data {
             let hit = if place.start == entity.end { 256 } else { 0 };
@@ -270,19 +353,27 @@ impl Turns {
         self.look_at(tenant);
     }
 
-    /// This many pieces of a tenant are done, and took this much device time.
-    pub fn end(&mut self, now: Instant, tenant: usize, kind: CostKind, pieces: u32, took: Span) {
+    /// A tenant's commands, or a part of others', took this much device time: they are charged.
+    pub fn charge(&mut self, tenant: usize, kind: CostKind, pieces: u32, took: Span) {
+        let others = self.usual[kind as usize].usual();
         let entity = &mut self.entities[tenant];
-        entity.virtual_time += entity.scaled(took);
-        let outstanding = &mut entity.outstanding[kind as usize];
-        *outstanding = outstanding.saturating_sub(pieces);
+        let charged = entity.cost[kind as usize].charge(pieces, took, others);
+        entity.virtual_time += entity.scaled(charged);
         if pieces > 0 {
-            let cost = &mut entity.cost[kind as usize];
-            *cost = moved(*cost, took / u64::from(pieces));
+            self.usual[kind as usize].charge(pieces, took, Span::ZERO);
         }
+        self.look_at(tenant);
+    }
+
+    /// A piece of a tenant is done.
+    pub fn end(&mut self, now: Instant, tenant: usize, kind: CostKind) {
+        let entity = &mut self.entities[tenant];
+        let outstanding = &mut entity.outstanding[kind as usize];
+        *outstanding = outstanding.saturating_sub(1);
         if !entity.is_active() {
             entity.idle_since = Some(now);
-            self.reached = self.reached.max(entity.virtual_time);
+            let ranked = &mut self.ranks[entity.rank];
+            ranked.reached = ranked.reached.max(entity.virtual_time);
         }
         self.look_at(tenant);
     }
@@ -311,6 +402,23 @@ impl Turns {
     }
 }
 
+/// A class's place. Without a class: best effort, as for a process with nice 0.
+fn rank_of(class: Class) -> usize {
+    match class {
+        Class::RealTime => 0,
+        Class::None | Class::BestEffort => 1,
+        Class::Idle => 2,
+    }
+}
+
+/// A level's part of the weight, in hundredths.
+fn part_of_level(priority: Priority) -> u32 {
+    match priority.class {
+        Class::None => WHOLE,
+        _ => WHOLE * (9 - u32::from(priority.level.min(7))) / 5,
+    }
+}
+
 /// An exponential mean.
 fn moved(mean: Span, new: Span) -> Span {
     if mean == Span::ZERO {
@@ -326,6 +434,12 @@ mod tests {
     const MS: Span = Span::from_ms(1);
     const HERE: DataExtent = DataExtent { start: 8, sectors: 8 };
 
+    /// A piece is done after this time in the device.
+    fn done(turns: &mut Turns, now: Instant, tenant: usize, took: Span) {
+        turns.charge(tenant, CostKind::Data, 1, took);
+        turns.end(now, tenant, CostKind::Data);
+    }
+
     /// A device that does one piece at a time, for tenants that always want more; returns what each gets of this many.
     fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
         let mut got = vec![Span::ZERO; costs.len()];
@@ -339,7 +453,7 @@ mod tests {
             now += costs[tenant];
             got[tenant] += costs[tenant];
             turns.add(now, tenant, 0, CostKind::Data);
-            turns.end(now, tenant, CostKind::Data, 1, costs[tenant]);
+            done(turns, now, tenant, costs[tenant]);
         }
         got
     }
@@ -348,7 +462,10 @@ mod tests {
     fn time_is_shared_by_weight_whatever_a_request_costs() {
         for seeks in [false, true] {
             let mut turns = Turns::new(seeks);
-            [100, 200, 400].into_iter().enumerate().for_each(|(at, weight)| turns.set_weight(at, weight));
+            [100, 200, 400]
+                .into_iter()
+                .enumerate()
+                .for_each(|(at, weight)| turns.set_share(at, weight, Priority::default()));
             let got = served(&mut turns, &[MS * 5, MS, MS * 2], 5000);
             let ratio = |a: usize, b: usize| got[a].as_ns() as f64 / got[b].as_ns() as f64;
             assert!((ratio(1, 0) - 2.0).abs() < 0.1 && (ratio(2, 0) - 4.0).abs() < 0.2, "{got:?}");
@@ -358,7 +475,7 @@ mod tests {
     #[test]
     fn who_comes_back_is_not_far_behind() {
         let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_weight(at, 100));
+        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
         served(&mut turns, &[MS], 1000);
         let mut now = Instant::ZERO + Span::from_secs(1);
         (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
@@ -366,7 +483,7 @@ mod tests {
         while turns.choose(now, 0, 1) == Choice::Serve(1) {
             turns.begin(1, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 1, CostKind::Data, 1, MS);
+            done(&mut turns, now, 1, MS);
             in_a_row += 1;
         }
         assert!((50..=65).contains(&in_a_row), "a credit of 60 ms: {in_a_row}");
@@ -375,14 +492,14 @@ mod tests {
     #[test]
     fn who_was_alone_does_not_wait_for_as_long_if_another_comes_while_it_thinks() {
         let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_weight(at, 100));
+        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
         let mut now = Instant::ZERO;
         for _ in 0..3000 {
             turns.add(now, 0, 0, CostKind::Data);
             assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
             turns.begin(0, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 0, CostKind::Data, 1, MS);
+            done(&mut turns, now, 0, MS);
         }
         // None wants anything at this time; then the other one, which has never had anything, wants much.
         (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
@@ -391,7 +508,7 @@ mod tests {
         while turns.choose(now, 0, 1) == Choice::Serve(1) {
             turns.begin(1, CostKind::Data, HERE);
             now += MS;
-            turns.end(now, 1, CostKind::Data, 1, MS);
+            done(&mut turns, now, 1, MS);
             before += 1;
         }
         assert!(before <= 65, "a credit of 60 ms, not three seconds: {before}");
@@ -400,13 +517,13 @@ mod tests {
     #[test]
     fn a_disk_that_seeks_waits_shortly_for_the_one_whose_turn_it_is() {
         let mut turns = Turns::new(true);
-        (0..2).for_each(|at| turns.set_weight(at, 100));
+        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
         let now = Instant::ZERO;
         for nth in 0..10 {
             turns.add(now, 0, 7, CostKind::Data);
             assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
             turns.begin(0, CostKind::Data, DataExtent { start: nth * 8, sectors: 8 });
-            turns.end(now, 0, CostKind::Data, 1, MS / 10);
+            done(&mut turns, now, 0, MS / 10);
         }
         turns.add(now, 1, 8, CostKind::Data);
         assert_eq!(turns.choose(now, 0, 1), Choice::Wait(now + THINK), "it asks for what lies behind");
@@ -416,12 +533,12 @@ mod tests {
     #[test]
     fn what_is_in_flight_counts_as_what_it_usually_costs() {
         let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_weight(at, 100));
+        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
         let now = Instant::ZERO;
         for tenant in 0..2 {
             (0..10).for_each(|_| turns.add(now, tenant, 0, CostKind::Data));
             turns.begin(tenant, CostKind::Data, HERE);
-            turns.end(now, tenant, CostKind::Data, 1, MS);
+            done(&mut turns, now, tenant, MS);
         }
         let served: Vec<usize> = (0..6)
             .map(|outstanding| {

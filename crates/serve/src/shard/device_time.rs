@@ -1,7 +1,14 @@
 //! The device's time, divided among the commands it has at each moment: of a microsecond with four commands, each gets
 //! a quarter. So the tenants' times add up to the time in which the device was busy.
+//!
+//! **Rule** While the device is busy, the shard's thread looks up at least every [`BEAT`]. If it comes later than that
+//! (the machine is busy, the process was stopped), then nobody knows what the device did meanwhile, and it counts for
+//! two beats at most: the rest is the thread's own lateness, for which no tenant pays.
 
 use blksched::{Instant, Span};
+
+/// How often the thread looks up while the device is busy.
+pub const BEAT: Span = Span::from_ms(10);
 
 /// Fractions of a nanosecond are kept.
 const PARTS: u64 = 1 << 10;
@@ -19,6 +26,18 @@ pub struct DeviceTime {
 pub struct Mark(u64);
 
 impl DeviceTime {
+    /// Whether the device has a command.
+    pub fn is_busy(&self) -> bool {
+        self.in_flight > 0
+    }
+
+    /// The thread looks up, possibly late. To be called first in each of its turns.
+    pub fn look_up(&mut self, now: Instant) {
+        let late = now.since(self.at + BEAT * 2);
+        self.at += late;
+        self.advance(now);
+    }
+
     fn advance(&mut self, now: Instant) {
         let passed = now.since(self.at).as_ns();
         self.shared += passed.saturating_mul(PARTS).checked_div(self.in_flight).unwrap_or(0);
@@ -54,5 +73,27 @@ mod tests {
         assert_eq!(time.end(at(110), second), Span::from_ms(4), "half of 4, and 2 alone");
         let later = time.begin(at(200));
         assert_eq!(time.end(at(201), later), Span::from_ms(1), "what it was idle is nobody's");
+    }
+
+    #[test]
+    fn the_threads_lateness_is_nobodys() {
+        let at = |ms: u64| Instant::ZERO + Span::from_ms(ms);
+        let mut time = DeviceTime::default();
+        let command = time.begin(at(0));
+        assert!(time.is_busy());
+        for ms in [10, 20, 30] {
+            time.look_up(at(ms));
+        }
+        // Half a second of nothing, then it looks up again.
+        time.look_up(at(530));
+        time.look_up(at(540));
+        assert_eq!(time.end(at(545), command), Span::from_ms(30 + 20 + 10 + 5));
+        assert!(!time.is_busy());
+        for (gap, counts) in [(19, 19), (20, 20), (21, 20)] {
+            let mut time = DeviceTime::default();
+            let command = time.begin(at(0));
+            time.look_up(at(gap));
+            assert_eq!(time.end(at(gap), command), Span::from_ms(counts), "{gap} ms");
+        }
     }
 }

@@ -35,6 +35,12 @@ impl Shard {
         }
     }
 
+    /// The queue is done with a piece.
+    pub(super) fn piece_ended(&mut self, piece: u32) {
+        let tenant = self.tenant_of_piece(piece);
+        self.turns.end(self.now, tenant, self.kind(piece));
+    }
+
     fn kind(&self, piece: u32) -> CostKind {
         if self.pieces[piece as usize].op == Op::Flush { CostKind::Flush } else { CostKind::Data }
     }
@@ -111,14 +117,15 @@ impl Shard {
             if asks > 0 {
                 used.longest_flush = used.longest_flush.max(took);
             }
-            self.turns.end(self.now, tenant, CostKind::Flush, asks, part);
+            self.turns.charge(tenant, CostKind::Flush, asks, part);
         }
     }
 
-    /// The device is done with a request: its time is charged to the tenants whose data it moved, in proportion.
+    /// The device is done with a request: its time is charged to the tenants whose data it moved, in proportion. All
+    /// of it, and no more: a request may be a part of one piece, whose other parts are other requests.
     pub(super) fn charge(&mut self, rq: RequestId, took: Span) {
         let queue = self.queue.queue();
-        let total = u128::from(queue.requests()[rq].sectors);
+        let total = queue.tags(rq).map(|tag| u128::from(self.pieces[tag.0 as usize].sectors)).sum();
         let writes = queue.requests()[rq].op == Op::Write;
         let (works, connections) = (&self.works, &mut self.connections);
         // A client exists until its last piece is over.
@@ -136,8 +143,9 @@ impl Shard {
             }
             let part = part_of(took, sectors, total);
             self.tenants[*tenant].used.in_device += part;
-            self.tenants[*tenant].unflushed += if writes { sectors as u64 * SECTOR } else { 0 };
-            self.turns.end(self.now, *tenant, CostKind::Data, count, part);
+            let own = sectors.min(u128::from(queue.requests()[rq].sectors));
+            self.tenants[*tenant].unflushed += if writes { own as u64 * SECTOR } else { 0 };
+            self.turns.charge(*tenant, CostKind::Data, count, part);
         }
     }
 }

@@ -26,6 +26,7 @@ impl Shard {
         let group = self.tenants[at].group;
         self.queue.write_group_file(self.now, group, file, text).map_err(|error| error.to_string())?;
         self.tenants[at].files.write(file, text);
+        self.tell_weight(at);
         Ok(())
     }
 

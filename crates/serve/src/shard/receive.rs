@@ -323,10 +323,9 @@ impl Shard {
     /// Admits what the caps allow.
     pub(super) fn open_gate(&mut self, tenant: usize) {
         while let Some(&piece) = self.tenants[tenant].gate.front() {
-            let Piece { sectors, .. } = self.pieces[piece as usize];
-            let now = self.now;
+            let (now, bytes) = (self.now, self.at_caps(piece));
             let Tenant { gate, caps, .. } = &mut self.tenants[tenant];
-            if !caps.admit(now, u64::from(sectors) * SECTOR) {
+            if !caps.admit(now, bytes) {
                 return;
             }
             gate.pop_front();
@@ -454,6 +453,7 @@ impl Shard {
         deliveries.extend(self.queue.deliveries(self.now));
         for delivery in deliveries.drain(..) {
             if let Delivery::Done { tag, outcome } = delivery {
+                self.piece_ended(tag.0 as u32);
                 self.piece_done(tag.0 as u32, outcome);
             }
         }

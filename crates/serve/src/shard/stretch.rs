@@ -2,7 +2,9 @@
 //! queued like any other bio.
 //!
 //! **Rule** One piece serves all sections of a request, one after the other, so that the longest request holds no more
-//! memory than a short one. CACHE reads into one buffer; its effect is the data left in the page cache.
+//! memory than a short one. Each section is one command and takes a turn of its own, as any other command does; but the
+//! tenant's caps admit up to [`ADMITTED`] at once. CACHE reads into one buffer; its effect is the data left in the page
+//! cache.
 
 use blksched::Op;
 use blksched_nbd::{Command, Request};
@@ -12,8 +14,8 @@ use super::work::{Piece, Work};
 use crate::backend::SECTOR;
 use crate::connection::ConnectionPhase;
 
-/// How much a discard covers at once \[bytes\].
-const DISCARD: u64 = 64 << 20;
+/// How much of a discard caps admit at once \[bytes\].
+const ADMITTED: u64 = 64 << 20;
 
 impl Shard {
     /// How much of its tenant's memory a request needs before it is accepted \[bytes\].
@@ -59,13 +61,27 @@ impl Shard {
         let goes_on = work.covered < to - from && self.connections[work.connection].phase != ConnectionPhase::Gone;
         let Some(first) = work.first.filter(|_| goes_on) else { return false };
         let piece = &mut self.pieces[first as usize];
-        let most = if piece.op == Op::Discard { DISCARD } else { self.largest_piece as u64 };
-        let count = (to - from - work.covered).min(most);
-        piece.start = self.tenants[piece.tenant].sector(from + work.covered);
+        let count = (to - from - work.covered).min(self.largest_piece as u64);
+        let tenant = piece.tenant;
+        piece.start = self.tenants[tenant].sector(from + work.covered);
         piece.sectors = (count / SECTOR) as u32;
+        let admitted = piece.op == Op::Discard && !work.covered.is_multiple_of(ADMITTED);
         work.covered += count;
         work.left += 1;
-        self.submit_piece(first);
+        match admitted {
+            true => self.offer(first, tenant),
+            false => self.submit_piece(first),
+        }
         true
+    }
+
+    /// What a piece costs at its tenant's caps \[bytes\]: of a discard, as much as is then admitted.
+    pub(super) fn at_caps(&self, piece: u32) -> u64 {
+        let Piece { work, op, sectors, .. } = self.pieces[piece as usize];
+        let (length, work) = (u64::from(sectors) * SECTOR, &self.works[work as usize]);
+        match op {
+            Op::Discard => (work.span.1 - work.span.0 + length - work.covered).min(ADMITTED),
+            _ => length,
+        }
     }
 }

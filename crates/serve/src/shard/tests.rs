@@ -12,3 +12,4 @@ mod power;
 mod random;
 mod rig;
 mod scheduling;
+mod stalls;

@@ -1,7 +1,7 @@
 //! Shares of a disk's time, in simulated time: whatever tenants request and however many connections they have, on a
 //! disk that seeks and on one that does not, each gets its part by weight, and no tenant waits for long.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::AsRawFd;
 
 use blksched::{Instant, Span};
@@ -27,11 +27,13 @@ pub(super) enum Asks {
     Flushes,
     /// This many reads every second, and nothing else.
     Bursts(u64),
+    /// Only what the test asks for it.
+    Nothing,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Load {
-    asks: Asks,
+    pub(super) asks: Asks,
     weight: u32,
     pub(super) connections: usize,
     pub(super) depth: u64,
@@ -54,7 +56,10 @@ struct Peer {
 #[derive(Default)]
 pub(super) struct Had {
     /// The device's time, at the end of each half second.
-    time: Vec<Span>,
+    pub(super) time: Vec<Span>,
+    /// When something of it was last done, and the longest time between two such.
+    last: Instant,
+    pub(super) gap: Span,
     /// How much it had requested by then.
     asked: Vec<u64>,
     pub(super) done: u64,
@@ -65,13 +70,15 @@ pub(super) struct Had {
 }
 
 pub(super) struct World {
-    rig: Rig,
+    pub(super) rig: Rig,
     loads: Vec<Load>,
     peers: Vec<Peer>,
     pub(super) had: Vec<Had>,
     numbers: Numbers,
     now: Instant,
     cookie: u64,
+    /// When the shard's thread does nothing, and for how long.
+    pub(super) sleeps: Option<(Instant, Span)>,
 }
 
 const HALF: Span = Span::from_ms(500);
@@ -86,10 +93,28 @@ impl World {
         World::with_files(disk, elevator, setting, loads, &WrittenFiles::default(), &[])
     }
 
+    /// On a device that takes this many commands at a time.
+    pub(super) fn with_depth(disk: &str, depth: u32, shares: Shares, loads: &[Load]) -> World {
+        let setting = Setting { shares, sleeps: false, cost: false };
+        let none = WrittenFiles::default();
+        World::of(disk, ("mq-deadline", depth), setting, loads, &none, &[])
+    }
+
     /// With texts written to the disk's files and to a file of some tenants.
     pub(super) fn with_files(
         disk: &str,
         elevator: &str,
+        setting: Setting,
+        loads: &[Load],
+        of_disk: &WrittenFiles,
+        of_tenants: &[(usize, &str, &str)],
+    ) -> World {
+        World::of(disk, (elevator, 1), setting, loads, of_disk, of_tenants)
+    }
+
+    fn of(
+        disk: &str,
+        (elevator, depth): (&str, u32),
         setting: Setting,
         loads: &[Load],
         of_disk: &WrittenFiles,
@@ -100,7 +125,7 @@ impl World {
             text => blksched_disks::parse("slow.toml", text).unwrap(),
         };
         let rotational = spec.build(1).facts().rotational;
-        let mut rig = Rig::on(elevator, 1, loads.len(), 64 << 20, rotational, setting);
+        let mut rig = Rig::on(elevator, depth, loads.len(), 64 << 20, rotational, setting);
         rig.shard.model = Some(spec.build(1));
         rig.shard.clock = Clock::Told(Instant::ZERO);
         of_tenants.iter().for_each(|(tenant, file, text)| rig.shard.tenants[*tenant].files.write(file, text));
@@ -116,20 +141,31 @@ impl World {
             }
         }
         let had = loads.iter().map(|_| Had::default()).collect();
-        World { rig, loads: loads.to_vec(), peers, had, numbers: Numbers(11), now: Instant::ZERO, cookie: 0 }
+        let (loads, numbers) = (loads.to_vec(), Numbers(11));
+        World { rig, loads, peers, had, numbers, now: Instant::ZERO, cookie: 0, sleeps: None }
     }
 
-    /// Every client requests as much as it may have in flight.
-    fn ask(&mut self) {
-        for at in 0..self.peers.len() {
-            let Load { asks, depth, .. } = self.loads[self.peers[at].tenant];
-            let most = if let Asks::Bursts(_) = asks { 0 } else { depth };
-            let mut bytes = Vec::new();
-            while (self.peers[at].outstanding.len() as u64) < most {
-                bytes.extend(self.request(at));
-            }
-            self.send(at, &bytes);
+    /// A client requests as much as it may have in flight.
+    fn ask(&mut self, at: usize) {
+        let Load { asks, depth, .. } = self.loads[self.peers[at].tenant];
+        let most = if let Asks::Bursts(_) | Asks::Nothing = asks { 0 } else { depth };
+        let mut bytes = Vec::new();
+        while (self.peers[at].outstanding.len() as u64) < most {
+            bytes.extend(self.request(at));
         }
+        self.send(at, &bytes);
+    }
+
+    pub(super) fn ask_all(&mut self) {
+        (0..self.peers.len()).for_each(|at| self.ask(at));
+    }
+
+    /// A client requests this.
+    pub(super) fn asks_for(&mut self, at: usize, command: Command, offset: u64, length: u64) {
+        self.cookie += 1;
+        self.peers[at].outstanding.push_back((self.cookie, self.now));
+        let bytes = self.rig.request(self.peers[at].client, self.cookie, command, offset, length);
+        self.send(at, &bytes);
     }
 
     fn burst(&mut self) {
@@ -162,6 +198,7 @@ impl World {
                 peer.flushes = !peer.flushes;
                 if peer.flushes { (WRITE, random, 4096) } else { (Command::Flush, 0, 0) }
             }
+            Asks::Nothing => unreachable!("the test asks for it"),
         };
         self.cookie += 1;
         peer.outstanding.push_back((self.cookie, self.now));
@@ -175,30 +212,54 @@ impl World {
             while let Some(length) = self.rig.first_of(is_disk) {
                 self.rig.end(Ok(length), is_disk);
             }
-            if self.rig.first_of(|io| matches!(io, Io::Send(..))).is_none() {
+            let to: BTreeSet<i32> =
+                self.rig.fake.lock().unwrap().begun.iter().filter_map(|(_, io)| receiver(io)).collect();
+            if to.is_empty() {
                 return;
             }
-            for at in 0..self.peers.len() {
+            // Delivering to one may deliver to others.
+            let here = |at: &usize| {
+                let own = &self.rig.clients[self.peers[*at].client];
+                to.contains(&own.fd) || !own.replies.is_empty()
+            };
+            for at in (0..self.peers.len()).filter(here).collect::<Vec<_>>() {
                 self.hear(at);
+                self.ask(at);
             }
-            self.ask();
         }
     }
 
     fn hear(&mut self, at: usize) {
-        let fd = self.rig.clients[self.peers[at].client].fd;
-        if self.rig.first_of(|io| matches!(io, Io::Send(socket, _) if socket.as_raw_fd() == fd)).is_none()
-            && self.rig.clients[self.peers[at].client].replies.is_empty()
-        {
-            return;
-        }
         for (cookie, errno) in self.rig.told(self.peers[at].client) {
             assert_eq!(errno, None);
             let Peer { outstanding, tenant, .. } = &mut self.peers[at];
             let place = outstanding.iter().position(|(own, _)| *own == cookie).unwrap();
             let (_, since) = outstanding.remove(place).unwrap();
-            self.had[*tenant].done += 1;
-            self.had[*tenant].waited.push(self.now.since(since));
+            let had = &mut self.had[*tenant];
+            had.done += 1;
+            had.waited.push(self.now.since(since));
+            had.gap = had.gap.max(self.now.since(had.last));
+            had.last = self.now;
+        }
+    }
+
+    /// Lets time pass until then.
+    pub(super) fn pass(&mut self, end: Instant) {
+        self.settle();
+        while self.now < end {
+            let next = self.rig.shard.timeout().map_or(HALF, |next| Span::from_ns(next.as_nanos() as u64));
+            self.now = (self.now + next).min(end);
+            if let Some((_, long)) = self.sleeps.take_if(|(from, _)| *from <= self.now) {
+                self.now += long;
+            }
+            self.rig.shard.clock = Clock::Told(self.now);
+            self.rig.step();
+            self.settle();
+            // The device takes one command at a time, so a step ends one at most.
+            for (had, tenant) in self.had.iter_mut().zip(&self.rig.shard.tenants) {
+                had.longest = had.longest.max(tenant.used.in_device - had.paid);
+                had.paid = tenant.used.in_device;
+            }
         }
     }
 
@@ -208,20 +269,8 @@ impl World {
             if half % 2 == 1 {
                 self.burst();
             }
-            self.ask();
-            self.settle();
-            while self.now < end {
-                let next = self.rig.shard.timeout().map_or(HALF, |next| Span::from_ns(next.as_nanos() as u64));
-                self.now = (self.now + next).min(end);
-                self.rig.shard.clock = Clock::Told(self.now);
-                self.rig.step();
-                self.settle();
-                // The device takes one command at a time, so a step ends one at most.
-                for (had, tenant) in self.had.iter_mut().zip(&self.rig.shard.tenants) {
-                    had.longest = had.longest.max(tenant.used.in_device - had.paid);
-                    had.paid = tenant.used.in_device;
-                }
-            }
+            self.ask_all();
+            self.pass(end);
             for (tenant, had) in self.had.iter_mut().enumerate() {
                 had.time.push(self.rig.shard.tenants[tenant].used.in_device);
                 let outstanding: usize =
@@ -230,6 +279,11 @@ impl World {
             }
         }
     }
+}
+
+/// The socket that something is sent to.
+fn receiver(io: &Io) -> Option<i32> {
+    if let Io::Send(socket, _) = io { Some(socket.as_raw_fd()) } else { None }
 }
 
 /// What each should get of `all`, if it wants no more than `wants`: a tenant that wants less than its part gets what it

@@ -51,6 +51,8 @@ pub struct Rig {
     pub fake: Arc<Mutex<FakeState>>,
     pub control: ControlHandle,
     pub clients: Vec<Peer>,
+    /// Nobody hangs up, and invariants are checked elsewhere: for many tenants.
+    pub quick: bool,
 }
 
 /// A generator of numbers that depend on nothing but its seed (xorshift).
@@ -75,7 +77,7 @@ pub struct Peer {
 }
 
 pub fn tenant(number: usize, memory: usize) -> Tenant {
-    let name = char::from(b'a' + number as u8).to_string();
+    let name = if number < 26 { char::from(b'a' + number as u8).to_string() } else { format!("t{number}") };
     let config = ExportConfig {
         name,
         source: ExportSource::Memory(1 << 30),
@@ -141,11 +143,14 @@ impl Rig {
             wakeup,
             patience: Span::from_secs(10),
         });
-        Rig { shard, fake, control, clients: Vec::new() }
+        Rig { shard, fake, control, clients: Vec::new(), quick: false }
     }
 
     pub fn turn(&mut self) {
         self.shard.turn().unwrap();
+        if self.quick {
+            return;
+        }
         while self.hang_ups() {
             self.shard.turn().unwrap();
         }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use blksched::{Catalogue, GroupId};
+use blksched::{Catalogue, GroupId, Instant, Span};
 use blksched_nbd::Command;
 
+use super::matrix::{Asks, SLOW, World, load};
 use super::rig::*;
+use crate::config::Shares;
 use crate::orders::{Order, Question};
 
 #[test]
@@ -133,7 +135,7 @@ fn names_are_those_of_sysfs_and_mistakes_are_told() {
     assert_eq!(get(&mut rig, "queue/depth"), Ok("2".to_owned()));
     assert!(set(&mut rig, "queue/scheduler", "mq-deadlin").unwrap_err().contains("mq-deadline"));
     let all = rig.shard.answer(&Question::List("tenants/b".to_owned())).unwrap();
-    assert_eq!(all.lines().count(), 14, "{all}");
+    assert_eq!(all.lines().count(), 15, "{all}");
     let refused = set(&mut rig, "tenants/a/io.max", "rbps=1000").unwrap_err();
     assert!(refused.contains("expected --shares scheduler"), "{refused}");
     set(&mut rig, "tenants/a/io.prio.class", "idle").unwrap();
@@ -172,4 +174,52 @@ fn caps_charge_zeroes_and_trims_and_count_operations_as_they_were_asked() {
     rig.let_disk_work();
     let told = rig.told(client).len();
     assert!((10..20).contains(&told), "a burst of ten, and sequential ones cost as much as others: {told}");
+}
+
+/// What each of four seconds gave two tenants that want all of a disk of 2 ms, by time shares.
+fn of_two(first: &[(&str, &str)]) -> [u64; 2] {
+    let deep = load(Asks::Reads, 1, 16);
+    let mut world = World::with_depth(SLOW, 1, Shares::ByTime, &[deep, deep]);
+    for (what, value) in first {
+        world.rig.shard.answer(&Question::Set(format!("tenants/a/{what}"), (*value).to_owned())).unwrap();
+    }
+    world.ask_all();
+    world.pass(Instant::ZERO + Span::from_secs(4));
+    [world.had[0].done, world.had[1].done]
+}
+
+#[test]
+fn classes_go_one_after_the_other_under_time_shares_and_levels_are_parts_of_the_weight() {
+    let [a, b] = of_two(&[]);
+    assert!(a.abs_diff(b) <= 20, "the control: {a} and {b}");
+    for (files, first) in [
+        ([("class", "rt")].as_slice(), true),
+        (&[("class", "idle")], false),
+        (&[("io.prio.class", "promote-to-rt")], true),
+        (&[("io.prio.class", "idle")], false),
+        // A weight does not lift it out of its class.
+        (&[("class", "idle"), ("weight", "10000")], false),
+    ] {
+        let [a, b] = of_two(files);
+        let (most, least) = if first { (a, b) } else { (b, a) };
+        assert!(most > 1900 && least < 40, "{files:?}: {a} and {b}");
+    }
+    for (level, part) in [("0", 1.8), ("4", 1.0), ("7", 0.4)] {
+        let [a, b] = of_two(&[("level", level)]);
+        assert!((a as f64 / b as f64 / part - 1.0).abs() < 0.05, "level {level}: {a} and {b}");
+    }
+}
+
+#[test]
+fn a_class_that_is_passed_over_for_ten_seconds_gets_a_turn() {
+    let loads = [load(Asks::Reads, 1, 16), load(Asks::Reads, 1, 1)];
+    let mut world = World::with_depth(SLOW, 1, Shares::ByTime, &loads);
+    world.rig.shard.answer(&Question::Set("tenants/b/class".to_owned(), "idle".to_owned())).unwrap();
+    world.ask_all();
+    world.pass(Instant::ZERO + Span::from_ms(9_900));
+    assert_eq!(world.had[1].done, 0, "nothing for 9.9 s");
+    world.pass(Instant::ZERO + Span::from_ms(10_100));
+    assert_eq!(world.had[1].done, 1, "one after 10 s");
+    world.pass(Instant::ZERO + Span::from_ms(19_900));
+    assert_eq!(world.had[1].done, 1, "and no more for 10 s");
 }
