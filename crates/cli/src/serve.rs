@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use blksched::Catalogue;
 use blksched_serve::{
     Arrival, AskError, Caching, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
-    TlsFiles, UblkConfig, WrittenFiles, check_policies, check_tls, serve,
+    TlsFiles, UblkConfig, WrittenFiles, check_exports, check_policies, check_tls, serve,
 };
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
@@ -49,6 +49,7 @@ fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalog
     config.reload = reload;
     if arguments.check {
         private.map(std::fs::remove_dir_all);
+        check_exports(&config).map_err(|error| Failure::Input(error.to_string()))?;
         let note = config.elevator.note().map_or(String::new(), |note| format!("note: {note}\n"));
         return Ok(output::print(&format!("{} exports: understood\n{note}", config.exports.len()))?);
     }

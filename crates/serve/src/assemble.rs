@@ -92,10 +92,7 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving,
             let claimed = claims.claim((&export.name, &disk), (path, identity), export.access, export.locking);
             claimed.map_err(failed)?;
         }
-        let shard = plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
-            plans.push(DiskPlan::of(&disk, config));
-            plans.len() - 1
-        });
+        let shard = plan_of(&mut plans, &disk, config);
         let tenant = plans[shard].add(export, backend, config.memory).map_err(failed)?;
         exports.push(plans[shard].tenants[tenant].export.clone());
         places.push(ServedAt { shard, tenant });
@@ -104,6 +101,32 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving,
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
     let open = vec![true; exports.len()];
     Ok(Serving { exports, places, shards, open, claims, catalogue: catalogue.clone() })
+}
+
+/// Checks all of that without starting anything, and without locking any file: a server may be running with them.
+///
+/// # Errors
+/// As at the start, except for what other programs have open.
+pub fn try_exports(config: &ServerConfig) -> Result<(), ServeError> {
+    check(config)?;
+    policies::check(config).map_err(ServeError::Config)?;
+    let mut plans: Vec<DiskPlan> = Vec::new();
+    for export in &config.exports {
+        let failed = |why| ServeError::Config(format!("export {}: {why}", export.name));
+        let backend = Backend::open(export, config.caching).map_err(failed)?;
+        let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
+        let shard = plan_of(&mut plans, &disk, config);
+        plans[shard].add(export, backend, config.memory).map_err(failed)?;
+    }
+    check_disks(config, &plans)
+}
+
+/// The index of the plan of this disk.
+fn plan_of(plans: &mut Vec<DiskPlan>, disk: &str, config: &ServerConfig) -> usize {
+    plans.iter().position(|plan| plan.name == disk).unwrap_or_else(|| {
+        plans.push(DiskPlan::of(disk, config));
+        plans.len() - 1
+    })
 }
 
 fn check(config: &ServerConfig) -> Result<(), ServeError> {

@@ -90,6 +90,9 @@ impl Backend {
                 let said = |error: io::Error| format!("{}: {error}", path.display());
                 let (mut file, mut caching) = open(path, export.access, caching).map_err(said)?;
                 let (kind, identity) = kind(&file).map_err(|why| format!("{}: {why}", path.display()))?;
+                if export.access == Access::ReadWrite && is_read_only(&file).map_err(said)? {
+                    return Err(format!("{}: the device is read-only: expected the option `ro`", path.display()));
+                }
                 let end = length(&file).map_err(said)?;
                 let size = range(end, *offset, *size).map_err(|why| format!("{}: {why}", path.display()))?;
                 if !size.is_multiple_of(SECTOR) && caching == Caching::Direct {
@@ -246,6 +249,14 @@ fn through(file: &File) -> io::Result<Through> {
     let device = file.metadata()?.file_type().is_block_device();
     let kind = rustix::fs::fstatfs(file)?.f_type as u64;
     Ok(if device || HONEST.contains(&kind) { Through::Flag } else { Through::Sync })
+}
+
+/// Whether it is a block device that refuses writes, although it can be opened for them (`blockdev --setro`).
+fn is_read_only(file: &File) -> io::Result<bool> {
+    let meta = file.metadata()?;
+    let (major, minor) = (rustix::fs::major(meta.rdev()), rustix::fs::minor(meta.rdev()));
+    let said = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/ro"));
+    Ok(meta.file_type().is_block_device() && said.is_ok_and(|text| text.trim() == "1"))
 }
 
 /// The disk that a file is on, and whether it seeks.

@@ -274,7 +274,7 @@ impl Front {
 
     /// Changes what can be changed, and reports the rest.
     fn change(&mut self, config: &mut ServerConfig, new: ServerConfig) {
-        let Changes { now, come, go, later } = changes(config, &new);
+        let Changes { now, sizes, come, go, later } = changes(config, &new);
         for name in &go {
             let question = Question::Remove(name.clone(), Leave::IfUnused);
             self.serving.change(&question, config);
@@ -300,10 +300,14 @@ impl Front {
             let Some(shard) = place.map(|place| &self.serving.shards[place.shard]) else { continue };
             told(question, control::of_shard(shard, question.clone()));
         }
+        for (name, size) in &sizes {
+            // The log says what came of it.
+            self.serving.change(&Question::Resize(name.clone(), *size), config);
+        }
         for what in &later {
             tracing::warn!(what, "reload: takes a restart");
         }
-        let (changed, came, went) = (now.len() + set, come.len(), go.len());
+        let (changed, came, went) = (now.len() + set + sizes.len(), come.len(), go.len());
         tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
         self.show_exports();
         (config.elevator, config.knobs, config.depth) = (new.elevator, new.knobs, new.depth);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::caps::Limit;
-use crate::config::{ExportConfig, ServerConfig, Share};
+use crate::config::{ExportConfig, ExportSource, ServerConfig, Share};
 use crate::orders::Question;
 
 /// Reads the configuration again.
@@ -20,6 +20,8 @@ impl fmt::Debug for Reload {
 pub struct Changes {
     /// Changes to make now, by the export's name; each is for that export's disk.
     pub now: Vec<(String, Question)>,
+    /// Exports to resize, by name: to this size, or to that of their file \[bytes\].
+    pub sizes: Vec<(String, Option<u64>)>,
     /// Exports to add.
     pub come: Vec<ExportConfig>,
     /// Exports to remove, by name.
@@ -48,8 +50,10 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
             }
         }
         files(&before, export, &mut changes);
-        let same = before.source == export.source && before.disk == export.disk && before.access == export.access;
-        if !same {
+        let new_size = resized(&before.source, &export.source);
+        changes.sizes.extend(new_size.map(|size| (export.name.clone(), size)));
+        let same = before.source == export.source || new_size.is_some();
+        if !same || before.disk != export.disk || before.access != export.access {
             changes.later.push(format!("export {} is of something else", export.name));
         }
     }
@@ -71,6 +75,19 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     ];
     changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));
     changes
+}
+
+/// The new size, if that is all in which the two differ: `Some(None)` for that of the file.
+fn resized(old: &ExportSource, new: &ExportSource) -> Option<Option<u64>> {
+    match (old, new) {
+        (ExportSource::Memory(old), ExportSource::Memory(new)) if old != new => Some(Some(*new)),
+        (ExportSource::File { path, offset, size }, ExportSource::File { path: own, offset: at, size: new })
+            if (path, offset) == (own, at) && size != new =>
+        {
+            Some(*new)
+        }
+        _ => None,
+    }
 }
 
 /// The changes of one disk, in a possible order: a scheduler comes with its knobs' defaults.
@@ -122,7 +139,8 @@ fn settings(share: &Share) -> [(&'static str, Option<String>); 7] {
     [
         ("weight", Some(share.weight.to_string())),
         ("class", Some(class.to_owned())),
-        ("level", Some(share.priority.level.to_string())),
+        // Without a class there is no level.
+        ("level", (class != "none").then(|| share.priority.level.to_string())),
         ("bps", rate(share.bytes)),
         ("burst_bytes", burst(share.bytes)),
         ("iops", rate(share.ops)),

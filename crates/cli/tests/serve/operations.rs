@@ -272,6 +272,12 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
         ("path = \"mem:1M\"\nweight", "weight", "c.toml:6:1: an export without `path`"),
         ("elevator = \"mq-deadline\"", "elevator = \"mq-deadlin\"", "mq-deadline"),
         ("unix = [", "unix = ", "c.toml:3:"),
+        ("name = \"b\"", "name = \"a\"", "two exports are called `a`"),
+        (
+            "path = \"mem:1M\"\nweight",
+            "path = \"/nonexistent/a.img\"\nweight",
+            "export a: /nonexistent/a.img: No such file",
+        ),
         ("[[export]]", "[[disk]]\nnam = \"x\"\n[[export]]", "c.toml:6:1: a disk without `name`"),
         ("[[export]]", "[[disk]]\nname = \"x\"\nelevator = \"bqf\"\n[[export]]", "did you mean `bfq`?"),
     ] {
@@ -330,6 +336,17 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     std::fs::write(folder.path("c.toml"), &config).unwrap();
     reload();
     assert!(get("queue/scheduler").contains("[mq-deadline]") && get("queue/depth") == "4");
+    // What `ctl` has changed is as the file says again, sizes too.
+    let resize = |size: &str| {
+        let output = output(Command::new(BLKSCHED).args(["ctl", &folder.text("c"), "export", "resize", "b", size]));
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    for _ in 0..2 {
+        assert!(resize("512K").starts_with("1048576 bytes become 524288"));
+        reload();
+    }
+    assert!(resize("2M").starts_with("1048576 bytes become"), "after a smaller one and a larger one");
+    reload();
     // An export that is no longer in the file is removed, and a new one is added.
     let others = config.replace("name = \"b\"\npath = \"mem:1M\"", "name = \"new\"\npath = \"mem:2M\"");
     std::fs::write(folder.path("c.toml"), others).unwrap();

@@ -4,7 +4,7 @@ use std::process::Command as Process;
 
 use blksched_nbd::{Command, Persist};
 
-use crate::kit::{Client, ENGINES, Folder, Server, output, status, works};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Server, output, status, works};
 
 /// A block device in a file, removed at the end.
 struct Loop {
@@ -14,9 +14,13 @@ struct Loop {
 
 impl Loop {
     fn new() -> Option<Loop> {
+        Loop::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Option<Loop> {
         let folder = Folder::new();
         let file = folder.file("disk.img", 16 << 20);
-        let output = output(Process::new("losetup").args(["--find", "--show", &file]));
+        let output = output(Process::new("losetup").args(options).args(["--find", "--show", &file]));
         let Some(output) = output.ok().filter(|output| output.status.success()) else {
             println!("skipped: this machine gives us no loop device");
             return None;
@@ -67,4 +71,19 @@ fn flushes_and_writes_through_reach_the_device_before_they_are_answered() {
         let through = device.flushes_of(|| write(&mut client, Persist::First));
         assert!(through >= 3, "{engine}: {through} flushes for three writes through");
     }
+}
+
+#[test]
+fn a_read_only_device_is_served_only_if_that_is_asked_for() {
+    let Some(device) = Loop::with(&["--read-only"]) else { return };
+    let check = |options: &str| {
+        let export = format!("l={}{options}", device.device);
+        output(Process::new(BLKSCHED).args(["serve", "--check", "--export", &export])).unwrap()
+    };
+    let refused = check("");
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && why.contains("expected the option `ro`"), "{why}");
+    assert!(check(",ro").status.success());
+    let server = Server::start(&["--export", &format!("l={},ro", device.device)]);
+    assert_eq!(server.open("l").read(0, 4096), Ok(vec![0; 4096]));
 }
