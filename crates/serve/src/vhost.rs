@@ -26,6 +26,7 @@ use crate::orders::ControlHandle;
 
 mod ask;
 mod device;
+mod guarded;
 mod lane;
 
 use device::VhostDevice;
@@ -154,13 +155,19 @@ fn one_guest(listener: &mut Listener, shown: &ShownTarget, numbers: &Numbers, pa
     let name = format!("vhost-user {path}");
     let mut daemon = VhostUserDaemon::new(name, device.clone(), memory).map_err(|error| error.to_string())?;
     daemon.start(listener).map_err(|error| error.to_string())?;
+    device.begin(daemon.shutdown_handle());
     let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
     tracing::info!(client = number, path, "vhost-user: a monitor has connected");
     let ended = daemon.wait();
     // What it waits for must not keep the queues' threads from ending.
     device.close();
     drop(daemon);
+    // A queue may have opened its path while it was told to end.
+    device.close();
     tracing::info!(client = number, path, "vhost-user: left");
+    if device.lost_its_memory() {
+        return Err("its monitor took back memory that it had shared".to_owned());
+    }
     use vhost::vhost_user::Error::{Disconnected, PartialMessage};
     use vhost_user_backend::Error::HandleRequest;
     match ended {

@@ -102,6 +102,16 @@ impl Guest {
         guest
     }
 
+    /// Touches a ring without having written to it.
+    pub fn kick(&self, ring: usize) {
+        self.rings[ring].kick.write(1).unwrap();
+    }
+
+    /// Whether the server still talks to its monitor.
+    pub fn is_served(&mut self) -> bool {
+        self.front.get_features().is_ok()
+    }
+
     fn open_ring(&mut self, ring: usize) {
         let (kick, call) = (EventFd::new(0).unwrap(), EventFd::new(libc::EFD_NONBLOCK).unwrap());
         let at = MONITORS + ring_at(ring);
@@ -241,4 +251,42 @@ impl Guest {
 /// A range of DISCARD or ZEROES.
 pub fn stretch(sector: u64, sectors: u32, bits: u32) -> Vec<u8> {
     [&sector.to_le_bytes()[..], &sectors.to_le_bytes(), &bits.to_le_bytes()].concat()
+}
+
+/// A monitor that shares `size` bytes from `offset` on of a file of `length`, and goes on as if that were right; is it
+/// still served afterwards?
+pub fn shares(socket: &Path, length: u64, offset: u64, size: u64) -> bool {
+    let folder = Folder::new();
+    let mut options = OpenOptions::new();
+    let memory = options.read(true).write(true).create(true).truncate(true).open(folder.path("memory")).unwrap();
+    memory.set_len(length).unwrap();
+    let front = Frontend::connect(socket, 1).unwrap();
+    front.set_owner().unwrap();
+    front.set_features(WANTED & front.get_features().unwrap()).unwrap();
+    let region = VhostUserMemoryRegionInfo {
+        guest_phys_addr: BASE,
+        memory_size: size,
+        userspace_addr: MONITORS,
+        mmap_offset: offset,
+        mmap_handle: memory.as_raw_fd(),
+    };
+    let kick = EventFd::new(0).unwrap();
+    let rings = [0, 0x1000, 0x2000].map(|at| MONITORS + size - 0x4000 + at);
+    let config = VringConfigData {
+        queue_max_size: PLACES,
+        queue_size: PLACES,
+        flags: 0,
+        desc_table_addr: rings[0],
+        avail_ring_addr: rings[1],
+        used_ring_addr: rings[2],
+        log_addr: None,
+    };
+    // Each may find that the server has hung up.
+    let _ = front.set_mem_table(&[region]);
+    let _ = front.set_vring_num(0, PLACES);
+    let _ = front.set_vring_addr(0, &config);
+    let _ = front.set_vring_base(0, 0);
+    let _ = front.set_vring_kick(0, &kick);
+    let _ = kick.write(1);
+    front.get_features().is_ok()
 }

@@ -1,11 +1,12 @@
 //! `--vhost-user`: what a guest does is done, what it lies about is refused and reaches nobody's memory.
 
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use crate::guest::{
     BASE, DISCARD, EDGE, FLUSH, FLUSHES, Guest, INDIRECT, NAME, NEXT, READ, READ_ONLY, SHARED, WRITABLE, WRITE, ZEROES,
-    slot_at, stretch,
+    shares, slot_at, stretch,
 };
 use crate::kit::{Folder, Numbers, Server, slow_disk};
 
@@ -196,6 +197,77 @@ fn what_a_guest_lies_about_is_refused_and_nobodys_memory_is_touched() {
     assert!(status == OK && read[..4096] == [3; 4096] && read[4096..] == [0; 4096]);
     assert!(server.open("a").read(0, 1 << 20).unwrap()[4096..].iter().all(|&byte| byte == 0));
     assert_eq!(neighbour.ask(0, READ, 0, &[], 4096), (OK, vec![7; 4096]));
+}
+
+#[test]
+fn memory_beyond_its_file_or_taken_back_ends_its_guest_and_no_other() {
+    let (server, sockets, _folder) = served(&["--export", "a=mem:1M", "--export", "b=mem:1M"], &["a", "b"]);
+    let mut neighbour = Guest::connect(&sockets[1], 1);
+    for (length, offset, size, good) in [
+        (EDGE, 0, EDGE, true),
+        (EDGE - 1, 0, EDGE, false),
+        (EDGE, 0, 16 * EDGE, false),
+        (EDGE, 64 * EDGE, EDGE, false),
+        (EDGE, u64::MAX - EDGE + 1, EDGE, false),
+        (0, 0, EDGE, false),
+    ] {
+        assert_eq!(shares(&sockets[0], length, offset, size), good, "{size} bytes from {offset} on of {length}");
+        assert_eq!(neighbour.ask(0, READ, 0, &[], 512).0, OK);
+    }
+    let mut guest = Guest::connect(&sockets[0], 1);
+    assert_eq!(guest.ask(0, WRITE, 0, &[3; 4096], 0).0, OK);
+    guest.memory.set_len(EDGE).unwrap();
+    guest.kick(0);
+    let is_cut_off = |guest: &mut Guest| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !guest.is_served()
+    };
+    assert!((0..6000).any(|_| is_cut_off(&mut guest)));
+    assert_eq!(neighbour.ask(0, READ, 0, &[], 512).0, OK);
+    // The next monitor is served, and finds what was written.
+    let mut guest = Guest::connect(&sockets[0], 1);
+    assert_eq!(guest.ask(0, READ, 0, &[], 4096), (OK, vec![3; 4096]));
+    assert_eq!(server.open("b").read(0, 512), Ok(vec![0; 512]));
+}
+
+#[test]
+fn monitors_that_come_and_go_or_talk_nonsense_leave_nothing_behind() {
+    let (server, sockets, _folder) = served(&["--export", "a=mem:1M", "--export", "b=mem:1M"], &["a", "b"]);
+    let mut neighbour = Guest::connect(&sockets[1], 1);
+    drop(Guest::connect(&sockets[0], 8));
+    let files = || std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap().count();
+    let at_rest = |most: usize| {
+        (0..3000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            files() <= most
+        })
+    };
+    // The listener and its thread, and what the neighbour has.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let before = files();
+    for _ in 0..20 {
+        drop(Guest::connect(&sockets[0], 8));
+        drop(std::os::unix::net::UnixStream::connect(&sockets[0]).unwrap());
+    }
+    assert!(at_rest(before), "{} files, and {before} before", files());
+    // Any message of the protocol, with any content and no files.
+    let mut numbers = Numbers(11);
+    for _ in 0..20 {
+        let mut stream = std::os::unix::net::UnixStream::connect(&sockets[0]).unwrap();
+        for _ in 0..10 {
+            let (request, length) = (1 + numbers.below(45) as u32, numbers.below(300) as u32);
+            let said = if numbers.below(4) == 0 { numbers.below(5000) as u32 } else { length };
+            let mut message = [request, 1 | (numbers.below(2) as u32) << 3, said].map(u32::to_le_bytes).concat();
+            message.extend((0..length).map(|_| numbers.below(256) as u8));
+            if stream.write_all(&message).is_err() {
+                break;
+            }
+        }
+    }
+    assert!(at_rest(before), "{} files, and {before} before", files());
+    assert_eq!(neighbour.ask(0, READ, 0, &[], 512).0, OK);
+    let mut guest = Guest::connect(&sockets[0], 2);
+    assert_eq!(guest.ask(1, READ, 0, &[], 512).0, OK);
 }
 
 #[test]

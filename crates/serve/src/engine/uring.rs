@@ -1,4 +1,4 @@
-//! The io_uring engine: submit and wait in one system call. With `ublk/ring.rs` the only file of
+//! The io_uring engine: submit and wait in one system call. With `ublk/ring.rs` and `vhost/guarded.rs` the only file of
 //! the project with `unsafe` code.
 //!
 //! Why it is sound: the kernel is given addresses of memory that an [`RingEntry`] owns (buffers, headers, io vectors,

@@ -1,6 +1,5 @@
 //! The parts of io_uring and of shared memory that the ublk driver needs: its commands are sent as IORING_OP_URING_CMD,
-//! and the descriptions of requests are in mapped pages. Besides the engine's ring, this is the only file with `unsafe`
-//! code.
+//! and the descriptions of requests are in mapped pages. One of three files with `unsafe` code.
 //!
 //! Why it is sound: memory whose addresses the kernel is given (an inbox, data to be sent, a control command's buffer)
 //! is on the heap and owned here until its completion has arrived; a ring that is dropped before that leaks it.

@@ -1,11 +1,12 @@
 //! A guest's view of its disk: features, configuration space, queues; and a lane to the shard for each used queue.
 
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use blksched_nbd::Persist;
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
-use vhost_user_backend::{VhostUserBackend, VringMutex};
+use vhost_user_backend::{ShutdownHandle, VhostUserBackend, VringMutex};
 use virtio_bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_MQ, VIRTIO_BLK_F_RO,
     VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_TOPOLOGY, VIRTIO_BLK_F_WRITE_ZEROES,
@@ -16,7 +17,8 @@ use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
-use super::ask::understand;
+use super::ask::{Guest, understand};
+use super::guarded::Tables;
 use super::lane::QueueLane;
 use super::{GuestTarget, Numbers, ShownTarget, lock};
 use crate::backend::SECTOR;
@@ -40,15 +42,60 @@ pub struct VhostDevice {
     path: Arc<str>,
     /// The features that the guest's driver has accepted.
     agreed: AtomicU64,
-    memory: Mutex<Option<Memory>>,
+    /// The memory that was checked: requests use no other.
+    memory: Mutex<Option<Guest>>,
+    tables: Arc<Tables>,
     lanes: [Mutex<Option<Arc<QueueLane>>>; QUEUES],
+    /// Ends the connection with the monitor.
+    end: Mutex<Option<ShutdownHandle>>,
+    /// The events that end the queues' threads, which the crate leaves open.
+    exits: Mutex<Vec<RawFd>>,
+}
+
+impl Drop for VhostDevice {
+    fn drop(&mut self) {
+        // The threads have ended, since each of them holds this device.
+        for exit in lock(&self.exits).drain(..) {
+            let _ = nix::unistd::close(exit);
+        }
+    }
 }
 
 impl VhostDevice {
     /// A disk that no guest uses yet.
     pub fn new(shown: ShownTarget, numbers: Numbers, path: Arc<str>) -> VhostDevice {
         let lanes = std::array::from_fn(|_| Mutex::new(None));
-        VhostDevice { shown, numbers, path, agreed: AtomicU64::new(0), memory: Mutex::new(None), lanes }
+        VhostDevice {
+            shown,
+            numbers,
+            path,
+            agreed: AtomicU64::new(0),
+            memory: Mutex::new(None),
+            tables: Arc::new(Tables::default()),
+            lanes,
+            end: Mutex::new(None),
+            exits: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A monitor has connected.
+    pub fn begin(&self, end: Option<ShutdownHandle>) {
+        *lock(&self.end) = end;
+        // Its first requests may have been served already.
+        self.cut_off_if_it_must_be();
+    }
+
+    /// Whether the monitor has taken back memory that it had shared.
+    pub fn lost_its_memory(&self) -> bool {
+        self.tables.were_taken_back()
+    }
+
+    fn cut_off_if_it_must_be(&self) {
+        if self.lost_its_memory()
+            && let Some(end) = &*lock(&self.end)
+        {
+            end.shutdown();
+        }
     }
 
     /// No guest uses it any more.
@@ -67,7 +114,7 @@ impl VhostDevice {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
         let who =
             Who { number, peer: format!("vhost-user:{},queue={queue}", self.path).into(), way: Transport::Within };
-        let opened = QueueLane::open(&target, who, ring.clone());
+        let opened = QueueLane::open(&target, who, ring.clone(), self.tables.clone());
         *place = opened.inspect_err(|error| tracing::warn!(path = %self.path, %error, "vhost-user: no lane")).ok();
         place.clone()
     }
@@ -154,6 +201,9 @@ impl VhostUserBackend for VhostDevice {
     }
 
     fn update_memory(&self, memory: Memory) -> std::io::Result<()> {
+        let memory = memory.memory();
+        // Until it is checked, requests use what was shared before.
+        self.tables.add(memory.clone().into_inner())?;
         *lock(&self.memory) = Some(memory);
         Ok(())
     }
@@ -164,7 +214,9 @@ impl VhostUserBackend for VhostDevice {
     }
 
     fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
-        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
+        let exit = new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok();
+        lock(&self.exits).extend(exit.iter().map(|(consumer, _)| consumer.as_raw_fd()));
+        exit
     }
 
     fn stop_vring(&self, queue: u32) -> std::io::Result<()> {
@@ -175,13 +227,14 @@ impl VhostUserBackend for VhostDevice {
 
     /// A guest has submitted something. Nothing that it does ends this thread.
     fn handle_event(&self, _: u16, events: EventSet, rings: &[VringMutex], queue: usize) -> std::io::Result<()> {
-        let memory = lock(&self.memory).as_ref().map(|memory| memory.memory());
+        let memory = lock(&self.memory).clone();
         if let (Some(memory), Some(ring), EventSet::IN) = (memory, rings.first(), events)
             && let Some(lane) = self.lane(queue, ring)
         {
             let persist = self.persist();
             lane.take_in(ring, &memory, |chain| understand(chain, &memory, persist));
         }
+        self.cut_off_if_it_must_be();
         Ok(())
     }
 }

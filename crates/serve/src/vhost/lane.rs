@@ -14,9 +14,11 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use slab::Slab;
 use vhost_user_backend::{VringMutex, VringT};
 use virtio_bindings::virtio_blk::{VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK};
+use virtio_queue::{QueueOwnedT, QueueT};
 use vm_memory::{Bytes, GuestAddress};
 
 use super::ask::{Ask, Guest, GuestRange, GuestWish, gather, scatter};
+use super::guarded::Tables;
 use super::{GuestTarget, lock};
 use crate::answers::{Answers, Asked};
 use crate::connection::Who;
@@ -68,6 +70,13 @@ struct Pending {
 struct Heard<'a> {
     outstanding: &'a mut Outstanding,
     ring: &'a VringMutex,
+    /// The memory of the last one that was finished.
+    memory: Option<Guest>,
+}
+
+/// Returns a chain to the guest, in memory that was checked: the ring's own may be newer.
+fn add_used(ring: &VringMutex, memory: &Guest, head: u16, length: u32) {
+    let _ = ring.get_mut().get_queue_mut().add_used(&**memory, head, length);
 }
 
 impl QueueLane {
@@ -75,7 +84,12 @@ impl QueueLane {
     ///
     /// # Errors
     /// If there can be no more sockets or threads.
-    pub fn open(target: &GuestTarget, who: Who, ring: VringMutex) -> std::io::Result<Arc<QueueLane>> {
+    pub fn open(
+        target: &GuestTarget,
+        who: Who,
+        ring: VringMutex,
+        tables: Arc<Tables>,
+    ) -> std::io::Result<Arc<QueueLane>> {
         let (inside, shards) = UnixStream::pair()?;
         let name = target.export.name.clone();
         let lane = Arc::new(QueueLane {
@@ -88,7 +102,11 @@ impl QueueLane {
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
         target.control.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
         let own = lane.clone();
-        std::thread::Builder::new().name(format!("vhost-answers-{number}")).spawn(move || own.hear(&ring))?;
+        std::thread::Builder::new().name(format!("vhost-answers-{number}")).spawn(move || {
+            own.hear(&ring);
+            // Until now it has written to that memory.
+            drop(tables);
+        })?;
         Ok(lane)
     }
 
@@ -115,7 +133,7 @@ impl QueueLane {
     pub fn take_in(&self, ring: &VringMutex, memory: &Guest, understand: impl Fn(Chain) -> Option<Ask>) {
         let mut out = Vec::new();
         loop {
-            let _ = ring.disable_notification();
+            let _ = ring.get_mut().get_queue_mut().disable_notification(&**memory);
             let mut taken = 0;
             while let Some((head, cookie, ask)) = self.take_one(ring, memory, &mut out, &understand) {
                 taken += 1;
@@ -126,7 +144,8 @@ impl QueueLane {
             }
             self.send(&mut out);
             // A guest that lies about the amount would be asked for ever.
-            if !ring.enable_notification().unwrap_or(false) || taken == 0 {
+            let more = ring.get_mut().get_queue_mut().enable_notification(&**memory).unwrap_or(false);
+            if !more || taken == 0 {
                 return;
             }
         }
@@ -140,7 +159,6 @@ impl QueueLane {
         out: &mut Vec<u8>,
         understand: &impl Fn(Chain) -> Option<Ask>,
     ) -> Option<(u16, usize, Option<Ask>)> {
-        use virtio_queue::{QueueOwnedT, QueueT};
         let most = usize::from(ring.get_ref().get_queue().size());
         let full = |outstanding: &mut Outstanding| outstanding.asks.len() >= most;
         let mut outstanding = lock(&self.outstanding);
@@ -166,9 +184,9 @@ impl QueueLane {
     fn begin(&self, ring: &VringMutex, head: u16, cookie: usize, ask: Option<Ask>, out: &mut Vec<u8>) {
         let Some(Ask { wish, .. }) = ask else {
             // There is no place for a status.
-            lock(&self.outstanding).asks.remove(cookie);
-            let _ = ring.add_used(head, 0);
-            self.tell(ring);
+            let Pending { memory, .. } = lock(&self.outstanding).asks.remove(cookie);
+            add_used(ring, &memory, head, 0);
+            self.tell(ring, Some(&memory));
             return;
         };
         let mut outstanding = lock(&self.outstanding);
@@ -194,9 +212,9 @@ impl QueueLane {
             }
         };
         outstanding.asks[cookie].outcome = outcome;
-        outstanding.finish(ring, cookie);
+        let memory = outstanding.finish(ring, cookie);
         drop(outstanding);
-        self.tell(ring);
+        self.tell(ring, memory.as_ref());
     }
 
     fn send(&self, out: &mut Vec<u8>) {
@@ -212,9 +230,10 @@ impl QueueLane {
         out.clear();
     }
 
-    /// Notifies the guest, if it wants to be notified.
-    fn tell(&self, ring: &VringMutex) {
-        if ring.needs_notification().unwrap_or(true) {
+    /// Notifies the guest, if it wants to be notified; it says so in this memory.
+    fn tell(&self, ring: &VringMutex, memory: Option<&Guest>) {
+        let wants = |memory: &Guest| ring.get_mut().get_queue_mut().needs_notification(&**memory).unwrap_or(true);
+        if memory.is_some_and(wants) {
             let _ = ring.signal_used_queue();
         }
         self.fewer.notify_all();
@@ -230,23 +249,26 @@ impl QueueLane {
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(_) => break,
             };
-            // The lock is held for this statement only.
-            let understood =
-                answers.understand(&chunk[..count], &mut Heard { outstanding: &mut lock(&self.outstanding), ring });
+            let mut outstanding = lock(&self.outstanding);
+            let mut heard = Heard { outstanding: &mut outstanding, ring, memory: None };
+            let understood = answers.understand(&chunk[..count], &mut heard);
+            let memory = heard.memory;
+            drop(outstanding);
             if let Err(error) = understood {
                 tracing::error!(export = self.name, %error, "vhost-user: the shard's answer");
                 break;
             }
-            self.tell(ring);
+            self.tell(ring, memory.as_ref());
         }
         let mut outstanding = lock(&self.outstanding);
         outstanding.shard = ShardState::Gone;
+        let mut memory = None;
         for cookie in outstanding.asks.iter().map(|(cookie, _)| cookie).collect::<Vec<_>>() {
             outstanding.asks[cookie].outcome = VIRTIO_BLK_S_IOERR;
-            outstanding.finish(ring, cookie);
+            memory = outstanding.finish(ring, cookie).or(memory);
         }
         drop(outstanding);
-        self.tell(ring);
+        self.tell(ring, memory.as_ref());
     }
 }
 
@@ -254,11 +276,12 @@ impl QueueLane {
 pub type Chain = virtio_queue::DescriptorChain<Guest>;
 
 impl Outstanding {
-    /// Writes the status, and returns the chain.
-    fn finish(&mut self, ring: &VringMutex, cookie: usize) {
-        let Some(pending) = self.asks.try_remove(cookie) else { return };
+    /// Writes the status, and returns the chain; the result is the memory that it was in.
+    fn finish(&mut self, ring: &VringMutex, cookie: usize) -> Option<Guest> {
+        let pending = self.asks.try_remove(cookie)?;
         let _ = pending.memory.write_obj(pending.outcome as u8, pending.status);
-        let _ = ring.add_used(pending.head, pending.length as u32 + 1);
+        add_used(ring, &pending.memory, pending.head, pending.length as u32 + 1);
+        Some(pending.memory)
     }
 }
 
@@ -292,6 +315,7 @@ impl Asked for Heard<'_> {
     }
 
     fn finish(&mut self, cookie: u64) {
-        self.outstanding.finish(self.ring, cookie as usize);
+        let finished = self.outstanding.finish(self.ring, cookie as usize);
+        self.memory = finished.or(self.memory.take());
     }
 }
