@@ -66,8 +66,27 @@ pub fn answer(line: &str, serving: &mut Serving, config: &mut ServerConfig) -> S
     let change = question.as_ref().ok().and_then(|question| serving.change(question, config));
     let answer = change.unwrap_or_else(|| question.and_then(|question| look(&serving.shards, question)));
     match answer {
-        Ok(text) => format!("ok\n{text}"),
-        Err(why) => format!("error\n{why}"),
+        Ok(text) => whole("ok", &text),
+        Err(why) => whole("error", &why),
+    }
+}
+
+/// An answer with its length, so that its reader knows whether it is whole.
+pub fn whole(kind: &str, text: &str) -> String {
+    format!("{kind} {}\n{text}", text.len())
+}
+
+/// The kind and the text of an answer. A server of an older version gives no length.
+///
+/// # Errors
+/// If it is none, or not whole.
+fn parts(answer: &str) -> Result<(&str, &str), String> {
+    let (head, text) = answer.split_once('\n').ok_or("no server answers there")?;
+    let Some((kind, length)) = head.split_once(' ') else { return Ok((head, text)) };
+    match length.parse::<usize>() {
+        Ok(length) if length == text.len() => Ok((kind, text)),
+        Ok(length) => Err(format!("the answer broke off after {} of {length} bytes", text.len())),
+        Err(_) => Err("no server answers there".to_owned()),
     }
 }
 
@@ -147,16 +166,28 @@ pub fn ask(socket: &Path, question: &Question) -> Result<String, AskError> {
     stream.write_all(write(question).as_bytes()).map_err(failed)?;
     let mut text = String::new();
     stream.read_to_string(&mut text).map_err(failed)?;
-    match text.split_once('\n') {
-        Some(("ok", answer)) => Ok(answer.to_owned()),
-        Some(("error", why)) => Err(AskError::Refused(why.to_owned())),
-        _ => Err(AskError::NoServer(format!("{}: no server answers there", socket.display()))),
+    let named = |why: &str| AskError::NoServer(format!("{}: {why}", socket.display()));
+    match parts(&text).map_err(|why| named(&why))? {
+        ("ok", answer) => Ok(answer.to_owned()),
+        ("error", why) => Err(AskError::Refused(why.to_owned())),
+        _ => Err(named("no server answers there")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_is_not_whole_is_none() {
+        let text = whole("ok", "a\tb\nc\td\n");
+        assert_eq!(parts(&text), Ok(("ok", "a\tb\nc\td\n")));
+        for end in 0..text.len() {
+            assert!(parts(&text[..end]).is_err(), "{:?}", &text[..end]);
+        }
+        assert_eq!(parts(&whole("error", "")), Ok(("error", "")));
+        assert_eq!(parts("ok\nof an older server"), Ok(("ok", "of an older server")));
+    }
 
     #[test]
     fn a_question_reads_back_as_it_was_written() {

@@ -157,8 +157,9 @@ impl HandshakingClient {
 
     /// Its socket is ready: continues.
     pub fn go_on(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
+        // An answer is sent to its end, however long it is, as long as the client takes it.
         if !self.flush() {
-            return if self.end == Some(End::Close) { Next::Ends(End::Close) } else { Next::Wait };
+            return Next::Wait;
         }
         if let Some(end) = &self.end {
             return Next::Ends(end.clone());

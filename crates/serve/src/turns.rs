@@ -8,8 +8,9 @@
 //! puts a tenant far ahead of them, as an unusual time is not charged in full ([`cost`]).
 //!
 //! ionice's classes go one after the other: while a tenant of class rt waits here, none of be or idle is served, and
-//! while one of be waits, none of idle; but a class that has been passed over for [`AGING`] gets one turn (mq-deadline's
-//! prio_aging_expire). A level is a part of the weight, as of CFQ's slices: 180 % for level 0, 100 % for 4, 40 % for 7.
+//! while one of be waits, none of idle; but a class that has been passed over for [`AGING`] gets one turn
+//! (mq-deadline's prio_aging_expire). A level is a part of the weight, as of CFQ's slices: 180 % for level 0, 100 % for
+//! 4, 40 % for 7.
 //!
 //! On a disk that seeks, a tenant that requests neighbouring sectors continues until it is one slice ahead: twice the
 //! time of its requests in flight, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it

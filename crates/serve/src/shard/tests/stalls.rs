@@ -1,6 +1,6 @@
-//! A stall of the disk, or of the server's own thread, in simulated time: however many tenants there are, none waits for
-//! much longer than the stall, and shares stay what they are. And a law: all tenants together are never charged more
-//! time than has passed.
+//! A stall of the disk, or of the server's own thread, in simulated time: however many tenants there are, none waits
+//! for much longer than the stall, and shares stay what they are. And a law: all tenants together are never charged
+//! more time than has passed.
 
 use std::borrow::Cow;
 
