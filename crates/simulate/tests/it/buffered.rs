@@ -84,7 +84,11 @@ fn writes_go_to_memory_first_and_come_out_in_bursts() {
     assert_eq!((quick.requests, quick.host.dirty), (0, 64 << 20), "all of it is dirty when the job ends");
     let slow = "rw=write size=1g rate=10m runtime=40s";
     let expired = run_job(slow, "");
-    assert_eq!((expired.host.background_bursts, expired.host.expired_bursts), (0, 1), "after 30 s");
+    assert_eq!(
+        (expired.host.background_bursts, expired.host.expired_bursts),
+        (0, 2),
+        "after 30 s, and 5 s later again"
+    );
     let background = run_job(slow, "memory=640m");
     assert!(background.host.background_bursts > 3, "64 MiB are its tenth: {:?}", background.host);
     assert!(background.host.written.background > 40_000);
@@ -112,6 +116,26 @@ fn fsync_after_each_write_is_as_slow_as_sync() {
     assert!(fsync.elapsed.as_secs_f64() > 100.0 * free.elapsed.as_secs_f64());
     let datasync = run_job("rw=randwrite size=64m fdatasync=1 number_ios=200", "");
     assert_eq!(datasync.elapsed, fsync.elapsed, "metadata is not modelled");
+}
+
+#[test]
+fn files_are_synced_one_after_the_other_when_they_are_closed_or_at_the_end() {
+    let files = "rw=write bs=4k nrfiles=20 filesize=4k";
+    let synced = |options: &str| {
+        let found = run_job(&format!("{files} {options}"), "");
+        (found.elapsed, found.host.syncs.returned)
+    };
+    let one = run_job("rw=write bs=4k size=4k end_fsync=1", "").elapsed;
+    for options in [
+        "end_fsync=1",
+        "fsync_on_close=1",
+        "fsync_on_close=1 openfiles=1 file_service_type=sequential",
+        "fsync_on_close=1 file_service_type=sequential",
+    ] {
+        let (elapsed, syncs) = synced(options);
+        assert_eq!(syncs, 20, "{options}");
+        assert!(elapsed.as_secs_f64() > 10.0 * one.as_secs_f64(), "{options}: {elapsed}, one {one}");
+    }
 }
 
 #[test]

@@ -3,21 +3,25 @@
 //! **Rule** `read`, `write` and flushes become [`HostCall`]s; trims bypass memory. Before each pass over its files a
 //! process reopens them (tried, also with `time_based`): their clean pages leave memory (`invalidate`, fio's default),
 //! or all of them are there (`pre_read`), and readahead begins again. A flush is an `fsync` of each file that was
-//! written since the last one, in the order of the disk. `sync_file_range` is called after a given number of writes of
-//! the whole job, before the next I/O; it covers the range of that I/O's file that was written since its last sync.
-//! With several files fio then continues with another one of them (all tried); we do not.
+//! written since the last one, one after the other in the order of the disk (traced with strace). `sync_file_range` is
+//! called after a given number of writes of the whole job, before the next I/O; it covers the range of that I/O's file
+//! that was written since its last sync. With several files fio then continues with another one of them (all tried);
+//! we do not.
 
+mod between;
 mod range;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use blksched::{Bio, Instant, Op, SubmitterId, Tag};
+use blksched::{Bio, Instant, Op, SubmitterId};
 
 use crate::host::{CallWork, HostCall, Memory, OpenFile, Stable};
 use crate::{Delivered, Emission, Source, Trouble};
+pub(crate) use between::ClosePlan;
+use between::{BETWEEN_TAG, Between, Closing};
 pub(crate) use range::RangePlan;
-use range::{RANGE_TAG, Ranges};
+use range::Ranges;
 
 /// How a job uses the page cache.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ pub(crate) struct Buffering {
     pub pass: u64,
     /// When it calls `sync_file_range`.
     pub range: Option<RangePlan>,
+    /// How files are closed, if each is synced then.
+    pub close: Option<ClosePlan>,
 }
 
 /// A process whose I/O goes through the page cache.
@@ -43,20 +49,27 @@ pub(crate) struct Buffered<S> {
     written: BTreeSet<usize>,
     syncing: Option<Syncing>,
     ranges: Option<Ranges>,
+    closing: Option<Closing>,
+    between: Between,
 }
 
 /// A flush by the process, which is an fsync of each of its files.
 struct Syncing {
-    tag: Tag,
-    /// Files that are not done.
-    left: usize,
+    bio: Bio,
+    /// Files that are still to be synced.
+    left: VecDeque<usize>,
+    /// When the last fsync returned, if the next has not begun.
+    returned: Option<Instant>,
     failed: bool,
 }
 
 impl<S: Source> Buffered<S> {
     pub fn new(process: S, how: Buffering) -> Buffered<S> {
+        let lengths = how.files.iter().map(|file| file.sectors * 512);
+        let closing = how.close.map(|plan| Closing::new(plan, lengths));
         let ranges = how.range.map(Ranges::new);
-        Buffered { process, how, done: 0, next_pass: 0, written: BTreeSet::new(), syncing: None, ranges }
+        let (written, between) = (BTreeSet::new(), Between::default());
+        Buffered { process, how, done: 0, next_pass: 0, written, syncing: None, ranges, closing, between }
     }
 
     fn file_at(&self, bio: &Bio) -> usize {
@@ -75,6 +88,7 @@ impl<S: Source> Buffered<S> {
         }
         let (start, sectors, file) = (bio.start, bio.sectors, self.file_at(bio));
         self.done += u64::from(sectors) * 512;
+        self.closing.iter_mut().for_each(|closing| closing.transferred(file, u64::from(sectors) * 512));
         let work = match bio.op {
             Op::Read => CallWork::Read { start, sectors },
             _ => {
@@ -87,30 +101,49 @@ impl<S: Source> Buffered<S> {
         out.push(self.call(bio, file, work));
     }
 
-    /// Syncs each file that was written, all at once; the process is told of the last.
+    /// Syncs each file that was written, one after the other; the process is told of the last.
     fn sync(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
         let mut files = core::mem::take(&mut self.written);
         self.ranges.iter_mut().for_each(Ranges::synced);
-        if files.is_empty() {
-            files.insert(0);
+        let first = files.pop_first().unwrap_or(0);
+        let left = files.into_iter().collect();
+        self.syncing = Some(Syncing { bio: *bio, left, returned: None, failed: false });
+        out.push(self.call(bio, first, CallWork::Sync));
+    }
+
+    /// The next file is synced, if the last one is done.
+    fn sync_next(&mut self, out: &mut Vec<Emission>) {
+        let Some(syncing) = self.syncing.as_mut().filter(|syncing| syncing.returned.is_some()) else { return };
+        syncing.returned = None;
+        let (bio, next) = (syncing.bio, syncing.left.pop_front());
+        if let Some(file) = next {
+            out.extend([self.call(&bio, file, CallWork::Sync), Emission::Waits]);
         }
-        self.syncing = Some(Syncing { tag: bio.tag, left: files.len(), failed: false });
-        out.extend(files.iter().map(|file| self.call(bio, *file, CallWork::Sync)));
+    }
+
+    /// The call that comes before an I/O of this file.
+    fn due(&mut self, file: usize) -> Option<(usize, CallWork)> {
+        let closed = self.closing.as_mut().and_then(|closing| closing.due(file));
+        if let Some(closed) = closed.filter(|closed| self.written.remove(closed)) {
+            return Some((closed, CallWork::Sync));
+        }
+        let range = self.ranges.as_mut().and_then(|ranges| ranges.due(file));
+        range.map(|work| (file, work))
     }
 
     /// Passes what the process does to the host's memory, unless a call of its own comes first or has not returned.
     fn pass(&mut self, emission: Emission, out: &mut Vec<Emission>) {
-        if let Some(ranges) = self.ranges.as_mut().filter(|ranges| ranges.is_calling()) {
-            return ranges.hold(emission);
+        if self.between.is_calling() {
+            return self.between.hold(emission);
         }
         match emission {
             Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
             Emission::Submit(bio) if bio.op != Op::Discard => {
                 let file = self.file_at(&bio);
-                if let Some(work) = self.ranges.as_mut().and_then(|ranges| ranges.due(file)) {
-                    let bio = Bio { tag: RANGE_TAG, ..bio };
+                if let Some((file, work)) = self.due(file) {
+                    let bio = Bio { tag: BETWEEN_TAG, ..bio };
                     out.extend([self.call(&bio, file, work), Emission::Waits]);
-                    return self.ranges.iter_mut().for_each(|ranges| ranges.hold(emission));
+                    return self.between.calls(emission);
                 }
                 self.transfer(&bio, out);
             }
@@ -121,17 +154,18 @@ impl<S: Source> Buffered<S> {
 
 impl<S: Source> Source for Buffered<S> {
     fn next(&self) -> Option<Instant> {
-        let returned = self.ranges.as_ref().and_then(Ranges::returned);
-        [returned, self.process.next()].into_iter().flatten().min()
+        let synced = self.syncing.as_ref().and_then(|syncing| syncing.returned);
+        [self.between.returned(), synced, self.process.next()].into_iter().flatten().min()
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
-        if let Some(ranges) = self.ranges.as_mut().filter(|ranges| ranges.returned().is_some()) {
-            out.push(Emission::Taken { tag: RANGE_TAG, accepted: None });
-            for emission in ranges.go_on() {
+        if self.between.returned().is_some() {
+            out.push(Emission::Taken { tag: BETWEEN_TAG, accepted: None });
+            for emission in self.between.go_on() {
                 self.pass(emission, out);
             }
         }
+        self.sync_next(out);
         let mut direct = Vec::new();
         self.process.emit(now, &mut direct);
         for emission in direct {
@@ -140,16 +174,16 @@ impl<S: Source> Source for Buffered<S> {
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
-        if let (Delivered::Done { tag: RANGE_TAG, .. }, Some(ranges)) = (what, &mut self.ranges) {
-            return ranges.came_back(now);
+        if let Delivered::Done { tag: BETWEEN_TAG, .. } = what {
+            return self.between.came_back(now);
         }
         let mut what = what;
         if let (Delivered::Done { tag, failed }, Some(syncing)) = (what, &mut self.syncing)
-            && tag == syncing.tag
+            && tag == syncing.bio.tag
         {
-            syncing.left -= 1;
             syncing.failed |= failed;
-            if syncing.left > 0 {
+            if !syncing.left.is_empty() {
+                syncing.returned = Some(now);
                 return;
             }
             what = Delivered::Done { tag, failed: syncing.failed };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
-use super::buffered::{Buffered, Buffering};
+use super::buffered::{Buffered, Buffering, ClosePlan};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
 use super::layout;
@@ -300,7 +300,12 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
     };
     files.sort_by_key(|file| file.start);
     let range = s.rare.sync_file_range.filter(|_| s.mix != Mix::Read);
-    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass, range })
+    let several = s.rare.fsync_on_close && s.mix != Mix::Read && files.len() > 1 && !s.zones.strided;
+    let close = several.then_some(match s.files.service.turn {
+        FileTurn::Sequential => ClosePlan::InSequence,
+        _ => ClosePlan::ByLength,
+    });
+    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass, range, close })
 }
 
 /// An `iodepth` without effect is reported once, at the job's first process.

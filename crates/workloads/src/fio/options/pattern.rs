@@ -214,7 +214,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         &[],
         Category::Pattern,
         OptionKind::Bool(|s, on| s.rare.fsync_on_close = on),
-        "flush when the file is closed, at the end of the job",
+        "fsync of each file when it is closed",
     ),
     entry(
         "sync",
