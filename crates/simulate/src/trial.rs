@@ -11,7 +11,7 @@ use blksched::{
 };
 use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, StintWork};
 use blksched_measure::{AskedAndGiven, JobRecord, Reasons, WorksFor};
-use blksched_workloads::host::{HostKnobs, HostReport};
+use blksched_workloads::host::{HostKnobs, HostReport, Ticks, WriteBack};
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
@@ -82,6 +82,12 @@ impl Starts {
 }
 
 impl Surroundings {
+    /// How this elevator's kernel treats dirty memory.
+    pub(crate) fn write_back(&self, elevator: &Choice) -> WriteBack {
+        let processors = self.cpus.map_or(HostCpus::USUAL, |cpus| cpus.cpus);
+        WriteBack::of(elevator.kernel(), Ticks::per_second(HZ), processors)
+    }
+
     /// The host's processors under this elevator; I/O costs no processor time before blk-mq.
     pub fn cpus_under(&self, built: &Built) -> Option<HostCpus> {
         self.cpus.filter(|_| built.slots.era().is_some())
@@ -290,7 +296,8 @@ impl Trial {
         crate::groups::make(&mut queue, &self.elevator, spec, &plan.groups);
         let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
         let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
-        let mut world = world.with_host(self.surroundings.host, config.limits.max_sectors);
+        let write_back = self.surroundings.write_back(&self.elevator);
+        let mut world = world.with_host(self.surroundings.host, write_back, config.limits.max_sectors);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed, self.surroundings.odds);
         }

@@ -14,7 +14,7 @@ use blksched::{
     Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
-use blksched_workloads::host::{Host, HostKnobs};
+use blksched_workloads::host::{Host, HostKnobs, WriteBack};
 use blksched_workloads::{Delivered, Emission, Source, Trouble};
 
 use crate::hash::TraceHash;
@@ -129,7 +129,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             now: Instant::ZERO,
             queue: Known::new(queue),
             disk: Known::new(disk),
-            host: Host::new(HostKnobs::default(), unused, Limits::default().max_sectors),
+            host: Host::new(HostKnobs::default(), WriteBack::Stops, unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
             workers: sources.iter().map(|_| Workers::default()).collect(),
             processors: crate::cpu::HostCpus::USUAL,
@@ -158,9 +158,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// The same with other parameters of the host, for requests of at most `max_sectors` \[512-byte sectors\].
-    pub fn with_host(mut self, knobs: HostKnobs, max_sectors: u32) -> World<L, O> {
-        self.host = Host::new(knobs, self.host.flusher(), max_sectors);
+    /// The same with other parameters of the host and another kernel's write-back, for requests of at most
+    /// `max_sectors` \[512-byte sectors\].
+    pub fn with_host(mut self, knobs: HostKnobs, write_back: WriteBack, max_sectors: u32) -> World<L, O> {
+        self.host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
         self
     }
 

@@ -10,17 +10,21 @@
 //! driver. Parts that programs use separately are public:
 //!
 //! * [`Readahead`] says what to read when a reader of a file misses a page, or reaches a marker.
-//! * [`DirtyPool`] says when writers sleep and wake, and when dirty memory is to be written.
+//! * [`DirtyPool`] says when writers sleep and wake, and when dirty memory is to be written, before 3.1; [`Balance`]
+//!   says how fast they may dirty memory since.
 //! * [`PageRuns`] says which pages are dirty, and [`Flusher`] which of them are written next.
 //!
 //! One memory holds the whole disk, by page number; a device and a file on it share it. Not modelled: metadata and
-//! journals, `mmap`, reclaim under pressure, congestion, cgroup write-back, the smooth throttling since 3.1.
+//! journals, `mmap`, reclaim under pressure, congestion, cgroup write-back.
 
+mod balance;
 mod bypass;
 mod cache;
 mod call;
 mod dirty_files;
+mod dirty_memory;
 mod dirty_pool;
+mod flush_queue;
 mod flusher;
 mod knobs;
 mod op;
@@ -43,14 +47,16 @@ use std::collections::{BTreeMap, BinaryHeap};
 use blksched::{GroupId, Instant, Priority, Span, SubmitterId};
 
 use cache::{Cache, PageState};
-use dirty_files::DirtyFiles;
+use dirty_memory::DirtyMemory;
 use op::{HostOp, OpId, OpStage, OpTask, Who};
 use outbox::Outbox;
 use slots::NumberedSlots;
 use transfer::Transfer;
 
+pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
 pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable};
 pub use dirty_files::FlusherReason;
+pub use dirty_memory::WriteBack;
 pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
 pub use knobs::HostKnobs;
@@ -71,11 +77,10 @@ pub struct Host {
     /// The longest bio \[pages\].
     longest: u64,
     cache: Cache,
-    pool: DirtyPool<OpId>,
+    /// How much is dirty, and what writers may do.
+    memory: DirtyMemory,
     /// Dirty and not being written.
     dirty: PageRuns,
-    dirty_files: DirtyFiles,
-    flusher: Flusher,
     /// Why the flusher is writing, while it has anything in flight.
     burst: Option<FlusherReason>,
     /// The next check of the age of dirty files.
@@ -87,23 +92,23 @@ pub struct Host {
     /// Calls that only wait for the processor: when they return, in which order, which.
     returning: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
     returns: u64,
+    /// Writers that sleep for what they owe: until when, in which order, which.
+    pauses: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
     out: Outbox,
     stopped: bool,
     report: HostReport,
 }
 
 impl Host {
-    /// A host with an empty memory. `flusher` is the submitter of background writes, `max_sectors` the largest request
-    /// \[512-byte sectors\].
-    pub fn new(knobs: HostKnobs, flusher: SubmitterId, max_sectors: u32) -> Host {
+    /// A host with an empty memory of a kernel with this write-back. `flusher` is the submitter of background writes,
+    /// `max_sectors` the largest request \[512-byte sectors\].
+    pub fn new(knobs: HostKnobs, write_back: WriteBack, flusher: SubmitterId, max_sectors: u32) -> Host {
         Host {
             flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },
             longest: (u64::from(max_sectors) / PAGE_SECTORS).clamp(1, LONGEST),
             cache: Cache::new(knobs.memory / PAGE_BYTES),
-            pool: DirtyPool::new(knobs.dirty_limits()),
+            memory: DirtyMemory::new(&knobs, write_back),
             dirty: PageRuns::default(),
-            dirty_files: DirtyFiles::default(),
-            flusher: Flusher::new(knobs.flusher_requests, knobs.flusher_batch),
             burst: None,
             tick: None,
             readaheads: BTreeMap::new(),
@@ -111,6 +116,7 @@ impl Host {
             transfers: NumberedSlots::default(),
             returning: BinaryHeap::new(),
             returns: 0,
+            pauses: BinaryHeap::new(),
             out: Outbox::default(),
             stopped: false,
             report: HostReport::default(),
@@ -145,23 +151,32 @@ impl Host {
     /// Whether there is anything to do, except for submitters that sleep.
     #[inline]
     pub fn has_wishes(&self) -> bool {
-        !self.out.is_empty()
+        !self.out.is_empty() || self.memory.flushes()
     }
 
     /// The next thing to do. To be called until there is none, after every other call.
-    pub fn wish(&mut self) -> Option<Wish> {
+    pub fn wish(&mut self, now: Instant) -> Option<Wish> {
+        if let Some(wish) = self.out.next() {
+            return Some(wish);
+        }
+        // The flusher goes on when all it wished has been done, so that it sleeps with its next write, not with all.
+        self.flush_on(now);
         self.out.next()
     }
 
     /// A bio of this submitter, the host's or its own, found no request slot.
     pub fn fell_asleep(&mut self, submitter: SubmitterId) {
         self.out.fell_asleep(submitter);
+        if submitter == self.flusher_is.submitter {
+            self.memory.flusher_sleeps(true);
+        }
     }
 
     /// This submitter has its slot now.
     pub fn woke(&mut self, now: Instant, submitter: SubmitterId) {
         self.out.woke(submitter);
         if submitter == self.flusher_is.submitter {
+            self.memory.flusher_sleeps(false);
             self.write_back(now);
         }
     }
@@ -170,13 +185,14 @@ impl Host {
     #[inline]
     pub fn next(&self) -> Option<Instant> {
         // Where all I/O is direct, never.
-        if self.returning.is_empty() && self.tick.is_none() { None } else { self.earliest() }
+        let is_idle = self.returning.is_empty() && self.tick.is_none() && self.pauses.is_empty();
+        if is_idle { None } else { self.earliest() }
     }
 
     fn earliest(&self) -> Option<Instant> {
-        let returns = self.returning.peek().map(|Reverse((at, ..))| *at);
+        let first = |times: &BinaryHeap<Reverse<(Instant, u64, OpId)>>| times.peek().map(|Reverse((at, ..))| *at);
         let tick = self.tick.filter(|_| !self.stopped);
-        [returns, tick].into_iter().flatten().min()
+        [first(&self.returning), first(&self.pauses), tick].into_iter().flatten().min()
     }
 
     /// Does what is due by `now`.
@@ -187,6 +203,12 @@ impl Host {
             self.returning.pop();
             self.give_back(id);
         }
+        while let Some(&Reverse((at, _, id))) = self.pauses.peek()
+            && at <= now
+        {
+            self.pauses.pop();
+            self.go_on(now, id);
+        }
         if self.tick.is_some_and(|tick| tick <= now) {
             self.look_at_ages(now);
         }
@@ -195,6 +217,7 @@ impl Host {
     /// Every process has exited: dirty pages stay in memory.
     pub fn stop(&mut self) {
         self.stopped = true;
+        self.memory.stop();
     }
 
     /// The submitter of background writes.
@@ -209,7 +232,7 @@ impl Host {
 
     /// What it has done so far.
     pub fn report(&self) -> HostReport {
-        HostReport { dirty_most: self.pool.most(), dirty: self.pool.total(), ..self.report }
+        HostReport { dirty_most: self.memory.most(), dirty: self.memory.total(), ..self.report }
     }
 
     /// A call continues, as nothing delays it any more.

@@ -51,7 +51,8 @@ impl ExperimentRun {
             Keeps::All => world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint)),
             Keeps::Counts | Keeps::Nothing => world,
         };
-        let mut world = world.with_host(scene.surroundings.host, config.limits.max_sectors);
+        let write_back = scene.surroundings.write_back(&scene.elevator);
+        let mut world = world.with_host(scene.surroundings.host, write_back, config.limits.max_sectors);
         world = world.with_direct_writes_in_background(scene.direct_in_background);
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(seed, scene.surroundings.odds);

@@ -18,7 +18,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     #[inline(never)]
     fn carry_out_wishes(&mut self) -> bool {
         let mut any = false;
-        while let Some(wish) = self.host.wish() {
+        while let Some(wish) = self.host.wish(self.now) {
             any |= !matches!(wish, Wish::Return { .. } | Wish::WaitedForMemory(_));
             match wish {
                 Wish::Submit(bio) => self.submit_for_host(bio),

@@ -8,8 +8,10 @@ use super::dirty_pool::DirtyLimits;
 
 const V2_5: Kernel = Kernel::new(2, 5, 38);
 const V2_6_29: Kernel = Kernel::new(2, 6, 29);
+const V3_1: Kernel = Kernel::new(3, 1, 0);
+const V6_2: Kernel = Kernel::new(6, 2, 0);
 /// The kernel whose parameters are shown: all of them.
-const NEWEST: Kernel = Kernel::new(6, 1, 0);
+const NEWEST: Kernel = Kernel::new(6, 18, 0);
 
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
@@ -30,10 +32,18 @@ blksched::tunables! {
         dirty_background_ratio: u32 [Percent] = 10, 0..=100, Kernels::since(V2_5), sweep [1, 5, 10];
         /// The same in bytes; if not 0, the ratio does not count.
         dirty_background_bytes: u64 [Bytes] = 0, 0..=64 * GIB, Kernels::since(V2_6_29), sweep [16 * MIB];
-        /// Writers sleep when dirty memory and memory being written reach this part of memory.
+        /// Writers sleep when dirty memory and memory being written reach this part of memory. Since 3.1 they are
+        /// slowed down on the way to it.
         dirty_ratio: u32 [Percent] = 20, 0..=100, Kernels::since(V2_5), sweep [2, 10, 20, 40];
         /// The same in bytes; if not 0, the ratio does not count.
         dirty_bytes: u64 [Bytes] = 0, 0..=64 * GIB, Kernels::since(V2_6_29), sweep [32 * MIB];
+        /// The most that may be dirty for the disk, of all that may be; 0: as much as for all. In /sys/class/bdi.
+        max_bytes: u64 [Bytes] = 0, 0..=64 * GIB, Kernels::since(V6_2), sweep [32 * MIB];
+        /// Whether writers are slowed down at the disk's part of the limits even if memory is far below them. In
+        /// /sys/class/bdi; for max_bytes.
+        strict_limit: bool [Switch] = false, 0..=1, Kernels::since(V6_2), sweep [0, 1];
+        /// Whether the processes run as real-time tasks (chrt), which may have a quarter more dirty. Since 3.1.
+        real_time_writers: bool [Switch] = false, 0..=1, Kernels::since(V3_1), sweep [0, 1];
         /// Files that have been dirty for longer are written.
         dirty_expire_centisecs: Span [Centisecs] = Span::from_secs(30), 0..=360_000 * CS,
             Kernels::since(V2_5), sweep [500 * CS, 3000 * CS];
@@ -41,13 +51,14 @@ blksched::tunables! {
         dirty_writeback_centisecs: Span [Centisecs] = Span::from_secs(5), 0..=360_000 * CS,
             Kernels::since(V2_5), sweep [0, 100 * CS, 500 * CS];
         /// How far dirty memory must fall below its limit before the writers that sleep wake, all at once. Not a
-        /// parameter of Linux; FIT.
+        /// parameter of Linux; FIT. Before 3.1 only.
         dirty_hysteresis: u64 [Bytes] = 2_u64 << 20, 0..=GIB, Kernels::since(V2_5),
             sweep [0, 512 * KIB, 2 * MIB];
         /// How many writes the flusher has in flight at most. Not a parameter of Linux, where the request slots bound
-        /// it; they do here too.
+        /// it; they do here too, and nothing else since 3.1.
         flusher_requests: u32 [Requests] = 128, 1..=65_536, Kernels::since(V2_5), sweep [8, 128, 1024];
-        /// Having reached that number, it continues once this many of them are done. Not a parameter of Linux.
+        /// Having reached that number, it continues once this many of them are done. Not a parameter of Linux. Before
+        /// 3.1 only.
         flusher_batch: u32 [Requests] = 32, 1..=65_536, Kernels::since(V2_5), sweep [1, 32];
         /// What the processor needs for a buffered read or write, whatever its length. Measured: fio 3.33, psync, a
         /// cached file, one machine; FIT.

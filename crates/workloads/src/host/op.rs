@@ -42,6 +42,8 @@ pub(super) struct HostOp {
     pub end: u64,
     /// Pages below this are in memory because this call asked for them.
     pub asked: u64,
+    /// Up to here the writer has asked whether it may dirty memory.
+    pub checked: u64,
     /// Transfers that it waits for.
     pub transfers: u32,
     /// What it waits for, and since when.
@@ -60,6 +62,7 @@ impl HostOp {
             at: pages.start,
             end: pages.end,
             asked: 0,
+            checked: 0,
             transfers: 0,
             waits: None,
             again: PageRuns::default(),

@@ -28,21 +28,21 @@ impl Host {
     pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) {
         self.ops[id].stage = OpStage::Ranged;
         if what.writes {
-            self.start_range(id, what.waits_after);
+            self.start_range(now, id, what.waits_after);
         }
         if !(what.waits_after && self.wait_for_writes(now, id)) {
             self.finish(now, id);
         }
     }
 
-    fn start_range(&mut self, id: OpId, awaited: bool) {
+    fn start_range(&mut self, now: Instant, id: OpId, awaited: bool) {
         let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages = call.pages();
         let mut any = false;
         while let Some(run) = self.dirty.first_within(&pages) {
             let run = run.start..run.end.min(run.start + self.longest);
             let writer = if awaited { PageWriter::Caller(id) } else { PageWriter::Starter(id) };
-            self.start_write(run, call.file.pages(), writer);
+            self.start_write(now, run, call.file.pages(), writer);
             any = true;
         }
         if any {

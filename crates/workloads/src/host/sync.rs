@@ -63,7 +63,7 @@ impl Host {
         let mut any = false;
         while let Some(run) = self.dirty.first_within(pages) {
             let run = run.start..run.end.min(run.start + self.longest);
-            let transfer = self.start_write(run, file.clone(), PageWriter::Caller(id));
+            let transfer = self.start_write(now, run, file.clone(), PageWriter::Caller(id));
             self.wait_for(now, id, transfer, WaitsFor::Writing);
             any = true;
         }

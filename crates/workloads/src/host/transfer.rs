@@ -8,7 +8,7 @@ use super::cache::{PageState, TransferId};
 use super::dirty_files::FlusherReason;
 use super::op::{OpId, Who};
 use super::outbox::Wish;
-use super::page::{PAGE_BYTES, PAGE_SECTORS, Pages, common, count};
+use super::page::{PAGE_SECTORS, Pages, common, count};
 use super::report::WaitsFor;
 
 /// Who has pages written.
@@ -59,10 +59,10 @@ impl Host {
     }
 
     /// Writes `pages` of `file`, which are dirty and not being written.
-    pub(super) fn start_write(&mut self, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
+    pub(super) fn start_write(&mut self, now: Instant, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
         let removed = self.dirty.remove(pages.clone());
         assert!(removed == count(&pages), "clean pages are written: {pages:?}");
-        self.pool.submitted(removed * PAGE_BYTES);
+        self.memory.submitted(now, removed);
         let (who, waiter) = match writer {
             PageWriter::Flusher(_) => (self.flusher_is, Waiter::Async),
             PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
@@ -146,20 +146,20 @@ impl Host {
     /// A failed write is not repeated, as in Linux; calls that wait for it are told.
     fn pages_written(&mut self, now: Instant, transfer: TransferId, pages: Pages, file: Pages, writer: &PageWriter) {
         let written = count(&pages);
-        self.pool.written(written * PAGE_BYTES);
+        self.memory.written(now, written);
         match writer {
             PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
             PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,
             PageWriter::Caller(_) | PageWriter::Starter(_) => self.report.written.by_caller += written,
         }
         if matches!(writer, PageWriter::Flusher(_)) {
-            self.flusher.completed();
+            self.memory.flusher_wrote();
         }
         for page in pages {
             if self.cache.get(page) == Some(PageState::Redirtied(transfer)) {
                 self.cache.set(page, PageState::Dirty);
+                self.memory.note(now, &file, &self.dirty);
                 self.dirty.insert(page..page + 1);
-                self.dirty_files.note(now, &file);
             } else {
                 self.cache.set(page, PageState::Clean);
             }

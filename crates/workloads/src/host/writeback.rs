@@ -1,13 +1,17 @@
 //! When the flusher writes: above the background limit, while writers sleep, and when files have been dirty for long.
 //!
 //! **Rule** every `dirty_writeback_centisecs` since the first page became dirty, files are searched for those that are
-//! older than `dirty_expire_centisecs`. Above the background limit it does not wait for that.
-//! **Origin** `Documentation/admin-guide/sysctl/vm.rst`.
+//! older than `dirty_expire_centisecs`. Above the background limit it does not wait for that. Before 3.1 it has a
+//! number of writes in flight at most; since 3.1 it submits as fast as there are request slots, and sleeps for one.
+//! **Origin** `Documentation/admin-guide/sysctl/vm.rst`; since 3.1 recordings: the search comes with the grain of the
+//! kernel's timers, 5.12 s after the last for 5 s, 1.024 s for 1 s.
 
 use blksched::Instant;
 
 use super::Host;
 use super::dirty_files::FlusherReason;
+use super::dirty_memory::DirtyMemory;
+use super::flush_queue::{TurnOffer, old_since};
 use super::outbox::Wish;
 use super::transfer::PageWriter;
 
@@ -16,38 +20,89 @@ impl Host {
     pub(super) fn set_tick(&mut self, now: Instant) {
         let interval = self.knobs.dirty_writeback_centisecs;
         if self.tick.is_none() && !interval.is_zero() {
-            self.tick = Some(now + interval);
+            self.tick = Some(match &self.memory {
+                DirtyMemory::Stopping(_) => now + interval,
+                DirtyMemory::Balanced(memory) => memory.balance.limits().ticks.timer(now, interval),
+            });
         }
     }
 
     /// Checks the ages of all files.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
         self.tick = None;
-        self.dirty_files.expire(now, self.knobs.dirty_expire_centisecs, &self.dirty);
-        if self.pool.total() > 0 {
+        match &mut self.memory {
+            DirtyMemory::Stopping(memory) => {
+                memory.files.expire(now, self.knobs.dirty_expire_centisecs, &self.dirty);
+            }
+            DirtyMemory::Balanced(memory) => {
+                memory.queue.wants_aged(self.dirty.len());
+                memory.queue.wants_background();
+                memory.wake_flusher();
+            }
+        }
+        if self.memory.total() > 0 {
             self.set_tick(now);
         }
         self.write_back(now);
     }
 
-    /// Lets the flusher write what it should, as much as it may have in flight.
+    /// Before 3.1: lets the flusher write what it should, as much as it may have in flight. Since then it goes on by
+    /// itself ([`Host::flush_on`]).
     pub(super) fn write_back(&mut self, now: Instant) {
         let mut any = false;
-        while !self.stopped && self.flusher.has_room() && !self.out.sleeps(self.flusher_is.submitter) {
-            let background = self.pool.wants_writeback();
-            let Some((file, at, why)) = self.dirty_files.turn(&self.dirty, background) else { break };
-            self.flusher.seek(at);
-            let Some(pages) = self.flusher.take(&self.dirty, &file, self.longest) else { break };
+        while let Some((pages, file, why)) = self.next_in_bounds() {
             self.note_burst(why);
-            self.start_write(pages.clone(), file, PageWriter::Flusher(why));
-            self.dirty_files.took(now, &pages, &self.dirty);
+            self.start_write(now, pages.clone(), file, PageWriter::Flusher(why));
+            if let DirtyMemory::Stopping(memory) = &mut self.memory {
+                memory.files.took(now, &pages, &self.dirty);
+            }
             any = true;
         }
-        if self.flusher.out() == 0 {
+        if let DirtyMemory::Stopping(memory) = &self.memory
+            && memory.flusher.out() == 0
+        {
             self.burst = None;
         }
         if any {
             self.out.push(Wish::Waits(self.flusher_is.submitter));
+        }
+    }
+
+    /// Before 3.1: the flusher's next write, its file, and why.
+    fn next_in_bounds(&mut self) -> Option<(super::page::Pages, super::page::Pages, FlusherReason)> {
+        let DirtyMemory::Stopping(memory) = &mut self.memory else { return None };
+        if self.stopped || !memory.flusher.has_room() || self.out.sleeps(self.flusher_is.submitter) {
+            return None;
+        }
+        let background = memory.pool.wants_writeback();
+        let (file, at, why) = memory.files.turn(&self.dirty, background)?;
+        memory.flusher.seek(at);
+        let pages = memory.flusher.take(&self.dirty, &file, self.longest)?;
+        Some((pages, file, why))
+    }
+
+    /// Since 3.1: the flusher's next write, if it has anything to do.
+    pub(super) fn flush_on(&mut self, now: Instant) {
+        if !self.memory.flushes() {
+            return;
+        }
+        let expire = self.knobs.dirty_expire_centisecs;
+        let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
+        loop {
+            if let Some((pages, file, why)) = memory.queue.next(&self.dirty, self.longest) {
+                memory.queue.took(&pages);
+                self.note_burst(why);
+                self.start_write(now, pages, file, PageWriter::Flusher(why));
+                return;
+            }
+            memory.wrote_chunk(now);
+            let is_over_background = memory.is_over_background(now);
+            let offer = TurnOffer { is_over_background, chunk: memory.chunk(), old_since: old_since(now, expire) };
+            if !memory.queue.begin(&self.dirty, &offer) {
+                memory.flusher_rests();
+                self.burst = None;
+                return self.out.push(Wish::Waits(self.flusher_is.submitter));
+            }
         }
     }
 
