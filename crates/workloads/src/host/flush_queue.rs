@@ -11,7 +11,7 @@
 //!
 //! In the kernel: `wb_writeback`, `b_dirty`, `b_io`, `b_more_io`, `range_cyclic`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use blksched::{Instant, Span};
 
@@ -52,7 +52,7 @@ pub(super) struct TurnOffer {
 pub(super) struct FlushQueue {
     files: VecDeque<QueuedFile>,
     /// The first page and the page after the last, of each.
-    known: BTreeSet<(u64, u64)>,
+    known: BTreeMap<u64, u64>,
     turn: Option<Turn>,
     /// The work in progress, as long as there is more of it.
     work: Option<FlusherReason>,
@@ -62,19 +62,28 @@ pub(super) struct FlushQueue {
 }
 
 impl FlushQueue {
-    /// Pages of this file are about to become dirty, of which `dirty` are so far.
+    /// Pages of this file are about to become dirty, of which `dirty` are so far. Those who open different parts of a
+    /// file from its beginning, as of a device, open the same file.
     pub fn note(&mut self, now: Instant, pages: &Pages, dirty: &PageRuns) {
-        let is_new = self.known.insert((pages.start, pages.end));
-        if !is_new && dirty.first_within(pages).is_some() {
+        let Some(end) = self.known.insert(pages.start, pages.end) else {
+            return self.files.push_back(QueuedFile { pages: pages.clone(), since: now, at: pages.start });
+        };
+        let whole = pages.start..pages.end.max(end);
+        let is_dirty = dirty.first_within(&whole).is_some();
+        if is_dirty && whole.end == end && whole.end == pages.end {
             return;
         }
-        let known = if is_new { None } else { self.files.iter().position(|file| file.pages == *pages) };
-        if let (Some(0), Some(_)) = (known, self.turn) {
-            self.files[0].since = now;
+        self.known.insert(whole.start, whole.end);
+        let at = self.files.iter().position(|file| file.pages.start == whole.start).expect("a known file is queued");
+        self.files[at].pages = whole;
+        if is_dirty {
             return;
         }
-        let at = known.and_then(|at| self.files.remove(at)).map_or(pages.start, |file| file.at);
-        self.files.push_back(QueuedFile { pages: pages.clone(), since: now, at });
+        self.files[at].since = now;
+        let is_written = at == 0 && self.turn.is_some();
+        if let Some(file) = (!is_written).then(|| self.files.remove(at)).flatten() {
+            self.files.push_back(file);
+        }
     }
 
     /// Too much is dirty: the flusher is to write.
@@ -163,7 +172,7 @@ impl FlushQueue {
         while let Some(file) = self.files.front()
             && dirty.first_within(&file.pages).is_none()
         {
-            self.known.remove(&(file.pages.start, file.pages.end));
+            self.known.remove(&file.pages.start);
             self.files.pop_front();
         }
     }
@@ -173,7 +182,7 @@ impl FlushQueue {
         let Some(file) = self.files.pop_front() else { return };
         match dirty.first_within(&file.pages) {
             Some(_) => self.files.push_back(file),
-            None => _ = self.known.remove(&(file.pages.start, file.pages.end)),
+            None => _ = self.known.remove(&file.pages.start),
         }
     }
 }
@@ -266,6 +275,18 @@ mod tests {
         assert_eq!(rig.flush(at(30)), [(0, 1_024), (0, 986)]);
         rig.queue.wants_aged(rig.dirty.len());
         assert_eq!(rig.flush(at(50)), [(10_000, 100)]);
+    }
+
+    #[test]
+    fn processes_that_use_different_parts_of_a_device_use_one_file() {
+        let mut rig = Rig::new(0, 100);
+        rig.dirty(at(0), 0..5_000, 4_000..4_250);
+        rig.dirty(at(0), 0..1_000, 0..50);
+        rig.dirty(at(0), 0..20_000, 19_000..19_010);
+        rig.dirty(at(0), 0..1_000, 50..60);
+        rig.queue.wants_background();
+        assert_eq!(rig.flush(at(1)), [(0, 100), (0, 100), (0, 100), (0, 20)], "in the order of the device");
+        assert!(rig.queue.files.is_empty() && rig.queue.known.is_empty());
     }
 
     #[test]
