@@ -65,15 +65,17 @@ impl FlushQueue {
     /// Pages of this file are about to become dirty, of which `dirty` are so far. Those who open different parts of a
     /// file from its beginning, as of a device, open the same file.
     pub fn note(&mut self, now: Instant, pages: &Pages, dirty: &PageRuns) {
-        let Some(end) = self.known.insert(pages.start, pages.end) else {
+        let Some(end) = self.known.get_mut(&pages.start) else {
+            self.known.insert(pages.start, pages.end);
             return self.files.push_back(QueuedFile { pages: pages.clone(), since: now, at: pages.start });
         };
-        let whole = pages.start..pages.end.max(end);
+        let grows = pages.end > *end;
+        *end = pages.end.max(*end);
+        let whole = pages.start..*end;
         let is_dirty = dirty.first_within(&whole).is_some();
-        if is_dirty && whole.end == end && whole.end == pages.end {
+        if is_dirty && !grows {
             return;
         }
-        self.known.insert(whole.start, whole.end);
         let at = self.files.iter().position(|file| file.pages.start == whole.start).expect("a known file is queued");
         self.files[at].pages = whole;
         if is_dirty {
