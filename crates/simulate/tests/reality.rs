@@ -18,8 +18,12 @@ fn text(path: &str) -> String {
 }
 
 /// The recorded sets, each a directory, and the names of their disks here.
-const SETS: [(&str, &str); 3] =
-    [("testdata/reality/6.18", ""), ("testdata/reality/6.18-live", " live"), ("testdata/reality/6.1-guest", " guest")];
+const SETS: [(&str, &str); 4] = [
+    ("testdata/reality/6.18", ""),
+    ("testdata/reality/6.18-live", " live"),
+    ("testdata/reality/6.18-files", " files"),
+    ("testdata/reality/6.1-guest", " guest"),
+];
 
 /// A set with its measurements.
 struct Recorded {

@@ -11,6 +11,7 @@ use blksched_disks::DiskSpec;
 use blksched_text::document::{Complaint, Section, Source, TextRange};
 use blksched_workloads::Plan;
 use blksched_workloads::fio::JobFile;
+use blksched_workloads::host::HostKnobs;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -33,6 +34,8 @@ pub struct Set {
     pub driver_tags: u32,
     /// The host's processors, with the usual costs of I/O; 0 for free I/O.
     pub cpus: u32,
+    /// The host's memory.
+    pub host: HostKnobs,
     /// Whether processes began in the order of the job file or as they came.
     pub starts: Starts,
     /// The job of one synchronous reader, to which the latency of the way to the disk is fitted.
@@ -70,6 +73,8 @@ pub struct RealitySetting {
 pub struct Switched {
     /// `wbt_lat_usec`; 0 for off.
     pub wbt_lat_usec: Option<u32>,
+    /// The host's memory, if it was not the set's.
+    pub host: Option<HostKnobs>,
     /// Scheduler, knob and raw value.
     pub knobs: Vec<(String, String, i64)>,
 }
@@ -78,9 +83,10 @@ pub struct Switched {
 /// uncertain.
 const SEEDS: u64 = 9;
 
-const HEAD: [&str; 12] = [
+const HEAD: [&str; 13] = [
     "kernel",
     "cpus",
+    "host",
     "owner_first",
     "worker_first",
     "starts",
@@ -118,7 +124,15 @@ impl Set {
         let driver_tags = (self.driver_tags > 0).then_some(self.driver_tags);
         Ok(Bench {
             disk: setting.spec(chain_us)?,
-            around: Surroundings { max_sectors, driver_tags, cpus, odds, starts, ..Surroundings::default() },
+            around: Surroundings {
+                max_sectors,
+                driver_tags,
+                cpus,
+                odds,
+                starts,
+                host: self.host,
+                ..Surroundings::default()
+            },
             nr_requests: Some(self.nr_requests),
             tags: Some(setting.tags),
             knobs: Vec::new(),
@@ -140,12 +154,13 @@ impl Set {
     ) -> Result<Vec<Row>, String> {
         let plan = plan(bench, (job, text))?;
         let switched = self.switched.get(job).cloned().unwrap_or_default();
+        let host = switched.host.unwrap_or(bench.around.host);
         let mut rows = Vec::new();
         for scheduler in schedulers {
             let wbt_latency = switched.wbt_lat_usec.map(|us| Span::from_us(us.into()));
             let own = switched.knobs.iter().filter(|knob| knob.0 == scheduler);
             let bench = Bench {
-                around: Surroundings { wbt_latency, ..bench.around },
+                around: Surroundings { wbt_latency, host, ..bench.around },
                 knobs: own.map(|(_, knob, raw)| (knob.clone(), *raw)).collect(),
                 ..bench.clone()
             };
@@ -224,6 +239,10 @@ fn read<'t>(
         // fio starts its processes together.
         starts: head.word_or("starts", &[("as-said", Starts::AsSaid), ("drawn", Starts::Drawn(0))])?,
         cpus: count_or(&head, "cpus", 0, u32::MAX)?,
+        host: match head.text("host")? {
+            Some(said) => HostKnobs::parse(&said.value).map_err(|error| head.complain(&said.at, error.to_string()))?,
+            None => HostKnobs::default(),
+        },
         calibrates: head.needs_text("calibrates")?.value,
         jobs: head.needs_text("jobs")?.value,
         only: words(&head, "only")?,
@@ -263,13 +282,17 @@ fn switched(head: &Section<'_>) -> Result<BTreeMap<String, Switched>, Complaint>
     let mut found: BTreeMap<String, Switched> = BTreeMap::new();
     for (address, values) in head.leaves_below("switched")? {
         let wrong = || {
-            let problem = format!("switched.{}: expected wbt_lat_usec or a scheduler's knobs", address.value);
+            let problem = format!("switched.{}: expected wbt_lat_usec, host or a scheduler's knobs", address.value);
             head.complain(&address.at, problem)
         };
         let parts: Vec<&str> = address.value.split('.').collect();
         let (Some((&job, what)), [value]) = (parts.split_first(), &values[..]) else { return Err(wrong()) };
         let own = found.entry(job.to_owned()).or_default();
         match *what {
+            ["host"] => {
+                let host = HostKnobs::parse(&value.value);
+                own.host = Some(host.map_err(|error| head.complain(&value.at, error.to_string()))?);
+            }
             ["wbt_lat_usec"] => own.wbt_lat_usec = Some(value.value.parse().map_err(|_| wrong())?),
             [scheduler, knob] => {
                 let raw = value.value.parse().map_err(|_| wrong())?;
@@ -302,11 +325,19 @@ mod tests {
     fn a_set_says_what_was_switched_and_the_chain_is_what_one_reader_lacks() {
         let set = Set::parse(SET, |_| Ok(DISK.to_owned())).unwrap();
         let knobs = vec![("bfq".to_owned(), "low_latency".to_owned(), 0)];
-        assert_eq!(set.switched["two"], Switched { wbt_lat_usec: Some(0), knobs });
+        assert_eq!(set.switched["two"], Switched { wbt_lat_usec: Some(0), host: None, knobs });
         let row = Row { setting: "slow".into(), job: "one".into(), bandwidth: 4096.0 / 0.0107, ..Row::default() };
         let job = "[r]\nfilename=/dev/sda\ndirect=1\nrw=randread\nsize=64m\ntime_based\nruntime=2\n";
         let chain = set.fitted(&set.settings[0], job, &[row]).unwrap();
         assert!((650.0..=750.0).contains(&chain), "{chain}");
+    }
+
+    #[test]
+    fn a_job_may_have_had_other_limits_of_dirty_memory() {
+        let text = format!("host = \"memory=2g\"\n{SET}host = \"memory=2g,max_bytes=32m\"\n");
+        let set = Set::parse(&text, |_| Ok(DISK.to_owned())).unwrap();
+        assert_eq!((set.host.memory, set.host.max_bytes), (2 << 30, 0));
+        assert_eq!(set.switched["two"].host.map(|host| host.max_bytes), Some(32 << 20));
     }
 
     #[test]
@@ -330,6 +361,7 @@ mod tests {
         );
         assert!(wrong(&SET.replace("tags = 4", "tags = 4\nowner_first = 101")).contains("for `owner_first`"));
         assert!(wrong(&SET.replace("tags", "tag")).contains("`tags`"));
+        assert!(wrong(&format!("host = \"memry=1g\"\n{SET}")).contains("did you mean `memory`?"));
         assert!(wrong(&SET.replace("wbt_lat", "wbt")).contains("switched.two.wbt_usec"));
         assert!(wrong(&format!("nr = 1\n{SET}")).contains("`nr`"));
     }
