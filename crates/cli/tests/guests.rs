@@ -7,11 +7,11 @@
 #![cfg(all(feature = "serve", target_os = "linux", target_arch = "x86_64"))]
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 #[path = "serve/kit.rs"]
-#[allow(dead_code, reason = "the other tests of the server use the rest")]
+#[allow(dead_code, unused_imports, reason = "the other tests of the server use the rest")]
 mod kit;
 
 /// Guests are emulated, and give up earlier by themselves.
@@ -21,10 +21,7 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/two-guests
 
 /// The Debian package that is missing, if one is.
 fn missing() -> Option<&'static str> {
-    let program = |name: &str| {
-        let found = Command::new("sh").arg("-c").arg(format!("command -v {name}")).stdout(Stdio::null()).status();
-        found.is_ok_and(|status| status.success())
-    };
+    let program = |name: &str| blksched_testkit::program(name).is_some();
     let kernel = Path::new(TARGET).join("guest-kernel/boot").is_dir();
     let packages = [
         ("qemu-system-x86", program("qemu-system-x86_64")),
@@ -44,7 +41,7 @@ fn said_by(script: &[&str]) -> Option<String> {
     }
     let mut sh = Command::new("sh");
     sh.args(script).env("blksched", kit::BLKSCHED).env("CARGO_TARGET_DIR", TARGET);
-    let output = kit::processes::output_within(&mut sh, LONGEST).unwrap();
+    let output = blksched_testkit::process::output_within(&mut sh, LONGEST).unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     println!("{text}");
     assert!(output.status.success(), "{text}");
@@ -57,8 +54,8 @@ fn lacks_ublk_kernel(script: &str) -> Option<String> {
     let kernel = Path::new(TARGET).join("guest-kernel-ublk/boot").is_dir();
     let mut fetch = Command::new("sh");
     fetch.args([script, "--fetch"]).env("CARGO_TARGET_DIR", TARGET);
-    let fetched =
-        kernel || kit::processes::output_within(&mut fetch, LONGEST).is_ok_and(|output| output.status.success());
+    let fetched = kernel
+        || blksched_testkit::process::output_within(&mut fetch, LONGEST).is_ok_and(|output| output.status.success());
     (!fetched)
         .then(|| "no kernel with ublk: `docs/ublk-guest.sh --fetch` could not get linux-image-6.12…-cloud-amd64".into())
 }

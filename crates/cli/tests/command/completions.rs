@@ -2,8 +2,10 @@
 //!
 //! Skipped, saying so, where a program is not installed; `BLKSCHED_REQUIRE_SHELLS=1` makes that a failure.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+
+use blksched_testkit::Folder;
 
 use super::{done, stdout};
 
@@ -45,39 +47,9 @@ for line pattern; do
 done
 "#;
 
-/// A directory of this test, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder");
-        Folder(path)
-    }
-
-    fn written(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).expect("a file");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 /// Whether the program of this Debian package is installed.
 fn is_here(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let here = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    if !here {
-        let reason = format!("the Debian package {program} is not installed");
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_SHELLS").is_none(), "{reason}");
-        println!("skipped: {reason}");
-    }
-    here
+    blksched_testkit::is_here(program, program, "BLKSCHED_REQUIRE_SHELLS")
 }
 
 /// Runs a shell that finds our program, has no user configuration, and ends within two minutes; returns its output.
@@ -86,7 +58,7 @@ fn said_by(folder: &Folder, words: &[&str]) -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(own.to_owned()).chain(std::env::split_paths(&path)));
     let mut shell = Command::new("timeout");
-    shell.arg("120").args(words).env("PATH", path.expect("no colons")).env("HOME", &folder.0).env("TERM", "xterm");
+    shell.arg("120").args(words).env("PATH", path.expect("no colons")).env("HOME", &**folder).env("TERM", "xterm");
     let output = shell.output().expect("it runs");
     stdout(&output)
 }
@@ -102,8 +74,8 @@ fn offers(shell: &str, question: &str, said: &str, words: &[&str]) {
 
 #[test]
 fn bash_completes_what_the_script_says() {
-    let folder = Folder::new("bash");
-    let script = folder.written("blksched.bash", &done(&["completions", "bash"]));
+    let folder = Folder::new();
+    let script = folder.written("blksched.bash", done(&["completions", "bash"]));
     let asking = folder.written("ask.bash", BASH);
     let mut words = vec!["bash", "--norc", asking.to_str().expect("UTF-8"), script.to_str().expect("UTF-8")];
     words.extend(QUESTIONS.map(|(question, _)| question));
@@ -119,8 +91,8 @@ fn zsh_completes_what_the_script_says() {
     if !is_here("zsh") {
         return;
     }
-    let folder = Folder::new("zsh");
-    let script = folder.written("_blksched", &done(&["completions", "zsh"]));
+    let folder = Folder::new();
+    let script = folder.written("_blksched", done(&["completions", "zsh"]));
     let asking = folder.written("ask.zsh", ZSH);
     let patterns = QUESTIONS.map(|(_, words)| format!("*{}*", words.join("*")));
     let mut words = vec!["zsh", "-f", asking.to_str().expect("UTF-8"), script.to_str().expect("UTF-8")];
@@ -134,8 +106,8 @@ fn fish_completes_what_the_script_says() {
     if !is_here("fish") {
         return;
     }
-    let folder = Folder::new("fish");
-    let script = folder.written("blksched.fish", &done(&["completions", "fish"]));
+    let folder = Folder::new();
+    let script = folder.written("blksched.fish", done(&["completions", "fish"]));
     for (question, words) in QUESTIONS {
         let asking = format!("source '{}'; complete -C '{question}'", script.display());
         offers("fish", question, &said_by(&folder, &["fish", "--no-config", "-c", &asking]), words);
@@ -147,9 +119,9 @@ fn man_pages_have_no_errors() {
     if !is_here("mandoc") {
         return;
     }
-    let folder = Folder::new("mandoc");
-    done(&["man", folder.0.to_str().expect("UTF-8")]);
-    let pages = std::fs::read_dir(&folder.0).expect("a folder").map(|page| page.expect("a page").path());
+    let folder = Folder::new();
+    done(&["man", folder.to_str().expect("UTF-8")]);
+    let pages = std::fs::read_dir(&*folder).expect("a folder").map(|page| page.expect("a page").path());
     let mut lint = Command::new("mandoc");
     let output = lint.args(["-T", "lint", "-W", "error"]).args(pages).output().expect("it runs");
     assert!(output.status.success(), "{}", stdout(&output));

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use super::validate::{Folder, Loop};
+use blksched_testkit::Folder;
+
+use super::validate::Loop;
 
 /// A change of scheduler and of knobs of each kind, so that there is something to restore.
 const CHANGE: [&str; 12] = [
@@ -23,8 +25,8 @@ const CHANGE: [&str; 12] = [
 #[test]
 #[ignore = "root: it makes a loop device and changes its scheduler"]
 fn a_real_disk_has_back_what_was_there_after_the_undo() {
-    let folder = Folder::new("emit");
-    let disk = Loop::over(&folder.file("disk", vec![0; 16 << 20]));
+    let folder = Folder::new();
+    let disk = Loop::over(&folder.written("disk", vec![0; 16 << 20]));
     let was =
         [("scheduler", "mq-deadline"), ("iosched/fifo_batch", "7"), ("nr_requests", "33"), ("read_ahead_kb", "64")];
     for (file, value) in was {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
+use blksched_testkit::Folder;
 use blksched_traces::perfetto::{self, EventType};
 
 use super::{SHORT, blksched, done, job_file, refused};
@@ -22,21 +23,6 @@ fn number(value: &serde_json::Value) -> u64 {
 fn temporary(name: &str) -> (String, Gone) {
     let path = std::env::temp_dir().join(format!("blksched-explain-{}-{name}", std::process::id()));
     (path.to_str().unwrap().to_owned(), Gone(path))
-}
-
-/// A directory, removed when the test ends.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
-}
-
-fn temporary_folder(name: &str) -> Folder {
-    let path = std::env::temp_dir().join(format!("blksched-explain-{}-{name}-folder", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    Folder(path)
 }
 
 /// A file, removed when the test ends.
@@ -211,9 +197,9 @@ fn the_block_trace_is_read_by_ourselves_and_by_blkparse_and_btt_without_complain
         assert!(parsed.status.success(), "{said}");
         assert!(!said.to_lowercase().contains("error") && !said.contains("bad") && !said.contains("unknown"), "{said}");
         // It leaves files in its working directory.
-        let folder = temporary_folder(elevator);
+        let folder = Folder::new();
         let btt =
-            Command::new("btt").args(["-i", &dump]).current_dir(&folder.0).output().expect("btt comes with blkparse");
+            Command::new("btt").args(["-i", &dump]).current_dir(&*folder).output().expect("btt comes with blkparse");
         let told = String::from_utf8_lossy(&btt.stdout).into_owned();
         assert!(btt.status.success() && btt.stderr.is_empty(), "{}", String::from_utf8_lossy(&btt.stderr));
         assert!(told.contains("D2C") && told.contains("Q2C"), "{told}");

@@ -1,8 +1,8 @@
 //! `blksched trace`, and traces of public formats as loads.
 
+use blksched_testkit::Folder;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 
 use super::{done, refused};
 
@@ -11,27 +11,6 @@ const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/trac
 
 fn public(name: &str) -> String {
     format!("{PUBLIC}{name}")
-}
-
-/// A directory, removed when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-traces-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
 }
 
 fn json(trace: &str) -> serde_json::Value {
@@ -151,52 +130,52 @@ fn a_tracefs_text_without_bios_is_read_from_insertions_with_a_note() {
 
 #[test]
 fn what_is_converted_says_the_same_in_every_format() {
-    let folder = Folder::new("convert");
+    let folder = Folder::new();
     let trace = format!("{RECORDED}mq-deadline.blktrace.0");
     let of = |name: &str| {
         let info = json(name);
         let latency = &info["kinds"]["read"]["latency_ns"]["p99"];
         (info["ios"].clone(), info["kinds"]["write"]["bytes"].clone(), info["span_ns"].clone(), latency.clone())
     };
-    let (csv, blktrace) = (folder.file("out.csv"), folder.file("out.blktrace.0"));
+    let (csv, blktrace) = (folder.text("out.csv"), folder.text("out.blktrace.0"));
     done(&["trace", "convert", &trace, &csv]);
     done(&["trace", "convert", &csv, &blktrace]);
     let (ours, theirs) = (of(&csv), of(&trace));
     assert_eq!((&ours.0, &ours.1, &ours.3), (&theirs.0, &theirs.1, &theirs.3));
     assert_eq!(of(&blktrace), ours);
-    let iolog = folder.file("out.iolog");
+    let iolog = folder.text("out.iolog");
     done(&["trace", "convert", &trace, &iolog]);
     assert_eq!(json(&iolog)["ios"], ours.0);
-    let parquet = folder.file("out.parquet");
+    let parquet = folder.text("out.parquet");
     done(&["trace", "convert", &trace, &parquet]);
     let bytes = fs::read(&parquet).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() < fs::read(&csv).unwrap().len());
     let again = refused(&["trace", "convert", &trace, &csv]);
     assert!(again.contains("already exists"), "{again}");
-    let ending = refused(&["trace", "convert", &trace, &folder.file("out.txt")]);
+    let ending = refused(&["trace", "convert", &trace, &folder.text("out.txt")]);
     assert!(ending.contains("expected --to csv, iolog, blktrace or parquet"), "{ending}");
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 4, "nothing half-written is left");
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 4, "nothing half-written is left");
 }
 
 #[test]
 fn a_cut_is_a_part_and_needs_one() {
-    let folder = Folder::new("cut");
-    let (trace, out) = (public("msr-like.csv.gz"), folder.file("part.csv"));
+    let folder = Folder::new();
+    let (trace, out) = (public("msr-like.csv.gz"), folder.text("part.csv"));
     done(&["trace", "cut", &format!("{trace}:device=srv.0,op=read,from=10s,to=20s"), &out]);
     let info = json(&out);
     assert!(info["ios"].as_u64().unwrap() > 5 && info["span_ns"].as_u64().unwrap() < 11_000_000_000, "{info}");
     assert_eq!((&info["kinds"]["write"]["ios"], info["devices"].as_array().unwrap().len()), (&0.into(), 1));
-    let error = refused(&["trace", "cut", &trace, &folder.file("all.csv")]);
+    let error = refused(&["trace", "cut", &trace, &folder.text("all.csv")]);
     assert!(error.contains("nothing to cut: expected device="), "{error}");
-    let error = refused(&["trace", "cut", &format!("{trace}:op=flush"), &folder.file("none.csv")]);
+    let error = refused(&["trace", "cut", &format!("{trace}:op=flush"), &folder.text("none.csv")]);
     assert!(error.contains("no I/O is left"), "{error}");
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "nothing half-written is left");
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 1, "nothing half-written is left");
 }
 
 #[test]
 fn an_anonymous_trace_keeps_order_and_distances_and_no_name() {
-    let folder = Folder::new("anonymise");
-    let (trace, out) = (public("fiu-like.txt.gz"), folder.file("anonymous.csv"));
+    let folder = Folder::new();
+    let (trace, out) = (public("fiu-like.txt.gz"), folder.text("anonymous.csv"));
     done(&["trace", "anonymise", &trace, &out]);
     let text = fs::read_to_string(&out).unwrap();
     assert!(!text.contains("httpd") && !text.contains("find") && text.contains("p1"), "{}", &text[..300]);
@@ -220,8 +199,8 @@ fn an_anonymous_trace_keeps_order_and_distances_and_no_name() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_long_trace_is_looked_through_in_little_memory() {
-    let folder = Folder::new("long");
-    let path = folder.file("long.csv");
+    let folder = Folder::new();
+    let path = folder.text("long.csv");
     let mut out = std::io::BufWriter::new(fs::File::create(&path).unwrap());
     for row in 0..400_000_u64 {
         let (volume, offset) = (row % 50, row * 7919 % 1_000_000 * 4096);

@@ -4,39 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use blksched_testkit::Folder;
+
 const READS: &str = "[global]\ndirect=1\nbs=4k\nsize=4m\n[r]\nrw=randread\n";
 
-/// A directory of its own, removed at the end.
-pub(super) struct Folder(pub(super) PathBuf);
-
-impl Folder {
-    pub(super) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-validate-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    pub(super) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).expect("a file");
-        path
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-        command.arg("validate").args(arguments).env("XDG_STATE_HOME", &self.0).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("it runs")
-    }
+fn command(folder: &Folder, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
+    command.arg("validate").args(arguments).env("XDG_STATE_HOME", &**folder).stdin(Stdio::null());
+    command
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
+fn run(folder: &Folder, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().expect("it runs")
 }
 
 fn text(path: &Path) -> &str {
@@ -50,19 +29,20 @@ fn refused(output: &Output) -> String {
 
 #[test]
 fn a_job_that_writes_and_a_path_that_is_none_are_refused() {
-    let folder = Folder::new("refused");
-    let (reads, writes) = (folder.file("r.fio", READS), folder.file("w.fio", READS.replace("randread", "randrw")));
-    let scratch = folder.file("scratch", vec![0; 8 << 20]);
-    let on = |job: &Path, path: &str| folder.run(&[text(job), "--on", path, "--disk", "fixed"]);
+    let folder = Folder::new();
+    let (reads, writes) =
+        (folder.written("r.fio", READS), folder.written("w.fio", READS.replace("randread", "randrw")));
+    let scratch = folder.written("scratch", vec![0; 8 << 20]);
+    let on = |job: &Path, path: &str| run(&folder, &[text(job), "--on", path, "--disk", "fixed"]);
     let said = refused(&on(&writes, text(&scratch)));
     assert!(said.contains("w writes") && said.contains("--destroy"), "{said}");
     assert!(refused(&on(&reads, "/no/such/folder/file")).contains("/no/such/folder/file"));
     assert!(refused(&on(&reads, "/dev/null")).contains("expected a file or a block device"));
-    assert!(refused(&on(&reads, text(&folder.0.join("absent")))).contains("there is no such file"));
-    let small = folder.file("small", [0; 4096]);
+    assert!(refused(&on(&reads, text(&folder.join("absent")))).contains("there is no such file"));
+    let small = folder.written("small", [0; 4096]);
     let said = refused(&on(&reads, text(&small)));
     assert!(said.contains("it has 4096 bytes, and the job needs 4194304"), "{said}");
-    let said = refused(&folder.run(&[text(&reads), "--on", text(&scratch), "--disk", "hdd-72oo"]));
+    let said = refused(&run(&folder, &[text(&reads), "--on", text(&scratch), "--disk", "hdd-72oo"]));
     assert!(said.contains("hdd-7200"), "{said}");
     assert_eq!(std::fs::read(&scratch).expect("it is there"), vec![0; 8 << 20]);
 }
@@ -75,9 +55,9 @@ fn a_disk_that_is_mounted_is_refused() {
         device.starts_with("/dev/") && std::fs::metadata(device).is_ok_and(|there| there.file_type().is_block_device())
     });
     let Some(device) = device else { return println!("skipped: no block device is mounted here") };
-    let folder = Folder::new("mounted");
-    let reads = folder.file("r.fio", READS);
-    let said = refused(&folder.run(&[text(&reads), "--on", device, "--disk", "fixed", "--destroy"]));
+    let folder = Folder::new();
+    let reads = folder.written("r.fio", READS);
+    let said = refused(&run(&folder, &[text(&reads), "--on", device, "--disk", "fixed", "--destroy"]));
     assert!(said.contains("is mounted on"), "{said}");
 }
 
@@ -126,19 +106,19 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     if !fio_is_here() {
         return;
     }
-    let folder = Folder::new("loop");
-    let (reads, disk) = (folder.file("r.fio", READS), Loop::over(&folder.file("disk", vec![0; 16 << 20])));
+    let folder = Folder::new();
+    let (reads, disk) = (folder.written("r.fio", READS), Loop::over(&folder.written("disk", vec![0; 16 << 20])));
     std::fs::write(disk.setting("scheduler"), "mq-deadline").expect("mq-deadline");
     std::fs::write(disk.setting("iosched/fifo_batch"), "7").expect("a knob");
     std::fs::write(disk.setting("nr_requests"), "33").expect("a knob");
     let fast = "kind = \"fixed\"\ndescription = \"fast\"\ncapacity = \"1GiB\"\nmax_command = \"1MiB\"\ndepth = 32\n\
                 channels = 1\nservice = \"50us\"\n";
-    let model = folder.file("fast.toml", fast);
+    let model = folder.written("fast.toml", fast);
     let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "300ms", "--json"];
-    let output = folder.run(&arguments);
+    let output = run(&folder, &arguments);
     assert!(output.status.success(), "{output:?}");
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let valid = crate::schemas::validated("validate", std::slice::from_ref(&value));
+    let valid = crate::schemas::validated(std::slice::from_ref(&value));
     assert!(valid.is_none_or(|valid| valid.is_ok()), "{value}");
     let cells = value["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), disk.schedulers().len(), "{value}");
@@ -153,14 +133,14 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     // The next comparison on this disk reports what was remembered.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_blksched"));
     compare.args(["compare", text(&reads), "--disk", text(&model), "--time", "20ms", "--seeds", "1"]);
-    let said = compare.env("XDG_STATE_HOME", &folder.0).output().expect("it runs");
+    let said = compare.env("XDG_STATE_HOME", &*folder).output().expect("it runs");
     let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
     // On a busy machine the model does not match the disk, which is reported.
     let remembered = ["have been within", "were off by more than half"];
     assert!(remembered.iter().any(|how| said.contains(&format!("Predictions on this disk {how}"))), "{said}");
 
     let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "15s", "--elevators", "bfq,none"];
-    let mut child = folder.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let mut child = command(&folder, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
     for _ in 0..100 {
         if disk.read("scheduler").contains("[bfq]") {
             break;

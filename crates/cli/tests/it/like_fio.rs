@@ -3,40 +3,18 @@
 //! Skipped, saying so, where fio is not installed; `BLKSCHED_REQUIRE_FIO=1` makes that a failure. Of what real fio
 //! measures nothing is compared but whether it is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use blksched_testkit::{Folder, is_here};
 use serde_json::Value;
 
 mod counts;
 
-/// A directory of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 /// Whether real fio is installed.
 fn fio_is_here() -> bool {
-    let here = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
-    if !here {
-        let reason = "the Debian package fio is not installed";
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "{reason}");
-        println!("skipped: {reason}");
-    }
-    here
+    is_here("fio", "fio", "BLKSCHED_REQUIRE_FIO")
 }
 
 /// No run of these tests takes longer than this, on the busiest machine.
@@ -101,9 +79,9 @@ fn the_same(name: &str, jobs: &str) {
     if !fio_is_here() {
         return;
     }
-    let folder = Folder::new(name);
-    let theirs = theirs(&folder.0, &jobs.replace("ENGINE", "null"));
-    let ours = ours(&folder.0, &jobs.replace("ENGINE", "psync"));
+    let folder = Folder::new();
+    let theirs = theirs(&folder, &jobs.replace("ENGINE", "null"));
+    let ours = ours(&folder, &jobs.replace("ENGINE", "psync"));
     let [mut their_shape, mut our_shape] = [Vec::new(), Vec::new()];
     // fio reports disk activity only for real disks.
     let without_disks = |mut value: Value| {
@@ -180,13 +158,13 @@ fn logs_have_the_same_names_and_columns() {
     if !fio_is_here() {
         return;
     }
-    for (nth, options) in ["", "log_offset=1\nlog_prio=1", "log_avg_msec=20", "per_job_logs=0"].iter().enumerate() {
+    for options in ["", "log_offset=1\nlog_prio=1", "log_avg_msec=20", "per_job_logs=0"] {
         let logs = "write_bw_log=x\nwrite_lat_log\nwrite_iops_log=z";
         let text = format!("{GLOBAL}[a]\nrw=randrw\nrate_iops=1000\n{logs}\n{options}\n");
-        let list = |name: &str, run: &dyn Fn(&Path)| {
-            let folder = Folder::new(&format!("logs-{nth}-{name}"));
-            run(&folder.0);
-            let entries = std::fs::read_dir(&folder.0).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let list = |run: &dyn Fn(&Path)| {
+            let folder = Folder::new();
+            run(&folder);
+            let entries = std::fs::read_dir(&*folder).expect("a folder").map(|entry| entry.expect("an entry").path());
             let mut found: Vec<(String, Option<usize>)> = entries
                 .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
                 .map(|path| {
@@ -198,8 +176,8 @@ fn logs_have_the_same_names_and_columns() {
             found.sort();
             found
         };
-        let theirs = list("theirs", &|folder| drop(theirs(folder, &text.replace("ENGINE", "null"))));
-        let ours = list("ours", &|folder| drop(ours(folder, &text.replace("ENGINE", "psync"))));
+        let theirs = list(&|folder| drop(theirs(folder, &text.replace("ENGINE", "null"))));
+        let ours = list(&|folder| drop(ours(folder, &text.replace("ENGINE", "psync"))));
         let names = |logs: &[(String, Option<usize>)]| logs.iter().map(|log| log.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&ours), names(&theirs), "{options}");
         // Whether a short run of fio fills a window depends on the machine.

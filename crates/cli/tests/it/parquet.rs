@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
+use blksched_testkit::Folder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use serde_json::Value;
@@ -19,31 +20,13 @@ fn blksched(words: &str, more: &[&str]) -> Output {
     output
 }
 
-/// A directory, removed when the test ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-parquet-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    fn text(&self) -> &str {
-        self.0.to_str().expect("a temporary name is text")
-    }
-
-    fn names(&self) -> BTreeSet<String> {
-        let entries = std::fs::read_dir(&self.0).expect("it is there");
-        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect()
-    }
+fn name(folder: &Folder) -> &str {
+    folder.to_str().expect("a temporary name is text")
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A failed test may have left anything.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).expect("it is there");
+    entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect()
 }
 
 fn rows(path: &Path) -> Vec<Row> {
@@ -81,11 +64,11 @@ fn text(row: &Row, name: &str) -> String {
 #[test]
 fn a_comparisons_figures_are_those_of_its_csv() {
     let words = "compare --time 2 --disk ide-2002 --seeds 2 --elevators none,deadline:fifo_batch=4";
-    let folder = Folder::new("compare");
-    let csv = blksched(words, &["--csv", "--parquet", folder.text()]).stdout;
+    let folder = Folder::new();
+    let csv = blksched(words, &["--csv", "--parquet", name(&folder)]).stdout;
     let csv = String::from_utf8(csv).expect("text");
-    assert_eq!(folder.names(), ["contrasts.parquet", "figures.parquet"].map(str::to_owned).into());
-    let figures = folder.0.join("figures.parquet");
+    assert_eq!(names(&folder), ["contrasts.parquet", "figures.parquet"].map(str::to_owned).into());
+    let figures = folder.join("figures.parquet");
     let (head, lines) = csv.split_once('\n').expect("a header");
     assert_eq!(columns(&figures).join(","), head);
     let rows = rows(&figures);
@@ -100,7 +83,7 @@ fn a_comparisons_figures_are_those_of_its_csv() {
     let json = blksched(words, &["--json"]).stdout;
     let json: Value = serde_json::from_slice(&json).expect("JSON");
     let told = json["contrasts"].as_array().expect("contrasts");
-    let contrasts = self::rows(&folder.0.join("contrasts.parquet"));
+    let contrasts = self::rows(&folder.join("contrasts.parquet"));
     assert_eq!(contrasts.len(), told.len());
     for (row, one) in contrasts.iter().zip(told) {
         assert_eq!(text(row, "figure"), one["figure"].as_str().expect("text"));
@@ -110,10 +93,10 @@ fn a_comparisons_figures_are_those_of_its_csv() {
 
 #[test]
 fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
-    let folder = Folder::new("file");
-    let file = folder.0.join("one.parquet");
+    let folder = Folder::new();
+    let file = folder.join("one.parquet");
     blksched("simulate --time 1 --disk ide-2002", &["--parquet", file.to_str().expect("text")]);
-    assert_eq!(folder.names(), ["one.parquet".to_owned()].into());
+    assert_eq!(names(&folder), ["one.parquet".to_owned()].into());
     assert!(rows(&file).iter().any(|row| text(row, "figure") == "p50"));
     let said = |place: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
@@ -123,7 +106,7 @@ fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
     };
     let (code, text) = said("/proc/no/such");
     assert!(code == Some(1) && text.contains("/proc/no/such: "), "{text}");
-    let other = folder.0.join("other.csv");
+    let other = folder.join("other.csv");
     std::fs::write(&other, "a,b").expect("written");
     let (code, text) = said(other.to_str().expect("text"));
     assert!(code == Some(2) && text.contains("other.csv: is a file: expected a folder"), "{text}");
@@ -132,22 +115,22 @@ fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
 #[test]
 fn a_runs_ios_and_their_pieces_add_up_to_what_explain_tells() {
     let usual = "--time 2 --disk ide-2002 --elevator cfq";
-    let folder = Folder::new("run");
-    blksched(&format!("simulate {usual}"), &["--parquet", folder.text()]);
+    let folder = Folder::new();
+    blksched(&format!("simulate {usual}"), &["--parquet", name(&folder)]);
     let all = ["commands", "decisions", "figures", "ios", "pieces"].map(|name| format!("{name}.parquet"));
-    assert_eq!(folder.names(), all.into());
-    let ios = rows(&folder.0.join("ios.parquet"));
-    let pieces = rows(&folder.0.join("pieces.parquet"));
+    assert_eq!(names(&folder), all.into());
+    let ios = rows(&folder.join("ios.parquet"));
+    let pieces = rows(&folder.join("pieces.parquet"));
     for io in ios.iter().step_by(7) {
         let own = pieces.iter().filter(|piece| number(piece, "io") == number(io, "io"));
         let sum: f64 = own.map(|piece| number(piece, "ns")).sum();
         assert_eq!(sum, number(io, "latency_ns"), "{io}");
     }
-    let explained = Folder::new("explain");
-    let said = blksched(&format!("explain {usual} --slowest 3 --json"), &["--parquet", explained.text()]);
+    let explained = Folder::new();
+    let said = blksched(&format!("explain {usual} --slowest 3 --json"), &["--parquet", name(&explained)]);
     let said: Value = serde_json::from_slice(&said.stdout).expect("JSON");
-    assert_eq!(explained.names(), ["blame", "pieces", "stories"].map(|name| format!("{name}.parquet")).into());
-    let stories = rows(&explained.0.join("stories.parquet"));
+    assert_eq!(names(&explained), ["blame", "pieces", "stories"].map(|name| format!("{name}.parquet")).into());
+    let stories = rows(&explained.join("stories.parquet"));
     assert_eq!(stories.len(), 3);
     for (row, story) in stories.iter().zip(said["stories"].as_array().expect("stories")) {
         assert_eq!(number(row, "latency_ns"), story["latency_ns"].as_f64().expect("a number"));
@@ -158,7 +141,7 @@ fn a_runs_ios_and_their_pieces_add_up_to_what_explain_tells() {
             )
         );
     }
-    let blame: f64 = rows(&explained.0.join("blame.parquet")).iter().map(|row| number(row, "ns")).sum();
+    let blame: f64 = rows(&explained.join("blame.parquet")).iter().map(|row| number(row, "ns")).sum();
     let told = said["blame"].as_array().expect("blame").iter();
     assert_eq!(blame, told.map(|row| row["ns"].as_f64().expect("a number")).sum::<f64>());
 }
@@ -166,23 +149,23 @@ fn a_runs_ios_and_their_pieces_add_up_to_what_explain_tells() {
 #[test]
 #[ignore = "slow: packs some 190,000 I/Os"]
 fn a_report_without_room_has_every_io_beside_it() {
-    let folder = Folder::new("beside");
-    let job = folder.0.join("many.fio");
+    let folder = Folder::new();
+    let job = folder.join("many.fio");
     let fast = "[many]\nrw=randread\nbs=4k\niodepth=32\nioengine=libaio\ndirect=1\nsize=1g\nnumjobs=4\n";
     std::fs::write(&job, fast).expect("written");
-    let page = folder.0.join("big.html");
+    let page = folder.join("big.html");
     let (job, page) = (job.to_str().expect("text"), page.to_str().expect("text"));
     let said = blksched(&format!("simulate {job} --time 320ms --disk nvme-ssd --report {page} --json"), &[]).stdout;
     let said: Value = serde_json::from_slice(&said).expect("JSON");
     let note = said["notes"].to_string();
     assert!(note.contains("big.ios.parquet, big.pieces.parquet") && note.contains("beside it"), "{note}");
     assert!(std::fs::metadata(page).expect("written").len() <= 8 << 20);
-    let ios = rows(&folder.0.join("big.ios.parquet")).len() as f64;
+    let ios = rows(&folder.join("big.ios.parquet")).len() as f64;
     let counted = said["scheduler"]["jobs"].as_array().expect("jobs").iter();
     let counted: f64 = counted.filter_map(|job| job["read"]["ios"]["mean"].as_f64()).sum();
     assert!(ios >= counted && counted > 170_000.0, "{ios} rows, {counted} I/Os");
     for name in ["pieces", "commands", "decisions"] {
-        assert!(folder.names().contains(&format!("big.{name}.parquet")), "{name}");
+        assert!(names(&folder).contains(&format!("big.{name}.parquet")), "{name}");
     }
 }
 
@@ -190,12 +173,12 @@ fn a_report_without_room_has_every_io_beside_it() {
 fn every_column_stands_in_the_documentation() {
     let (_, section) = PAGE.split_once("## `--parquet DIR|FILE`").expect("it has a section");
     let section = section.split("\n## ").next().expect("it has a text");
-    let folder = Folder::new("documented");
-    blksched("simulate --time 1 --disk ide-2002 --elevator cfq", &["--parquet", folder.text()]);
-    blksched("explain --time 1 --disk ide-2002", &["--parquet", folder.text()]);
-    for name in folder.names() {
+    let folder = Folder::new();
+    blksched("simulate --time 1 --disk ide-2002 --elevator cfq", &["--parquet", name(&folder)]);
+    blksched("explain --time 1 --disk ide-2002", &["--parquet", name(&folder)]);
+    for name in names(&folder) {
         let known = format!("{section}{PAGE}");
-        for column in columns(&folder.0.join(&name)) {
+        for column in columns(&folder.join(&name)) {
             assert!(
                 known.contains(&format!("`{column}`")) || known.contains(&format!("].{column}`")),
                 "{name}: {column}"

@@ -48,8 +48,7 @@ fn runs(folder: &Path, line: &str) -> String {
 
 /// Whether that program is installed; if not, the test is reported as skipped.
 fn is_here(program: &str, package: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
-    let found = found.is_ok_and(|status| status.success());
+    let found = blksched_testkit::program(program).is_some();
     if !found {
         println!("skipped: the Debian package {package} is not here");
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use blksched_testkit::Folder;
 use serde_json::Value;
 
 /// Validates each document of a directory by the schema that it names.
@@ -29,31 +30,20 @@ print('\n'.join(wrong[:20]) or ' '.join(sorted(seen)))
 sys.exit(len(wrong) > 0)
 ";
 
-/// A directory, removed when the test ends.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A failed test may have left anything.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Runs the validator over documents; `None` if it is not installed.
-pub fn validated(name: &str, documents: &[Value]) -> Option<Result<String, String>> {
-    let folder = Folder(std::env::temp_dir().join(format!("blksched-schema-{name}-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).expect("a temporary folder");
+pub fn validated(documents: &[Value]) -> Option<Result<String, String>> {
+    let folder = Folder::new();
     for (nth, document) in documents.iter().enumerate() {
-        std::fs::write(folder.0.join(format!("{nth:02}.json")), document.to_string()).expect("written");
+        std::fs::write(folder.join(format!("{nth:02}.json")), document.to_string()).expect("written");
     }
     // Debian's packages belong to Debian's Python.
     let name = ["/usr/bin/python3", "python3"].into_iter().find(|name| Command::new(name).arg("-V").output().is_ok());
     let mut python = Command::new(name?);
-    let output = python.args(["-c", VALIDATE]).arg(root().join("docs/schema")).arg(&folder.0).output().ok()?;
+    let output = python.args(["-c", VALIDATE]).arg(root().join("docs/schema")).arg(&*folder).output().ok()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if said.starts_with("no jsonschema") {
         return None;

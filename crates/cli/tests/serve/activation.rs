@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use blksched_nbd::{ClientHandshake, ClientStep, ClientWish};
+use blksched_testkit::port::Port;
 
 use crate::kit::{BLKSCHED, Client, Folder, Process, output};
 
@@ -96,8 +97,8 @@ fn systemd_socket_activate_starts_it_with_the_first_client() {
         return;
     }
     let folder = Folder::new();
-    // A port that is free now.
-    let address = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();
+    let port = Port::reserve();
+    let address = port.address();
     let mut activate = Command::new(program);
     activate.args(["--fdname=one:two", "--listen", &folder.text("s"), "--listen", &address.to_string()]);
     activate.args([BLKSCHED, "serve", "--export", "m=mem:1M", "--systemd"]).stderr(Stdio::null());

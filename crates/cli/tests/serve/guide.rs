@@ -2,9 +2,10 @@
 //! Left out is what needs root or a systemd that runs: users, owners, `systemctl`, and mounts (`tls` and `mount` have
 //! those).
 
-use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use blksched_testkit::port::Port;
 
 use crate::interop::have;
 use crate::kit::{BLKSCHED, Folder, Process, output};
@@ -23,14 +24,13 @@ fn lines(heading: &str) -> String {
 /// A place with the guide's paths, addresses and names.
 struct Place {
     folder: Folder,
-    metrics: u16,
-    nbd: u16,
+    metrics: Port,
+    nbd: Port,
 }
 
 impl Place {
     fn new() -> Place {
-        let free = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let place = Place { folder: Folder::new(), metrics: free(), nbd: free() };
+        let place = Place { folder: Folder::new(), metrics: Port::reserve(), nbd: Port::reserve() };
         for folder in ["etc/blksched", "etc/nbd", "srv", "run/blksched", "bin"] {
             std::fs::create_dir_all(place.folder.path(folder)).unwrap();
         }
@@ -126,6 +126,6 @@ fn who_follows_the_guide_has_what_it_promises() {
     let top = place.here(lines("## 4. Look at it").trim());
     let said = output(Command::new(BLKSCHED).args(top.split(' ').skip(1)).args(["--count", "1"])).unwrap();
     assert!(String::from_utf8_lossy(&said.stdout).contains("waits for"));
-    assert!(std::net::TcpStream::connect(("127.0.0.1", place.metrics)).is_ok());
+    assert!(std::net::TcpStream::connect(place.metrics.address()).is_ok());
     drop(server);
 }

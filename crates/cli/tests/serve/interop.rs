@@ -3,18 +3,13 @@
 
 use std::process::{Command, Stdio};
 
+use blksched_testkit::is_here;
+
 use crate::kit::{ENGINES, Folder, Process, Server, captive, works};
 
 /// Whether this program is installed; if not, the test is skipped, or fails.
 pub(crate) fn have(program: &str, package: &str) -> bool {
-    let found = Command::new("sh").arg("-c").arg(format!("command -v {program}")).stdout(Stdio::null()).status();
-    let here = found.unwrap().success();
-    if !here {
-        let reason = format!("the Debian package {package} is not installed");
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_NBD").is_none(), "{reason}");
-        println!("skipped: {reason}");
-    }
-    here
+    is_here(program, package, "BLKSCHED_REQUIRE_NBD")
 }
 
 /// Debian's Python, to which its package of libnbd belongs.

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched_nbd::{
@@ -13,52 +13,13 @@ use blksched_nbd::{
     Request,
 };
 
-#[path = "processes.rs"]
-pub mod processes;
-
-pub use processes::{Process, output, status};
+pub use blksched_testkit::process::{Process, output, status};
+pub use blksched_testkit::{Folder, Random as Numbers};
 
 /// The program under test.
 pub const BLKSCHED: &str = env!("CARGO_BIN_EXE_blksched");
 /// Both engines.
 pub const ENGINES: [&str; 2] = ["io_uring", "threads"];
-
-/// A directory, removed with the test.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("blksched-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        // A socket's path must be short, and O_DIRECT needs a real file system.
-        let base = [Path::new("/var/tmp"), Path::new("/tmp")].into_iter().find(|path| path.is_dir());
-        let path = base.unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR"))).join(name);
-        // A killed process may have had our number.
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
-    }
-
-    /// A sparse file.
-    pub fn file(&self, name: &str, size: u64) -> String {
-        std::fs::File::create(self.path(name)).unwrap().set_len(size).unwrap();
-        self.text(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A running server.
 pub struct Server {
@@ -281,18 +242,6 @@ fn read_some(stream: &mut UnixStream, input: &mut Vec<u8>) -> Result<(), String>
             Ok(())
         }
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A generator of numbers that depend on nothing but its seed (xorshift).
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }
 

@@ -2,7 +2,6 @@
 //! that is stopped and started again: clients that can connect again go on.
 
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::os::unix::net::UnixStream;
@@ -13,7 +12,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use blksched_nbd::{ClientWish, Command as Asked, Framing, Persist};
+use blksched_testkit::port::Port;
 
+use crate::interop::have;
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, SetWhenDropped, output, works};
 
 /// Successive servers of one file at the same sockets.
@@ -21,7 +22,7 @@ pub struct Line {
     pub folder: Folder,
     engine: &'static str,
     pub export: String,
-    pub tcp: String,
+    pub tcp: Port,
     pub now: Process,
 }
 
@@ -33,17 +34,20 @@ impl Line {
     pub fn on(engine: &'static str) -> Line {
         let folder = Folder::new();
         let export = format!("a={}", folder.file("image", 8 << 20));
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let tcp = Port::reserve();
         let now = Line::start(&folder, &export, &tcp, &["--engine", engine]);
         let line = Line { folder, engine, export, tcp, now };
         line.await_server();
         line
     }
 
-    pub fn start(folder: &Folder, export: &str, tcp: &str, more: &[&str]) -> Process {
+    pub fn start(folder: &Folder, export: &str, tcp: &Port, more: &[&str]) -> Process {
         let mut serve = Command::new(BLKSCHED);
         serve.args(["serve", "--export", export, "--unix", &folder.text("s"), "--control", &folder.text("c")]);
-        serve.args(["--metrics", &folder.text("m"), "--tcp", tcp]).args(more).stdout(Stdio::null());
+        serve
+            .args(["--metrics", &folder.text("m"), "--tcp", &tcp.address().to_string()])
+            .args(more)
+            .stdout(Stdio::null());
         Process::spawn(&mut serve)
     }
 
@@ -86,11 +90,11 @@ pub fn connect(path: &Path) -> std::io::Result<UnixStream> {
 #[test]
 fn a_server_takes_anothers_place_and_nobody_who_connects_is_refused() {
     let mut line = Line::new();
-    let (socket, tcp, stop) = (line.folder.path("s"), line.tcp.clone(), AtomicBool::new(false));
+    let (socket, tcp, stop) = (line.folder.path("s"), line.tcp.address(), AtomicBool::new(false));
     let refused = |stop: &AtomicBool| {
         let (mut came, mut refused) = (0u32, 0u32);
         while !stop.load(Ordering::Relaxed) {
-            let both = connect(&socket).is_ok() && std::net::TcpStream::connect(&tcp).is_ok();
+            let both = connect(&socket).is_ok() && std::net::TcpStream::connect(tcp).is_ok();
             (came, refused) = (came + u32::from(both), refused + u32::from(!both));
             sleep(Duration::from_millis(1));
         }
@@ -217,11 +221,7 @@ fn what_clients_were_in_the_middle_of_goes_on_at_the_next_server() {
 
 #[test]
 fn qemu_goes_on_where_it_may_connect_again_and_where_the_server_is_replaced_it_need_not() {
-    let found = Command::new("sh").args(["-c", "command -v qemu-io"]).stdout(Stdio::null()).status().unwrap();
-    if !found.success() {
-        let reason = "the Debian package qemu-utils is not installed";
-        assert!(std::env::var_os("BLKSCHED_REQUIRE_NBD").is_none(), "{reason}");
-        println!("skipped: {reason}");
+    if !have("qemu-io", "qemu-utils") {
         return;
     }
     let mut line = Line::new();

@@ -1,8 +1,10 @@
 //! TLS from outside: Debian's clients with certificates that are right, expired, foreign or absent.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+
+use blksched_testkit::port::Port;
+use blksched_testkit::program;
 
 use crate::kit::{BLKSCHED, ENGINES, Folder, Server, output, works};
 
@@ -53,10 +55,7 @@ fn certificates(folder: &Path) {
 }
 
 fn have_all() -> bool {
-    let missing = ["openssl", "nbdinfo", "nbdcopy", "qemu-img"].into_iter().find(|program| {
-        let found = Command::new("bash").args(["-c", &format!("command -v {program}")]).output();
-        !found.is_ok_and(|output| output.status.success())
-    });
+    let missing = ["openssl", "nbdinfo", "nbdcopy", "qemu-img"].into_iter().find(|name| program(name).is_none());
     if let Some(program) = missing {
         println!("skipped: there is no {program} here");
     }
@@ -64,8 +63,8 @@ fn have_all() -> bool {
 }
 
 /// A server with TLS on a TCP port, and the port.
-fn start(folder: &Folder, engine: &str, more: &[&str]) -> (Server, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+fn start(folder: &Folder, engine: &str, more: &[&str]) -> (Server, Port) {
+    let port = Port::reserve();
     let (tcp, key) = (format!("127.0.0.1:{port}"), folder.text("server.key"));
     let (certificate, clients) = (folder.text("server.crt"), folder.text("ca.crt"));
     let tls = ["--tls-cert", &certificate, "--tls-key", &key, "--tls-clients", &clients];
@@ -212,7 +211,7 @@ fn our_own_clients_come_in_with_a_certificate_and_only_to_who_has_the_right_one(
         assert!(!good && text.contains(why), "{name}: {text}");
     }
     // A server without TLS.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = Port::reserve();
     let _plain = Server::start(&["--export", "a=mem:1M", "--tcp", &format!("127.0.0.1:{port}")]);
     let (good, text) = load(&place, &format!("nbds://127.0.0.1:{port}/a?tls-certificates=alice"));
     assert!(!good && text.contains("the server speaks no TLS"), "{text}");

@@ -6,32 +6,14 @@ use crate::planted;
 use std::path::{Path, PathBuf};
 
 use blksched_report::{Detail, html};
+use blksched_testkit::Folder;
 use driver::Browser;
 use serde_json::{Value, json};
 
-/// A directory of this test's own, removed when it ends.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("blksched-report-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, ios: u64, most: Option<usize>) -> (PathBuf, Detail) {
-        let page = html(&planted::report(ios), most).unwrap();
-        let file = self.0.join(format!("{ios}.html"));
-        std::fs::write(&file, page.text).unwrap();
-        (file, page.detail)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A browser that ends slowly may still hold a file.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A page of so many I/Os, in this folder.
+fn page(folder: &Folder, ios: u64, most: Option<usize>) -> (PathBuf, Detail) {
+    let page = html(&planted::report(ios), most).unwrap();
+    (folder.written(&format!("{ios}.html"), page.text), page.detail)
 }
 
 /// The browser; `None`, with the reason, if there is none.
@@ -40,7 +22,7 @@ fn browser(folder: &Folder) -> Option<Browser> {
         println!("skipped: no browser; chromium is not installed");
         return None;
     }
-    Some(Browser::start(&folder.0.join("profile")))
+    Some(Browser::start(&folder.join("profile")))
 }
 
 /// The colour at parts of the inner width and height of a picture, from its lower left corner.
@@ -71,10 +53,10 @@ fn window(browser: &mut Browser) -> (f64, f64) {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn every_picture_is_drawn_as_its_data_says_and_nothing_complains() {
-    let folder = Folder::new("drawn");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     browser.look(1280, "light");
-    let (file, detail) = folder.file(2_000, None);
+    let (file, detail) = page(&folder, 2_000, None);
     assert_eq!(detail, Detail::Everything);
     browser.open(&file);
     assert_eq!(browser.complaints, Vec::<String>::new());
@@ -121,10 +103,10 @@ fn every_picture_is_drawn_as_its_data_says_and_nothing_complains() {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn wheel_pointer_and_keys_move_all_pictures_and_tell_stories() {
-    let folder = Folder::new("moved");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     browser.look(1280, "light");
-    browser.open(&folder.file(2_000, None).0);
+    browser.open(&page(&folder, 2_000, None).0);
     let whole = window(&mut browser);
     // The wheel belongs to the page until a picture has been clicked.
     let (x, y) = middle(&mut browser, "#lba canvas");
@@ -184,10 +166,10 @@ fn wheel_pointer_and_keys_move_all_pictures_and_tell_stories() {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn a_run_too_large_for_the_file_is_told_by_densities() {
-    let folder = Folder::new("dense");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     browser.look(1280, "dark");
-    let (file, detail) = folder.file(400_000, Some(2 << 20));
+    let (file, detail) = page(&folder, 400_000, Some(2 << 20));
     assert!(detail > Detail::Points, "{detail:?}");
     assert!(std::fs::metadata(&file).unwrap().len() <= 2 << 20);
     browser.open(&file);
@@ -217,12 +199,12 @@ fn saved(browser: &mut Browser, folder: &Path, name: &str) -> String {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn what_is_saved_from_inside_the_page_is_what_it_holds() {
-    let folder = Folder::new("saved");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     browser.look(1280, "light");
-    let place = folder.0.join("downloads");
+    let place = folder.join("downloads");
     browser.ask("Browser.setDownloadBehavior", json!({ "behavior": "allow", "downloadPath": place }));
-    browser.open(&folder.file(2_000, None).0);
+    browser.open(&page(&folder, 2_000, None).0);
     assert_eq!(browser.run("document.querySelectorAll('#files button').length"), json!(3));
     browser.run("document.querySelectorAll('#files button')[0].click()");
     assert_eq!(saved(&mut browser, &place, "a.json"), "{}");
@@ -244,10 +226,10 @@ fn what_is_saved_from_inside_the_page_is_what_it_holds() {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn on_paper_every_picture_is_there_at_once_and_nothing_is_folded() {
-    let folder = Folder::new("paper");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     browser.look(1280, "dark");
-    browser.open(&folder.file(2_000, None).0);
+    browser.open(&page(&folder, 2_000, None).0);
     // Printing waits for no frame: what is not drawn when the event returns stays white.
     let found = browser.run(
         "(() => { window.dispatchEvent(new Event('beforeprint'));
@@ -278,10 +260,10 @@ fn on_paper_every_picture_is_there_at_once_and_nothing_is_folded() {
 #[test]
 #[ignore = "slow: opens pages in chromium"]
 fn at_three_widths_in_light_and_dark_nothing_is_wider_than_the_window() {
-    let folder = Folder::new("widths");
+    let folder = Folder::new();
     let Some(mut browser) = browser(&folder) else { return };
     let named = std::env::var("BLKSCHED_SHOW").ok();
-    let file = named.map_or_else(|| folder.file(2_000, None).0, PathBuf::from);
+    let file = named.map_or_else(|| page(&folder, 2_000, None).0, PathBuf::from);
     for (width, theme) in
         [(1400, "light"), (1400, "dark"), (900, "light"), (900, "dark"), (420, "light"), (420, "dark")]
     {

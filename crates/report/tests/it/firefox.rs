@@ -9,18 +9,9 @@ use std::process::Command;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use blksched_report::{Detail, html};
+use blksched_testkit::Folder;
 use driver::Firefox;
 use serde_json::json;
-
-/// A directory of this test's own, removed when it ends.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A browser that ends slowly may still hold a file.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// The colour at a part of a picture's inner width and height, from its lower left corner.
 const PIXEL: &str = "const c = document.querySelector('#lba canvas'); const r = c.width / c.clientWidth;
@@ -34,16 +25,15 @@ fn the_page_opens_draws_and_prints_in_firefox() {
         println!("skipped: no Firefox; firefox-esr is not installed");
         return;
     }
-    let folder = Folder(std::env::temp_dir().join(format!("blksched-firefox-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
+    let folder = Folder::new();
     let named = std::env::var("BLKSCHED_SHOW").ok().map(PathBuf::from);
-    let file = named.clone().unwrap_or_else(|| folder.0.join("planted.html"));
+    let file = named.clone().unwrap_or_else(|| folder.join("planted.html"));
     if named.is_none() {
         let page = html(&planted::report(2_000), None).unwrap();
         assert_eq!(page.detail, Detail::Everything);
         std::fs::write(&file, page.text).unwrap();
     }
-    let mut firefox = Firefox::start(&folder.0.join("profile"));
+    let mut firefox = Firefox::start(&folder.join("profile"));
     firefox.open(&file);
     assert_eq!(firefox.complaints(), Vec::<String>::new());
     // Each picture has more than its paper, and a description.
@@ -89,7 +79,7 @@ fn on_paper(firefox: &mut Firefox, folder: &Folder) {
     let headings = firefox.run("return [...document.querySelectorAll('h1, h2')].map((h) => h.textContent)");
     let bytes = STANDARD.decode(firefox.print()).unwrap();
     assert!(bytes.starts_with(b"%PDF"));
-    let file = folder.0.join("printed.pdf");
+    let file = folder.join("printed.pdf");
     std::fs::write(&file, &bytes).unwrap();
     if let Ok(to) = std::env::var("BLKSCHED_SHOTS") {
         std::fs::copy(&file, PathBuf::from(to).join("firefox.pdf")).unwrap();

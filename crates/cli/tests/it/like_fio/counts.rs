@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Folder, fio_is_here, ours, theirs};
+use blksched_testkit::Folder;
+
+use super::{fio_is_here, ours, theirs};
 
 /// Every count must be the same.
 const EXACTLY: f64 = 0.0;
@@ -277,8 +279,8 @@ fn compare(name: &str, global: [&str; 2], cases: &[Case]) {
     let section = |&(name, _, options): &Case| format!("[{name}]\n{}\n", options.replace(' ', "\n"));
     let sections: String = cases.iter().map(section).collect();
     let [fios, own] = global.map(|global| format!("[global]\nbs=4k\nthread\n{global}\n{sections}"));
-    let folder = Folder::new(name);
-    let (theirs, ours) = (rows(Whose::Fios, &theirs(&folder.0, &fios)), rows(Whose::Ours, &ours(&folder.0, &own)));
+    let folder = Folder::new();
+    let (theirs, ours) = (rows(Whose::Fios, &theirs(&folder, &fios)), rows(Whose::Ours, &ours(&folder, &own)));
     assert_eq!(theirs.keys().collect::<Vec<_>>(), ours.keys().collect::<Vec<_>>(), "the rows of {name}");
     let near = |row: &str| {
         let case = cases.iter().find(|case| row.starts_with(&format!("\"{}\" ", case.0)));

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use super::Folder;
+use crate::Folder;
 
 /// Processes started by a test take seconds, or a minute or two on a busy machine. A process that takes this long hangs
 /// and is killed, so that whatever waits for it, for its output or at its sockets stops waiting, and the test fails.
@@ -17,6 +17,7 @@ pub const LONGEST: Duration = Duration::from_secs(600);
 const KILLED: Duration = Duration::from_secs(20);
 
 /// A process that is killed when dropped, and in any case after [`LONGEST`].
+#[derive(Debug)]
 pub struct Process {
     child: Child,
     /// Its thread kills the process unless this is dropped first.
@@ -24,26 +25,40 @@ pub struct Process {
 }
 
 impl Process {
+    /// Starts it.
+    ///
+    /// # Panics
+    /// If it cannot be started.
     pub fn spawn(command: &mut Command) -> Process {
         Process::of(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }
 
+    /// One that runs already.
     pub fn of(child: Child) -> Process {
         let number = child.id().to_string();
         Process { child, _leash: leash(number, LONGEST) }
     }
 
     /// Waits for its end.
+    ///
+    /// # Panics
+    /// If it does not end within [`LONGEST`].
     pub fn end(&mut self) -> ExitStatus {
         self.end_within(LONGEST)
     }
 
     /// The same, with a time limit.
+    ///
+    /// # Panics
+    /// If it does not end in time.
     pub fn end_within(&mut self, limit: Duration) -> ExitStatus {
         end_within(&mut self.child, limit).unwrap_or_else(|| panic!("process {} does not end", self.child.id()))
     }
 
     /// All its output, which must have been piped, up to its end.
+    ///
+    /// # Panics
+    /// If it does not end within [`LONGEST`], or its output cannot be read.
     pub fn output(mut self) -> Output {
         use std::io::Read;
         let err = self.child.stderr.take();
@@ -84,11 +99,23 @@ impl Drop for Process {
 /// killed.
 ///
 /// Its output goes through files: a leftover process with a pipe would keep us waiting for the pipe's end.
+///
+/// # Errors
+/// If it cannot be started, or its output not be read.
+///
+/// # Panics
+/// If it does not end within [`LONGEST`].
 pub fn output(command: &mut Command) -> std::io::Result<Output> {
     output_within(command, LONGEST)
 }
 
 /// The same, with a time limit.
+///
+/// # Errors
+/// As [`output`].
+///
+/// # Panics
+/// If it does not end in time.
 pub fn output_within(command: &mut Command, limit: Duration) -> std::io::Result<Output> {
     let folder = Folder::new();
     let (out, err) = (File::create(folder.path("out"))?, File::create(folder.path("err"))?);
@@ -103,6 +130,12 @@ pub fn output_within(command: &mut Command, limit: Duration) -> std::io::Result<
 }
 
 /// Runs it with our own output; returns how it ended.
+///
+/// # Errors
+/// If it cannot be started.
+///
+/// # Panics
+/// If it does not end within [`LONGEST`].
 pub fn status(command: &mut Command) -> std::io::Result<ExitStatus> {
     Ok(Process::of(command.spawn()?).end())
 }
@@ -134,4 +167,59 @@ fn leash(number: String, limit: Duration) -> Sender<()> {
 /// Kills a process, or a process group; nothing happens if it is gone.
 fn kill(number: &str) {
     let _ = Command::new("kill").args(["-KILL", "--", number]).stderr(Stdio::null()).status();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        let mut sh = Command::new("sh");
+        sh.args(["-c", script]);
+        sh
+    }
+
+    fn is_there(number: u32) -> bool {
+        // One that nobody has waited for yet is there no more.
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        let asked = Command::new("kill").args(["-0", &number.to_string()]).stderr(Stdio::null()).status();
+        asked.unwrap().success() && !stat.contains(") Z ")
+    }
+
+    #[test]
+    fn a_process_ends_with_its_test() {
+        let process = Process::spawn(&mut sh("exec sleep 600"));
+        let number = process.id();
+        assert!(is_there(number));
+        drop(process);
+        assert!(!is_there(number), "it was waited for, so it is gone");
+    }
+
+    #[test]
+    fn how_it_ended_and_what_it_said_is_told() {
+        let mut said = sh("echo out; echo err >&2; exit 3");
+        let output = Process::spawn(said.stdout(Stdio::piped()).stderr(Stdio::piped())).output();
+        assert_eq!(
+            (output.status.code(), &output.stdout[..], &output.stderr[..]),
+            (Some(3), &b"out\n"[..], &b"err\n"[..])
+        );
+        assert!(status(&mut sh("exit 0")).unwrap().success());
+    }
+
+    #[test]
+    fn what_is_left_running_keeps_nobody_waiting_and_is_killed() {
+        let output = output(&mut sh("sleep 600 & echo $!")).unwrap();
+        let number = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        while is_there(number) {
+            assert!(Instant::now() < end, "process {number} is still there");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "did not end in")]
+    fn one_that_hangs_is_killed_and_fails_the_test() {
+        let _ = output_within(&mut sh("sleep 600"), Duration::from_millis(50));
+    }
 }
