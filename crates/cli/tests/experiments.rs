@@ -1,6 +1,5 @@
 //! Every experiment that comes with the program, run as a user runs it: all that is claimed holds, and the output is
-//! what `experiments/NAME/expected.txt` says. The simulations are too many for a build without optimisation, so a
-//! release build does them.
+//! what `experiments/NAME/expected.txt` says. Each is a test, so that they run side by side.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +9,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the release build's command.
-fn released(arguments: &[&str]) -> Output {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(root()).args(["run", "--quiet", "--release", "--package", "blksched-cli", "--"]);
-    command.args(arguments).output().expect("cargo runs")
+/// Runs the command.
+fn blksched(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_blksched")).current_dir(root()).args(arguments).output().expect("it runs")
 }
 
 fn experiments() -> Vec<String> {
@@ -27,19 +23,59 @@ fn experiments() -> Vec<String> {
     names
 }
 
-#[test]
-fn what_is_claimed_holds_and_every_table_is_as_expected() {
-    for name in experiments() {
-        let output = released(&["experiment", &name]);
-        let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{name}: {complaint}\n{text}");
-        let golden = root().join("experiments").join(&name).join("expected.txt");
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(&golden, text.as_bytes()).unwrap();
-        }
-        let expected = fs::read_to_string(&golden).unwrap_or_default();
-        assert_eq!(text, expected, "{name}: `cargo xtask bless` renews it");
+/// All that is claimed of the experiment holds, and its table is as expected.
+fn is_as_expected(name: &str) {
+    let output = blksched(&["experiment", name]);
+    let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{name}: {complaint}\n{text}");
+    let golden = root().join("experiments").join(name).join("expected.txt");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&golden, text.as_bytes()).unwrap();
     }
+    let expected = fs::read_to_string(&golden).unwrap_or_default();
+    assert_eq!(text, expected, "{name}: `cargo xtask bless` renews it");
+}
+
+/// A test for each of these experiments, and their names.
+macro_rules! experiments {
+    ($($test:ident = $name:literal,)*) => {
+        const TESTED: &[&str] = &[$($name),*];
+        $(
+            #[test]
+            fn $test() {
+                is_as_expected($name);
+            }
+        )*
+    };
+}
+
+experiments! {
+    async_ramp_up = "async-ramp-up",
+    axboe_2004 = "axboe-2004",
+    bfq_doc = "bfq-doc",
+    bfq_video = "bfq-video",
+    cfq_on_ssd = "cfq-on-ssd",
+    dump = "dump",
+    fairness_fio = "fairness-fio",
+    four_dd = "four-dd",
+    horror = "horror",
+    horror_scsi = "horror-scsi",
+    icpe24 = "icpe24",
+    isol_bench = "isol-bench",
+    morton_2003 = "morton-2003",
+    nfs = "nfs",
+    rbtree_scores = "rbtree-scores",
+    readers_vs_dd = "readers-vs-dd",
+    suite_clients = "suite-clients",
+    suite_development = "suite-development",
+    suite_fairness = "suite-fairness",
+    suite_interleaved = "suite-interleaved",
+    suite_throughput = "suite-throughput",
+}
+
+#[test]
+fn every_folder_has_a_test_of_its_own() {
+    assert_eq!(experiments(), TESTED, "name it in `experiments!` of this file");
 }
 
 #[test]
@@ -47,11 +83,11 @@ fn what_is_claimed_holds_and_every_table_is_as_expected() {
 fn what_is_claimed_holds_with_seven_disjoint_groups_of_seeds() {
     let mut broken = String::new();
     for name in experiments() {
-        let json = released(&["experiment", &name, "--json"]);
+        let json = blksched(&["experiment", &name, "--json"]);
         let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
         let seeds = json["seeds"].as_u64().expect("this many");
         for group in 1..7 {
-            let output = released(&["experiment", &name, "--seed", &(1 + group * seeds).to_string()]);
+            let output = blksched(&["experiment", &name, "--seed", &(1 + group * seeds).to_string()]);
             let complaint = String::from_utf8_lossy(&output.stderr);
             if !output.status.success() {
                 broken += &format!("from seed {}: {}", 1 + group * seeds, complaint);
@@ -77,7 +113,7 @@ fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim(
 /// The experiment has the values that the search finds, over a flood and not over the experiment.
 #[test]
 fn isol_benchs_qos_is_what_the_search_prints() {
-    let output = released(&["disk", "iocost", "nvme-ssd", "--qos"]);
+    let output = blksched(&["disk", "iocost", "nvme-ssd", "--qos"]);
     let lines = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = lines.lines().nth(1).and_then(|line| line.split_once(' ')).expect("the line of io.cost.qos").1;
