@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 
-use crate::Verdict;
-use crate::docs;
 use crate::shell;
+use crate::{Verdict, workbench};
 
 /// # Errors
 /// If a test fails for another reason than a stale golden file.
 pub fn run() -> Result<Verdict> {
-    docs::run(docs::Mode::Write)?;
+    if workbench::run("docs", &[])? == Verdict::Bad {
+        return Ok(Verdict::Bad);
+    }
     let mut tests = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
     tests.env("BLESS", "1").env("INSTA_UPDATE", "always");
     shell::attached(tests)?;

@@ -1,5 +1,6 @@
-//! Python's package: `wheel` builds it, `test` installs it into a virtual environment below the target folder and runs
-//! its suite there. Tools are installed from PyPI, only into that environment.
+//! Python's package: `wheel` builds it; `test` runs its suite in a virtual environment below the target folder. Tools
+//! are installed from PyPI, only into that environment. The usual suite takes the library as the workspace's tests have
+//! built it, in a folder beside the package's own sources; the slow one builds and installs a wheel.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -142,17 +143,50 @@ fn tested(install: bool, suite: Suite) -> Result<String> {
             environment.pip(SLOW_TOOLS)?;
         }
     }
-    let wheel = environment.build("here", Built::Soon, &[])?;
-    let size = small_enough(&wheel)?;
-    let wheel = wheel.display().to_string();
-    environment.run(&["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", &wheel], Path::new("."))?;
+    let (path, note) = match suite {
+        Suite::Usual => (Some(laid_out()?), String::new()),
+        Suite::Slow => (None, environment.install()?),
+    };
     let marked: &[&str] = if suite == Suite::Slow { &[] } else { &["-m", "not slow"] };
     let words = [&["-m", "pytest", "--quiet", "--color=no", "-rs", "-p", "no:cacheprovider"], marked].concat();
-    let said = environment.run(&words, Path::new(PACKAGE))?;
+    let said = environment.run_with(&words, Path::new(PACKAGE), path.as_deref())?;
     let summary = said.lines().rev().find(|line| line.contains("passed")).unwrap_or("").trim();
     // Skipped tests are named.
     let skipped: String = said.lines().filter(|line| line.starts_with("SKIPPED")).map(|l| format!("; {l}")).collect();
-    Ok(format!("{summary}; the wheel has {:.1} MB{skipped}", size as f64 / 1e6))
+    Ok(format!("{summary}{note}{skipped}"))
+}
+
+/// A folder with the package as a wheel would install it: its sources, and the library of the workspace's own build.
+fn laid_out() -> Result<PathBuf> {
+    let folder = shell::target().join("python-package");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("removing the last one")?;
+    }
+    let package = folder.join("blksched");
+    copy(&shell::root().join(PACKAGE).join("python/blksched"), &package)?;
+    let built = shell::capture(shell::cargo(&["build", "--quiet", "--workspace", "--lib"]))?;
+    if !built.good {
+        bail!("building the library:\n{}", built.output);
+    }
+    let names = [("lib_blksched.so", "_blksched.abi3.so"), ("lib_blksched.dylib", "_blksched.abi3.so")];
+    let library = names.map(|(from, to)| (shell::target().join("debug").join(from), package.join(to)));
+    let (from, to) = library.iter().find(|(from, _)| from.is_file()).context("the build left no lib_blksched")?;
+    fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
+    Ok(folder)
+}
+
+/// A folder and all in it, without what Python has compiled.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("listing {}", from.display()))? {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        match path.is_dir() {
+            true if name == "__pycache__" => {}
+            true => copy(&path, &to.join(name))?,
+            false => drop(fs::copy(&path, to.join(name)).with_context(|| format!("copying {}", path.display()))?),
+        }
+    }
+    Ok(())
 }
 
 /// A wheel's size \[bytes\].
@@ -191,6 +225,15 @@ impl Environment {
 
     fn has_tools(&self) -> bool {
         ["maturin", "pytest"].iter().all(|tool| self.folder.join("bin").join(tool).exists())
+    }
+
+    /// Builds a wheel and installs it; its size, to be told.
+    fn install(&self) -> Result<String> {
+        let wheel = self.build("here", Built::Soon, &[])?;
+        let size = small_enough(&wheel)?;
+        let wheel = wheel.display().to_string();
+        self.run(&["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", &wheel], Path::new("."))?;
+        Ok(format!("; the wheel has {:.1} MB", size as f64 / 1e6))
     }
 
     fn pip(&self, packages: &[&str]) -> Result<()> {
@@ -244,8 +287,16 @@ impl Environment {
 
     /// The output of Python in that directory.
     fn run(&self, words: &[&str], folder: &Path) -> Result<String> {
+        self.run_with(words, folder, None)
+    }
+
+    /// The same, with modules from this folder.
+    fn run_with(&self, words: &[&str], folder: &Path, modules: Option<&Path>) -> Result<String> {
         let mut python = shell::command(self.folder.join("bin/python"), words);
         python.current_dir(shell::root().join(folder)).env("PYTHONDONTWRITEBYTECODE", "1");
+        if let Some(modules) = modules {
+            python.env("PYTHONPATH", modules);
+        }
         let shown = shell::shown(&python);
         let finished = shell::capture(python)?;
         if !finished.good {

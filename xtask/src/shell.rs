@@ -10,11 +10,12 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, anyhow};
 
-/// The repository's root folder.
+/// The repository's root folder: the one with the lock file.
 pub fn root() -> PathBuf {
-    // `cargo run` gives the present path of this package; the build's path may have moved since.
+    // `cargo run` gives the present path of the package; the build's path may have moved since.
     let package = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    package.parent().map_or_else(|| package.clone(), Path::to_path_buf)
+    let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    root.map_or_else(|| package.clone(), Path::to_path_buf)
 }
 
 /// The directory in which cargo builds; everything that this package writes by itself goes below it.
@@ -143,6 +144,20 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
+/// The processor time so far of this process and of all that it started and waited for \[s\]; 0 where there is no
+/// `/proc`.
+pub fn processor_seconds() -> f64 {
+    fs::read_to_string("/proc/self/stat").ok().and_then(|stat| in_stat(&stat)).unwrap_or(0.0)
+}
+
+/// Of the four times: own and children's, in programs and in the kernel, by the clock of a hundred ticks.
+fn in_stat(stat: &str) -> Option<f64> {
+    // The program's name stands in parentheses and may contain anything.
+    let words: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = words.get(11..15)?.iter().map(|word| word.parse::<u64>());
+    Some(ticks.sum::<Result<u64, _>>().ok()? as f64 / 100.0)
+}
+
 /// A command as typed.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
@@ -187,6 +202,13 @@ mod tests {
 
     fn is_running(number: &str) -> bool {
         fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    }
+
+    #[test]
+    fn the_time_of_children_counts() {
+        let stat = "42 (a (b) c) R 1 42 42 0 -1 4194304 100 0 0 0 10 20 300 4000 20 0 1 0 5 6 7";
+        assert_eq!(in_stat(stat), Some(43.3));
+        assert_eq!(in_stat("42 (a)"), None);
     }
 
     #[test]

@@ -1,31 +1,30 @@
 //! `test`: all checks, in order. A failing step does not stop the next; a step that cannot run here is skipped by name,
 //! with the missing Debian package. Without `--install` nothing is changed outside the target folder. Tests that take
-//! long or need root belong to a [`Tier`] and run only on request.
+//! long or need root belong to a [`Tier`] and run only on request; what would be compiled again, with other features,
+//! in another profile or from packaged files, is checked as cheaply as it can be, and wholly with [`Tier::Slow`].
 
+mod budget;
+mod ignored;
 pub mod libtest;
+mod nextest;
 pub mod packages;
 mod publish;
 pub mod quick;
 pub mod report;
+mod steps;
 mod tier;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::bench::gate;
-use crate::{Verdict, docs, python, shell, tidy, transcripts};
-use libtest::Skip;
-use packages::{Installed, PACKAGES, Package};
+use crate::{Verdict, shell, workbench};
+use libtest::{Run, Skip};
+use packages::Package;
 use report::{Outcome, Report};
+use steps::{STEPS, Scope};
 pub use tier::Tier;
-
-/// The recorded decisions that the repository holds.
-const TRANSCRIPTS: &str = "testdata/transcripts";
-/// The fuzz targets: a package outside the workspace.
-const FUZZ: &str = "fuzz/Cargo.toml";
 
 /// What may be done to the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,56 +35,50 @@ pub enum Machine {
     Install,
 }
 
-/// Everything, and the tests of these tiers.
+/// Everything, and the tests of these tiers; or only the steps with these names.
 ///
 /// # Errors
-/// If cargo does not know the workspace; anything else that goes wrong is a failing step.
-pub fn run(machine: Machine, tiers: &[Tier]) -> Result<Verdict> {
+/// If cargo does not know the workspace, or no step has such a name; anything else that goes wrong is a failing step.
+pub fn run(machine: Machine, tiers: &[Tier], only: &[String]) -> Result<Verdict> {
     std::env::set_current_dir(shell::root())?;
+    if let Some(unknown) = only.iter().find(|&name| STEPS.iter().all(|step| step.name != name)) {
+        let names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        bail!("there is no step `{unknown}`: expected one of {}", names.join(", "));
+    }
+    let asked = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+    let mut scope = Scope { machine, slow: tiers.contains(&Tier::Slow), ran: Run::default() };
     let mut report = Report::default();
-    if machine == Machine::Install {
-        report.step("install", install);
-        report.step("tools of PyPI", python::tools);
+    for step in STEPS.iter().filter(|step| asked(step.name)) {
+        if (step.when)(&scope) {
+            report.step(step.name, || (step.run)(&mut scope));
+        }
     }
-    report.step("format", formatted);
-    let clippy = ["clippy", "--quiet", "--keep-going", "--workspace", "--all-targets", "--", "--deny", "warnings"];
-    report.step("clippy", || component("clippy", "clippy", &clippy));
-    report.step("tidy", || safely(tidied));
-    report.step("generated documents", || safely(documents));
-    let mut ran = libtest::Run::default();
-    report.step("tests", || tests(&["--workspace"], &mut ran));
-    for (package, variable) in PACKAGES.iter().filter_map(|package| Some((package, package.variable?))) {
-        let asked = tidy::crates_mention(&[variable, packages::REQUIRE_ALL])?;
-        report.step(package.name, || outside(package, asked, &ran));
+    for tier in tiers.iter().filter(|tier| asked(tier.step())) {
+        report.step(tier.step(), || tier.run(&mut scope.ran));
     }
-    for tier in tiers {
-        report.step(tier.step(), || tier.run(&mut ran.skipped));
-    }
-    report.skipped_tests(ran.skipped);
-    let suite = if tiers.contains(&Tier::Slow) { python::Suite::Slow } else { python::Suite::Usual };
-    report.step("python", || python::step(machine == Machine::Install, suite));
-    report.step("documentation", || command(documentation()));
-    report.step("transcripts", || safely(replayed));
-    let build = ["build", "--quiet", "--workspace", "--examples", "--benches"];
-    report.step("examples and benches", || command(shell::cargo(&build)));
-    let cases = if tiers.contains(&Tier::Slow) { gate::Cases::All } else { gate::Cases::Chosen };
-    report.step("instructions", || counted(cases));
-    report.step("packages", || safely(publish::packaged));
-    if shell::root().join(FUZZ).is_file() {
-        report.step("fuzz targets", || command(fuzz_targets()));
-    }
-    println!("\n{}", report.summary());
-    Ok(Verdict::when(report.is_good()))
+    Ok(finish(report, scope.ran))
 }
 
-fn install() -> Outcome {
-    match packages::install() {
-        Ok(Installed::All(note)) => Outcome::Passed(note),
-        Ok(Installed::NotHere(reason)) => {
-            Outcome::Skipped(Skip { what: "install".to_owned(), reason, packages: vec![] })
-        }
-        Err(error) => Outcome::Failed(format!("{error:#}")),
+/// The end of a run: what was slow, what was skipped, and the counts.
+fn finish(mut report: Report, ran: Run) -> Verdict {
+    report.tests(ran);
+    println!("\n{}", report.summary());
+    Verdict::when(report.is_good())
+}
+
+/// Prints the steps: what each checks, how long it may take, and took last.
+///
+/// # Errors
+/// If the budgets cannot be read.
+pub fn list() -> Result<Verdict> {
+    let (budgets, last) = (budget::read()?, budget::last());
+    println!("{:<22} {:>8} {:>8}  checks", "step", "budget s", "last s");
+    let tiers = [Tier::Slow, Tier::Root].map(|tier| (tier.step(), tier.about()));
+    for (name, about) in STEPS.iter().map(|step| (step.name, step.about)).chain(tiers) {
+        let seconds = |of: Option<&f64>| of.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.0}"));
+        println!("{name:<22} {:>8} {:>8}  {about}", seconds(budgets.get(name)), seconds(last.get(name)));
     }
+    Ok(Verdict::Good)
 }
 
 /// A cargo command from a component of the toolchain.
@@ -105,6 +98,12 @@ fn command(command: Command) -> Outcome {
     }
 }
 
+/// All of these, until one fails.
+fn commands(all: impl IntoIterator<Item = Command>) -> Outcome {
+    let failed = all.into_iter().map(command).find(|outcome| matches!(outcome, Outcome::Failed(_)));
+    failed.unwrap_or_else(|| Outcome::Passed(String::new()))
+}
+
 /// A step within this process: an error or a panic there fails the step, not the run.
 fn safely(step: fn() -> Result<Outcome>) -> Outcome {
     match catch_unwind(AssertUnwindSafe(step)) {
@@ -114,50 +113,50 @@ fn safely(step: fn() -> Result<Outcome>) -> Outcome {
     }
 }
 
-fn tidied() -> Result<Outcome> {
-    let tidy::Outcome { findings, figures } = tidy::check()?;
-    if findings.is_empty() {
-        return Ok(Outcome::Passed(figures.replace('\n', "; ")));
+fn tidied() -> Outcome {
+    match workbench::tidied() {
+        Ok(finished) if finished.good => Outcome::Passed(finished.output.trim().replace('\n', "; ")),
+        Ok(finished) => Outcome::Failed(finished.output),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
     }
-    Ok(Outcome::Failed(findings.iter().map(|finding| format!("{finding}\n")).collect()))
-}
-
-fn documents() -> Result<Outcome> {
-    Ok(match docs::stale()? {
-        None => Outcome::Passed(String::new()),
-        Some(why) => Outcome::Failed(why),
-    })
 }
 
 fn formatted() -> Outcome {
     component("rustfmt", "fmt", &["fmt", "--all", "--check", "--", "--color", "never"])
 }
 
-/// The tests of cargo's `selection`, with the installed outside programs.
-fn tests(selection: &[&str], ran: &mut libtest::Run) -> Outcome {
+/// Builds the tests of cargo's `selection`.
+fn built(selection: &[&str]) -> Outcome {
+    command(shell::cargo(&[&["test", "--quiet", "--no-run"], selection].concat()))
+}
+
+/// The tests of cargo's `selection`, with the installed outside programs: by nextest, which runs programs side by side,
+/// or else by cargo.
+fn tests(selection: &[&str], ran: &mut Run) -> Outcome {
     // Built first, so that the time limit of the run is the tests' own.
-    let build = [&["test", "--quiet", "--no-run"], selection].concat();
-    if let failed @ Outcome::Failed(_) = command(shell::cargo(&build)) {
+    if let failed @ Outcome::Failed(_) = built(selection) {
         return failed;
     }
-    let arguments = [&["test", "--no-fail-fast"], selection, &["--", "--show-output"]].concat();
-    let mut cargo = shell::cargo(&arguments);
-    cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
-    let finished = match shell::capture(cargo) {
+    let finished = if nextest::is_here() { nextest::run(selection) } else { libtest::run(selection) };
+    let (good, run) = match finished {
         Ok(finished) => finished,
         Err(error) => return Outcome::Failed(format!("{error:#}")),
     };
-    *ran = libtest::read(&finished.output);
-    match (finished.good, ran.passed) {
+    *ran = run;
+    match (good, ran.passed) {
         (true, 0) => Outcome::Failed(format!("no test ran\n{}", ran.digest)),
-        (true, passed) => Outcome::Passed(format!("{passed} tests, {} of them skipped", ran.skipped.len())),
+        (true, passed) => {
+            let how =
+                if ran.times.is_empty() { ", one program after the other: there is no cargo-nextest" } else { "" };
+            Outcome::Passed(format!("{passed} tests, {} skipped{how}", ran.skipped.len()))
+        }
         (false, _) => Outcome::Failed(ran.failure()),
     }
 }
 
 /// Tests with an outside program are ordinary tests and have already run. This checks whether they could, and whether
 /// there are any.
-fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcome {
+fn outside(package: &'static Package, asked: bool, ran: &Run) -> Outcome {
     if !package.is_here() {
         let reason = format!("not installed; needed for {}", package.needed_for);
         return Outcome::Skipped(Skip { what: package.name.to_owned(), reason, packages: vec![package] });
@@ -179,47 +178,13 @@ fn outside(package: &'static Package, asked: bool, ran: &libtest::Run) -> Outcom
     Outcome::Failed(lines.collect())
 }
 
-fn documentation() -> Command {
-    let mut cargo = shell::cargo(&["doc", "--quiet", "--keep-going", "--workspace", "--no-deps"]);
-    cargo.env("RUSTDOCFLAGS", "--deny warnings");
-    cargo
-}
-
-fn replayed() -> Result<Outcome> {
-    let summary = transcripts::replay(&[Path::new(TRANSCRIPTS).to_path_buf()])?;
-    Ok(match summary.verdict() {
-        Verdict::Good => Outcome::Passed(summary.in_short()),
-        Verdict::Bad => Outcome::Failed(summary.to_string()),
-    })
-}
-
-/// The cost of one of each, compared with the accepted counts: independent of what else the machine does.
-fn counted(cases: gate::Cases) -> Outcome {
-    if !gate::is_possible() {
-        let (what, reason) = ("instructions".to_owned(), gate::WITHOUT.to_owned());
-        return Outcome::Skipped(Skip { what, reason, packages: vec![packages::named("valgrind")] });
-    }
-    match gate::measure(cases) {
-        Ok(gate) if gate.verdict() == Verdict::Good => Outcome::Passed(gate.in_short()),
-        Ok(gate) => Outcome::Failed(gate.to_string()),
-        Err(error) => Outcome::Failed(format!("{error:#}")),
-    }
-}
-
-/// Checked, not run; with the workspace's target directory, so that shared dependencies are compiled once.
-fn fuzz_targets() -> Command {
-    let mut cargo = shell::cargo(&["check", "--quiet", "--manifest-path", FUZZ]);
-    cargo.env("CARGO_TARGET_DIR", shell::target());
-    cargo
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ran(passed: usize, without: Option<&'static Package>) -> libtest::Run {
+    fn ran(passed: usize, without: Option<&'static Package>) -> Run {
         let skip = |package| Skip { what: "a::b".to_owned(), reason: "not here".to_owned(), packages: vec![package] };
-        libtest::Run { passed, skipped: without.map(skip).into_iter().collect(), ..libtest::Run::default() }
+        Run { passed, skipped: without.map(skip).into_iter().collect(), ..Run::default() }
     }
 
     #[test]
@@ -252,7 +217,13 @@ mod tests {
 
     #[test]
     fn an_error_and_a_panic_fail_a_step_and_no_more() {
-        assert!(matches!(safely(|| anyhow::bail!("broken")), Outcome::Failed(why) if why == "broken"));
+        assert!(matches!(safely(|| bail!("broken")), Outcome::Failed(why) if why == "broken"));
         assert!(matches!(safely(|| panic!("on purpose")), Outcome::Failed(_)));
+    }
+
+    #[test]
+    fn a_step_that_does_not_exist_is_named_with_those_that_do() {
+        let error = run(Machine::LeaveAlone, &[], &["clipy".to_owned()]).unwrap_err().to_string();
+        assert!(error.starts_with("there is no step `clipy`: expected one of ") && error.contains("clippy"), "{error}");
     }
 }

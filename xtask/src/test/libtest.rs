@@ -1,13 +1,21 @@
-//! Reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why, and the relevant
-//! output of a failing run.
+//! Tests by cargo: reading what `cargo test -- --show-output` prints: how many tests ran, which were skipped and why,
+//! and the relevant output of a failing run.
 //!
 //! A test that cannot run here prints a line `skipped: <reason>` and returns; the reason names the Debian packages that
 //! it needs.
 
-use super::packages::{PACKAGES, Package};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::packages::{self, PACKAGES, Package};
+use crate::shell;
+
+/// The time limit of a run.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// The results of a run of tests.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Run {
     /// Tests that passed (including skipped ones, which passed for libtest).
     pub passed: usize,
@@ -17,8 +25,19 @@ pub struct Run {
     pub skipped: Vec<Skip>,
     /// Tests that ran for over a minute and were never reported as ended: they hang, or were killed.
     pub unfinished: Vec<String>,
+    /// What each test took; empty if the runner does not tell.
+    pub times: Vec<TestTime>,
     /// The output without what passing tests printed.
     pub digest: String,
+}
+
+/// What a test took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestTime {
+    /// Its program and name.
+    pub test: String,
+    /// \[s\]
+    pub seconds: f64,
 }
 
 impl Run {
@@ -48,8 +67,40 @@ enum Part {
     FailedOutput,
 }
 
+/// Runs the tests of cargo's `selection`, one program after the other; whether all passed.
+///
+/// # Errors
+/// If cargo cannot be started.
+pub fn run(selection: &[&str]) -> Result<(bool, Run)> {
+    captured(&[&["test", "--no-fail-fast"], selection, &["--", "--show-output"]].concat(), LONGEST)
+}
+
+/// Runs the examples of the documentation.
+///
+/// # Errors
+/// As [`run`].
+pub fn documented() -> Result<(bool, Run)> {
+    captured(&["test", "--no-fail-fast", "--workspace", "--doc"], LONGEST)
+}
+
+/// Runs ignored tests with these names.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_ignored(names: &[&str], limit: Duration) -> Result<(bool, Run)> {
+    let words = ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--ignored"];
+    captured(&[&words[..], names].concat(), limit)
+}
+
+fn captured(words: &[&str], limit: Duration) -> Result<(bool, Run)> {
+    let mut cargo = shell::cargo(words);
+    cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
+    let finished = shell::capture_within(cargo, limit)?;
+    Ok((finished.good, read(&finished.output)))
+}
+
 /// Parses a whole run.
-pub fn read(output: &str) -> Run {
+fn read(output: &str) -> Run {
     let mut run = Run::default();
     let (mut part, mut suite, mut test) = (Part::Listing, "", "");
     for line in output.lines() {
@@ -84,12 +135,13 @@ pub fn read(output: &str) -> Run {
     run
 }
 
-fn skip(suite: &str, test: &str, reason: &str) -> Skip {
+/// A test that did not run, with the packages that its reason names.
+pub fn skip(suite: &str, test: &str, reason: &str) -> Skip {
     Skip { what: format!("{suite} {test}"), reason: reason.to_owned(), packages: packages_in(reason) }
 }
 
 /// The packages that a reason names; `fio-examples` does not name `fio`.
-fn packages_in(reason: &str) -> Vec<&'static Package> {
+pub fn packages_in(reason: &str) -> Vec<&'static Package> {
     let is_part = |c: char| c.is_alphanumeric() || c == '-';
     let words: Vec<_> = reason.split(|c| !is_part(c)).collect();
     PACKAGES.iter().filter(|package| words.contains(&package.name)).collect()

@@ -1,17 +1,22 @@
-//! The packages for crates.io: every crate is packaged as by `cargo publish` and unpacked, and three crates outside the
-//! workspace are built against the unpacked files, so that a file missing from a package is found here: one that uses
-//! the command line; an embedder, which is the library's own example and has the library without any feature; and a
-//! library without `std`, for a processor that has none.
+//! The packages for crates.io. The usual run [lists](listed) what would be in them, and looks for what their sources
+//! include. The slow one builds: every crate is packaged as by `cargo publish` and unpacked, and three crates outside
+//! the workspace are built against the unpacked files, so that a file missing from a package is found here: one that
+//! uses the command line; an embedder, which is the library's own example and has the library without any feature; and
+//! a library without `std`, for a processor that has none.
 
+mod included;
+
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::libtest::Skip;
 use super::report::Outcome;
-use crate::shell;
+use crate::{gate, shell};
 
 /// The program of the outside crate: it calls one function each of the library and the command line.
 const PROGRAM: &str = r#"//! Built against the packaged files.
@@ -46,13 +51,99 @@ pub fn delivered(elevator: &str) -> Vec<blksched::Delivery> {
 /// Targets without `std`; the first installed one is used.
 const BARE: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
+/// Lists the files of every package: all sources are there, what they include is, and so are licences and a README.
+pub fn listed() -> Result<Outcome> {
+    let (mut wrong, mut packages, mut files) = (String::new(), 0, 0);
+    for (name, folder) in published()? {
+        let listed = shell::capture(shell::cargo(&["package", "--list", "--allow-dirty", "--package", &name]))?;
+        if !listed.good {
+            return Ok(failed_or_offline(listed.output));
+        }
+        let listed: BTreeSet<&str> = listed.output.lines().collect();
+        for missing in missing(&folder, &listed)? {
+            writeln!(wrong, "{name}: {missing} is not in the package")?;
+        }
+        (packages, files) = (packages + 1, files + listed.len());
+    }
+    if packages == 0 {
+        bail!("no crate is to be published");
+    }
+    Ok(match wrong.is_empty() {
+        true => Outcome::Passed(format!("{packages} packages of {files} files have all that they include")),
+        false => Outcome::Failed(wrong),
+    })
+}
+
+/// Names and folders of the crates that are to be published.
+fn published() -> Result<Vec<(String, PathBuf)>> {
+    let finished = shell::cargo(&["metadata", "--no-deps", "--format-version", "1"]).output()?;
+    let metadata: Value = serde_json::from_slice(&finished.stdout).context("reading cargo metadata")?;
+    let public = gate::list(&metadata, "packages").filter(|package| package["publish"].is_null());
+    let place = |package: &Value| {
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        Some((package["name"].as_str()?.to_owned(), manifest.parent()?.to_path_buf()))
+    };
+    Ok(public.filter_map(place).collect())
+}
+
+/// What a package needs and does not list.
+fn missing(folder: &Path, listed: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+    let mut needed: BTreeSet<String> =
+        ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"].map(str::to_owned).into();
+    let mut folders = vec![folder.join("src")];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).with_context(|| format!("listing {}", next.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            needed.insert(inside(folder, &path));
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path)?;
+                let included = included::of(&text).with_context(|| format!("in {}", path.display()))?;
+                needed.extend(included.iter().map(|name| inside(folder, &next.join(name))));
+            }
+        }
+    }
+    let is_there = |file: &str| match file.strip_suffix('/') {
+        Some(_) => listed.iter().any(|listed| listed.starts_with(file)),
+        None => listed.contains(file),
+    };
+    Ok(needed.into_iter().filter(|file| !is_there(file)).collect())
+}
+
+/// A path as packages list it, with `..` taken out.
+fn inside(folder: &Path, path: &Path) -> String {
+    let mut parts = Vec::new();
+    for part in path.strip_prefix(folder).unwrap_or(path).components() {
+        match part {
+            Component::ParentDir if parts.last().is_some_and(|last| last != "..") => drop(parts.pop()),
+            part => parts.push(part.as_os_str().to_string_lossy().into_owned()),
+        }
+    }
+    // A folder keeps its mark.
+    let mark = if path.to_string_lossy().ends_with('/') { "/" } else { "" };
+    parts.join("/") + mark
+}
+
 /// Packages all crates, and builds against the packages.
-pub fn packaged() -> Result<Outcome> {
+pub fn built() -> Result<Outcome> {
     // `publish` checks what the registry would; `package` leaves the files. Neither builds: the outside crate does.
     for verb in [&["publish", "--dry-run"][..], &["package"]] {
         let mut cargo = shell::cargo(verb);
         cargo
-            .args(["--workspace", "--exclude", "xtask", "--exclude", "blksched-python", "--no-verify", "--allow-dirty"])
+            .args([
+                "--workspace",
+                "--exclude",
+                "xtask",
+                "--exclude",
+                "workbench",
+                "--exclude",
+                "blksched-python",
+                "--no-verify",
+                "--allow-dirty",
+            ])
             .env("CARGO_TARGET_DIR", shell::target());
         let finished = shell::capture(cargo)?;
         if !finished.good {
@@ -175,4 +266,30 @@ fn bare_target() -> Result<Option<&'static str>> {
     let sysroot = shell::capture(shell::command("rustc", &["--print", "sysroot"]))?;
     let libraries = Path::new(sysroot.output.trim()).join("lib/rustlib");
     Ok(BARE.into_iter().find(|target| libraries.join(target).is_dir()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_included_and_not_packaged_is_found() {
+        let folder = shell::target().join(format!("xtask/package-{}", std::process::id()));
+        fs::create_dir_all(folder.join("src/a")).unwrap();
+        let lib = "const A: &str = include_str!(\"../presets/a.toml\");\nconst C: &str = include_str!(concat!(\"../c/\", D!()));\n";
+        fs::write(folder.join("src/lib.rs"), lib).unwrap();
+        fs::write(folder.join("src/a/b.rs"), "const B: &[u8] = include_bytes!(\"b.bin\");\n").unwrap();
+        let head = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+        let all: BTreeSet<&str> =
+            head.into_iter().chain(["src/lib.rs", "src/a/b.rs", "src/a/b.bin", "presets/a.toml", "c/d.txt"]).collect();
+        let lacks = |file: &str| {
+            let listed = all.iter().copied().filter(|&one| one != file).collect();
+            missing(&folder, &listed).unwrap().into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(lacks(""), Vec::<String>::new());
+        for file in &all {
+            assert_eq!(lacks(file), [file.replace("d.txt", "")]);
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -9,6 +9,9 @@ use super::libtest;
 use super::report::{Outcome, Report};
 use crate::{Verdict, shell};
 
+/// The developers' programs; only the first has a library, too.
+const PROGRAMS: [&str; 3] = ["xtask", "tidy", "workbench"];
+
 /// The crates whose unit tests are run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Crates {
@@ -24,13 +27,11 @@ pub fn run() -> Result<Verdict> {
     std::env::set_current_dir(shell::root())?;
     let mut report = Report::default();
     report.step("format", super::formatted);
-    report.step("tidy", || super::safely(super::tidied));
+    report.step("tidy", super::tidied);
     let crates = touched();
     let mut ran = libtest::Run::default();
     report.step("unit tests", || tests(&crates, &mut ran));
-    report.skipped_tests(ran.skipped);
-    println!("\n{}", report.summary());
-    Ok(Verdict::when(report.is_good()))
+    Ok(super::finish(report, ran))
 }
 
 fn tests(crates: &Crates, ran: &mut libtest::Run) -> Outcome {
@@ -68,6 +69,7 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
         match (parts.next(), parts.next()) {
             (Some("crates"), Some("blksched")) => drop(names.insert("blksched".to_owned())),
             (Some("crates"), Some(folder)) => drop(names.insert(format!("blksched-{folder}"))),
+            (Some("xtask"), Some(program @ ("tidy" | "workbench"))) => drop(names.insert(program.to_owned())),
             (Some("xtask"), _) => drop(names.insert("xtask".to_owned())),
             // The workspace's own, with which all crates are built.
             (Some("Cargo.toml" | "Cargo.lock"), None) => return Crates::All,
@@ -77,13 +79,14 @@ fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> Crates {
     Crates::These(names)
 }
 
-/// In cargo's syntax. `xtask` is a program, without a library to test.
+/// In cargo's syntax. The developers' programs are tested, too.
 fn selection(crates: &Crates) -> Vec<&str> {
     let Crates::These(names) = crates else { return vec!["--workspace", "--lib"] };
     let packages = names.iter().flat_map(|name| ["--package", name.as_str()]);
-    let program = names.contains("xtask").then_some(["--bin", "xtask"]).into_iter().flatten();
-    let libraries = names.iter().any(|name| name != "xtask").then_some("--lib");
-    packages.chain(program).chain(libraries).collect()
+    let programs = names.iter().filter(|name| PROGRAMS.contains(&name.as_str()));
+    let programs = programs.flat_map(|name| ["--bin", name.as_str()]);
+    let libraries = names.iter().any(|name| !PROGRAMS[1..].contains(&name.as_str())).then_some("--lib");
+    packages.chain(programs).chain(libraries).collect()
 }
 
 #[cfg(test)]
@@ -99,7 +102,8 @@ mod tests {
         assert_eq!(said(&["crates/disks/src/lib.rs", "docs/disks.md"]), "--package blksched-disks --lib");
         let two = "--package blksched --package xtask --bin xtask --lib";
         assert_eq!(said(&["crates/blksched/src/time.rs", "xtask/src/main.rs"]), two);
-        assert_eq!(said(&["xtask/src/main.rs"]), "--package xtask --bin xtask");
+        assert_eq!(said(&["xtask/src/main.rs"]), "--package xtask --bin xtask --lib");
+        assert_eq!(said(&["xtask/workbench/src/main.rs"]), "--package workbench --bin workbench");
     }
 
     #[test]

@@ -1,16 +1,20 @@
-//! The report of a run of steps: a line per step as it ends, failures in full, skipped steps, and the count.
+//! The report of a run of steps: a line per step as it ends, with its seconds and processor time; failures in full; at
+//! the end the slowest tests, steps over their budgets, what was skipped, and the counts.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{IsTerminal, Write as _, stdout};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::shell;
 
-use super::libtest::Skip;
+use super::budget;
+use super::libtest::{Run, Skip, TestTime};
 
 /// How many lines of a failing step's output are shown; the rest is in its log.
 const SHOWN_LINES: usize = 300;
+/// How many of the slowest tests are named.
+const SLOWEST: usize = 20;
 
 /// How a step ended.
 #[derive(Debug)]
@@ -29,7 +33,9 @@ pub struct Report {
     passed: usize,
     failed: Vec<&'static str>,
     skipped_steps: Vec<Skip>,
-    skipped_tests: Vec<Skip>,
+    took: Vec<(&'static str, f64)>,
+    processor: f64,
+    tests: Run,
 }
 
 impl Report {
@@ -39,12 +45,17 @@ impl Report {
             print!("{name:<22} …");
             let _ = stdout().flush();
         }
-        let begun = Instant::now();
+        let (begun, processor) = (Instant::now(), shell::processor_seconds());
         let outcome = run();
-        let line = line(name, &outcome, begun.elapsed());
-        println!("{}{line}", if stdout().is_terminal() { "\r" } else { "" });
+        let (seconds, processor) = (begun.elapsed().as_secs_f64(), shell::processor_seconds() - processor);
+        println!("{}{}", if stdout().is_terminal() { "\r" } else { "" }, line(name, &outcome, seconds, processor));
+        self.processor += processor;
         match outcome {
-            Outcome::Passed(_) => self.passed += 1,
+            Outcome::Passed(_) => {
+                self.passed += 1;
+                self.took.push((name, seconds));
+                budget::keep(name, seconds);
+            }
             Outcome::Failed(output) => {
                 println!("{}", excerpt(name, &output));
                 self.failed.push(name);
@@ -53,9 +64,9 @@ impl Report {
         }
     }
 
-    /// Tests within a step that did not run.
-    pub fn skipped_tests(&mut self, tests: Vec<Skip>) {
-        self.skipped_tests.extend(tests);
+    /// The tests that ran within steps.
+    pub fn tests(&mut self, ran: Run) {
+        self.tests = ran;
     }
 
     /// Whether nothing failed.
@@ -63,17 +74,28 @@ impl Report {
         self.failed.is_empty()
     }
 
-    /// What was skipped and what failed; the count of steps alone on the last line.
+    /// What took long, was skipped or failed; the count of steps alone on the last line.
     pub fn summary(&self) -> String {
         let mut text = String::new();
+        text += &slowest(&self.tests.times);
+        // Without budgets nothing is over one; that the file can be read is a test.
+        for line in budget::over(&self.took, &budget::read().unwrap_or_default()) {
+            let _ = writeln!(text, "{line}");
+        }
         for skip in &self.skipped_steps {
             let _ = writeln!(text, "skipped step: {}", told(skip));
         }
-        for skip in &self.skipped_tests {
+        for skip in &self.tests.skipped {
             let _ = writeln!(text, "skipped test: {}", told(skip));
         }
         for name in &self.failed {
             let _ = writeln!(text, "failed step: {name}");
+        }
+        let seconds: f64 = self.took.iter().map(|(_, seconds)| seconds).sum();
+        let _ = writeln!(text, "in all: {seconds:.0} s, {:.0} s of processor time", self.processor);
+        let Run { passed, failed, skipped, .. } = &self.tests;
+        if passed + failed > 0 {
+            let _ = writeln!(text, "tests: {passed} passed, {failed} failed, {} skipped", skipped.len());
         }
         let (passed, failed, skipped) = (self.passed, self.failed.len(), self.skipped_steps.len());
         let _ = write!(text, "{passed} passed, {failed} failed, {skipped} skipped");
@@ -81,13 +103,22 @@ impl Report {
     }
 }
 
-fn line(name: &str, outcome: &Outcome, took: Duration) -> String {
+/// The slowest tests, a line each; empty if there are no times.
+fn slowest(times: &[TestTime]) -> String {
+    let mut times: Vec<_> = times.iter().collect();
+    times.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let line = |time: &&TestTime| format!("{:>8.1} s  {}\n", time.seconds, time.test);
+    let lines: String = times.iter().take(SLOWEST).map(line).collect();
+    if lines.is_empty() { lines } else { format!("the slowest tests:\n{lines}") }
+}
+
+fn line(name: &str, outcome: &Outcome, seconds: f64, processor: f64) -> String {
     let (word, note) = match outcome {
         Outcome::Passed(note) => ("passed", note.as_str()),
         Outcome::Failed(_) => ("FAILED", ""),
         Outcome::Skipped(skip) => ("skipped", skip.reason.as_str()),
     };
-    format!("{name:<22} {word:<8} {:>6.1} s  {note}", took.as_secs_f64()).trim_end().to_owned()
+    format!("{name:<22} {word:<8} {seconds:>6.1} s  {processor:>6.1} s CPU  {note}").trim_end().to_owned()
 }
 
 fn told(skip: &Skip) -> String {
@@ -136,25 +167,41 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_count_of_steps_alone() {
-        let mut report = Report::default();
-        report.step("one", || Outcome::Passed(String::new()));
-        report.step("two", || Outcome::Failed("why".to_owned()));
-        report.step("three", || Outcome::Skipped(skip("three", &["fio"])));
-        report.skipped_tests(vec![skip("a::b", &["fio", "fio-examples"]), skip("a::c", &[])]);
+        let mut report = Report { passed: 1, failed: vec!["two"], processor: 7.4, ..Report::default() };
+        report.skipped_steps.push(skip("three", &["fio"]));
+        report.took.push(("one", 4.6));
+        let time = |test: &str, seconds| TestTime { test: test.to_owned(), seconds };
+        let skipped = vec![skip("a::b", &["fio", "fio-examples"]), skip("a::c", &[])];
+        let times = vec![time("a::d", 0.25), time("a::e", 62.0)];
+        report.tests(Run { passed: 2, failed: 1, skipped, times, ..Run::default() });
         assert!(!report.is_good());
         let expected = "\
+the slowest tests:
+    62.0 s  a::e
+     0.2 s  a::d
 skipped step: three: not here; needs the Debian package fio (`cargo xtask test --install` installs it)
 skipped test: a::b: not here; needs the Debian packages fio, fio-examples (`cargo xtask test --install` installs them)
 skipped test: a::c: not here
 failed step: two
+in all: 5 s, 7 s of processor time
+tests: 2 passed, 1 failed, 2 skipped
 1 passed, 1 failed, 1 skipped";
         assert_eq!(report.summary(), expected);
     }
 
     #[test]
+    fn the_twenty_slowest_tests_are_named() {
+        let times: Vec<_> =
+            (0..30).map(|n| TestTime { test: format!("t{n}"), seconds: f64::from((n * 7) % 30) }).collect();
+        let slowest = slowest(&times);
+        assert_eq!(slowest.lines().count(), 1 + SLOWEST);
+        assert!(slowest.lines().nth(1).unwrap().ends_with("29.0 s  t17"), "{slowest}");
+    }
+
+    #[test]
     fn a_step_is_one_line_with_its_time() {
-        let line = line("clippy", &Outcome::Passed("no warnings".to_owned()), Duration::from_millis(1_250));
-        assert_eq!(line, "clippy                 passed      1.2 s  no warnings");
+        let line = line("clippy", &Outcome::Passed("no warnings".to_owned()), 1.25, 2.0);
+        assert_eq!(line, "clippy                 passed      1.2 s     2.0 s CPU  no warnings");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::libtest::{self, Skip};
-use super::packages;
+use super::libtest::{self, Run, Skip};
+use super::nextest;
 use super::report::Outcome;
 use crate::shell;
 
@@ -29,6 +29,14 @@ impl Tier {
         }
     }
 
+    /// What the step checks.
+    pub fn about(self) -> &'static str {
+        match self {
+            Tier::Slow => "with --slow: the tests that take minutes",
+            Tier::Root => "with --root: the tests that change this machine for a while",
+        }
+    }
+
     /// The beginning of a reason of this tier.
     fn mark(self) -> &'static str {
         match self {
@@ -38,33 +46,35 @@ impl Tier {
     }
 
     /// Runs the tests of this tier that the previous run left out; they are then no longer counted as skipped.
-    pub fn run(self, skipped: &mut Vec<Skip>) -> Outcome {
+    pub fn run(self, before: &mut Run) -> Outcome {
         if self == Tier::Root && !shell::is_root() {
             let reason = "the user is not root".to_owned();
             return Outcome::Skipped(Skip { what: self.step().to_owned(), reason, packages: vec![] });
         }
         let (mine, others): (Vec<_>, Vec<_>) =
-            core::mem::take(skipped).into_iter().partition(|skip| skip.reason.starts_with(self.mark()));
-        *skipped = others;
+            core::mem::take(&mut before.skipped).into_iter().partition(|skip| skip.reason.starts_with(self.mark()));
+        before.skipped = others;
         let names: Vec<&str> = mine.iter().map(name_of).collect();
         if names.is_empty() {
             return Outcome::Passed("there are none".to_owned());
         }
-        let arguments = ["test", "--workspace", "--no-fail-fast", "--", "--show-output", "--ignored", "--exact"];
-        let mut cargo = shell::cargo(&[&arguments[..], &names].concat());
-        cargo.envs(packages::required().into_iter().map(|variable| (variable, "1")));
-        let finished = match shell::capture_within(cargo, LONGEST) {
-            Ok(finished) => finished,
+        let by_nextest = nextest::is_here();
+        let run =
+            if by_nextest { nextest::run_ignored(&names, LONGEST) } else { libtest::run_ignored(&names, LONGEST) };
+        let (good, ran) = match run {
+            Ok(ran) => ran,
             Err(error) => return Outcome::Failed(format!("{error:#}")),
         };
-        let mut ran = libtest::read(&finished.output);
-        let again = core::mem::take(&mut ran.skipped);
-        let without_excuse = again.len();
-        skipped.extend(again);
-        match finished.good && ran.passed >= names.len() {
+        let without_excuse = ran.skipped.len();
+        let outcome = match good && ran.passed >= names.len() {
             true => Outcome::Passed(format!("{} tests, {without_excuse} of them skipped", ran.passed)),
             false => Outcome::Failed(format!("{} of {}", ran.failure(), names.len())),
-        }
+        };
+        before.passed += ran.passed;
+        before.failed += ran.failed;
+        before.skipped.extend(ran.skipped);
+        before.times.extend(ran.times);
+        outcome
     }
 }
 
@@ -83,9 +93,10 @@ mod tests {
 
     #[test]
     fn a_tier_without_tests_takes_nobody_elses() {
-        let mut skipped = vec![skip("suite a::b", "root: it mounts"), skip("suite c", "takes an hour")];
-        assert!(matches!(Tier::Slow.run(&mut skipped), Outcome::Passed(note) if note == "there are none"));
-        assert_eq!(skipped.len(), 2);
+        let skipped = vec![skip("suite a::b", "root: it mounts"), skip("suite c", "takes an hour")];
+        let mut before = Run { skipped, ..Run::default() };
+        assert!(matches!(Tier::Slow.run(&mut before), Outcome::Passed(note) if note == "there are none"));
+        assert_eq!(before.skipped.len(), 2);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::cost::{self, Cost};
-use super::gate;
 use crate::{Verdict, shell};
+use xtask::gate;
 
 /// The time limit of each command.
 const LONGEST: Duration = Duration::from_secs(1800);

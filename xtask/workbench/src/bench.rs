@@ -1,8 +1,7 @@
-//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`gate`]), `--peers`
+//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`xtask::gate`]), `--peers`
 //! compares with other programs ([`peers`]), `--scale` measures large sizes ([`scale`]).
 
 mod cost;
-pub mod gate;
 pub mod peers;
 pub mod scale;
 
@@ -15,6 +14,7 @@ use serde_json::Value;
 
 use crate::Verdict;
 use crate::shell;
+use xtask::gate::{self, list};
 
 /// One benchmark's result.
 struct Timing {
@@ -59,10 +59,6 @@ fn benches(metadata: &Value) -> Vec<String> {
     let targets = list(metadata, "packages").flat_map(|package| list(package, "targets"));
     let benches = targets.filter(|target| list(target, "kind").any(|kind| kind == "bench"));
     benches.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect()
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value[key].as_array().into_iter().flatten()
 }
 
 /// Every `new/estimates.json` written since `begun`, at or below `folder`.

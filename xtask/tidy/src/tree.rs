@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn this_very_file_is_read_from_the_repository() {
         let tree = Tree::read(&crate::shell::root()).unwrap();
-        let this = tree.rust.iter().find(|file| file.path == "xtask/src/tidy/tree.rs").unwrap();
+        let this = tree.rust.iter().find(|file| file.path == "xtask/tidy/src/tree.rs").unwrap();
         assert_eq!(this.package(), "xtask");
         assert!(tree.manifests.iter().any(|file| file.path == "crates/blksched/Cargo.toml"));
         assert!(!tree.rust.iter().any(|file| file.path.starts_with("target/")));

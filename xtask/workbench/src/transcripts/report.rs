@@ -66,12 +66,6 @@ impl Summary {
         Verdict::when(all.diverging + all.unsupported + all.broken == 0)
     }
 
-    /// A short summary.
-    pub fn in_short(&self) -> String {
-        let all = self.total();
-        format!("{} cases, {} events, {} divergences by tree shape", all.cases, all.events, all.by_shape)
-    }
-
     fn total(&self) -> Row {
         Row::of(self.cases.iter())
     }

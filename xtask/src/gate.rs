@@ -19,11 +19,12 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::list;
 use crate::Verdict;
 use crate::shell;
 use counts::{Accepted, Counts, Table};
@@ -120,9 +121,8 @@ pub fn is_possible() -> bool {
 pub fn measure(cases: Cases) -> Result<Gate> {
     let mut counted = Counts::default();
     for program in programs()? {
-        for case in named(&program)?.iter().filter(|case| cases.has(case)) {
-            let times = |times: u64| Run::of(&program, &[case, &times.to_string()]);
-            let (once, twice) = (times(TIMES)?, times(2 * TIMES)?);
+        let chosen: Vec<String> = named(&program)?.into_iter().filter(|case| cases.has(case)).collect();
+        for (case, [once, twice]) in chosen.iter().zip(side_by_side(&program, &chosen)?) {
             let one = |once: u64, twice: u64| (twice as f64 - once as f64) / TIMES as f64;
             counted.put(Table::Instructions, case, one(once.instructions, twice.instructions));
             counted.put(Table::Mispredicted, case, one(once.mispredicted, twice.mispredicted));
@@ -141,6 +141,29 @@ pub fn measure(cases: Cases) -> Result<Gate> {
     let file = shell::root().join(ACCEPTED);
     let accepted = if file.is_file() { Accepted::read(&fs::read_to_string(file)?)? } else { Accepted::default() };
     Ok(Gate { cases, counted, accepted, compiler: compiler()? })
+}
+
+/// A short and a long run of each case, on all processors: counts do not depend on what else runs.
+fn side_by_side(program: &Path, cases: &[String]) -> Result<Vec<[Run; 2]>> {
+    let next = AtomicUsize::new(0);
+    let both = |case: &String| {
+        let times = |times: u64| Run::of(program, &[case, &times.to_string()]);
+        Ok([times(TIMES)?, times(2 * TIMES)?])
+    };
+    let work = || {
+        let take = || {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            Some((at, both(cases.get(at)?)))
+        };
+        std::iter::from_fn(take).collect::<Vec<_>>()
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let mut done: Vec<(usize, Result<[Run; 2]>)> = thread::scope(|scope| {
+        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        running.into_iter().flat_map(|worker| worker.join().expect("it does not panic")).collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, runs)| runs).collect()
 }
 
 /// Builds the benchmark with this case.
@@ -181,6 +204,11 @@ pub fn command_line() -> Result<PathBuf> {
         bail!("building the command line:\n{}", String::from_utf8_lossy(&built.stderr));
     }
     Ok(shell::target().join("release").join("blksched"))
+}
+
+/// The members of an array; none if it is none.
+pub fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value[key].as_array().into_iter().flatten()
 }
 
 fn named(program: &Path) -> Result<Vec<String>> {

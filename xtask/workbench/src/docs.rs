@@ -70,19 +70,6 @@ fn documents() -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// Why a generated file is out of date; `None` if all are current.
-///
-/// # Errors
-/// If one exists and cannot be read.
-pub fn stale() -> Result<Option<String>> {
-    for (file, text) in documents()? {
-        if let Some(why) = stale_text(&file, &text)? {
-            return Ok(Some(why));
-        }
-    }
-    Ok(None)
-}
-
 fn stale_text(file: &str, text: &str) -> Result<Option<String>> {
     let path = shell::root().join(file);
     let found = match path.is_file() {

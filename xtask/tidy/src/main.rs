@@ -1,5 +1,6 @@
-//! `tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the tree's text
-//! and is tested with a planted violation.
+//! `cargo xtask tidy`: the few style rules that matter, as a test. One file per rule; each is a pure function of the
+//! tree's text and is tested with a planted violation. A program of its own, since it parses Rust, and the parser takes
+//! longer to compile than all of `xtask`.
 //!
 //! | rule | file | requirement |
 //! |---|---|---|
@@ -9,7 +10,6 @@
 //! | head | `head.rs` | every file says what it is for |
 //! | size | `size.rs` | files, functions and lines stay short |
 //! | words | `words.rs` | no leftovers, no words that hide states |
-//! | options | `options.rs` | every fio option has a test that flips it |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
@@ -28,7 +28,6 @@ mod links;
 mod maps;
 mod markdown;
 mod names;
-mod options;
 mod outside;
 mod size;
 mod tokens;
@@ -36,12 +35,11 @@ mod tree;
 mod words;
 
 use std::fmt;
+use std::process::ExitCode;
 
 use anyhow::Result;
-use blksched_workloads::fio::supported_options;
+use xtask::{Verdict, shell};
 
-use crate::Verdict;
-use crate::shell;
 use tree::Tree;
 
 /// A broken rule, and its place.
@@ -64,39 +62,27 @@ impl fmt::Display for Finding {
 }
 
 /// The result of checking the whole tree.
-pub struct Outcome {
+struct Outcome {
     /// Broken rules, by file and line.
-    pub findings: Vec<Finding>,
+    findings: Vec<Finding>,
     /// Lengths of files and functions, and how many types share their names, for information.
-    pub figures: String,
+    figures: String,
 }
 
 /// Checks the repository.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn check() -> Result<Outcome> {
+fn check() -> Result<Outcome> {
     let tree = Tree::read(&shell::root())?;
-    let supported: Vec<_> = supported_options().iter().map(|option| option.name).collect();
-    Ok(Outcome {
-        findings: findings(&tree, &supported),
-        figures: format!("{}\n{}", size::figures(&tree), names::figures(&tree)),
-    })
+    Ok(Outcome { findings: findings(&tree), figures: format!("{}\n{}", size::figures(&tree), names::figures(&tree)) })
 }
 
-/// Whether a Rust file of the crates contains one of these words.
-///
-/// # Errors
-/// If a file cannot be read.
-pub fn crates_mention(words: &[&str]) -> Result<bool> {
-    let tree = Tree::read(&shell::root())?;
-    let mut files = tree.rust.iter().filter(|file| file.path.starts_with("crates/"));
-    Ok(files.any(|file| words.iter().any(|word| file.text.contains(word))))
+fn main() -> ExitCode {
+    Verdict::exit(run())
 }
 
-/// # Errors
-/// If a file cannot be read.
-pub fn run() -> Result<Verdict> {
+fn run() -> Result<Verdict> {
     let Outcome { findings, figures } = check()?;
     for finding in &findings {
         println!("{finding}");
@@ -109,8 +95,8 @@ pub fn run() -> Result<Verdict> {
     Ok(Verdict::when(findings.is_empty()))
 }
 
-/// Applies every rule to the whole tree; `supported` are the names of the fio options.
-fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
+/// Applies every rule to the whole tree.
+fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.unparsed().collect();
     findings.extend(aliases::check(tree));
     findings.extend(arrows::check(tree));
@@ -121,7 +107,6 @@ fn findings(tree: &Tree, supported: &[&str]) -> Vec<Finding> {
     findings.extend(size::check(tree));
     findings.extend(words::check(tree));
     findings.extend(names::check(tree));
-    findings.extend(options::check(tree, supported));
     findings.extend(outside::check(tree));
     findings.extend(markdown::check(tree));
     findings.extend(layers::check(tree));
@@ -155,14 +140,14 @@ mod tests {
             ("docs/a.md", "no title\n"),
             ("docs/b.md", "# B\n[there](nowhere.md)\n"),
         ];
-        let mut rules: Vec<_> = findings(&Tree::planted(&planted), &["bs"]).into_iter().map(|f| f.rule).collect();
+        let mut rules: Vec<_> = findings(&Tree::planted(&planted)).into_iter().map(|f| f.rule).collect();
         rules.sort_unstable();
         rules.dedup();
         assert_eq!(
             rules,
             [
-                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "options",
-                "outside", "parse", "words"
+                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "outside",
+                "parse", "words"
             ]
         );
     }

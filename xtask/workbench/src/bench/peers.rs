@@ -14,8 +14,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::cost::Cost;
-use super::gate;
 use crate::{Verdict, shell};
+use xtask::gate;
 
 /// The directory of DiskSim's own example.
 const DISKSIM: &str = "BLKSCHED_DISKSIM_VALID";

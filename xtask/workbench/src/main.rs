@@ -1,0 +1,138 @@
+//! blksched's developer commands that simulate or measure, `cargo xtask VERB`; one file per verb.
+//!
+//! * `docs [--check]`: generates `docs/knobs.md`, `docs/programs.md`, `docs/which-kernel.md` from the library's tables
+//! * `matrix`: renews docs/matrix.md and docs/matrix.csv, in some minutes
+//! * `transcripts PATH…`: replays recorded decisions and reports differences
+//! * `bench [--gate | --peers | --scale]`: times for people, instruction counts for the gate, a comparison with other
+//!   programs, and growth with size
+//! * `demerit [FOLDER]`: our disk compared with real drives, from DiskSim's files and measured response times
+//! * `live-kernel`: the running kernel's schedulers compared with ours, if the machine allows it
+//! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, compared with the models
+//! * `reality`: the running kernel and fio on a simulated disk in real time, compared with the prediction
+//! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
+//! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
+
+mod bench;
+#[cfg(target_os = "linux")]
+mod cpu_costs;
+mod demerit;
+mod docs;
+#[cfg(target_os = "linux")]
+mod live_kernel;
+#[cfg(target_os = "linux")]
+mod loop_device;
+mod matrix;
+#[cfg(target_os = "linux")]
+mod measured_disk;
+#[cfg(target_os = "linux")]
+mod reality;
+#[cfg(target_os = "linux")]
+mod timed_disk;
+mod transcripts;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{Verdict, gate, shell};
+
+/// blksched's developer commands that simulate or measure.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library
+    Docs {
+        /// Write nothing; fail if a file differs from what would be generated
+        #[arg(long)]
+        check: bool,
+    },
+    /// Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes
+    Matrix,
+    /// Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences
+    Transcripts {
+        /// Files and folders, searched recursively
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+    },
+    /// Run the benchmarks
+    Bench {
+        /// Count instructions under valgrind and compare them with xtask/gate.toml
+        #[arg(long)]
+        gate: bool,
+        /// With --gate: write the counts to xtask/gate.toml
+        #[arg(long, requires = "gate")]
+        bless: bool,
+        /// Run fio's null engine, blkparse, btt and DiskSim beside ours, as far as installed, by processor time
+        #[arg(long, conflicts_with = "gate")]
+        peers: bool,
+        /// Run everything that can be large at two sizes: the cost of one, and the memory
+        #[arg(long, conflicts_with_all = ["gate", "peers"])]
+        scale: bool,
+    },
+    /// Compare our disk with real drives: DiskSim's files and published response times
+    Demerit {
+        /// The directory with DRIVE.model, .seek, .diskspecs and .trace.gz; by default testdata/disksim
+        folder: Option<PathBuf>,
+    },
+    /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    LiveKernel,
+    /// Measure what an I/O costs the processors under each scheduler (needs root and fio; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    CpuCosts {
+        /// How often to run each load; the least counts
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        repeats: u32,
+        /// Also write the preset to this file
+        #[arg(long, value_name = "FILE")]
+        write: Option<PathBuf>,
+    },
+    /// What the running kernel and fio do on simulated disks in real time, beside what is predicted (needs root)
+    #[cfg(target_os = "linux")]
+    Reality(reality::Arguments),
+    /// Run a command beside a file that takes as long as a disk model says, by the wall clock (needs root and FUSE)
+    #[cfg(target_os = "linux")]
+    TimedDisk {
+        /// A preset's name or a TOML file
+        disk: String,
+        /// The shell command; `$file` is the file's path
+        command: String,
+    },
+    /// Measure disk models by the wall clock and compare what is found (needs root and FUSE; skipped by name elsewhere)
+    #[cfg(target_os = "linux")]
+    MeasuredDisk {
+        /// Presets or TOML files of spinning disks; by default all presets of that kind
+        disks: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    Verdict::exit(match Arguments::parse().verb {
+        Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
+        Verb::Matrix => matrix::run(),
+        Verb::Bench { peers: true, .. } => bench::peers::run(),
+        Verb::Bench { scale: true, .. } => bench::scale::run(),
+        Verb::Bench { gate: false, .. } => bench::run(),
+        Verb::Bench { gate: true, bless, .. } => {
+            gate::run(if bless { gate::Baseline::Renew } else { gate::Baseline::Compare })
+        }
+        Verb::Demerit { folder } => demerit::run(folder),
+        Verb::Transcripts { paths } => transcripts::run(&paths),
+        #[cfg(target_os = "linux")]
+        Verb::LiveKernel => live_kernel::run(),
+        #[cfg(target_os = "linux")]
+        Verb::CpuCosts { repeats, write } => cpu_costs::run(repeats, write.as_deref()),
+        #[cfg(target_os = "linux")]
+        Verb::Reality(arguments) => reality::run(&arguments),
+        #[cfg(target_os = "linux")]
+        Verb::TimedDisk { disk, command } => timed_disk::run(&disk, &command),
+        #[cfg(target_os = "linux")]
+        Verb::MeasuredDisk { disks } => measured_disk::run(&disks),
+    })
+}
