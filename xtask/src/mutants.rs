@@ -1,7 +1,7 @@
 //! `mutants`: small mistakes, each of which a named test must notice. A suite that gets faster by losing a test that
 //! bites shows here.
 //!
-//! `xtask/mutants.toml` lists them: a file, an expression in it, what to put in its place, and the test that fails then.
+//! `xtask/mutants.toml` lists them: a file, an expression in it, what to put in its place, and the test that notices.
 //! All are built into one copy of the repository below the target folder, each behind a switch (`if mutant(17) { a <= b
 //! } else { a < b }`), so that one build serves them all; the variable [`SWITCH`] turns one on. First every named test
 //! must pass with none on.

@@ -9,8 +9,8 @@ pub fn program(name: &str) -> Option<PathBuf> {
     env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// Whether `program` of the Debian package `package` is here. If not, this is printed so that `cargo xtask test` reports
-/// the test as skipped; where the variable `required` is set, the test must not be skipped.
+/// Whether `program` of the Debian package `package` is here. If not, this is printed so that `cargo xtask test` says
+/// that the test was skipped; where the variable `required` is set, it must not be.
 ///
 /// # Panics
 /// If it is not here and `required` is set.

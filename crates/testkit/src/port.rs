@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket, sockopt};
 
-/// A TCP port of this machine's loopback address that a program under test may listen at, also again and again, and that
-/// the system gives to nobody else meanwhile.
+/// A TCP port of this machine's loopback address that a program under test may listen at, also again and again, and
+/// that the system gives to nobody else meanwhile.
 ///
 /// Whoever asks for any free port, lets it go and gives its number to a program is now and then beaten to it. So this
 /// keeps a socket bound to the port, without listening: Linux lets another socket bind and listen there if both allow

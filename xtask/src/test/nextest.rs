@@ -155,7 +155,9 @@ test a::skips ... ok
         </testcase>
     </testsuite>
     <testsuite name="xtask::bin/xtask" tests="1" disabled="0" errors="0" failures="0">
-        <testcase name="b" classname="xtask::bin/xtask" timestamp="t" time="0.1"><system-out>chatter</system-out></testcase>
+        <testcase name="b" classname="xtask::bin/xtask" timestamp="t" time="0.1">
+            <system-out>chatter</system-out>
+        </testcase>
     </testsuite>
 </testsuites>
 "#;

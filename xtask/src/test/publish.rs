@@ -276,7 +276,8 @@ mod tests {
     fn what_is_included_and_not_packaged_is_found() {
         let folder = shell::target().join(format!("xtask/package-{}", std::process::id()));
         fs::create_dir_all(folder.join("src/a")).unwrap();
-        let lib = "const A: &str = include_str!(\"../presets/a.toml\");\nconst C: &str = include_str!(concat!(\"../c/\", D!()));\n";
+        let lib = "const A: &str = include_str!(\"../presets/a.toml\");\n\
+                   const C: &str = include_str!(concat!(\"../c/\", D!()));\n";
         fs::write(folder.join("src/lib.rs"), lib).unwrap();
         fs::write(folder.join("src/a/b.rs"), "const B: &[u8] = include_bytes!(\"b.bin\");\n").unwrap();
         let head = ["Cargo.toml", "README.md", "LICENSE-APACHE", "LICENSE-MIT"];

@@ -50,10 +50,10 @@ impl Report {
         let (seconds, processor) = (begun.elapsed().as_secs_f64(), shell::processor_seconds() - processor);
         println!("{}{}", if stdout().is_terminal() { "\r" } else { "" }, line(name, &outcome, seconds, processor));
         self.processor += processor;
+        self.took.push((name, seconds));
         match outcome {
             Outcome::Passed(_) => {
                 self.passed += 1;
-                self.took.push((name, seconds));
                 budget::keep(name, seconds);
             }
             Outcome::Failed(output) => {

@@ -5,7 +5,7 @@ use super::Finding;
 use super::tokens::{Token, lines_with};
 use super::tree::{RustFile, Tree};
 
-const MAY_ASK: &[&str] = &["cli", "serve", "python", "xtask", "benches"];
+const MAY_ASK: &[&str] = &["cli", "serve", "python", "testkit", "xtask", "benches"];
 const INSTEAD: &str = "time is an argument: take blksched::Instant from the driver";
 
 /// Every use of a clock where it is forbidden.

@@ -1,5 +1,5 @@
-//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`xtask::gate`]), `--peers`
-//! compares with other programs ([`peers`]), `--scale` measures large sizes ([`scale`]).
+//! `bench`: times for people, by criterion, as one table; `bench --gate` counts instructions ([`xtask::gate`]),
+//! `--peers` compares with other programs ([`peers`]), `--scale` measures large sizes ([`scale`]).
 
 mod cost;
 pub mod peers;
