@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn ignored_tests_are_found_with_their_reason_and_package() {
-        let text = "//! A.\n#[test]\nfn a() {}\nmod inner {\n#[test]\n    #[ignore = \"slow: with fio\"]\n    fn b() {}\n\
+        let text = "#[test]\nfn a() {}\nmod inner {\n#[test]\n    #[ignore = \"slow: with fio\"]\n    fn b() {}\n\
                     #[ignore]\n#[cfg(unix)]\n#[test]\npub fn c() {}\n}\n";
         let found = of_file(package("crates/disks/src/a.rs"), text);
         let shown: Vec<_> = found.iter().map(|skip| (skip.what.as_str(), skip.reason.as_str())).collect();
