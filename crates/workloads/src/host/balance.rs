@@ -7,13 +7,15 @@
 //! ([`rate`]); a device that nobody knows yet is taken to write 100 MiB/s. Of several devices each has a share of the
 //! limit, which follows what each of them wrote ([`share`]).
 //! **Origin** recordings of Linux 6.18 (`balance_dirty_pages`, `bdi_dirty_ratelimit`): each formula was computed for
-//! each recorded event. The files say how many agreed.
+//! each recorded event, and a test does it again (`recorded.rs`). The files say how many agreed.
 //!
 //! In the kernel: `mm/page-writeback.c`; a device here is its `bdi_writeback`, what a task owes is in `task_struct`.
 
 mod pause;
 mod position;
 mod rate;
+#[cfg(test)]
+mod recorded;
 mod share;
 mod ticks;
 
@@ -193,8 +195,8 @@ impl Balance {
     pub fn check(&mut self, now: Instant, task: DirtyingTask, device: DeviceIndex) -> Answer {
         let (ticks, thresholds) = (self.limits.ticks, self.thresholds(task));
         let position = self.position(now, thresholds, device);
+        let is_background = self.dirty() > thresholds.background;
         let debt = self.tasks.entry(task.submitter).or_default();
-        let is_background = self.devices.iter().map(|device| device.dirty).sum::<u64>() > thresholds.background;
         if let Some(room) = position.room_below_freerun() {
             debt.forgive(ticks.at(now), room);
             return Answer { verdict: Verdict::Goes, wakes_flusher: is_background };
@@ -212,11 +214,9 @@ impl Balance {
     /// Whether dirty memory is to be written in the background for this device: memory as a whole has too much of it,
     /// or the device has more than its share.
     pub fn wants_background(&mut self, now: Instant, device: DeviceIndex) -> bool {
-        let BalanceLimits { background, .. } = self.limits;
-        let share = self.device_limit(now, background, device);
-        let dirty: u64 = self.devices.iter().map(|device| device.dirty).sum();
-        let own = self.devices[device.0].dirty;
-        dirty > background || own > share
+        let BalanceLimits { background, limit, .. } = self.limits;
+        let share = self.device_limit(now, limit, device) * background / limit.max(1);
+        self.dirty() > background || self.devices[device.0].dirty > share
     }
 
     /// How much of one file the flusher writes before it goes on to the next \[pages\]: what the device writes in half
@@ -281,5 +281,73 @@ impl Balance {
         let least = limit.saturating_sub(self.total()) / 8;
         let most = self.devices[device.0].limits.most.unwrap_or(u64::MAX);
         (share as u64).max(least).min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: DeviceIndex = DeviceIndex(0);
+    const STICK: DeviceIndex = DeviceIndex(1);
+
+    fn limits() -> BalanceLimits {
+        BalanceLimits { background: 4096, limit: 8192, ticks: Ticks::per_second(250), processors: 2 }
+    }
+
+    fn task(number: u32) -> DirtyingTask {
+        DirtyingTask { submitter: SubmitterId(number), is_real_time: false }
+    }
+
+    #[test]
+    fn a_device_with_a_limit_of_its_own_is_written_above_its_part_of_the_background_limit() {
+        let large = BalanceLimits { background: 500_000, limit: 1_000_000, ..limits() };
+        let mut memory = Balance::new(large, &[DeviceLimits { most: Some(8_192), is_strict: true }]);
+        memory.dirtied(SubmitterId(1), DISK, 4_096);
+        assert!(!memory.wants_background(Instant::ZERO, DISK));
+        memory.dirtied(SubmitterId(1), DISK, 1);
+        assert!(memory.wants_background(Instant::ZERO, DISK));
+    }
+
+    /// A stick that writes a hundredth of what the disk does has a hundredth of the limit.
+    #[test]
+    fn of_two_devices_the_slow_one_is_slowed_down_and_the_fast_one_is_not() {
+        let mut memory = Balance::new(limits(), &[DeviceLimits::default(); 2]);
+        for (device, pages) in [(DISK, 9_900), (STICK, 100)] {
+            for _ in 0..pages / 100 {
+                memory.dirtied(SubmitterId(9), device, 100);
+                memory.submitted(Instant::ZERO, device, 100);
+                memory.written(Instant::ZERO, device, 100);
+            }
+        }
+        memory.dirtied(SubmitterId(1), DISK, 3_500);
+        memory.dirtied(SubmitterId(2), STICK, 3_500);
+        let factor = |memory: &mut Balance, device| memory.position(Instant::ZERO, limits(), device).ratio();
+        let (fast, slow) = (factor(&mut memory, DISK), factor(&mut memory, STICK));
+        assert!(fast > 1.0 && slow < 0.3, "{fast} {slow}");
+        // More than its part of the background limit is written although memory as a whole is below it.
+        let mut idle = Balance::new(limits(), &[DeviceLimits::default(); 2]);
+        idle.dirtied(SubmitterId(2), STICK, 1_000);
+        assert!(idle.wants_background(Instant::ZERO, STICK) && !idle.wants_background(Instant::ZERO, DISK));
+    }
+
+    #[test]
+    fn a_real_time_task_has_a_quarter_and_a_32nd_more() {
+        let memory = Balance::new(limits(), &[DeviceLimits::default()]);
+        let raised = memory.thresholds(DirtyingTask { is_real_time: true, ..task(1) });
+        assert_eq!((raised.background, raised.limit), (5_376, 10_496), "as recorded");
+    }
+
+    #[test]
+    fn a_background_limit_above_the_limit_is_half_of_it() {
+        let memory = Balance::new(BalanceLimits { background: 9_000, ..limits() }, &[DeviceLimits::default()]);
+        assert_eq!(memory.limits().background, 4_096);
+    }
+
+    #[test]
+    fn chunks_are_as_long_as_recorded() {
+        let chunk = |limit| Balance::new(BalanceLimits { limit, ..limits() }, &[DeviceLimits::default()]).chunk(DISK);
+        let chunks = [2_048, 4_096, 8_192, 32_768, 65_536, 1_176_782].map(chunk);
+        assert_eq!(chunks, [1_024, 1_024, 2_048, 5_120, 9_216, 13_312]);
     }
 }

