@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use blksched_disks::DiskError;
 use blksched_workloads::fio::{self, Style};
 
 /// Why there is no answer.
@@ -10,6 +11,8 @@ use blksched_workloads::fio::{self, Style};
 pub enum Error {
     /// Job files with mistakes, each with its place; [`fio::Errors::render`] shows them in the files' text.
     Jobs(fio::Errors),
+    /// A disk that does not exist, with the nearest that does; or a wrong description, with its place.
+    Disk(DiskError),
     /// Input that was not understood; the text names it, and says what was expected.
     Input(String),
     /// The caller stopped the work before there was anything to answer with.
@@ -18,7 +21,42 @@ pub enum Error {
     Outside(String),
 }
 
+/// Where a mistake stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorPlace {
+    /// The text's name.
+    pub file: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1 \[characters\].
+    pub column: usize,
+}
+
 impl Error {
+    /// Where the first mistake stands; `None` if it stands in no text.
+    pub fn place(&self) -> Option<ErrorPlace> {
+        match self {
+            Error::Jobs(errors) => {
+                let place = &errors.problems.first()?.place;
+                let file = errors.texts.get(place.text as usize)?.name.clone();
+                Some(ErrorPlace { file, line: place.line as usize, column: place.column as usize })
+            }
+            Error::Disk(DiskError::Invalid { file, line, column, .. }) => {
+                Some(ErrorPlace { file: file.clone(), line: *line, column: *column })
+            }
+            _ => None,
+        }
+    }
+
+    /// The word that was probably meant; `None` if none is near, or if it is only named in the text.
+    pub fn nearest(&self) -> Option<&str> {
+        match self {
+            Error::Disk(DiskError::UnknownDisk { nearest, .. }) => *nearest,
+            Error::Disk(DiskError::Invalid { nearest, .. }) => nearest.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Input that was not understood.
     pub fn input(text: impl ToString) -> Error {
         Error::Input(text.to_string())
@@ -29,6 +67,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Jobs(errors) => f.write_str(&errors.render(Style::Plain)),
+            Error::Disk(error) => error.fmt(f),
             Error::Input(text) | Error::Interrupted(text) | Error::Outside(text) => f.write_str(text),
         }
     }

@@ -49,7 +49,7 @@ pub trait Files {
     /// # Errors
     /// If there is none, or its description is wrong: file, line, column, and what was expected.
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
-        blksched_disks::builtin(name).map_err(Error::input)
+        blksched_disks::builtin(name).map_err(Error::Disk)
     }
 
     /// What earlier predictions on this very disk came to, as a phrase; `None` if nothing is known.

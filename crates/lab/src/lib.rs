@@ -39,7 +39,7 @@ pub mod why;
 
 pub use compare::Compared;
 pub use comparison::{Comparison, FitSearch};
-pub use error::Error;
+pub use error::{Error, ErrorPlace};
 pub use files::{Files, NoFiles};
 pub use scene::Scene;
 pub use verdict::Verdict;

@@ -1,0 +1,129 @@
+//! The question and its answer as a program asks: texts in, values out, no file opened.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use blksched::Catalogue;
+use blksched_lab::scene::{Stage, some_time};
+use blksched_lab::verdict::action::Kept;
+use blksched_lab::verdict::role::Role;
+use blksched_lab::{Comparison, Error, NoFiles, Scene, Watch};
+
+/// A reader that waits for each block, beside a writer that keeps many in flight.
+const JOBS: &str = "\
+[reader]
+rw=randread
+bs=4k
+size=256m
+direct=1
+[backup]
+rw=write
+bs=64k
+size=256m
+ioengine=libaio
+iodepth=32
+direct=1
+";
+
+fn asked(text: &str, seeds: u32) -> Comparison {
+    let scene = Scene { time: some_time("3s").ok(), ..Scene::of_jobs("my.fio", text, "ide-2002") };
+    let elevators = ["bfq", "none"].map(str::to_owned).to_vec();
+    Comparison { elevators, ..Comparison::of(scene, seeds) }
+}
+
+#[test]
+fn a_job_as_text_and_a_disks_name_come_back_as_what_to_use_and_for_which_price() {
+    let compared = asked(JOBS, 5).answer().unwrap();
+    let verdict = &compared.verdict;
+    let better = verdict.proposal.as_ref().expect("bfq keeps the reader waiting");
+    assert_eq!((better.scheduler, better.to_string().as_str(), verdict.kept), ("none", "none", None));
+    assert!(better.times_better.ratio > 1.5 && better.p <= 0.05, "{better:?}");
+    assert!((better.times_better.low..=better.times_better.high).contains(&better.times_better.ratio));
+    assert!(better.gains.iter().any(|gain| gain.job == "reader" && gain.times_better() > 1.5));
+    let roles: Vec<(&str, Role)> = verdict.roles.iter().map(|role| (role.job.as_str(), role.role)).collect();
+    assert_eq!(roles, [("reader", Role::Latency), ("backup", Role::Background)]);
+    assert_eq!(verdict.contrasts.len(), 1);
+    let cause = verdict.causes.iter().find(|cause| cause.scheduler == "none").expect("why");
+    assert!(cause.here < cause.base, "{cause:?}");
+    assert!(verdict.to_string().contains(&format!("Why: {cause}.")), "{verdict}");
+    assert!(verdict.to_string().contains("Use none: "), "{verdict}");
+    assert!(!verdict.validation.predictions.is_empty() && !verdict.validation.sentences().is_empty());
+    let hangs_on = verdict.hangs_on.as_ref().expect("the disk has fitted values");
+    assert!(verdict.sentences.contains(&hangs_on.sentence()));
+}
+
+#[test]
+fn why_the_default_stays_is_a_value() {
+    assert_eq!(asked(JOBS, 1).answer().unwrap().verdict.kept, Some(Kept::OneSeed));
+    let same = Comparison { elevators: vec!["bfq".to_owned(), "bfq".to_owned()], ..asked(JOBS, 2) };
+    let verdict = same.answer().unwrap().verdict;
+    assert_eq!((verdict.kept, verdict.proposal.is_none()), (Some(Kept::TooLittle), true));
+    // Buffered reads come so fast that the backup stands still for more than a second.
+    let starving = asked(&JOBS.replacen("direct=1\n", "", 1), 3).answer().unwrap().verdict;
+    assert_eq!((starving.kept, starving.proposal.is_none()), (Some(Kept::BetterIsForbidden), true));
+    assert!(starving.candidates[0].forbidden[0].starts_with("backup makes no progress for"), "{starving}");
+    let alone = Comparison { elevators: vec!["bfq".to_owned()], ..asked(JOBS, 2) };
+    assert_eq!(alone.answer().unwrap().verdict.kept, Some(Kept::NoOther));
+}
+
+#[test]
+fn mistakes_are_data_with_their_place_or_the_nearest_word() {
+    let error = |comparison: &Comparison| comparison.answer().err().expect("a mistake");
+    let Error::Jobs(errors) = error(&asked("[a]\nrw=raedrand\n", 2)) else { panic!("it is the job's") };
+    let place = Error::Jobs(errors.clone()).place().expect("it has one");
+    assert_eq!((place.file.as_str(), place.line, place.column), ("my.fio", 2, 4));
+    assert!(errors.render(blksched_workloads::fio::Style::Plain).contains("my.fio:2:4"));
+    let mut elsewhere = asked(JOBS, 2);
+    elsewhere.scene.disk = "hdd-720".to_owned();
+    assert_eq!((error(&elsewhere).nearest(), error(&elsewhere).place()), (Some("hdd-7200"), None));
+    let with = |change: &dyn Fn(&mut Comparison)| {
+        let mut comparison = asked(JOBS, 2);
+        change(&mut comparison);
+        error(&comparison).to_string()
+    };
+    for (text, words) in [
+        (with(&|asked| asked.scene.disk = "hdd-720".to_owned()), "hdd-7200"),
+        (with(&|asked| asked.elevators = vec!["bqf".to_owned()]), "did you mean `bfq`"),
+        (with(&|asked| asked.goal = Some("raeder: p99 read".to_owned())), "did you mean `reader`"),
+        (with(&|asked| asked.scene.set = vec!["bfq.slice_idel=0".to_owned()]), "did you mean `slice_idle`"),
+        (with(&|asked| asked.scene.jobs = vec!["/etc/passwd".to_owned()]), "neither a file nor a workload"),
+        (with(&|asked| asked.scene.disk = "/etc/passwd".to_owned()), "/etc/passwd"),
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// Ends the work after so many runs.
+struct Until(AtomicUsize, usize);
+
+impl Watch for Until {
+    fn step(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= self.1
+    }
+}
+
+#[test]
+fn an_interruption_leaves_the_complete_seeds_or_says_that_there_are_none() {
+    let ask = |runs: usize| {
+        let comparison = Comparison { threads: Some(1), ..asked(JOBS, 6) };
+        let stage = Stage::load(&comparison.scene, &NoFiles).unwrap();
+        comparison.run(stage, &Catalogue::builtin(), &Until(AtomicUsize::new(0), runs))
+    };
+    assert!(matches!(ask(0), Err(Error::Interrupted(_))));
+    assert!(matches!(ask(1), Err(Error::Interrupted(_))));
+    let compared = ask(5).unwrap();
+    assert_eq!(compared.measured[0].jain.values().len(), 2);
+    assert!(compared.verdict.notes.iter().any(|note| note.starts_with("interrupted: 2 of 6 seeds")));
+}
+
+#[test]
+fn the_answer_is_the_same_on_any_number_of_threads() {
+    let on = |threads| {
+        let compared = Comparison { threads: Some(threads), ..asked(JOBS, 3) }.answer().unwrap();
+        (compared.verdict.to_string(), compared.measured.iter().flat_map(|one| one.hashes.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(on(1), on(7));
+}
