@@ -9,6 +9,7 @@ pub(crate) mod json;
 mod lines;
 mod matrix;
 mod memory_table;
+#[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 mod sample;
 mod sensitivity;
@@ -22,8 +23,9 @@ use blksched_measure::Table;
 
 use crate::failure::Failure;
 use crate::input::in_turn;
-use crate::output::{self, Look, Paint};
+use crate::output::{self, Paint, TableStyle};
 use crate::progress::Followed;
+#[cfg(feature = "pictures")]
 use crate::report;
 use crate::used;
 pub(crate) use arguments::CompareArguments;
@@ -51,9 +53,11 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
         let (stage, _) = stage.without_logs();
         return parsed(&comparison.scene, &stage, &comparison.contenders(&stage, catalogue)?);
     }
+    #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
     let mut compared = comparison.run(stage, catalogue, &Followed::new())?;
-    let written = pictures(arguments, &compared)?;
-    compared.verdict.notes.extend(written);
+    #[cfg(feature = "pictures")]
+    compared.verdict.notes.extend(pictures(arguments, &compared)?);
+    #[cfg(feature = "parquet")]
     if let Some(place) = arguments.rows.place()? {
         parquet::figures(&place, &compared.stage, &compared.measured, compared.first)?;
         parquet::contrasts(&place, &compared.measured, &compared.verdict.contrasts)?;
@@ -62,6 +66,7 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
 }
 
 /// Writes the report and the picture that were asked for.
+#[cfg(feature = "pictures")]
 fn pictures(arguments: &CompareArguments, compared: &Compared) -> Result<Vec<String>, Failure> {
     if !arguments.pictures.any() {
         return Ok(Vec::new());
@@ -86,11 +91,9 @@ fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), 
 }
 
 fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failure> {
-    let Compared { stage, measured, verdict, .. } = compared;
+    let Compared { stage, verdict, .. } = compared;
     if output::is_kept() {
-        let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
-        let html = tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect();
-        output::keep(json::text(compared), html);
+        output::keep(json::text(compared), html(compared, arguments.wide));
     }
     let text = match (arguments.json, arguments.csv, arguments.emit, &verdict.unranked) {
         (true, ..) => json::text(compared),
@@ -99,21 +102,35 @@ fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failur
             let target = emit::EmitTarget::of(arguments, stage)?;
             emit::text(what, &heading(compared), verdict, &target)
         }
-        _ => page(arguments, compared),
+        _ => {
+            let style = if arguments.markdown { TableStyle::Markdown } else { TableStyle::Text };
+            page(compared, style, arguments.wide, arguments.sensitivity)
+        }
     };
     Ok(output::print(&text)?)
 }
 
+/// A comparison's text, JSON and HTML.
+#[cfg(feature = "sweep")]
+pub(crate) fn rendered(compared: &Compared) -> (String, String, String) {
+    (page(compared, TableStyle::Text, false, false), json::text(compared), html(compared, false))
+}
+
+/// The tables, for a notebook.
+fn html(compared: &Compared, wide: bool) -> String {
+    let tables = tables::all(&compared.measured, compared.stage.plan.has_programs(), wide);
+    tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect()
+}
+
 /// The tables, the verdict and the notes, for people.
-fn page(arguments: &CompareArguments, compared: &Compared) -> String {
+fn page(compared: &Compared, style: TableStyle, wide: bool, sensitivity: bool) -> String {
     let Compared { stage, measured, verdict, .. } = compared;
-    let look = if arguments.markdown { Look::Markdown } else { Look::Text };
     let used = used::line(&compared.used, compared.comparison.scene.host.cpu_name());
     let mut text = output::paragraph(&heading(compared)) + &output::paragraph(&used) + "\n";
-    let tables = tables::all(measured, stage.plan.has_programs(), arguments.wide);
-    let depends = verdict.hangs_on.as_ref().filter(|_| arguments.sensitivity).map(|it| sensitivity::table(it, None));
+    let tables = tables::all(measured, stage.plan.has_programs(), wide);
+    let depends = verdict.hangs_on.as_ref().filter(|_| sensitivity).map(|it| sensitivity::table(it, None));
     for table in tables.into_iter().chain(extra::tables(compared)).chain(depends) {
-        text += &output::render(&table, look);
+        text += &output::render(&table, style);
         text += "\n";
     }
     text += &verdict.sentences.iter().map(|sentence| painted(sentence)).collect::<String>();

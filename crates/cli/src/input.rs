@@ -7,6 +7,6 @@ pub(crate) mod traces;
 mod turns;
 pub(crate) mod uri;
 
-pub(crate) use on_disk::OnDisk;
-pub(crate) use texts::{bytes_of, text_beside, text_of};
+pub use on_disk::OnDisk;
+pub(crate) use texts::{bytes_of, text_of, text_of_file};
 pub(crate) use turns::in_turn;

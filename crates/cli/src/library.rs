@@ -1,6 +1,7 @@
-//! The verbs for programs: the functions that other languages' packages call. The words are those of the command line,
-//! so that both are accepted and refused alike; the results are data.
+//! What other languages' packages call: `blksched_lab` with this machine's files, results as Arrow, and a comparison's
+//! renderings. [`answer`] runs a verb by its words and returns what it prints.
 
+mod compared;
 mod many;
 mod one;
 mod planned;
@@ -16,7 +17,10 @@ use clap::Parser;
 
 use crate::args::{Arguments, Verb};
 use crate::failure::Failure;
+pub use crate::input::OnDisk;
+pub use crate::scene::host;
 use crate::{interrupt, output, typed};
+pub use compared::{compare, figures, rendered};
 pub use many::{Spec, many};
 pub use one::Simulation;
 pub use planned::{plan_rows, plan_size};
@@ -98,11 +102,16 @@ pub fn main(words: &[String]) -> u8 {
     let (rest, said) = typed::split(words.iter().map(std::ffi::OsString::from));
     match crate::main_of(rest, said, &[]) {
         Ok(()) => 0,
-        Err(failure) => failure.told(),
+        Err(failure) => failure.print(),
     }
 }
 
 impl Error {
+    /// Input that was not understood, with the place that the text names.
+    pub fn input(text: &str) -> Error {
+        Error::said(text, true)
+    }
+
     /// An error with the place that its text names.
     fn said(text: &str, is_input: bool) -> Error {
         let message = anstream::adapter::strip_str(text.trim()).to_string();
@@ -124,7 +133,17 @@ impl From<Failure> for Error {
 
 impl From<blksched_lab::Error> for Error {
     fn from(error: blksched_lab::Error) -> Error {
-        Failure::from(error).into()
+        let place = error.place();
+        let error: Error = Failure::from(error).into();
+        match place {
+            Some(at) => Error {
+                file: Some(at.file),
+                line: u32::try_from(at.line).ok(),
+                column: u32::try_from(at.column).ok(),
+                ..error
+            },
+            None => error,
+        }
     }
 }
 

@@ -7,16 +7,17 @@ use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 use blksched_lab::Scene;
-use blksched_lab::scene::HostSettings;
+pub(crate) use blksched_lab::scene::some_time;
+use blksched_lab::scene::{HostSettings, attached};
 use blksched_simulate::Starts;
-use blksched_text::{did_you_mean, name_of_path};
+use blksched_text::name_of_path;
 use blksched_workloads::fio::Text;
 use blksched_workloads::host::HostKnobs;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::{Map, Value, json};
 
-use crate::input::text_beside;
+use crate::input::text_of_file;
 
 /// The workload and the disk, which every run needs.
 #[derive(Debug, Args)]
@@ -95,10 +96,13 @@ impl SceneArguments {
 }
 
 /// Parses the host's settings; its processors' costs may be a file.
-pub(crate) fn host(text: &str) -> Result<HostSettings, String> {
+///
+/// # Errors
+/// The word that was not understood, what was expected, and the nearest.
+pub fn host(text: &str) -> Result<HostSettings, String> {
     let file = |name: &str| {
         let path = Path::new(name);
-        (name.ends_with(".toml") || path.is_file()).then(|| text_beside(path))
+        (name.ends_with(".toml") || path.is_file()).then(|| text_of_file(path))
     };
     HostSettings::parse(text, &file)
 }
@@ -112,16 +116,6 @@ pub(crate) fn host_settings(host: &HostKnobs) -> Map<String, Value> {
 /// A knob's value for machines, as in its control file.
 pub(crate) fn in_its_unit(knob: &Knob, raw: i64) -> Value {
     json!({ "value": knob.unit.in_sysfs(raw), "unit": knob.unit.symbol() })
-}
-
-/// Parses how a disk is attached to its host.
-fn attached(text: &str) -> Result<Attached, String> {
-    let words = || Attached::WORDS.into_iter().map(|(word, _)| word);
-    if let Some((_, kind)) = Attached::WORDS.into_iter().find(|(word, _)| *word == text) {
-        return Ok(kind);
-    }
-    let nearest = did_you_mean(text, words());
-    Err(format!("expected one of {}{nearest}", words().collect::<Vec<_>>().join(", ")))
 }
 
 /// When the processes of a run begin.
@@ -139,16 +133,6 @@ impl From<When> for Starts {
             When::Drawn => Starts::Drawn(0),
             When::AsSaid => Starts::AsSaid,
         }
-    }
-}
-
-/// Parses a length of time other than zero.
-pub(crate) fn some_time(text: &str) -> Result<Span, String> {
-    let seconds = text.trim().parse::<f64>().is_ok().then(|| format!("{}s", text.trim()));
-    match seconds.as_deref().unwrap_or(text).parse::<Span>() {
-        Ok(Span::ZERO) => Err("nothing happens in no time: expected more than 0s, as in 30s".to_owned()),
-        Ok(span) => Ok(span),
-        Err(error) => Err(error.to_string()),
     }
 }
 

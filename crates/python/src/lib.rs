@@ -1,8 +1,10 @@
-//! The compiled half of the Python package `blksched`: jobs, disks and settings are passed as the words of the command
-//! line, tables are returned as Arrow, and the GIL is released during a simulation.
+//! The compiled half of the Python package `blksched`: questions are passed as values to `blksched_lab`, tables are
+//! returned as Arrow, and the GIL is released during a simulation.
 
+mod comparison;
 mod elevator;
 mod errors;
+mod question;
 mod run;
 mod table;
 mod tuning;
@@ -14,6 +16,7 @@ use blksched_cli::library::{self, LibraryJob, Simulation, Spec};
 use pyo3::prelude::*;
 
 use errors::raised;
+use question::Question;
 use table::PyTable;
 
 /// What to run, in Python's form: words, and the name and text of a job file.
@@ -49,9 +52,9 @@ impl PySimulation {
 
 /// One load under one scheduler.
 #[pyfunction]
-fn simulate(py: Python<'_>, said: Said, options: Vec<String>) -> PyResult<PySimulation> {
-    let (job, own) = (job(said), elevator::entries());
-    let made = run::detached(py, move |_| Simulation::run(&job, &options, &own))?;
+fn simulate(py: Python<'_>, question: Question, elevator: String) -> PyResult<PySimulation> {
+    let own = elevator::entries();
+    let made = run::detached(py, move |_| Simulation::run(&question.scene()?, Some(&elevator), &own))?;
     Ok(PySimulation(Arc::new(made)))
 }
 
@@ -65,10 +68,10 @@ fn answer(py: Python<'_>, verb: String, said: Said, options: Vec<String>) -> PyR
 
 /// One load under many schedulers, knobs and seeds.
 #[pyfunction]
-fn many(py: Python<'_>, said: Said, options: Vec<String>, specs: Vec<(String, u64)>) -> PyResult<PyTable> {
-    let (job, own) = (job(said), elevator::entries());
+fn many(py: Python<'_>, question: Question, specs: Vec<(String, u64)>) -> PyResult<PyTable> {
+    let own = elevator::entries();
     let specs: Vec<Spec> = specs.into_iter().map(|(elevator, seed)| Spec { elevator, seed }).collect();
-    run::detached(py, move |stop| library::many(&job, &options, &specs, &own, stop)).map(PyTable)
+    run::detached(py, move |stop| library::many(&question.scene()?, &specs, &own, stop)).map(PyTable)
 }
 
 /// How many runs a plan has, and how many of them each load has.
@@ -112,8 +115,14 @@ fn _blksched(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PySimulation>()?;
     module.add_class::<PyTable>()?;
+    module.add_class::<comparison::PyComparison>()?;
+    module.add_class::<comparison::PyVerdict>()?;
+    module.add_class::<comparison::PyProposal>()?;
+    module.add_class::<comparison::PyContrast>()?;
+    module.add_class::<comparison::PyCause>()?;
     module.add_class::<tuning::Search>()?;
     module.add_class::<elevator::PyRequest>()?;
+    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(answer, module)?)?;
     module.add_function(wrap_pyfunction!(many, module)?)?;

@@ -3,9 +3,11 @@
 use std::sync::Mutex;
 
 use blksched_cli::library::Tuning;
+use blksched_lab::Comparison;
 use pyo3::prelude::*;
 
-use crate::{Said, elevator, errors, job, run};
+use crate::question::Question;
+use crate::{elevator, errors, run};
 
 /// The objective function of a search over one scheduler's settings.
 #[pyclass(frozen)]
@@ -19,9 +21,12 @@ type Checked = ((f64, f64, f64), f64, bool, Vec<String>);
 #[pymethods]
 impl Search {
     #[new]
-    fn new(py: Python<'_>, said: Said, options: Vec<String>) -> PyResult<Search> {
-        let (job, own) = (job(said), elevator::entries());
-        let tuning = run::detached(py, move |_| Tuning::new(&job, &options, &own))?;
+    fn new(py: Python<'_>, question: Question, elevator: String, goal: Option<String>) -> PyResult<Search> {
+        let own = elevator::entries();
+        let tuning = run::detached(py, move |_| {
+            let comparison = Comparison { goal, ..Comparison::of(question.scene()?, 1) };
+            Tuning::new(comparison, &elevator, &own)
+        })?;
         Ok(Search(Mutex::new(tuning)))
     }
 

@@ -78,8 +78,57 @@ def test_the_slowest_are_explained() -> None:
 
 def test_a_comparison_is_a_verdict_a_text_and_a_page() -> None:
     c = bs.compare(bs.fio(JOB), "hdd-7200", ["none", "mq-deadline"], seeds=2, time="2s")
-    assert c.verdict and c.verdict.splitlines()[0] in " ".join(repr(c).split())
+    assert str(c.verdict).splitlines()[0] in " ".join(repr(c).split())
     assert c.data["schema"].startswith("blksched/compare/") and "<td" in c._repr_html_()
+
+
+def test_a_verdict_is_values_and_its_figures_are_arrow() -> None:
+    c = bs.compare(bs.fio(JOB), "hdd-7200", ["mq-deadline", "bfq"], seeds=3, time="2s")
+    verdict = c.verdict
+    assert verdict.default == "mq-deadline" and verdict.goal == "balance" and verdict.unranked is None
+    assert [(job, role) for job, role, _ in verdict.roles] == [("app", "latency-bound"), ("log", "bulk")]
+    assert (verdict.proposal is None) == (verdict.kept_because is not None) == (c.data["action"]["use"] is None)
+    documented = c.data["contrasts"]
+    assert [(one.job, one.figure) for one in verdict.contrasts] == [(one["job"], one["figure"]) for one in documented]
+    for one, other in zip(verdict.contrasts, documented):
+        low, high = one.interval
+        assert one.scheduler == "bfq" and low <= one.ratio <= high and one.differs == other["differs"]
+        assert one.ratio == other["ratio"]["ratio"] and one.p == other["p_corrected"]
+    assert verdict.sentences == c.data["verdict"] and verdict.notes == c.data["notes"]
+    assert any("data sheet" in said for said in verdict.validation) and verdict.hangs_on in verdict.sentences
+    figures = pyarrow.table(c.figures)
+    rows = figures.to_pylist()
+    assert {row["seed"] for row in rows} == {1, 2, 3} and {row["scheduler"] for row in rows} == {"mq-deadline", "bfq"}
+    mean = [row["value"] for row in rows if (row["job"], row["what"], row["figure"]) == ("app", "read", "mean")]
+    app = [s["jobs"][0]["read"]["clat"]["mean"]["values"] for s in c.data["schedulers"]]
+    assert mean == app[0] + app[1]
+    assert [cause.here_ns for cause in c.why] == [cause["here_ns"] for cause in c.data["causes"]]
+    assert all(cause.text in str(verdict) for cause in c.why)
+
+
+def test_a_proposal_has_its_gain_its_price_and_its_files() -> None:
+    elevators = ["bfq:slice_idle=8ms", "none", "mq-deadline:fifo_batch=1"]
+    c = bs.compare("reader-and-writer", "ide-2002", elevators, seeds=5, time="3s")
+    proposal = c.verdict.proposal
+    assert proposal and proposal.name == str(proposal) == c.use == "none" and proposal.scheduler == "none"
+    assert c.verdict.default.startswith("bfq slice_idle=") and proposal.knobs == [] and proposal.price == []
+    low, high = proposal.interval
+    assert 1.05 <= proposal.times_better and low <= proposal.times_better <= high and proposal.p <= 0.05
+    assert proposal.gains and all(": " in gain for gain in proposal.gains)
+
+
+def test_a_question_that_is_not_understood_says_what_was_expected() -> None:
+    for wrong, words in [
+        ({"host": "cpuss=4"}, "did you mean `cpus`"),
+        ({"time": "soon"}, "time: "),
+        ({"starts": "late"}, "expected drawn or as-said"),
+        ({"seeds": 0}, "expected a number from 1"),
+        ({"goal": "ap: p99 read"}, "did you mean `app`"),
+    ]:
+        with pytest.raises(bs.InputError, match=words):
+            bs.compare(bs.fio(JOB), "hdd-7200", ["none", "bfq"], **{"time": "10ms", **wrong})
+    with pytest.raises(bs.InputError, match="did you mean `sata`"):
+        bs.compare(bs.fio(JOB), bs.disk("hdd-7200", attached="stata"), ["none", "bfq"], time="10ms")
 
 
 def test_a_sweep_is_a_row_per_run_job_and_direction() -> None:

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use arrow_array::RecordBatch;
 use blksched::Catalogue;
 use blksched::author::Entry;
+use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, Stage, contenders};
 use blksched_simulate::Trial;
 
-use super::{Error, LibraryJob, parse};
-use crate::args::Verb;
+use super::Error;
 use crate::input::OnDisk;
 use crate::sweep::{RunRows, SweepColumns, digest_of, key_of};
 
@@ -23,22 +23,13 @@ pub struct Spec {
     pub seed: u64,
 }
 
-/// Simulates each of `specs`, on all cores; `options` are those of `blksched simulate`. The rows are in the order of
-/// `specs`, whichever finishes first.
+/// Simulates the scene under each of `specs`, on all cores. The rows are in the order of `specs`, whichever finishes
+/// first.
 ///
 /// # Errors
 /// If the input is not understood, or `stop` became true.
-pub fn many(
-    job: &LibraryJob,
-    options: &[String],
-    specs: &[Spec],
-    own: &[Entry],
-    stop: &AtomicBool,
-) -> Result<RecordBatch, Error> {
-    let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
-        return Err(Error::said("expected the words of `simulate`", true));
-    };
-    let (scene, catalogue) = (&arguments.scene.scene(), Catalogue::builtin().with(own));
+pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> Result<RecordBatch, Error> {
+    let catalogue = Catalogue::builtin().with(own);
     let one = |spec: &Spec| -> Result<Contender, Error> {
         let mut found = contenders("elevator", std::slice::from_ref(&spec.elevator), &[], &catalogue)?;
         Ok(found.remove(0))

@@ -7,12 +7,12 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array,
 use arrow_schema::{DataType, Field, Schema};
 use blksched::author::Entry;
 use blksched::{Catalogue, Instant};
+use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, Stage};
 use blksched_measure::{Cause, DiskDecision};
 use blksched_simulate::{Findings, Trial};
 
-use super::{Error, LibraryJob, parse};
-use crate::args::Verb;
+use super::Error;
 use crate::failure::Failure;
 use crate::input::OnDisk;
 use crate::simulate::began;
@@ -27,17 +27,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Runs the simulation; `options` are those of `blksched simulate`.
+    /// Runs the scene under one scheduler, or under the kernel's default.
     ///
     /// # Errors
-    /// Those of `blksched simulate`.
-    pub fn run(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Simulation, Error> {
-        let Verb::Simulate(arguments) = parse("simulate", job, options)? else {
-            return Err(Error::said("expected the words of `simulate`", true));
-        };
-        let scene = &arguments.scene.scene();
+    /// If the scene or the scheduler is not understood, or the run stands still.
+    pub fn run(scene: &Scene, elevator: Option<&String>, own: &[Entry]) -> Result<Simulation, Error> {
         let stage = Stage::load(scene, &OnDisk)?;
-        let contender = stage.one_contender(arguments.elevator.as_ref(), scene, &Catalogue::builtin().with(own))?;
+        let contender = stage.one_contender(elevator, scene, &Catalogue::builtin().with(own))?;
         let limit = stage.length_once(scene, &contender)?.limit;
         let trial = stage.trial(scene, &contender, limit);
         let findings = trial.simulate().map_err(Failure::input)?;
@@ -120,7 +116,7 @@ impl Simulation {
     }
 }
 
-fn batch(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<RecordBatch, Error> {
+pub(super) fn batch(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<RecordBatch, Error> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     for (name, array) in columns {
         let nullable = array.null_count() > 0 || *array.data_type() == DataType::UInt64;

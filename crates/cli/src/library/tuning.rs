@@ -7,8 +7,7 @@ use blksched_lab::Comparison;
 use blksched_lab::scene::Stage;
 use blksched_lab::search::judge::Judge;
 
-use super::{Error, LibraryJob, parse};
-use crate::args::Verb;
+use super::Error;
 use crate::input::OnDisk;
 
 /// A search.
@@ -32,22 +31,14 @@ pub struct CheckedSettings {
 }
 
 impl Tuning {
-    /// A search for one scheduler; `options` are those of `blksched compare`, with `--tune` and perhaps `--goal` among
-    /// them.
+    /// A search for one scheduler by the comparison's goal.
     ///
     /// # Errors
-    /// Those of `blksched compare --tune`.
-    pub fn new(job: &LibraryJob, options: &[String], own: &[Entry]) -> Result<Tuning, Error> {
-        let Verb::Compare(arguments) = parse("compare", job, options)? else {
-            return Err(Error::said("expected the words of `compare`", true));
-        };
-        let Some(name) = arguments.tune.clone() else {
-            return Err(Error::said("expected --tune among the options", true));
-        };
+    /// If the scene, the scheduler or the goal is not understood, or a run stands still.
+    pub fn new(comparison: Comparison, name: &str, own: &[Entry]) -> Result<Tuning, Error> {
         let catalogue = Catalogue::builtin().with(own);
-        let comparison = arguments.comparison();
         let (stage, _) = Stage::load(&comparison.scene, &OnDisk)?.without_logs();
-        let (stage, judge) = Judge::new(&comparison, &catalogue, stage, &name)?;
+        let (stage, judge) = Judge::new(&comparison, &catalogue, stage, name)?;
         Ok(Tuning { comparison, stage, judge })
     }
 

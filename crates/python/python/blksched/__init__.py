@@ -12,7 +12,7 @@ interface.
 
 from __future__ import annotations
 
-from ._blksched import Request, Table, __version__
+from ._blksched import Cause, Contrast, Proposal, Request, Table, Verdict, __version__
 from ._catalogue import Listing, disks, elevators, knobs, workloads
 from ._elevator import Elevator, World, laws
 from ._errors import Error, InputError, LawBroken
@@ -22,8 +22,8 @@ from ._run import Comparison, Done, Explanation, JobResult, Latency, Result, com
 from ._tune import Tuned, tune
 
 __all__ = [
-    "Comparison", "Disk", "Done", "Elevator", "Error", "Explanation", "Grid", "InputError", "Job", "JobResult",
-    "Latency", "LawBroken", "Listing", "Request", "Result", "Table", "Tuned", "World", "__version__", "compare",
-    "disk", "disks", "elevators", "fio", "grid", "knobs", "laws", "program", "simulate", "sweep", "trace", "tune",
-    "workload", "workloads",
+    "Cause", "Comparison", "Contrast", "Disk", "Done", "Elevator", "Error", "Explanation", "Grid", "InputError", "Job",
+    "JobResult", "Latency", "LawBroken", "Listing", "Proposal", "Request", "Result", "Table", "Tuned", "Verdict",
+    "World", "__version__", "compare", "disk", "disks", "elevators", "fio", "grid", "knobs", "laws", "program",
+    "simulate", "sweep", "trace", "tune", "workload", "workloads",
 ]

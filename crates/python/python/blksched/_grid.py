@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 from ._blksched import Table, many
 from ._elevator import Elevator
 from ._errors import InputError
-from ._input import Disk, Job, _job, _options
+from ._input import Disk, Job, _question
 from ._run import Knob, Scheduler, spec
 
 
@@ -77,4 +77,4 @@ def sweep(
     for cell in cells:
         knobs = {name: value for name, value in cell.items() if name not in ("elevator", "seed")}
         specs.append((spec(cell["elevator"], knobs), int(cell.get("seed", 1))))
-    return many(_job(job)._said(), _options(disk, time=time, host=host, starts=starts), specs)
+    return many(_question(job, disk, time=time, host=host, starts=starts), specs)

@@ -65,14 +65,6 @@ class Disk:
     depth: int | None = None
     attached: str | None = None
 
-    def _options(self) -> list[str]:
-        options = ["--disk", self.name]
-        if self.depth is not None:
-            options += ["--depth", str(self.depth)]
-        if self.attached is not None:
-            options += ["--attached", self.attached]
-        return options
-
 
 class _DiskMaker(Protocol):
     def __call__(self, name: str, *, depth: int | None = None, attached: str | None = None) -> Disk: ...
@@ -101,18 +93,34 @@ def _job(said: Job | str) -> Job:
     return said if isinstance(said, Job) else workload(said)
 
 
-def _options(
-    said: Disk | str,
+def _question(
+    job: Job | str,
+    disk: Disk | str,
     *,
     time: str | float | None = None,
     seed: int | None = None,
     host: str | None = None,
     starts: str | None = None,
-) -> list[str]:
-    options = _disk(said)._options()
-    for name, value in [("--time", time), ("--seed", seed), ("--host", host), ("--starts", starts)]:
-        if value is not None:
-            options += [name, str(value)]
-    return options
+) -> dict[str, Any]:
+    """What is asked, as the compiled half takes it."""
+    words, text = _job(job)._said()
+    on = _disk(disk)
+    return {
+        "jobs": words,
+        "text": text,
+        "disk": on.name,
+        "depth": on.depth,
+        "attached": on.attached,
+        "time": None if time is None else str(time),
+        "seed": seed,
+        "host": host,
+        "starts": starts,
+    }
 
 
+def _options(question: dict[str, Any]) -> list[str]:
+    """The same in the words of the command line, for what only that has."""
+    names = {"disk": "--disk", "depth": "--depth", "attached": "--attached", "time": "--time", "seed": "--seed"}
+    names.update(host="--host", starts="--starts")
+    said = [(option, question[name]) for name, option in names.items() if question[name] is not None]
+    return [word for option, value in said for word in (option, str(value))]

@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence, Union
 
-from ._blksched import Simulation, Table, answer
+from ._blksched import Cause, ComparisonData, Simulation, Table, Verdict, answer
+from ._blksched import compare as _compare
 from ._blksched import simulate as _simulate
 from ._elevator import Elevator, named
-from ._input import Disk, Job, _job, _options
+from ._input import Disk, Job, _job, _options, _question
 
 Scheduler = Union[str, "type[Elevator]"]
 Knob = Union[int, str]
@@ -165,34 +166,62 @@ def simulate(
     ['reader', 'writer']
     """
     job = _job(job)
-    options = _options(disk, time=time, seed=seed, host=host, starts=starts)
-    options += ["--elevator", spec(elevator, knobs)]
-    return Result(_simulate(job._said(), options), (job, options))
+    question = _question(job, disk, time=time, seed=seed, host=host, starts=starts)
+    scheduler = spec(elevator, knobs)
+    return Result(_simulate(question, scheduler), (job, [*_options(question), "--elevator", scheduler]))
 
 
 class Comparison:
-    """What differs beyond chance, and what to do; `data` is the document of docs/schema.md."""
+    """What differs beyond chance, what to do, and why."""
 
-    def __init__(self, text: str, document: str, html: str) -> None:
-        self.text = text
-        self.data: dict[str, Any] = json.loads(document)
-        self._html = html
+    def __init__(self, inner: ComparisonData) -> None:
+        self._inner = inner
+        self._pages: tuple[str, str, str] | None = None
 
     @property
-    def verdict(self) -> str:
-        return "\n".join(self.data["verdict"])
+    def verdict(self) -> Verdict:
+        """The answer: `proposal`, `roles`, `contrasts` with intervals, `validation`, `hangs_on`, `notes`; `str()` says
+        all of it in words."""
+        return self._inner.verdict
+
+    @property
+    def figures(self) -> Table:
+        """A row per scheduler, seed, job, direction and figure, in base units (docs/schema.md: `compare --csv`)."""
+        return self._inner.figures
+
+    @property
+    def why(self) -> list[Cause]:
+        """Why figures differ from the first scheduler's: what requests wait for, here and there."""
+        return self._inner.why
 
     @property
     def use(self) -> str | None:
         """The scheduler to use instead of the first; None: keep it."""
-        action = self.data.get("action")
-        return action["use"] if action else None
+        proposal = self.verdict.proposal
+        return proposal.name if proposal else None
+
+    @property
+    def _rendered(self) -> tuple[str, str, str]:
+        if self._pages is None:
+            self._pages = self._inner.rendered()
+        return self._pages
+
+    @property
+    def text(self) -> str:
+        """As the command line prints it."""
+        return self._rendered[0]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The document of docs/schema.md."""
+        data: dict[str, Any] = json.loads(self._rendered[1])
+        return data
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return self._html
+        return self._rendered[2]
 
 
 def compare(
@@ -210,12 +239,9 @@ def compare(
     """One load under several schedulers; the first is your default, with which the others are compared.
 
     >>> c = compare("reader-and-writer", "null", ["none", "mq-deadline"], seeds=2, time="10ms")
-    >>> bool(c.verdict)
-    True
+    >>> c.verdict.proposal is None, c.verdict.default
+    (True, 'none')
     """
-    options = [*_options(disk, time=time, seed=seed, host=host, starts=starts), "--seeds", str(seeds)]
-    if elevators is not None:
-        options += ["--elevators", ",".join(spec(elevator) for elevator in elevators)]
-    if goal is not None:
-        options += ["--goal", goal]
-    return Comparison(*answer("compare", _job(job)._said(), options))
+    question = _question(job, disk, time=time, seed=seed, host=host, starts=starts)
+    names = [] if elevators is None else [spec(elevator) for elevator in elevators]
+    return Comparison(_compare(question, names, seeds, goal))

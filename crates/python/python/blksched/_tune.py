@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 from ._blksched import Search
 from ._errors import Error, InputError
-from ._input import Disk, Job, _job, _options
+from ._input import Disk, Job, _question
 from ._run import Scheduler, spec
 
 _CALL = re.compile(r"^\s*([\w.]+)\(\s*(.+?)(?:\.(read|write|trim|sync|fsync|flush))?\s*\)\s*([<>].*)?$")
@@ -156,10 +156,8 @@ def _best(study: Any) -> list[Any]:
 def _search(
     job: Job | str, disk: Disk | str, name: str, goal: str | None, time: Any, host: str | None, seed: int
 ) -> Search:
-    options = [*_options(disk, time=time, seed=seed, host=host), "--tune", name]
-    if goal is not None:
-        options += ["--goal", as_goal(goal)]
-    return Search(_job(job)._said(), options)
+    question = _question(job, disk, time=time, seed=seed, host=host)
+    return Search(question, name, None if goal is None else as_goal(goal))
 
 
 def _checked(name: str, searches: list[Search], turned: list[tuple[str, int]], study: Any) -> Tuned:
