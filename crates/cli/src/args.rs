@@ -1,7 +1,6 @@
 //! The arguments of the command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -85,7 +84,7 @@ pub(crate) enum Verb {
     /// Tell where each I/O's time went, and who waited for whom, under which rule.
     Explain(crate::explain::ExplainArguments),
     /// Run a job on a real disk under each of its schedulers, beside what is predicted, and say how far that was right.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "pictures", target_os = "linux"))]
     Validate(crate::validate::ValidateArguments),
     /// Run experiments: published tables beside ours, and why they differ; without a name, list them.
     Experiment(crate::experiment::ExperimentArguments),
@@ -120,14 +119,16 @@ pub(crate) enum Verb {
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Load(crate::load::LoadArguments),
     /// Print a completion script for a shell.
+    #[cfg(feature = "completions")]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Write man pages into a directory.
+    #[cfg(feature = "completions")]
     Man {
         /// The directory; created if it does not exist.
-        directory: PathBuf,
+        directory: std::path::PathBuf,
     },
 }
 

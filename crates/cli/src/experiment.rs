@@ -17,10 +17,12 @@ use blksched_text::path_of_name;
 use rayon::prelude::*;
 
 use crate::failure::Failure;
-use crate::input::{bytes_of, text_beside, text_of};
+use crate::input::{bytes_of, text_of, text_of_file};
 use crate::output;
+#[cfg(feature = "pictures")]
 use crate::pictures::Pictures;
 use crate::progress::Progress;
+#[cfg(feature = "pictures")]
 use crate::report;
 use answered::Answered;
 pub(crate) use arguments::{ExperimentArguments, Vmstat};
@@ -37,7 +39,9 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
         return Ok(());
     }
     let answered = simulate(arguments, experiments)?;
-    let mut notes = Vec::new();
+    #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
+    let mut notes: Vec<String> = Vec::new();
+    #[cfg(feature = "pictures")]
     if let Some(file) = &arguments.report {
         let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
         let published = answered.iter().map(Answered::published).collect();
@@ -82,7 +86,7 @@ fn load(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     }
     let text = text_of(name, File::open(path).and_then(bytes_of))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = |file: &str| text_beside(&folder.join(file));
+    let read = |file: &str| text_of_file(&folder.join(file));
     Experiment::parse(&title_of(path), name, &text, catalogue, &read).map_err(Failure::input)
 }
 
@@ -96,7 +100,7 @@ fn title_of(path: &Path) -> String {
 /// What to record of each of its runs: everything, if runs are shown second by second or with what requests waited for;
 /// otherwise only what its rows need.
 fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked> {
-    if arguments.vmstat == Vmstat::Running || arguments.json || arguments.report.is_some() {
+    if arguments.vmstat == Vmstat::Running || arguments.json || arguments.wants_report() {
         return vec![Asked::everything(); experiment.runs.len()];
     }
     experiment.asked()

@@ -3,7 +3,9 @@
 mod arguments;
 mod explained;
 mod json;
+#[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "serve")]
 mod server;
 mod text;
 mod watch;
@@ -19,12 +21,14 @@ use blksched_simulate::story::{StoriesAsked, Storyteller};
 use crate::failure::Failure;
 use crate::input::in_turn;
 use crate::output;
+#[cfg(feature = "pictures")]
 use crate::report;
 pub(crate) use arguments::ExplainArguments;
 use explained::Explained;
 pub(crate) use watch::{Outputs, watch};
 
 pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result<(), Failure> {
+    #[cfg(feature = "serve")]
     if let Some(file) = server::recording(&arguments.scene.jobs) {
         return recorded(arguments, file, catalogue);
     }
@@ -59,9 +63,10 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
         teller: &teller,
         notes,
     };
+    #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let told = text::told(&explained);
-        let (told, json) = ((told.0, &told.1), json::text(&explained));
+        let summary = text::summary(&explained);
+        let (told, json) = ((summary.0, &summary.1), json::text(&explained));
         let of = (&stage, scene, &contender);
         let written = report::explained(&arguments.pictures, of, &trial, told, json)?;
         output::print(&output::notes(&written))?;
@@ -70,6 +75,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
 }
 
 /// Explains a server's recording.
+#[cfg(feature = "serve")]
 fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> Result<(), Failure> {
     if let Some(option) = server::superfluous(arguments) {
         let why = "a server's recording is explained as it was made: nothing is simulated";
@@ -89,9 +95,10 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
         teller: &teller,
         notes: nothing_found(arguments, &teller).into_iter().collect(),
     };
+    #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let told = text::told(&explained);
-        let (told, json) = ((told.0, &told.1), json::text(&explained));
+        let summary = text::summary(&explained);
+        let (told, json) = ((summary.0, &summary.1), json::text(&explained));
         let of = (file, &log, &explained.names);
         let written = report::recorded(&arguments.pictures, of, told, json, catalogue)?;
         output::print(&output::notes(&written))?;
@@ -101,6 +108,7 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
 
 /// Writes the rows that were asked for, and prints the text.
 fn print(explained: &Explained<'_>) -> Result<(), Failure> {
+    #[cfg(feature = "parquet")]
     if let Some(place) = explained.arguments.rows.place()? {
         parquet::write(&place, explained)?;
     }

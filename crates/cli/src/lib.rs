@@ -13,6 +13,7 @@ mod experiment;
 mod explain;
 mod failure;
 mod fuzz;
+#[cfg(feature = "completions")]
 mod generate;
 mod input;
 mod interrupt;
@@ -25,6 +26,10 @@ pub mod load;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod mount;
 mod output;
+#[cfg(feature = "pictures")]
+mod pictures;
+#[cfg(not(feature = "pictures"))]
+#[path = "without/pictures.rs"]
 mod pictures;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod private;
@@ -32,8 +37,14 @@ mod progress;
 mod quoted;
 #[cfg(target_os = "linux")]
 mod record;
+#[cfg(feature = "serve")]
 mod replayed;
+#[cfg(feature = "pictures")]
 mod report;
+#[cfg(feature = "parquet")]
+mod rows;
+#[cfg(not(feature = "parquet"))]
+#[path = "without/rows.rs"]
 mod rows;
 mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
@@ -48,7 +59,7 @@ mod typed;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod ublk;
 mod used;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "pictures", target_os = "linux"))]
 mod validate;
 
 use std::ffi::OsString;
@@ -56,6 +67,7 @@ use std::process::ExitCode;
 
 use blksched::Catalogue;
 use blksched::author::Entry;
+use clap::Parser;
 
 use args::{Arguments, Verb};
 use failure::Failure;
@@ -71,11 +83,33 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
     }
 }
 
+/// For tests: the exit code of these words and what they print to standard output and standard error, in a pipe of this
+/// width, without a process of their own.
+#[doc(hidden)]
+pub fn printed(words: &[&str], columns: u16) -> (u8, String, String) {
+    let words = std::iter::once("blksched").chain(words.iter().copied()).map(OsString::from);
+    let (rest, typed) = typed::split(words);
+    let arguments = match Arguments::try_parse_from(rest) {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => return (2, String::new(), error.render().to_string()),
+        Err(help) => return (0, help.render().to_string(), String::new()),
+    };
+    let (code, kept) = output::kept_for_test(columns, || match run_arguments(arguments, typed, &[]) {
+        Ok(()) => 0,
+        Err(failure) => failure.print(),
+    });
+    (code, kept.text, kept.errors)
+}
+
 /// Runs these words as a command line.
 fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
-    let mut arguments = Arguments::of(rest);
-    let typed = typed::job_file(typed);
+    let arguments = Arguments::of(rest);
     arguments.everywhere.color.apply();
+    run_arguments(arguments, typed, own)
+}
+
+fn run_arguments(mut arguments: Arguments, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
+    let typed = typed::job_file(typed);
     match &mut arguments.verb {
         Verb::Compare(compare) => compare.scene.typed = typed,
         Verb::Simulate(simulate) => simulate.scene.typed = typed,
@@ -96,7 +130,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Sweep(arguments) => sweep::run(arguments, catalogue),
         Verb::Disk(arguments) => disk::run(arguments, catalogue),
         Verb::List(arguments) => list::run(arguments, catalogue),
-        #[cfg(target_os = "linux")]
+        #[cfg(all(feature = "pictures", target_os = "linux"))]
         Verb::Validate(arguments) => validate::run(arguments),
         Verb::Trace(arguments) => trace::run(&arguments.verb),
         #[cfg(target_os = "linux")]
@@ -113,7 +147,9 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Mount(arguments) => mount::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Ublk(arguments) => ublk::run(arguments),
+        #[cfg(feature = "completions")]
         Verb::Completions { shell } => generate::completions(*shell),
+        #[cfg(feature = "completions")]
         Verb::Man { directory } => generate::man_pages(directory),
     }
 }

@@ -6,11 +6,55 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use blksched_lab::Watch;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The bar itself.
+#[cfg(feature = "progress")]
+struct Bar(indicatif::ProgressBar);
+
+#[cfg(feature = "progress")]
+impl Bar {
+    fn new(total: u64) -> Bar {
+        use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left").expect("a valid template");
+        bar.set_style(style);
+        Bar(bar)
+    }
+
+    fn at(&self, done: u64, is_awaited: bool) {
+        if is_awaited && self.0.is_hidden() {
+            self.0.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+        }
+        // Some work finds more to do as it goes.
+        if self.0.length().is_some_and(|length| length < done) {
+            self.0.set_length(done);
+        }
+        self.0.set_position(done);
+    }
+
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// No bar.
+#[cfg(not(feature = "progress"))]
+struct Bar;
+
+#[cfg(not(feature = "progress"))]
+impl Bar {
+    fn new(_total: u64) -> Bar {
+        Bar
+    }
+
+    fn at(&self, _done: u64, _is_awaited: bool) {}
+
+    fn clear(&self) {}
+}
 
 /// Counts what is done; shows itself only to a person who has waited.
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    bar: Bar,
     began: Instant,
     done: AtomicU64,
 }
@@ -18,28 +62,19 @@ pub(crate) struct Progress {
 impl Progress {
     /// For `total` runs.
     pub(crate) fn new(total: usize) -> Progress {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {eta} left").expect("a valid template");
-        bar.set_style(style);
-        Progress { bar, began: Instant::now(), done: AtomicU64::new(0) }
+        Progress { bar: Bar::new(total as u64), began: Instant::now(), done: AtomicU64::new(0) }
     }
 
     /// One more is done.
     pub(crate) fn step(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.began.elapsed() >= Duration::from_secs(1) && std::io::stderr().is_terminal() && self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        // Some work finds more to do as it goes.
-        if self.bar.length().is_some_and(|length| length < done) {
-            self.bar.set_length(done);
-        }
-        self.bar.set_position(done);
+        let is_awaited = self.began.elapsed() >= Duration::from_secs(1) && std::io::stderr().is_terminal();
+        self.bar.at(done, is_awaited);
     }
 
     /// All is done.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.bar.clear();
     }
 }
 

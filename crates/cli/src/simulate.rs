@@ -11,21 +11,24 @@ mod report;
 #[cfg(feature = "sweep")]
 pub(crate) use decisions::began;
 
+#[cfg(feature = "parquet")]
 use std::sync::Arc;
 
 use blksched::Catalogue;
-use blksched_lab::runs::measured::Measured;
-use blksched_lab::runs::outcome::Outcome;
+#[cfg(feature = "parquet")]
+use blksched_lab::runs::{measured::Measured, outcome::Outcome};
 use blksched_lab::scene::{Stage, notes_on, notes_on_files, unthrottled};
 use blksched_lab::why::names::Names;
 use blksched_measure::Reasons;
 use blksched_simulate::story::StoriesAsked;
 
+#[cfg(feature = "parquet")]
 use crate::compare::parquet::figures;
 use crate::explain::watch;
 use crate::failure::Failure;
 use crate::input::in_turn;
 use crate::output;
+#[cfg(feature = "pictures")]
 use crate::report as pictures;
 pub(crate) use arguments::{OutputFormat, SimulateArguments};
 
@@ -70,14 +73,17 @@ fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Res
         Err(failure) => (Vec::new(), Err(failure)),
     };
     notes.extend(logged.into_iter().chain(stage.gave_up(findings.jobs.iter().map(|job| job.trouble.gave_up))));
+    #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
         let told = json::text((&contender, &stage, scene), &trial, &findings, &notes);
         let measured = Arc::new(Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]));
         notes.extend(pictures::simulated(&arguments.pictures, (&stage, scene, &contender), &trial, &measured, told)?);
     }
+    #[cfg(feature = "parquet")]
     if let Some(place) = arguments.rows.place()? {
         let measured = Arc::new(Measured::of(&contender, &stage.plan, &[Outcome::of(&stage.plan, &findings)]));
         figures(&place, &stage, std::slice::from_ref(&measured), scene.seed)?;
+        #[cfg(feature = "pictures")]
         if place.is_folder() {
             pictures::rows_of(&place, &trial, &contender.name, &Names::of(&stage.plan))?;
         }

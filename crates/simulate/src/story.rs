@@ -22,6 +22,7 @@ mod decisions;
 mod happening;
 mod part;
 mod path;
+#[cfg(feature = "perfetto")]
 mod picture;
 mod stance;
 mod teller;
@@ -33,5 +34,6 @@ pub use decisions::{Close, DecisionLog, Sent, parting};
 pub(crate) use happening::Hears;
 pub use happening::{Begun, Happening, IoId, IoRoute, Onlooker, ReasonTee, SharedOnlooker, Together};
 pub use part::{Batched, Leg, Part, Piece, Rule, Whose};
+#[cfg(feature = "perfetto")]
 pub use picture::{Picture, Words};
 pub use teller::{StoriesAsked, Story, Storyteller};

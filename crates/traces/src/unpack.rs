@@ -40,13 +40,22 @@ pub fn unpacked<'r>(file: impl Read + Send + 'r) -> io::Result<Box<dyn BufRead +
     let inner: Box<dyn Read + Send + 'r> = match packing {
         Packing::Plain => return Ok(Box::new(file)),
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        #[cfg(feature = "compressed")]
         Packing::Zstd => Box::new(ruzstd::decoding::StreamingDecoder::new(file).map_err(io::Error::other)?),
+        #[cfg(feature = "compressed")]
         Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
+        #[cfg(not(feature = "compressed"))]
+        Packing::Zstd | Packing::Bzip2 => {
+            let name = if packing == Packing::Zstd { "zstd" } else { "bzip2" };
+            let why =
+                format!("packed by {name}, and this was built without `compressed`: expected it unpacked, or gzip");
+            return Err(io::Error::other(why));
+        }
     };
     Ok(Box::new(BufReader::with_capacity(BUFFER, inner)))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "compressed"))]
 mod tests {
     use std::io::Write;
 

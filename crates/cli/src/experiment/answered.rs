@@ -1,7 +1,10 @@
 //! An experiment that was run, as its renderings take it.
 
+#[cfg(feature = "pictures")]
 use blksched_report::{Against, Published, PublishedRow};
-use blksched_simulate::experiment::{Experiment, ExperimentAnswer, RowAnswer, RunOutcome};
+#[cfg(feature = "pictures")]
+use blksched_simulate::experiment::RowAnswer;
+use blksched_simulate::experiment::{Experiment, ExperimentAnswer, RunOutcome};
 
 /// An experiment that was run.
 pub(super) struct Answered {
@@ -17,6 +20,7 @@ impl Answered {
     }
 
     /// The experiment's part of a report.
+    #[cfg(feature = "pictures")]
     pub(super) fn published(&self) -> Published {
         let number = |value: f64| value.is_finite().then_some(value);
         let row = |table: &str, row: &RowAnswer| PublishedRow {

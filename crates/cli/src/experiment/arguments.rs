@@ -1,7 +1,5 @@
 //! The arguments of `experiment`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
 use crate::scene::FileName;
@@ -28,8 +26,9 @@ pub(crate) struct ExperimentArguments {
     #[arg(long, conflicts_with_all = ["json", "vmstat"])]
     pub(crate) csv: bool,
     /// Write published values beside ours as one HTML file that needs no network (docs/report.md)
+    #[cfg(feature = "pictures")]
     #[arg(long, value_name = "FILE.html")]
-    pub(crate) report: Option<PathBuf>,
+    pub(crate) report: Option<std::path::PathBuf>,
     /// Also print each run of the first seed second by second, in vmstat's layout
     #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
     pub(crate) vmstat: Vmstat,
@@ -56,3 +55,13 @@ Examples:
   blksched experiment my/experiment.toml --seed 21 --seeds 20 --json
 
 Exit code 1: a claimed row lies outside its bound.";
+
+impl ExperimentArguments {
+    /// Whether a report is to be written.
+    pub(super) fn wants_report(&self) -> bool {
+        #[cfg(feature = "pictures")]
+        return self.report.is_some();
+        #[cfg(not(feature = "pictures"))]
+        false
+    }
+}

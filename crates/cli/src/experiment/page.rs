@@ -5,7 +5,7 @@ use blksched_simulate::experiment::{Experiment, RowAnswer, TableAnswer, short};
 
 use super::arguments::Vmstat;
 use super::{Answered, vmstat};
-use crate::output::{self, Look, Paint};
+use crate::output::{self, Paint, TableStyle};
 
 /// The list of experiments, and how to run one.
 pub(super) fn list(experiments: &[Experiment]) -> String {
@@ -26,7 +26,7 @@ pub(super) fn list(experiments: &[Experiment]) -> String {
         table.row(words);
     }
     let how = "`blksched experiment NAME…` or `--all` runs them; `blksched experiment my.toml` runs one of your own.";
-    format!("{}\n{how}\n", output::render(&table, Look::Text))
+    format!("{}\n{how}\n", output::render(&table, TableStyle::Text))
 }
 
 pub(super) fn text(answered: &[Answered], vmstat: Vmstat) -> String {
@@ -79,7 +79,7 @@ fn paint(experiment: &Experiment, answer: &TableAnswer) -> String {
         table.row(cells(row).map(Cell::Text));
     }
     let outside = output::paint("OUTSIDE", Paint::Red);
-    output::render(&table, Look::Text).replace("OUTSIDE", &outside)
+    output::render(&table, TableStyle::Text).replace("OUTSIDE", &outside)
 }
 
 fn right(key: &str, header: &str) -> Column {

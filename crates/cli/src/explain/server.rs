@@ -13,7 +13,7 @@ use blksched_simulate::story::{StoriesAsked, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};
 
 use super::arguments::ExplainArguments;
-use super::watch::{Outputs, look_on};
+use super::watch::{Outputs, observed};
 use crate::failure::Failure;
 use crate::replayed::{replay, unknown_disk};
 
@@ -77,7 +77,7 @@ pub(super) fn explain(
     asked: StoriesAsked,
     catalogue: &Catalogue,
 ) -> Result<(ServerRecord, Storyteller), Failure> {
-    look_on(unknown_disk(asked), names, outputs, |onlooker| {
+    observed(unknown_disk(asked), names, outputs, |onlooker| {
         let end = replay(file, log, onlooker, catalogue)?;
         Ok((ServerRecord { elevator: log.header.elevator.clone(), end }, end))
     })

@@ -5,7 +5,7 @@ use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::story::Story;
 
 use super::explained::Explained;
-use crate::output::{Look, paragraph, render};
+use crate::output::{TableStyle, paragraph, render};
 use blksched_lab::why::blame::Rows;
 use blksched_lab::why::phrase::{leg, rule, sentence, time, what};
 
@@ -13,6 +13,7 @@ use blksched_lab::why::phrase::{leg, rule, sentence, time, what};
 const ROWS: usize = 12;
 const ALL_ROWS: usize = 60;
 /// How many stories come first in a report.
+#[cfg(feature = "pictures")]
 const STORIES: usize = 10;
 
 pub(super) fn text(explained: &Explained<'_>) -> String {
@@ -37,13 +38,13 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
         ));
         if arguments.request.is_some() {
             text += "\n";
-            text += &render(&pieces(story, explained), Look::Text);
+            text += &render(&pieces(story, explained), TableStyle::Text);
         }
         text += "\n";
     }
     if arguments.request.is_none() && arguments.at.is_none() {
         let rows = Rows::of(teller.blame(), names, &teller.asked().by);
-        text += &render(&rows.table(if arguments.blame { ALL_ROWS } else { ROWS }), Look::Text);
+        text += &render(&rows.table(if arguments.blame { ALL_ROWS } else { ROWS }), TableStyle::Text);
         text += "\n";
         text += &rows.culprit(*plan).map(|culprit| paragraph(&culprit)).unwrap_or_default();
     }
@@ -51,7 +52,8 @@ pub(super) fn text(explained: &Explained<'_>) -> String {
 }
 
 /// The stories, a sentence each, and the blame table, which come first in a report.
-pub(super) fn told(explained: &Explained<'_>) -> (Vec<String>, Table) {
+#[cfg(feature = "pictures")]
+pub(super) fn summary(explained: &Explained<'_>) -> (Vec<String>, Table) {
     let Explained { names, teller, plan, .. } = explained;
     let tell = |story: &Story| {
         let (begun, took) = (moment(story.begun_at), time(story.latency()));

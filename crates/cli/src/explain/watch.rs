@@ -7,19 +7,22 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use blksched::Instant;
+use blksched_lab::why::names::Names;
+use blksched_lab::why::reason::reason;
 use blksched_measure::Reasons;
-use blksched_simulate::story::{BlockTrace, Picture, SharedOnlooker, StoriesAsked, Storyteller, Together};
+#[cfg(feature = "perfetto")]
+use blksched_simulate::story::Picture;
+use blksched_simulate::story::{BlockTrace, SharedOnlooker, StoriesAsked, Storyteller, Together};
 use blksched_simulate::{Findings, Trial};
 use clap::Args;
 
 use crate::failure::Failure;
-use blksched_lab::why::names::Names;
-use blksched_lab::why::reason::reason;
 
 /// Where to write a run in other programs' formats.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Outputs {
     /// Write the run as a trace for ui.perfetto.dev: processes, slices and batches, commands, counters, flows, reasons
+    #[cfg(feature = "perfetto")]
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
     /// Write the run in blktrace's binary format, with the scheduler's reasons as messages, for blkparse and btt
@@ -28,8 +31,16 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Where the picture goes, if one was asked for.
+    fn perfetto(&self) -> Option<&Path> {
+        #[cfg(feature = "perfetto")]
+        return self.perfetto.as_deref();
+        #[cfg(not(feature = "perfetto"))]
+        None
+    }
+
     pub(crate) fn any(&self) -> bool {
-        self.perfetto.is_some() || self.blktrace.is_some()
+        self.perfetto().is_some() || self.blktrace.is_some()
     }
 }
 
@@ -41,7 +52,7 @@ pub(crate) fn watch(
     asked: StoriesAsked,
     reasons: Reasons,
 ) -> Result<(Findings, Storyteller), Failure> {
-    look_on(trial.storyteller(asked), names, outputs, |onlooker| {
+    observed(trial.storyteller(asked), names, outputs, |onlooker| {
         let findings = trial.simulate_before(onlooker, reasons).map_err(Failure::input)?;
         let end = Instant::ZERO + findings.elapsed;
         Ok((findings, end))
@@ -49,7 +60,7 @@ pub(crate) fn watch(
 }
 
 /// Runs `run` with observers; returns its result and when it ended.
-pub(super) fn look_on<T>(
+pub(super) fn observed<T>(
     teller: Storyteller,
     names: &Names,
     outputs: &Outputs,
@@ -65,13 +76,14 @@ pub(super) fn look_on<T>(
         Some((_, trace)) => shared(Together(vec![onlooker, trace.clone()])) as SharedOnlooker,
         None => onlooker,
     };
-    let (found, teller) = match outputs.perfetto.as_deref() {
+    let (found, teller) = match outputs.perfetto() {
+        #[cfg(feature = "perfetto")]
         Some(path) => {
             let picture = shared(Picture::new(teller, names.clone(), create(path)?));
             let (found, end) = run(with(picture.clone()))?;
             (found, whole(picture).finish(end).map_err(unwritten(path))?)
         }
-        None => {
+        _ => {
             let teller = shared(teller);
             let (found, _) = run(with(teller.clone()))?;
             (found, whole(teller))

@@ -119,6 +119,7 @@ pub(crate) fn explained(
 }
 
 /// A server's recording, whose calls are made again.
+#[cfg(feature = "serve")]
 pub(crate) fn recorded(
     pictures: &Pictures,
     (file, log, names): (&str, &CallLog, &Names),

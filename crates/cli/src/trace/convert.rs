@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
     }
     writer.finish().map_err(outside)?;
     fs::rename(&half.0, out).map_err(outside)?;
-    anstream::eprintln!("{}: {written} I/Os", out.display());
+    crate::output::warn(&format!("{}: {written} I/Os", out.display()));
     Ok(())
 }
 

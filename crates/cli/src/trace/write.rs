@@ -12,6 +12,7 @@ use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
 use blksched_workloads::replay;
 use clap::ValueEnum;
 
+#[cfg(feature = "parquet")]
 use super::parquet::RowWriter;
 
 /// A format.
@@ -24,6 +25,7 @@ pub(crate) enum To {
     /// blktrace's binary format, which blkparse and btt read.
     Blktrace,
     /// The same columns as CSV's, packed with zstd.
+    #[cfg(feature = "parquet")]
     Parquet,
 }
 
@@ -34,6 +36,7 @@ impl To {
         match () {
             () if name.ends_with(".csv") => Some(To::Csv),
             () if name.ends_with(".iolog") => Some(To::Iolog),
+            #[cfg(feature = "parquet")]
             () if name.ends_with(".parquet") => Some(To::Parquet),
             () if name.contains(".blktrace.") || name.ends_with(".blktrace") => Some(To::Blktrace),
             () => None,
@@ -69,12 +72,14 @@ pub(super) fn word(event: &replay::TraceEvent) -> &'static str {
 /// Writes I/Os, in the order of their submissions, in any format.
 pub(super) enum TraceWriter<W: Write + Send> {
     Plain(Box<Plain<W>>),
+    #[cfg(feature = "parquet")]
     Parquet(Box<RowWriter<W>>),
 }
 
 impl<W: Write + Send> TraceWriter<W> {
     pub fn new(out: W, to: To) -> io::Result<TraceWriter<W>> {
         match to {
+            #[cfg(feature = "parquet")]
             To::Parquet => Ok(TraceWriter::Parquet(Box::new(RowWriter::new(out)?))),
             To::Csv => TraceWriter::plain(out, Lines::Csv),
             To::Iolog => TraceWriter::plain(out, Lines::Iolog),
@@ -89,6 +94,7 @@ impl<W: Write + Send> TraceWriter<W> {
     pub fn io(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         match self {
             TraceWriter::Plain(plain) => plain.io(io, whose),
+            #[cfg(feature = "parquet")]
             TraceWriter::Parquet(rows) => rows.io(io, whose),
         }
     }
@@ -96,6 +102,7 @@ impl<W: Write + Send> TraceWriter<W> {
     pub fn finish(self) -> io::Result<()> {
         match self {
             TraceWriter::Plain(plain) => plain.finish(),
+            #[cfg(feature = "parquet")]
             TraceWriter::Parquet(rows) => rows.finish(),
         }
     }

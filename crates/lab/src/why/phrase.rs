@@ -3,7 +3,7 @@
 use blksched::reasons::HeldBack;
 use blksched::{Dir, Op, Span, SubmitterId};
 use blksched_measure::Quantity;
-use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose, Words as StoryWords};
+use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose};
 
 use super::names::Names;
 
@@ -225,7 +225,8 @@ pub fn leg(leg: Leg) -> &'static str {
     }
 }
 
-impl StoryWords for Names {
+#[cfg(feature = "perfetto")]
+impl blksched_simulate::story::Words for Names {
     fn process(&self, submitter: SubmitterId) -> String {
         Names::process(self, submitter)
     }
