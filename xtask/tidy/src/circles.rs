@@ -32,7 +32,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("disks", 45),
     ("measure", 5),
     ("report", 2),
-    ("serve", 22),
+    ("serve", 24),
     ("simulate", 9),
     ("traces", 2),
     ("workloads", 6),
