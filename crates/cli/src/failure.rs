@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use blksched_lab::Error;
-use blksched_text::shown_name;
 use blksched_workloads::fio::Style;
 
-use crate::output::{Paint, paint};
+use crate::output::{Paint, paint, warn};
 
 /// Why a verb could not do its work.
 #[derive(Debug)]
@@ -44,11 +43,11 @@ impl Failure {
 
     /// Prints the message, and returns its exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        ExitCode::from(self.told())
+        ExitCode::from(self.print())
     }
 
     /// Prints the message, and returns the exit code as a number.
-    pub(crate) fn told(&self) -> u8 {
+    pub(crate) fn print(&self) -> u8 {
         let (text, code) = match self {
             Failure::Input(text) => (format!("{} {text}", paint("error:", Paint::Red)), 2),
             Failure::Excerpts(text) => (text.clone(), 2),
@@ -56,7 +55,7 @@ impl Failure {
             Failure::Command(code) => return *code,
             Failure::NobodyReads => return 0,
         };
-        anstream::eprintln!("{}", shown_name(&text));
+        warn(&text);
         code
     }
 }

@@ -17,7 +17,7 @@ use blksched_workloads::{BUILTINS, builtin};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::output::{self, Look, render, words};
+use crate::output::{self, TableStyle, render, words};
 pub(crate) use arguments::ListArguments;
 
 pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
         });
         return Ok(output::print(&format!("{value:#}\n"))?);
     }
-    let text: Vec<String> = tables.iter().map(|table| render(table, Look::Text)).collect();
+    let text: Vec<String> = tables.iter().map(|table| render(table, TableStyle::Text)).collect();
     Ok(output::print(&text.join("\n"))?)
 }
 

@@ -15,7 +15,7 @@ pub use generator::{LoadOrder, LoadPlan, LoadReport, load};
 use peers::Peer;
 
 use crate::failure::Failure;
-use crate::output::{self, Look, render};
+use crate::output::{self, TableStyle, render};
 use crate::private::private_directory;
 use crate::rows::RowsOut;
 use crate::scene::some_time;
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &LoadArguments, catalogue: &Catalogue) -> Result<()
         let value = serde_json::json!({ "schema": "blksched/load/2", "table": table.json() });
         output::print(&format!("{value:#}\n"))?;
     } else {
-        output::print(&render(&table, Look::Text))?;
+        output::print(&render(&table, TableStyle::Text))?;
     }
     cut_short.map_or(Ok(()), |why| Err(Failure::Outside(why)))
 }

@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use blksched_measure::{Borders, Column, Table};
 use blksched_text::shown_name;
 use clap::ValueEnum;
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// How tables look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum TableStyle {
     Text,
     Markdown,
 }
@@ -68,12 +69,28 @@ pub(crate) fn paint(text: &str, paint: Paint) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// What was said instead of printed, and what a notebook shows.
+/// What was kept instead of printed, and what a notebook shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptOutput {
     pub(crate) text: String,
+    /// What goes to standard error.
+    pub(crate) errors: String,
+    /// How wide lines may be; `None`: as everywhere.
+    columns: Option<u16>,
+    /// For whom.
+    reader: Reader,
     pub(crate) json: String,
     pub(crate) html: String,
+}
+
+/// Who reads what is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reader {
+    /// A program, which wants JSON and HTML, too.
+    #[default]
+    Program,
+    /// A test, which wants what a process would have printed.
+    Test,
 }
 
 thread_local! {
@@ -83,14 +100,38 @@ thread_local! {
 /// What `work` prints on this thread, instead of printing it.
 #[cfg(feature = "sweep")]
 pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, KeptOutput) {
-    KEPT.set(Some(KeptOutput::default()));
+    keeping(KeptOutput::default(), work)
+}
+
+/// The same for a test: as a process would print it into a pipe, in lines of this width.
+pub(crate) fn kept_for_test<T>(columns: u16, work: impl FnOnce() -> T) -> (T, KeptOutput) {
+    let kept = KeptOutput { columns: Some(columns), reader: Reader::Test, ..KeptOutput::default() };
+    keeping(kept, work)
+}
+
+fn keeping<T>(kept: KeptOutput, work: impl FnOnce() -> T) -> (T, KeptOutput) {
+    KEPT.set(Some(kept));
     let result = work();
     (result, KEPT.take().unwrap_or_default())
 }
 
-/// Whether what is printed is kept. Then JSON and HTML are wanted, too.
+/// Whether what is printed is kept for a program. Then JSON and HTML are wanted, too.
 pub(crate) fn is_kept() -> bool {
-    KEPT.with_borrow(Option::is_some)
+    KEPT.with_borrow(|kept| kept.as_ref().is_some_and(|kept| kept.reader == Reader::Program))
+}
+
+/// Print a line to standard error, without its colours where they are not wanted.
+pub(crate) fn warn(text: &str) {
+    let text = shown_name(text);
+    let is_kept = KEPT.with_borrow_mut(|kept| {
+        let kept = kept.as_mut()?;
+        kept.errors += &anstream::adapter::strip_str(&text).to_string();
+        kept.errors.push('\n');
+        Some(())
+    });
+    if is_kept.is_none() {
+        anstream::eprintln!("{text}");
+    }
 }
 
 /// The same as JSON and HTML.
@@ -101,12 +142,11 @@ pub(crate) fn keep(json: String, html: String) {
 /// Print `text`, without its colours where they are not wanted.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let text = &shown_name(text);
-    if is_kept() {
-        let plain = anstream::adapter::strip_str(text).to_string();
-        KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.text += &plain));
-        return Ok(());
-    }
-    if paged(text) {
+    let is_kept = KEPT.with_borrow_mut(|kept| {
+        kept.as_mut()?.text += &anstream::adapter::strip_str(text).to_string();
+        Some(())
+    });
+    if is_kept.is_some() || paged(text) {
         return Ok(());
     }
     if memchr::memchr(b'\x1b', text.as_bytes()).is_none() {
@@ -122,7 +162,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// What does not fit on a terminal goes through `PAGER` (`less -FRX` unless it is said; empty: none). False if it was
 /// not shown.
 fn paged(text: &str) -> bool {
-    let Some((rows, _)) = console::Term::stdout().size_checked().filter(|_| io::stdout().is_terminal()) else {
+    let Some((_, Height(rows))) = terminal_size_of(io::stdout()).filter(|_| io::stdout().is_terminal()) else {
         return false;
     };
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
@@ -146,14 +186,14 @@ pub(crate) fn words(title: &str, columns: &[(&str, &str)]) -> Table {
 }
 
 /// A table, ready to print.
-pub(crate) fn render(table: &Table, look: Look) -> String {
-    match look {
-        Look::Text => {
+pub(crate) fn render(table: &Table, style: TableStyle) -> String {
+    match style {
+        TableStyle::Text => {
             let text = table.text(width(), Borders::Light);
             let plain = matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never);
             if plain { text } else { bold_headers(&text) }
         }
-        Look::Markdown => table.markdown(),
+        TableStyle::Markdown => table.markdown(),
     }
 }
 
@@ -192,12 +232,15 @@ pub(crate) fn notes(notes: &[String]) -> String {
 /// How wide lines may be: as `COLUMNS` says, else as the terminal is, and [`PIPE`] where there is none; anything after
 /// [`be_wide`].
 fn width() -> Option<u16> {
+    if let Some(columns) = KEPT.with_borrow(|kept| kept.as_ref().map(|kept| kept.columns)).flatten() {
+        return (columns < u16::MAX).then_some(columns.max(NARROWEST));
+    }
     if WIDE.load(Ordering::Relaxed) {
         return None;
     }
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse::<u16>().ok());
-    let terminal = || console::Term::stdout().size_checked().filter(|_| io::stdout().is_terminal());
-    let columns = said.or_else(|| terminal().map(|(_, columns)| columns)).unwrap_or(PIPE);
+    let terminal = || terminal_size_of(io::stdout()).filter(|_| io::stdout().is_terminal());
+    let columns = said.or_else(|| terminal().map(|(Width(columns), _)| columns)).unwrap_or(PIPE);
     Some(columns.max(NARROWEST))
 }
 
@@ -209,7 +252,13 @@ static WIDE: AtomicBool = AtomicBool::new(false);
 
 /// From now on lines are as long as they like.
 pub(crate) fn be_wide() {
-    WIDE.store(true, Ordering::Relaxed);
+    let is_kept = KEPT.with_borrow_mut(|kept| {
+        kept.as_mut()?.columns = Some(u16::MAX);
+        Some(())
+    });
+    if is_kept.is_none() {
+        WIDE.store(true, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use blksched_serve::{Question, ask};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::output::{self, Look, render};
+use crate::output::{self, TableStyle, render};
 use crate::scene::some_time;
 
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<(), Failure> {
         let table = after.since(&before, began.elapsed().as_secs_f64());
         // Moves the cursor home, and clears what is below.
         let home = if screen { "\x1b[H\x1b[J" } else { "" };
-        output::print(&format!("{home}{}", render(&table, Look::Text)))?;
+        output::print(&format!("{home}{}", render(&table, TableStyle::Text)))?;
         before = after;
         shown += 1;
     }

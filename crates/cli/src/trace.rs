@@ -3,6 +3,7 @@
 mod arguments;
 mod convert;
 mod info;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod write;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(verb: &TraceVerb) -> Result<(), Failure> {
         TraceVerb::Convert(arguments) => convert::run(arguments, convert::Change::None),
         TraceVerb::Cut(arguments) => convert::run(arguments, convert::Change::Part),
         TraceVerb::Anonymise(arguments) => convert::run(arguments, convert::Change::Anonymous),
-        TraceVerb::Formats => Ok(output::print(&output::render(&formats(), output::Look::Text))?),
+        TraceVerb::Formats => Ok(output::print(&output::render(&formats(), output::TableStyle::Text))?),
     }
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     if let Some(file) = &arguments.report {
         let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
         let json = report::json(&plan, &cells, &judged);
-        validated(&pictures, report::said(&plan, &cells, &judged), report::pictured(&cells), json)?;
+        validated(&pictures, report::summary(&plan, &cells, &judged), report::pictured(&cells), json)?;
     }
     match stop.load(Ordering::Relaxed) {
         true => Err(interrupted()),
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
 
 fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let job = ValidatedJob::load(&arguments.job)?;
-    let target = JobTarget::look(&arguments.on)?;
+    let target = JobTarget::inspect(&arguments.on)?;
     if job.writes && !arguments.destroy {
         let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on.display());
         return Err(Failure::Input(format!("{what}: give --destroy if it may be lost, or use a job that only reads")));

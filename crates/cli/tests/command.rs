@@ -1,6 +1,5 @@
-//! The command as a user meets it: black box, through the binary.
+//! The command as a user meets it: its words, and what they print.
 
-#[cfg(target_os = "linux")]
 #[cfg(target_os = "linux")]
 #[path = "command/completions.rs"]
 mod completions;
@@ -11,6 +10,7 @@ mod explain;
 #[cfg(target_os = "linux")]
 #[path = "command/phases.rs"]
 mod phases;
+mod printed;
 #[path = "command/record.rs"]
 mod record;
 #[path = "schemas/mod.rs"]
@@ -29,14 +29,18 @@ use std::process::{Command, Output};
 
 /// Runs the command without wrapping, so that no word that a test looks for is broken.
 fn blksched(arguments: &[&str]) -> Output {
+    printed::printed(arguments, 1000)
+}
+
+/// The same as a process of its own, for colours and for what is told meanwhile.
+fn started(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
     command.args(arguments).env("COLUMNS", "1000").output().expect("the binary runs")
 }
 
 /// The output as it comes out of a pipe.
 fn piped(arguments: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    stdout(&command.args(arguments).env_remove("COLUMNS").output().expect("the binary runs"))
+    stdout(&printed::printed(arguments, 120))
 }
 
 fn stdout(output: &Output) -> String {
@@ -845,7 +849,7 @@ fn six_figures_become_a_disk_and_a_disk_six_figures() {
 #[test]
 fn a_disk_is_measured_and_what_comes_out_is_a_disk() {
     let out = job_file("measured.toml", "");
-    let output = blksched(&["disk", "measure", "model:ide-2002", "--quick", "--out", &out]);
+    let output = started(&["disk", "measure", "model:ide-2002", "--quick", "--out", &out]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && said.contains("nothing can be written"), "{said}");
     assert!(said.contains("the model's error, on average over what was held back"), "{said}");

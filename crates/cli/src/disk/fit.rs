@@ -56,12 +56,15 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
     let name = arguments.traces[0].display().to_string();
     let fit = fit_trace(&name, commands).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
     for unknown in &fit.unknown {
-        eprintln!("the trace cannot tell {unknown}");
+        crate::output::warn(&format!("the trace cannot tell {unknown}"));
     }
     if let Some(part) = &fit.held_back {
         let (real, ours) = (part.measured_mean / 1e6, part.predicted_mean / 1e6);
         let percent = 100.0 * part.relative();
-        eprintln!("held back: {}: mean {real:.3}ms, predicted {ours:.3}ms, demerit {percent:.0}%", part.name);
+        crate::output::warn(&format!(
+            "held back: {}: mean {real:.3}ms, predicted {ours:.3}ms, demerit {percent:.0}%",
+            part.name
+        ));
     }
     match &arguments.out {
         None => Ok(output::print(&fit.toml)?),

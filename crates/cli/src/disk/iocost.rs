@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &IocostArguments, catalogue: &Catalogue) -> Result<
         let tuned = tuned.map_err(|why| Failure::Input(format!("{}: {why}", arguments.disk)))?;
         lines += &format!("{} {}\n", arguments.device, tuned.text());
         if arguments.why {
-            eprint!("{}", output::render(&table(&tuned), output::Look::Text));
+            eprint!("{}", output::render(&table(&tuned), output::TableStyle::Text));
         }
     }
     Ok(output::print(&lines)?)

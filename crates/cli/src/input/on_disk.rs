@@ -14,11 +14,12 @@ use blksched_workloads::builtin;
 use blksched_workloads::fio::{Host, Text};
 use blksched_workloads::programs::program;
 
-use super::texts::{bytes_of, text_beside, text_of};
+use super::texts::{bytes_of, text_of, text_of_file};
 use super::{files, traces, uri};
 
 /// The files of this machine, and the stores that it reaches.
-pub(crate) struct OnDisk;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnDisk;
 
 impl Files for OnDisk {
     fn expanded(&self, names: &[String]) -> Result<Vec<String>, Error> {
@@ -30,7 +31,7 @@ impl Files for OnDisk {
     }
 
     fn text(&self, name: &str) -> Result<String, String> {
-        text_beside(&path_of_name(name))
+        text_of_file(&path_of_name(name))
     }
 
     fn open(&self, trace: &str) -> Result<Vec<Named>, String> {
@@ -38,10 +39,10 @@ impl Files for OnDisk {
     }
 
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
-        blksched_disks::load(name).map_err(Error::input)
+        blksched_disks::load(name).map_err(Error::Disk)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(feature = "pictures", target_os = "linux"))]
     fn validated(&self, disk: &str) -> Option<String> {
         crate::validate::sentence(disk)
     }

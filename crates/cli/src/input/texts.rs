@@ -32,7 +32,7 @@ pub(crate) fn text_of(name: &str, read: io::Result<Vec<u8>>) -> Result<String, E
 }
 
 /// The text of a file that another file names; the reader of that other file adds the place to errors.
-pub(crate) fn text_beside(path: &Path) -> Result<String, String> {
+pub(crate) fn text_of_file(path: &Path) -> Result<String, String> {
     let bytes = File::open(path).and_then(bytes_of).and_then(bounded).map_err(|error| error.to_string())?;
     utf8(bytes).map_err(|error| error.to_string())
 }

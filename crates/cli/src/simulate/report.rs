@@ -6,7 +6,7 @@ use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
 use blksched_simulate::{Findings, Trial};
 
-use crate::output::{self, Look, render};
+use crate::output::{self, TableStyle, render};
 use crate::used;
 use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, Stage};
@@ -25,7 +25,7 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
     let used = used::line(&[(contender.name.clone(), trial.clone())], scene.host.cpu_name());
     text += &(output::paragraph(&used) + "\n");
     for table in std::iter::once(&jobs(stage, findings)).chain(&reasons(findings)).filter(|t| !t.rows.is_empty()) {
-        text += &render(table, Look::Text);
+        text += &render(table, TableStyle::Text);
         text += "\n";
     }
     if !findings.finished {

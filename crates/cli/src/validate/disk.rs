@@ -67,7 +67,7 @@ fn bottoms(sys: &Path, found: &mut Vec<PathBuf>) {
 }
 
 impl JobTarget {
-    pub fn look(path: &Path) -> Result<JobTarget, Failure> {
+    pub fn inspect(path: &Path) -> Result<JobTarget, Failure> {
         let wrong = |error: std::io::Error| Failure::Input(format!("--on {}: {error}", path.display()));
         let (there, number) = match fs::metadata(path) {
             Ok(there) if there.file_type().is_block_device() => (Some(true), there.rdev()),

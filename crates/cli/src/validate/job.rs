@@ -9,7 +9,7 @@ use blksched_workloads::fio::{Host, JobFile, Text, is_own};
 
 use super::disk::JobTarget;
 use crate::failure::Failure;
-use crate::input::{text_beside, text_of};
+use crate::input::{text_of, text_of_file};
 
 /// Options about files and about a job's end, which are replaced.
 const REPLACED: [&str; 9] = [
@@ -40,7 +40,7 @@ impl ValidatedJob {
         let name = path.display().to_string();
         let text = text_of(&name, std::fs::read(path))?;
         let texts = [Text { name: name.clone(), text }];
-        let beside = |name: &str| text_beside(&path.parent().unwrap_or(Path::new(".")).join(name));
+        let beside = |name: &str| text_of_file(&path.parent().unwrap_or(Path::new(".")).join(name));
         let file = JobFile::read(&Host::default(), &texts, &mut |name| beside(name));
         let file = file.map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

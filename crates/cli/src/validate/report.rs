@@ -73,7 +73,7 @@ fn sentences(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> Vec<Stri
 }
 
 /// The beginning of a report: title, what was done, and the sentences.
-pub(super) fn said(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
+pub(super) fn summary(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
     let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
     (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, cells, judged))
 }

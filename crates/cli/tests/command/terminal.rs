@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn colours_come_when_they_are_asked_for_and_never_into_a_pipe() {
-    let with = |color: &[&str]| compare(&[&["--seeds", "1", "--elevators", "none,mq-deadline"], color].concat());
+    let words = [&["compare"], &SHORT[..], &["--seeds", "1", "--elevators", "none,mq-deadline"]].concat();
+    let with = |color: &[&str]| stdout(&started(&[&words[..], color].concat()));
     let (plain, coloured) = (with(&[]), with(&["--color", "always"]));
     assert!(!plain.contains('\x1b') && with(&["--color", "never"]) == plain, "{plain}");
     assert!(
@@ -12,7 +13,8 @@ fn colours_come_when_they_are_asked_for_and_never_into_a_pipe() {
         "{coloured}"
     );
     assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
-    let said = refused(&["--color", "always", "compare", "no-such-job"]);
+    let said = started(&["--color", "always", "compare", "no-such-job"]).stderr;
+    let said = String::from_utf8(said).expect("UTF-8");
     assert!(said.starts_with("\x1b[1;31merror:\x1b[0m `no-such-job`"), "{said}");
     assert!(refused(&["compare", "no-such-job"]).starts_with("error: `no-such-job`"));
 }

@@ -1,6 +1,6 @@
 //! `blksched experiment` with an experiment of one's own, through the binary.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 const MINE: &str = r#"
 title = "a cat beside a dd"
@@ -35,7 +35,7 @@ fn file(test: &str, text: &str) -> String {
 }
 
 fn blksched(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().unwrap()
+    crate::printed::printed(arguments, 120)
 }
 
 fn texts(output: &Output) -> (String, String) {

@@ -3,12 +3,15 @@
 
 mod arguments;
 mod experiment_command;
+mod features;
 mod json_schema;
 mod like_fio;
 mod measured_disk;
 mod messages;
 mod parquet;
 mod pictures;
+#[path = "../printed/mod.rs"]
+mod printed;
 mod schema;
 mod sweep;
 mod sweep_engines;

@@ -1,12 +1,10 @@
 //! A disk's own model is as good as the disk: `disk measure` on the default disk gives a file under which the default
 //! comparison says the same and gives the same numbers, within 10 %.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 fn blksched(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().expect("the binary runs");
+    let output = crate::printed::printed(arguments, 120);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }

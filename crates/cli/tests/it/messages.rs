@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn blksched(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).output().expect("the binary runs")
+    crate::printed::printed(arguments, 120)
 }
 
 /// Runs it, expects this exit code, and returns its error message.
@@ -278,7 +278,11 @@ fn serve_ctl_and_load_complain_alike() {
     assert!(complains(1, &["ctl", missing, "list"]).starts_with("error: "));
     assert!(complains(1, &["load", &format!("nbd+unix:///x?socket={missing}")]).starts_with("error: "));
     let list = format!("'{}' ctl $control list frob", env!("CARGO_BIN_EXE_blksched"));
-    let said = complains(2, &["serve", "--export", &export, "--run", &list]);
+    // The program that it runs writes into this process's own output.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
+    let output = command.args(["serve", "--export", &export, "--run", &list]).output().expect("the binary runs");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.starts_with("error: no name begins with `frob`"), "{said}");
     assert_eq!(blksched(&["serve", "--export", &export, "--run", "kill -9 $$"]).status.code(), Some(128 + 9));
 }

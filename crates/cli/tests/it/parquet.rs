@@ -14,8 +14,8 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../../../../docs/schema.md");
 
 fn blksched(words: &str, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let output = command.args(words.split(' ')).args(more).output().expect("the binary runs");
+    let all: Vec<&str> = words.split(' ').chain(more.iter().copied()).collect();
+    let output = crate::printed::printed(&all, 120);
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
     output
 }

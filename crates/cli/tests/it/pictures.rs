@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// The pages with the commands and the pictures that they make.
 const PAGES: [&str; 2] = [include_str!("../../../../docs/report.md"), include_str!("../../../../README.md")];
@@ -12,7 +12,7 @@ const PROMPTS: [&str; 2] = ["    blksched ", "    cargo run --release -- "];
 const MOST: usize = 8 << 20;
 
 fn blksched(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).output().expect("the binary runs")
+    crate::printed::printed(words, 120)
 }
 
 /// A file, removed when the test ends.
