@@ -45,6 +45,9 @@ const MUSL: &str = "libc.so";
 /// The greatest size of a wheel.
 const MOST_BYTES: u64 = 10_000_000;
 
+/// Builds the library as part of everything that tests run, so that nothing is compiled twice.
+pub const BUILD: [&str; 7] = ["build", "--quiet", "--workspace", "--lib", "--bins", "--tests", "--examples"];
+
 /// How the code of a wheel is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Built {
@@ -164,7 +167,7 @@ fn laid_out() -> Result<PathBuf> {
     }
     let package = folder.join("blksched");
     copy(&shell::root().join(PACKAGE).join("python/blksched"), &package)?;
-    let built = shell::capture(shell::cargo(&["build", "--quiet", "--workspace", "--lib"]))?;
+    let built = shell::capture(shell::cargo(&BUILD))?;
     if !built.good {
         bail!("building the library:\n{}", built.output);
     }

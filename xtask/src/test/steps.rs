@@ -83,12 +83,10 @@ fn clippy() -> Outcome {
     component("clippy", "clippy", &words)
 }
 
-/// In one profile and with one set of features: tests and their programs, and what Python loads.
+/// In one profile and with one set of features: tests and their programs, and what Python loads. (Libraries alone would
+/// be built without the features that tests ask for, and so would others' crates once more.)
 fn build() -> Outcome {
-    commands([
-        shell::cargo(&["test", "--quiet", "--workspace", "--no-run"]),
-        shell::cargo(&["build", "--quiet", "--workspace", "--lib"]),
-    ])
+    command(shell::cargo(&python::BUILD))
 }
 
 fn all_tests(scope: &mut Scope) -> Outcome {
