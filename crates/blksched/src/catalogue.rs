@@ -7,12 +7,14 @@ use alloc::vec::Vec;
 use crate::elevator::Elevator;
 use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
 
+mod distributions;
 mod error;
 mod releases;
 mod spec;
 
 #[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "authors name the rest"))]
 pub use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+pub use distributions::{DISTRIBUTIONS, Distribution, Known};
 pub use error::SpecError;
 pub use releases::{ALIKE, Alike};
 
@@ -86,7 +88,7 @@ impl Catalogue {
         all.map(|(entry, preset)| spec::of_era(entry, preset).to_string()).collect()
     }
 
-    /// Parses `name[@kernel][+mechanism=variant]…`.
+    /// Parses `name[@kernel][+mechanism=variant]…`; the kernel may be a distribution's release, as in `ubuntu-22.04`.
     ///
     /// # Errors
     /// If a word in it is unknown: the error names the word and the nearest that exists.

@@ -9,7 +9,7 @@ use core::fmt;
 
 use crate::cgroup::blk_iocost::Overflows;
 use crate::elevator::Elevator;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, V6_18};
 use crate::queue::{Plugging, Slots};
 use crate::tunables::Knob;
 
@@ -20,7 +20,7 @@ pub struct Entry {
     pub name: &'static str,
     /// A one-line description.
     pub summary: &'static str,
-    /// The kernels whose version of it is known, oldest first; the last is the default.
+    /// The kernels whose version of it is known, oldest first.
     pub presets: &'static [Preset],
     /// Whether mainline kernels have it.
     pub home: Home,
@@ -32,6 +32,18 @@ pub struct Entry {
     pub bound: fn(&Choice) -> Bound,
     /// Constructs one.
     pub build: fn(&Choice) -> Box<dyn Elevator>,
+}
+
+impl Entry {
+    /// The era that is meant if no kernel is named: that of the newest long-term kernel, or the last before it; if all
+    /// are later, the last.
+    ///
+    /// # Panics
+    /// If it has no preset.
+    pub fn present(&self) -> &'static Preset {
+        let until_now = self.presets.iter().rfind(|preset| preset.kernel <= V6_18);
+        until_now.or(self.presets.last()).expect("an entry has a preset")
+    }
 }
 
 /// Where an elevator is available.
@@ -147,10 +159,11 @@ pub struct Choice {
 }
 
 /// A release without a preset of its own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StandsFor {
-    pub(crate) release: Kernel,
-    pub(crate) source: &'static str,
+    /// The release, or the distribution's.
+    pub(crate) release: String,
+    pub(crate) source: String,
 }
 
 impl Choice {
@@ -185,7 +198,7 @@ impl Choice {
 
     /// A note for a user who requested a release without a preset of its own.
     pub fn note(&self) -> Option<String> {
-        let StandsFor { release, source } = self.stands_for?;
+        let StandsFor { release, source } = self.stands_for.as_ref()?;
         Some(format!("{}@{release} decides as {} ({source})", self.entry.name, self.with_kernel()))
     }
 
@@ -213,10 +226,10 @@ impl Choice {
         text
     }
 
-    /// Whether it is meant if no kernel is named: the only one, or that of the newest kernel.
+    /// Whether it is meant if no kernel is named: the only one, or that of the newest long-term kernel.
     fn goes_without_saying(&self) -> bool {
-        let newest = self.entry.presets.last().is_some_and(|last| last.kernel == self.preset.kernel);
-        self.entry.presets.len() == 1 || newest && self.is_in_present_kernels()
+        let is_present = self.entry.present().kernel == self.preset.kernel;
+        self.entry.presets.len() == 1 || is_present && self.is_in_present_kernels()
     }
 }
 

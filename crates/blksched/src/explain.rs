@@ -17,7 +17,7 @@ mod service;
 pub use batch::{BatchEnd, BatchStart};
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
-pub use domain::{DepthChange, Domain, DomainTurn, Latency};
+pub use domain::{DepthChange, Domain, DomainTurn, Latency, LatencyStatus};
 pub use listeners::NoListener;
 pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
 

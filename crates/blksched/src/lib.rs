@@ -126,8 +126,8 @@ pub mod reasons {
     pub use crate::elevator::IdleFor;
     pub use crate::explain::{
         BatchEnd, BatchStart, Charged, ClassTurn, DepthChange, DepthRule, Domain, DomainTurn, End, HeldBack, Index,
-        Injected, Latency, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd, SliceStart,
-        Unplug, WaitEnd,
+        Injected, Latency, LatencyStatus, NoListener, NotIdled, Preempt, Raised, RaisingEnd, ServiceType, SliceEnd,
+        SliceStart, Unplug, WaitEnd,
     };
     pub use crate::request::{RequestId, Waiter};
 }
@@ -141,7 +141,7 @@ pub mod surroundings {
 
 /// Errors in text that people write, and releases that decide alike.
 pub mod text {
-    pub use crate::catalogue::{ALIKE, Alike, SpecError};
+    pub use crate::catalogue::{ALIKE, Alike, DISTRIBUTIONS, Distribution, Known, SpecError};
     pub use crate::kernel::KernelError;
     #[cfg(feature = "elevator-author")]
     pub use crate::nearest::nearest;

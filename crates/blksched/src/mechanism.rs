@@ -26,6 +26,37 @@ pub const fn variant(name: &'static str, doc: &'static str) -> Variant {
     Variant { name, doc: text(doc) }
 }
 
+/// A mechanism and its variant, as rows of eras have them.
+pub(crate) type Pair = (&'static str, &'static str);
+
+/// An era's row: that of another era, with what differs.
+///
+/// # Panics
+/// When compiled, if the other era has no such mechanism, or the same variant of it.
+pub(crate) const fn differing<const N: usize>(mut row: [Pair; N], changes: &[Pair]) -> [Pair; N] {
+    let mut change = 0;
+    while change < changes.len() {
+        let (name, variant) = changes[change];
+        let mut at = 0;
+        while !is_same(row[at].0, name) {
+            at += 1;
+        }
+        assert!(!is_same(row[at].1, variant), "no difference");
+        row[at].1 = variant;
+        change += 1;
+    }
+    row
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 impl Choice {
     /// The variant of this mechanism; `None`: this era has no such mechanism.
     pub fn way_if_any<W: Way>(&self) -> Option<W> {

@@ -13,7 +13,7 @@ use blksched_traces::call_log as file;
 
 /// A queue's configuration, as in the header.
 pub fn queue_to_file(config: &QueueConfig) -> file::QueueSurroundings {
-    let Limits { max_sectors, max_segments, rotational, volatile_cache, fua } = config.limits;
+    let Limits { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = config.limits;
     file::QueueSurroundings {
         born: config.born.as_ns(),
         depth: config.depth,
@@ -70,7 +70,7 @@ fn wake_to_file(wake: WakeRule) -> file::Wake {
 pub fn queue_from_file(queue: &file::QueueSurroundings) -> QueueConfig {
     let file::QueueSurroundings { max_sectors, max_segments, rotational, volatile_cache, fua, .. } = *queue;
     QueueConfig {
-        limits: Limits { max_sectors, max_segments, rotational, volatile_cache, fua },
+        limits: Limits { max_sectors, max_discard_sectors: max_sectors, max_segments, rotational, volatile_cache, fua },
         depth: queue.depth,
         plugging: match queue.plugging {
             file::Plugging::Never => Plugging::Never,

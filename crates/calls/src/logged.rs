@@ -4,7 +4,7 @@ use blksched::reasons::NoListener;
 use blksched::surroundings::GroupFileError;
 use blksched::tunables::KnobError;
 use blksched::{
-    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupId, InFlight, Instant, Listener, Next, Outcome,
+    Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupId, InFlight, Instant, Limits, Listener, Next, Outcome,
     QueueConfig, Submitted, SubmitterId,
 };
 use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
@@ -26,6 +26,9 @@ pub struct LoggedQueue<L: Listener = NoListener> {
 impl<L: Listener> LoggedQueue<L> {
     /// Creates an empty queue under the chosen elevator. Without a sink nothing is recorded.
     pub fn new(config: QueueConfig, elevator: &Choice, listener: L, sink: Option<Sink>) -> LoggedQueue<L> {
+        // A log has one limit for all operations.
+        let limits = Limits { max_discard_sectors: config.limits.max_sectors, ..config.limits };
+        let config = QueueConfig { limits, ..config };
         let queue = convert::queue_to_file(&config);
         let header = Header { format: FORMAT.to_owned(), elevator: elevator.to_string(), queue };
         let queue = BlockQueue::with_listener(config, elevator.build().elevator, listener);

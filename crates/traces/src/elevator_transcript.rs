@@ -73,6 +73,9 @@ pub struct RecordedQueue {
     pub depth: u32,
     /// Whether the disk is rotational.
     pub rotational: bool,
+    /// How many of its requests may be other than synchronous reads (7.x).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub async_depth: Option<u32>,
 }
 
 /// A group.

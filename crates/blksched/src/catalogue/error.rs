@@ -17,6 +17,8 @@ pub struct SpecError {
     pub known: Vec<String>,
     /// The nearest of these.
     pub nearest: Option<String>,
+    /// What else is known of the word.
+    pub note: Option<String>,
 }
 
 impl fmt::Display for SpecError {
@@ -24,6 +26,9 @@ impl fmt::Display for SpecError {
         write!(f, "{}: unknown {} `{}`", self.column, self.what, self.word)?;
         if let Some(nearest) = &self.nearest {
             write!(f, "; did you mean `{nearest}`?")?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, " {note}")?;
         }
         write!(f, " (known: {})", self.known.join(", "))
     }

@@ -3,7 +3,7 @@
 //! A release is named here only if it was examined: by recordings, its changes, or its documentation. Nothing is known
 //! of the others, and their names are refused.
 
-use crate::kernel::{Kernel, Kernels, V6_12, V6_18};
+use crate::kernel::{Kernel, Kernels, RHEL_8_3, V5_10, V5_15, V6_1, V6_12, V6_18, V7_3};
 
 /// Releases that make the same decisions as a preset.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,6 @@ const fn v(major: u16, minor: u16) -> Kernel {
 }
 
 const V2_6_33: Kernel = Kernel::new(2, 6, 33);
-const V6_1: Kernel = v(6, 1);
 const PER_WORD: &[(&str, &str)] = &[("tags", "per_word")];
 
 const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, with limits counted per tag word and requests handed \
@@ -34,13 +33,37 @@ const MQ_6_6: &str = "6.6.87 replays every recording of 6.12, with limits counte
 const BFQ_6_6: &str = "6.6.87 replays every recording of 6.12, with groups and without, with limits counted per tag \
      word as in 6.1; 6.2 to 6.5 were not examined";
 const BEFORE_6_18: &str = "6.12.117 and 6.18.2 replay each other's recordings; those between were not examined";
-const AFTER_6_18: &str = "7.2.12 replays the recordings of 6.12; 6.19 to 7.1 were not examined";
+const AFTER_6_18: &str = "7.2.12 and 7.3.4 replay the recordings of 6.12; 6.19 was not examined";
+const BEFORE_7_3: &str = "7.2.12 and 7.3.4 replay the recordings of 6.12; 7.0 and 7.1 were not examined";
 
 const LINUS_2_4_18: &str = "2.4.18 was recorded; no source says that the releases before it and 2.4.19 decide alike";
 const LINUS_2_4: &str = "elevator.c of 2.4.37.10 is word for word that of 2.4.20, which was recorded";
 
+const NO_SCHEDULER: &str = "there is nothing to decide but merging, which is that of 6.1; tags and plugs of these \
+     releases were not examined";
+const NOOP_4_20: &str = "first in, first out; the plug and the largest request are those of 2.6.33, not of 4.20";
+const RHEL_8: &str = "4.18.0-240.el8 replays every recording of it";
+
+/// The same, for one release.
+const fn only(release: Kernel) -> Kernels {
+    Kernels::between(release, release)
+}
+
+const fn alike_to(elevator: &'static str, releases: Kernels, preset: Kernel, source: &'static str) -> Alike {
+    Alike { elevator, releases, preset, switched: &[], source }
+}
+
 /// Every such release.
 pub const ALIKE: &[Alike] = &[
+    alike_to("noop", Kernels::between(v(4, 19), v(4, 20)), V2_6_33, NOOP_4_20),
+    alike_to("none", only(RHEL_8_3), V6_1, NO_SCHEDULER),
+    alike_to("none", only(V5_10), V6_1, NO_SCHEDULER),
+    alike_to("none", only(V5_15), V6_1, NO_SCHEDULER),
+    alike_to("none", Kernels::between(v(6, 2), v(6, 11)), V6_1, NO_SCHEDULER),
+    alike_to("none", Kernels::between(V6_12, v(6, 17)), V6_18, "plugs and tags are as recorded from 6.12.117"),
+    alike_to("none", Kernels::between(v(6, 19), V7_3), V6_18, "nothing is known to have changed; 7.x not examined"),
+    alike_to("mq-deadline", only(RHEL_8_3), V5_10, RHEL_8),
+    alike_to("kyber", only(RHEL_8_3), V6_1, RHEL_8),
     Alike {
         elevator: "linus",
         releases: Kernels::between(Kernel::new(2, 4, 0), Kernel::new(2, 4, 17)),
@@ -127,10 +150,17 @@ pub const ALIKE: &[Alike] = &[
     },
     Alike {
         elevator: "mq-deadline",
-        releases: Kernels::between(v(6, 19), v(7, 2)),
+        releases: Kernels::between(v(6, 19), v(6, 19)),
         preset: V6_18,
         switched: &[],
         source: AFTER_6_18,
+    },
+    Alike {
+        elevator: "mq-deadline",
+        releases: Kernels::between(v(7, 0), v(7, 2)),
+        preset: V7_3,
+        switched: &[],
+        source: BEFORE_7_3,
     },
     Alike {
         elevator: "kyber",
@@ -148,11 +178,17 @@ pub const ALIKE: &[Alike] = &[
     },
     Alike {
         elevator: "kyber",
-        releases: Kernels::between(v(6, 19), v(7, 2)),
+        releases: Kernels::between(v(6, 19), v(6, 19)),
         preset: V6_18,
         switched: &[],
-        source: "7.2.12 replays the recordings, but limits the depth of synchronous writes too, which is \
-                 not implemented here; 6.19 to 7.1 were not examined",
+        source: "6.18.2 and 7.2.12 were examined; 6.19, between them, was not, and may limit synchronous writes, too",
+    },
+    Alike {
+        elevator: "kyber",
+        releases: Kernels::between(v(7, 0), v(7, 2)),
+        preset: V7_3,
+        switched: &[],
+        source: "7.2.12 and 7.3.4 limit synchronous writes, too; 7.0 and 7.1 were not examined",
     },
     Alike {
         elevator: "bfq",
@@ -170,10 +206,17 @@ pub const ALIKE: &[Alike] = &[
     },
     Alike {
         elevator: "bfq",
-        releases: Kernels::between(v(6, 19), v(7, 2)),
+        releases: Kernels::between(v(6, 19), v(6, 19)),
         preset: V6_18,
         switched: &[],
         source: AFTER_6_18,
+    },
+    Alike {
+        elevator: "bfq",
+        releases: Kernels::between(v(7, 0), v(7, 2)),
+        preset: V7_3,
+        switched: &[],
+        source: BEFORE_7_3,
     },
 ];
 

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Choice, Entry, Preset, SpecError, releases};
+use super::{Choice, Distribution, Entry, Preset, SpecError, distributions, releases};
 use crate::cgroup::blk_iocost::Overflows;
 use crate::entry::StandsFor;
 use crate::kernel::Kernel;
@@ -37,10 +37,11 @@ pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> 
         what: "elevator".to_owned(),
         known: names().map(str::to_owned).collect(),
         nearest: nearest(name, names()).map(str::to_owned),
+        note: None,
     })?;
     let mut choice = match kernel {
         Some(kernel) => of_kernel(entry, kernel, name.len() + 2)?,
-        None => of_era(entry, entry.presets.last().expect("an entry has a preset")),
+        None => of_era(entry, entry.present()),
     };
     let mut column = head.len() + 2;
     for word in words {
@@ -50,17 +51,74 @@ pub(super) fn parse(entries: &[Entry], text: &str) -> Result<Choice, SpecError> 
     Ok(choice)
 }
 
-/// An era by its kernel, or by a kernel that is known to decide alike.
+/// An era by its kernel, by a kernel that is known to decide alike, or by a distribution.
 fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecError> {
     let known: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
-    let preset = entry.presets.iter().find(|preset| preset.kernel.to_string() == kernel);
-    let choice = preset.map(|preset| of_era(entry, preset)).or_else(|| between(entry, kernel.parse().ok()?));
-    choice.ok_or_else(|| SpecError {
+    let distribution = distributions::named(kernel);
+    let release = distribution.map(|distribution| distribution.kernel).or_else(|| kernel.parse().ok());
+    let changed = distribution.and_then(|distribution| {
+        distribution.changed.iter().find_map(|(elevator, how)| (*elevator == entry.name).then_some(*how))
+    });
+    let preset = entry.presets.iter().find(|preset| Some(preset.kernel) == release);
+    let choice = preset.map(|preset| of_era(entry, preset)).or_else(|| between(entry, release?));
+    if let (Some(mut choice), None) = (choice, changed) {
+        if let Some(distribution) = distribution {
+            choice.stands_for = Some(of_distribution(distribution, choice.stands_for.as_ref()));
+        }
+        return Ok(choice);
+    }
+    let nearby = release.map(|release| neighbours(entry, release));
+    let names = || distributions::DISTRIBUTIONS.iter().map(|distribution| distribution.name);
+    let by_spelling = || nearest(kernel, known.iter().map(String::as_str).chain(names())).map(str::to_owned);
+    Err(SpecError {
         word: kernel.to_owned(),
         column,
         what: format!("kernel version for {}", entry.name),
-        nearest: nearest(kernel, known.iter().map(String::as_str)).map(str::to_owned),
+        nearest: match &nearby {
+            Some(nearby) => closest(nearby, release.expect("it has neighbours")).map(|kernel| kernel.to_string()),
+            None => by_spelling(),
+        },
+        note: changed.map(|how| format!("{how};")).or_else(|| nearby.and_then(|nearby| tell(entry, &nearby))),
         known,
+    })
+}
+
+/// What is known of a distribution's kernel, and of the release of that number.
+fn of_distribution(distribution: &Distribution, release: Option<&StandsFor>) -> StandsFor {
+    let Distribution { name, kernel, known, source, .. } = distribution;
+    let mut told = format!("{name} shipped with {kernel}; {}: {source}", known.in_words());
+    if let Some(StandsFor { source, .. }) = release {
+        told += &format!("; {kernel}: {source}");
+    }
+    StandsFor { release: (*name).to_owned(), source: told }
+}
+
+/// The presets before and after a release.
+fn neighbours(entry: &Entry, release: Kernel) -> [Option<&'static Preset>; 2] {
+    let presets = entry.presets;
+    [presets.iter().rfind(|preset| preset.kernel < release), presets.iter().find(|preset| preset.kernel > release)]
+}
+
+/// The neighbour whose number is closer.
+fn closest(nearby: &[Option<&'static Preset>; 2], release: Kernel) -> Option<Kernel> {
+    nearby.iter().flatten().map(|preset| preset.kernel).min_by_key(|kernel| kernel.distance(release))
+}
+
+/// In which mechanisms the neighbours of a release that nobody examined differ.
+fn tell(entry: &Entry, nearby: &[Option<&'static Preset>; 2]) -> Option<String> {
+    let [Some(before), Some(after)] = nearby else { return None };
+    let differs = |(name, variant): &&(&str, &str)| {
+        let there = after.row.iter().find(|(other, _)| other == name);
+        there.is_some_and(|(_, other)| other != variant)
+    };
+    let names: Vec<&str> = before.row.iter().filter(differs).map(|(name, _)| *name).collect();
+    let (name, before, after) = (entry.name, before.kernel, after.kernel);
+    Some(match names.is_empty() {
+        true => format!("Nobody examined it; {name}@{before} and {name}@{after} decide alike."),
+        false => {
+            let all = names.join(", ");
+            format!("Nobody examined it; between {name}@{before} and {name}@{after} these mechanisms changed: {all}.")
+        }
     })
 }
 
@@ -73,7 +131,7 @@ fn between(entry: &Entry, release: Kernel) -> Option<Choice> {
         let own = choice.row.iter_mut().find(|(mechanism, _)| *mechanism == name)?;
         own.1 = variant;
     }
-    choice.stands_for = Some(StandsFor { release, source: alike.source });
+    choice.stands_for = Some(StandsFor { release: release.to_string(), source: alike.source.to_owned() });
     Some(choice)
 }
 
@@ -97,6 +155,7 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
             what: format!("mechanism of {choice}"),
             known: here.clone().chain(controllers.iter().copied()).map(str::to_owned).collect(),
             nearest: nearest(name, here.chain(controllers.iter().copied())).map(str::to_owned),
+            note: None,
         });
     };
     let mechanism = choice.entry.mechanisms.iter().find(|mechanism| mechanism.name == name);
@@ -109,6 +168,7 @@ fn switch(choice: &mut Choice, word: &str, column: usize) -> Result<(), SpecErro
             what: format!("variant of {name}"),
             known: names().map(str::to_owned).collect(),
             nearest: nearest(variant, names()).map(str::to_owned),
+            note: None,
         });
     };
     choice.row[at].1 = found;
@@ -133,6 +193,7 @@ fn switch_io_cost(choice: &mut Choice, variant: &str, column: usize) -> Result<(
         what: "variant of io.cost".to_owned(),
         known: names().map(str::to_owned).collect(),
         nearest: nearest(variant, names()).map(str::to_owned),
+        note: None,
     })?;
     choice.io_cost = Some(found.1);
     Ok(())
@@ -193,6 +254,53 @@ mod tests {
     }
 
     #[test]
+    fn a_distribution_stands_for_the_kernel_that_it_shipped_with_and_says_how_that_is_known() {
+        let catalogue = Catalogue::builtin();
+        let found = |text| {
+            let choice = catalogue.parse(text).unwrap();
+            (choice.to_string(), choice.note().unwrap())
+        };
+        let (name, note) = found("bfq@ubuntu-22.04");
+        assert_eq!(name, "bfq@5.15");
+        assert!(
+            note.starts_with("bfq@ubuntu-22.04 decides as bfq@5.15 (ubuntu-22.04 shipped with 5.15; read: "),
+            "{note}"
+        );
+        assert_eq!(found("mq-deadline@rhel-8.3").0, "mq-deadline@5.10");
+        let (name, note) = found("mq-deadline@ubuntu-24.04");
+        assert_eq!(name, "mq-deadline@6.12+at_head=class+tags=per_word");
+        assert!(note.contains("not examined: ") && note.contains("; 6.8: 6.6.87 replays"), "{note}");
+        let error = |text| catalogue.parse(text).unwrap_err().to_string();
+        let early = error("bfq@ubuntu-20.04");
+        assert!(
+            early.contains("did you mean `5.10`? Nobody examined it; between bfq@4.19 and bfq@5.10 these"),
+            "{early}"
+        );
+        let own = error("mq-deadline@android-5.10");
+        assert!(own.contains("an mq-deadline of its own"), "{own}");
+        assert_eq!(catalogue.parse("kyber@android-5.10").unwrap().to_string(), "kyber@5.10");
+        assert!(error("bfq@ubuntu-22.40").contains("did you mean `ubuntu-22.04`?"));
+    }
+
+    #[test]
+    fn none_is_understood_where_mq_deadline_is_and_7_x_where_7_3_is() {
+        let catalogue = Catalogue::builtin();
+        for kernel in ["4.18-el8.3", "4.19", "5.10", "5.15", "6.1", "6.4", "6.6", "6.12", "6.18", "7.0", "7.2", "7.3"] {
+            for elevator in ["none", "mq-deadline"] {
+                assert!(catalogue.parse(&format!("{elevator}@{kernel}")).is_ok(), "{elevator}@{kernel}");
+            }
+        }
+        assert_eq!(catalogue.parse("noop@4.20").unwrap().to_string(), "noop@2.6.33");
+        for elevator in ["mq-deadline", "kyber", "bfq"] {
+            for minor in 0..3 {
+                let choice = catalogue.parse(&format!("{elevator}@7.{minor}")).unwrap();
+                assert_eq!(choice.to_string(), format!("{elevator}@7.3"));
+            }
+            assert_eq!(catalogue.parse(elevator).unwrap().kernel().to_string(), "6.18");
+        }
+    }
+
+    #[test]
     fn an_unknown_word_is_named_with_its_column_and_the_nearest_known_one() {
         for (text, expected) in [
             (
@@ -200,7 +308,11 @@ mod tests {
                 "1: unknown elevator `deadlien`; did you mean `deadline`? (known: linus, noop, deadline, anticipatory, \
                  cfq, none, mq-deadline, kyber, bfq, adios)",
             ),
-            ("deadline@2.6.30", "10: unknown kernel version for deadline `2.6.30`; did you mean `2.6.33`?"),
+            (
+                "deadline@2.6.30",
+                "10: unknown kernel version for deadline `2.6.30`; did you mean `2.6.33`? Nobody examined it; between \
+                 deadline@2.5.45 and deadline@2.6.33 these mechanisms changed: ",
+            ),
             ("deadline@2.5.45+ordr=tree", "17: unknown mechanism of deadline@2.5.45 `ordr`; did you mean `order`?"),
             ("deadline@2.5.45+order=tre", "23: unknown variant of order `tre`; did you mean `tree`?"),
         ] {

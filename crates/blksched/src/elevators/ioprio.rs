@@ -1,8 +1,10 @@
 //! ionice's classes and levels, as CFQ and BFQ serve them.
 //!
 //! **Rule** Real time before best effort before idle. A process that never set a priority is best effort, level 4. The
-//! idle class has one level, 7.
-//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1, docs/behaviour/elevators-6.1.md#b1.
+//! idle class has one level, 7. Bios and requests of different priorities do not merge, except in 4.19, where nothing
+//! that schedules reads a request's own priority.
+//! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1, docs/behaviour/elevators-6.1.md#b1,
+//! docs/behaviour/elevators-4.19-5.15.md#x1.
 //! **In the kernel** `ioprio_class`, `IOPRIO_CLASS_RT`, `IOPRIO_CLASS_BE`, `IOPRIO_CLASS_IDLE`, `IOPRIO_PRIO_CLASS`.
 
 #![doc(alias = "ioprio_class")]
@@ -11,7 +13,29 @@
 #![doc(alias = "IOPRIO_CLASS_IDLE")]
 #![doc(alias = "IOPRIO_PRIO_CLASS")]
 
+use crate::mechanism;
+use crate::queue::merge::Kin;
 use crate::request::{Class, Priority};
+
+mechanism! {
+    /// whether bios and requests of different priorities merge
+    pub(crate) enum MergePriorities = "merge_priorities" {
+        /// yes: blk-mq of 4.19
+        Any = "any",
+        /// no: 5.10 and later
+        Same = "same",
+    }
+}
+
+impl MergePriorities {
+    /// The queue's rule.
+    pub(crate) fn kin(self) -> Kin {
+        match self {
+            MergePriorities::Any => Kin::SameOpAndGroup,
+            MergePriorities::Same => Kin::SameOpPriorityAndGroup,
+        }
+    }
+}
 
 /// The classes in the order in which they are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

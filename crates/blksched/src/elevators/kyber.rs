@@ -10,6 +10,7 @@
 //! | hands out tokens by number? | `tokens` |
 //! | counts latencies, and says when there are enough to judge? | `latency` |
 //! | computes depths from them? | `depth` |
+//! | does both in 4.19? | `means` |
 //! | says when that is done? | `statistics` |
 //! | combines all of this? | `scheduler` |
 //!
@@ -18,6 +19,7 @@
 mod depth;
 mod domain;
 mod latency;
+mod means;
 mod presets;
 mod scheduler;
 mod statistics;

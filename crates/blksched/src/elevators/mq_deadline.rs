@@ -1,4 +1,4 @@
-//! mq-deadline of 6.1 and later: deadline for each priority class, strict priority between the classes, and ageing.
+//! mq-deadline: deadline for each priority class, strict priority between the classes, and ageing.
 //!
 //! Where is the rule that…
 //!

@@ -15,10 +15,11 @@
 use alloc::boxed::Box;
 
 use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
+use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::newest::NewestJoin;
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::explain::End;
-use crate::kernel::{Kernel, V6_18};
+use crate::kernel::{V4_19, V6_1, V6_18};
 use crate::queue::merge::Merging;
 use crate::queue::{Plugging, Slots};
 use crate::request::{Bio, RequestId, Requests};
@@ -29,27 +30,33 @@ pub const ENTRY: Entry = Entry {
     summary: "no scheduler: first in, first out; the default of current kernels on fast disks",
     presets: &[
         Preset {
-            kernel: Kernel::new(6, 1, 0),
-            source: "kernel documentation of blk-mq; merging as recorded with kyber of 6.1.192; not decision-checked",
-            row: &[],
-            plugging: Plugging::LINUX_6,
-            slots: Slots::LINUX_6_1,
-            max_sectors: 2560,
+            kernel: V4_19,
+            source: "as 6.1, but priorities mix in a request, as recorded with kyber of 4.19.222; not decision-checked",
+            row: &[MergePriorities::Any.row()],
+            ..AT_6_1
         },
+        AT_6_1,
         Preset {
             kernel: V6_18,
             source: "the same; a plug is sent in its order, and a batch of wake-ups is a whole one",
-            row: &[],
-            plugging: Plugging::LINUX_6,
             slots: Slots::LINUX_6_12,
-            max_sectors: 2560,
+            ..AT_6_1
         },
     ],
     home: Home::Mainline,
-    mechanisms: &[],
+    mechanisms: &[MergePriorities::MECHANISM],
     knobs: &[],
     bound,
-    build: |_: &Choice| Box::new(Unscheduled::default()),
+    build: |choice: &Choice| Box::new(Unscheduled { waiting: NewestJoin::default(), priorities: choice.way() }),
+};
+
+const AT_6_1: Preset = Preset {
+    kernel: V6_1,
+    source: "kernel documentation of blk-mq; merging as recorded with kyber of 6.1.192; not decision-checked",
+    row: &[MergePriorities::Same.row()],
+    plugging: Plugging::LINUX_6,
+    slots: Slots::LINUX_6_1,
+    max_sectors: 2560,
 };
 
 /// Requests are dispatched in order of arrival.
@@ -59,9 +66,10 @@ fn bound(_: &Choice) -> Bound {
 }
 
 /// A software queue, and nothing else.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Unscheduled {
     waiting: NewestJoin,
+    priorities: MergePriorities,
 }
 
 impl Elevator for Unscheduled {
@@ -115,7 +123,7 @@ impl Elevator for Unscheduled {
 
 impl Merges for Unscheduled {
     fn merging(&self) -> Merging {
-        Merging::LINUX_6_1_NEWEST
+        Merging { kin: self.priorities.kin(), ..Merging::LINUX_6_1_NEWEST }
     }
 
     fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {

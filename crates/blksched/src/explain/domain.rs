@@ -44,6 +44,19 @@ pub enum Latency {
     Device,
 }
 
+/// A mean latency against its target (4.19), the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LatencyStatus {
+    /// At most half of it.
+    Great,
+    /// At most the target.
+    Good,
+    /// Above it.
+    Bad,
+    /// Twice the target or more.
+    Awful,
+}
+
 /// Why a domain's number of tokens changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepthChange {
@@ -56,5 +69,12 @@ pub enum DepthChange {
     DeviceTooSlow {
         /// The 99th percentile was within this many quarters of its target.
         quarters: u32,
+    },
+    /// 4.19: by mean latencies in the device. `None`: nothing of it completed.
+    Means {
+        /// Its own; of requests that have no target of their own, that of reads.
+        own: Option<LatencyStatus>,
+        /// That of the other direction.
+        other: Option<LatencyStatus>,
     },
 }

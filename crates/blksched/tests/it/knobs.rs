@@ -20,14 +20,38 @@ struct Scenario {
     orders: [&'static [u64]; 2],
 }
 
-const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
+const ALL: &[&str] = &[
+    "deadline@2.5.38",
+    "deadline@2.5.45",
+    "deadline@2.6.33",
+    "deadline@4.20",
+    EARLY_MQ[0],
+    EARLY_MQ[1],
+    EARLY_MQ[2],
+    MQ[0],
+    MQ[1],
+    MQ[2],
+    MQ[3],
+];
 const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
-const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20", MQ[0], MQ[1], MQ[2]];
+const NEW: &[&str] =
+    &["deadline@2.6.33", "deadline@4.20", EARLY_MQ[0], EARLY_MQ[1], EARLY_MQ[2], MQ[0], MQ[1], MQ[2], MQ[3]];
 /// The elevators that continue with a request; the others continue from a position, initially 0, as if writes had been
 /// last.
-const BY_REQUEST: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20", MQ[0]];
-const BY_PLACE: &[&str] = &[MQ[1], MQ[2]];
-const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
+const BY_REQUEST: &[&str] = &[
+    "deadline@2.5.38",
+    "deadline@2.5.45",
+    "deadline@2.6.33",
+    "deadline@4.20",
+    EARLY_MQ[0],
+    EARLY_MQ[1],
+    EARLY_MQ[2],
+    MQ[0],
+];
+const BY_PLACE: &[&str] = &[MQ[1], MQ[2], MQ[3]];
+const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18", "mq-deadline@7.3"];
+/// Without ageing.
+const EARLY_MQ: &[&str] = &["mq-deadline@4.19", "mq-deadline@5.10", "mq-deadline@5.15"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
 const LINUS: &[&str] = &["linus@2.4.18", "linus@2.4.21", "linus@2.5.38"];
 /// The knob exists only with the patch.
@@ -98,7 +122,7 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         knob: "front_merges",
-        eras: &["deadline@2.6.33", "deadline@4.20", MQ[0]],
+        eras: &["deadline@2.6.33", "deadline@4.20", EARLY_MQ[0], EARLY_MQ[1], EARLY_MQ[2], MQ[0]],
         values: [1, 0],
         others: &[],
         before: |rig| rig.reads([5000, 6000, 100]),
@@ -339,7 +363,7 @@ fn every_era_starts_with_its_own_defaults() {
     let knob = |era: &str, name: &str| Rig::new(era, QueueConfig::default()).queue.elevator().tunables().get(name);
     assert_eq!(
         ALL.iter().map(|era| knob(era, "fifo_batch").unwrap()).collect::<Vec<_>>(),
-        [64, 32, 16, 16, 16, 16, 16]
+        [64, 32, 16, 16, 16, 16, 16, 16, 16, 16, 16]
     );
     for era in ALL {
         assert_eq!(knob(era, "read_expire"), Some(500 * MS), "{era}");

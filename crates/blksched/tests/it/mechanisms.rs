@@ -2,8 +2,8 @@
 //! decide alike.
 
 use crate::queue_kit::{Rig, YOU, at_ms, joined};
-use blksched::author::Mechanism;
-use blksched::{Bio, Catalogue, Class, Limits, Next, Priority, QueueConfig, Reason, Sector, Slots};
+use blksched::author::{Mechanism, Waiter};
+use blksched::{Bio, Catalogue, Class, Limits, Next, Priority, QueueConfig, Reason, Sector, Slots, Submitted};
 
 /// A load under which a mechanism matters, and the decisions of the elevator with this name.
 struct Scenario {
@@ -16,8 +16,18 @@ const OLD: &[&str] = &["deadline@2.5.38", "deadline@2.5.45"];
 const NEW: &[&str] = &["deadline@2.6.33", "deadline@4.20"];
 const ALL: &[&str] = &["deadline@2.5.38", "deadline@2.5.45", "deadline@2.6.33", "deadline@4.20"];
 const ANTICIPATORY: &[&str] = &["anticipatory@2.6.32"];
-const MQ: &[&str] = &["mq-deadline@6.1", "mq-deadline@6.12", "mq-deadline@6.18"];
-const KYBER: &[&str] = &["kyber@6.1", "kyber@6.12", "kyber@6.18"];
+const MQ: &[&str] = &[
+    "mq-deadline@4.19",
+    "mq-deadline@5.10",
+    "mq-deadline@5.15",
+    "mq-deadline@6.1",
+    "mq-deadline@6.12",
+    "mq-deadline@6.18",
+    "mq-deadline@7.3",
+];
+const KYBER: &[&str] =
+    &["kyber@4.19", "kyber@5.10", "kyber@5.15", "kyber@6.1", "kyber@6.12", "kyber@6.18", "kyber@7.3"];
+const NONE: &[&str] = &["none@4.19", "none@6.1", "none@6.18"];
 
 const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "read-latency2", eras: &["linus@2.4.21"], decide: a_lone_read_beyond_many_writes },
@@ -28,11 +38,21 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { mechanism: "arm", eras: OLD, decide: a_request_between_the_issued_and_the_chosen },
     Scenario { mechanism: "expiry", eras: NEW, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "alias", eras: NEW, decide: two_requests_with_one_first_sector },
-    Scenario { mechanism: "position", eras: MQ, decide: a_read_close_behind_the_last_one_and_an_older_one_far_away },
-    Scenario { mechanism: "at_head", eras: MQ, decide: an_idle_read_handed_back_and_a_real_time_read },
-    Scenario { mechanism: "tags", eras: MQ, decide: tags_that_a_write_may_use },
+    Scenario { mechanism: "classes", eras: MQ, decide: two_commands_of_three_reads_the_last_of_them_real_time },
+    Scenario { mechanism: "ageing", eras: MQ, decide: a_read_queued_before_its_expiry_was_lowered },
+    Scenario { mechanism: "position", eras: MQ, decide: reads_on_both_sides_of_the_last_one_after_a_write },
+    Scenario { mechanism: "at_head", eras: MQ.split_at(2).1, decide: an_idle_read_handed_back_and_a_real_time_read },
+    Scenario { mechanism: "write_limit", eras: MQ, decide: tags_that_a_write_may_use_by_default },
+    Scenario { mechanism: "tags", eras: MQ.split_at(3).1, decide: tags_that_a_write_may_use },
+    Scenario { mechanism: "merge_priorities", eras: MQ, decide: a_real_time_read_behind_another_one },
+    Scenario { mechanism: "merge_priorities", eras: KYBER, decide: a_real_time_read_behind_another_one },
+    Scenario { mechanism: "merge_priorities", eras: NONE, decide: a_real_time_read_behind_another_one },
+    Scenario { mechanism: "domains", eras: KYBER, decide: a_direct_write_between_two_of_write_back },
+    Scenario { mechanism: "tokens", eras: KYBER, decide: tokens_when_the_first_is_given_back },
+    Scenario { mechanism: "feedback", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
+    Scenario { mechanism: "limited", eras: KYBER, decide: tags_that_a_direct_write_may_use },
     Scenario { mechanism: "tags", eras: KYBER, decide: tags_that_a_write_may_use },
-    Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at },
+    Scenario { mechanism: "hz", eras: KYBER, decide: moments_at_which_latencies_are_looked_at_after_slow_reads },
     Scenario { mechanism: "hz", eras: MQ, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ALL, decide: moments_at_which_a_read_is_late },
     Scenario { mechanism: "hz", eras: ANTICIPATORY, decide: moments_at_which_the_disk_is_left_idle },
@@ -89,6 +109,64 @@ fn a_read_close_behind_the_last_one_and_an_older_one_far_away(spec: &str) -> Vec
     rig.drain()
 }
 
+/// A write comes between the last read and the next; one read arrives close behind the last.
+fn reads_on_both_sides_of_the_last_one_after_a_write(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.queue.set(rig.now, "fifo_batch", 1).unwrap();
+    rig.queue.set(rig.now, "writes_starved", 0).unwrap();
+    rig.reads([500, 300, 700]);
+    let (first, _) = rig.serve();
+    rig.writes([50]);
+    rig.reads([600]);
+    std::iter::once(first).chain(rig.drain()).collect()
+}
+
+/// 0 for a device that is left alone.
+fn two_commands_of_three_reads_the_last_of_them_real_time(spec: &str) -> Vec<u64> {
+    let mut rig = Rig::new(spec, QueueConfig { depth: 2, ..QueueConfig::default() });
+    rig.reads([100, 200]);
+    rig.real_time_reads([400]);
+    let first = rig.issue().start.0;
+    vec![first, if let Next::Issue(second) = rig.next() { second.start.0 } else { 0 }]
+}
+
+/// Then it seems to have been queued in the future.
+fn a_read_queued_before_its_expiry_was_lowered(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.reads([100]);
+    rig.queue.set(rig.now, "read_expire", 10_000_000).unwrap();
+    let issued = if let Next::Issue(read) = rig.next() { read.start.0 } else { 0 };
+    vec![issued]
+}
+
+/// Whether it merges.
+fn a_real_time_read_behind_another_one(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    rig.new_read(100, 8);
+    let real_time = Priority { class: Class::RealTime, level: 4 };
+    let became = rig.submit(Bio { priority: real_time, ..Bio::read(0, YOU, Sector(108), 8) });
+    vec![u64::from(matches!(became, Submitted::Merged { .. }))]
+}
+
+fn a_direct_write_between_two_of_write_back(spec: &str) -> Vec<u64> {
+    let mut rig = rig(spec);
+    for (start, waiter) in [(100, Waiter::Async), (200, Waiter::Sync), (300, Waiter::Async)] {
+        rig.submit(Bio { waiter, ..Bio::write_back(0, YOU, Sector(start), 8) });
+    }
+    rig.drain()
+}
+
+fn tokens_when_the_first_is_given_back(spec: &str) -> Vec<u64> {
+    let mut rig = Rig::new(spec, QueueConfig { depth: 8, ..QueueConfig::default() });
+    rig.reads([100, 200, 300]);
+    let first = rig.issue();
+    rig.issue();
+    rig.complete(first.rq);
+    rig.issue();
+    let token = |reason| if let Reason::TokenTaken { token, .. } = reason { Some(u64::from(token)) } else { None };
+    rig.heard().into_iter().filter_map(token).collect()
+}
+
 fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
     let mut rig = rig(spec);
     let idle = Priority { class: Class::Idle, level: 7 };
@@ -101,10 +179,24 @@ fn an_idle_read_handed_back_and_a_real_time_read(spec: &str) -> Vec<u64> {
 
 /// The tags of 62, in eight words of eight, that a write may use; half of them for mq-deadline.
 fn tags_that_a_write_may_use(spec: &str) -> Vec<u64> {
+    tags_for(spec, Some(31), Waiter::Async)
+}
+
+fn tags_that_a_write_may_use_by_default(spec: &str) -> Vec<u64> {
+    tags_for(spec, None, Waiter::Async)
+}
+
+fn tags_that_a_direct_write_may_use(spec: &str) -> Vec<u64> {
+    tags_for(spec, Some(31), Waiter::Sync)
+}
+
+fn tags_for(spec: &str, async_depth: Option<i64>, waiter: Waiter) -> Vec<u64> {
     let slots = Slots::LINUX_6_12.with_nr_requests(62);
     let mut rig = Rig::new(spec, QueueConfig { slots, ..QueueConfig::default() });
-    _ = rig.queue.set(rig.now, "async_depth", 31);
-    rig.submit(Bio::write_back(0, YOU, Sector(100), 8));
+    if let Some(async_depth) = async_depth {
+        _ = rig.queue.set(rig.now, "async_depth", async_depth);
+    }
+    rig.submit(Bio { waiter, ..Bio::write_back(0, YOU, Sector(100), 8) });
     let limits = |reason| match reason {
         Reason::Limited { shallow } => Some(u64::from(shallow)),
         _ => None,
@@ -181,6 +273,20 @@ fn moments_at_which_latencies_are_looked_at(spec: &str) -> Vec<u64> {
         rig.now = at_ms(ms);
         rig.new_read(500, 8);
         rig.serve();
+        rig.queue.deadline().map_or(0, |at| at.as_ns() / 1000)
+    };
+    (1..20).map(look_after).collect()
+}
+
+/// The same for reads that take longer than the target.
+fn moments_at_which_latencies_are_looked_at_after_slow_reads(spec: &str) -> Vec<u64> {
+    let look_after = |ms: u64| {
+        let mut rig = rig(spec);
+        rig.now = at_ms(ms);
+        rig.new_read(500, 8);
+        let read = rig.issue();
+        rig.now = at_ms(ms + 3);
+        rig.complete(read.rq);
         rig.queue.deadline().map_or(0, |at| at.as_ns() / 1000)
     };
     (1..20).map(look_after).collect()
@@ -270,6 +376,21 @@ fn the_scenarios_decide_as_the_notes_say() {
     };
     assert_eq!(position("next_rq"), [10, 100, 300]);
     assert_eq!(position("latest_pos"), [100, 300, 10]);
+    let position =
+        |variant| reads_on_both_sides_of_the_last_one_after_a_write(&format!("mq-deadline@6.1+position={variant}"));
+    assert_eq!(position("next_rq_of_both"), [500, 50, 300, 600, 700]);
+    assert_eq!(position("next_rq"), [500, 50, 700, 300, 600]);
+    assert_eq!(position("latest_pos"), [300, 50, 500, 600, 700]);
+    let classes = ["4.19", "5.15", "6.1"]
+        .map(|era| two_commands_of_three_reads_the_last_of_them_real_time(&format!("mq-deadline@{era}")));
+    assert_eq!(classes, [[100, 200], [400, 100], [400, 0]]);
+    let limits =
+        ["5.10", "5.15", "6.1", "6.18"].map(|era| tags_that_a_write_may_use_by_default(&format!("mq-deadline@{era}")));
+    assert_eq!(limits, [vec![], vec![46], vec![8], vec![62]]);
+    assert_eq!(a_direct_write_between_two_of_write_back("kyber@4.19"), [200, 100, 300]);
+    assert_eq!(["kyber@4.19", "kyber"].map(tokens_when_the_first_is_given_back), [[0, 1, 0], [0, 1, 2]]);
+    let direct = ["kyber@6.18", "kyber@7.3"].map(tags_that_a_direct_write_may_use);
+    assert_eq!(direct, [vec![], vec![31]]);
     let handed_back = |era: &str| an_idle_read_handed_back_and_a_real_time_read(era);
     assert_eq!((handed_back("mq-deadline@6.1"), handed_back("mq-deadline")), (vec![400, 100], vec![100, 400]));
     let tags = ["mq-deadline@6.1", "mq-deadline", "kyber@6.1", "kyber"].map(|era| tags_that_a_write_may_use(era)[0]);

@@ -43,6 +43,7 @@ fn config(bytes: &mut Bytes<'_>) -> QueueConfig {
         rotational: cache & 1 == 0,
         volatile_cache: cache & 2 == 0,
         fua: cache & 4 == 0,
+        ..Limits::default()
     };
     let delays = [Span::from_ms(3), Span::ZERO, Span::from_ms(1000)];
     let plugging = match bytes.byte() % 4 {

@@ -275,8 +275,11 @@ fn bio(add: &Add, sync: Sync) -> Result<Bio, String> {
 }
 
 fn priority(text: &str) -> Result<Priority, String> {
-    let error = || format!("`{text}` is not a priority: expected class/level, as in be/4");
-    let (class, level) = text.split_once('/').ok_or_else(error)?;
+    let error = || format!("`{text}` is not a priority: expected class/level, as in be/4, or `none` or `idle`");
+    let (class, level) = match text {
+        "none" | "idle" => (text, "0"),
+        _ => text.split_once('/').ok_or_else(error)?,
+    };
     let class = match class {
         "none" => Class::None,
         "rt" => Class::RealTime,

@@ -134,6 +134,9 @@ impl Setup {
                 values.push((knob.name, raw));
             }
         }
+        if let Some(depth) = header.queue.async_depth {
+            values.push(("async_depth", i64::from(depth)));
+        }
         if was_written_anew(header, &values) {
             values.push(("max_budget", 0));
         }
@@ -198,6 +201,8 @@ fn elevator_name(header: &Header) -> String {
     let kernel = header.kernel.split([' ', '+']).next().unwrap_or_default();
     let release: Vec<&str> = kernel.split('.').collect();
     let kernel = match release[..] {
+        // Red Hat's kernel of RHEL 8.3.
+        ["4", "18", "0-240", ..] => "4.18-el8.3".to_owned(),
         ["2", a, b, ..] => format!("2.{a}.{b}"),
         [a, b, ..] => format!("{a}.{b}"),
         _ => kernel.to_owned(),

@@ -94,6 +94,8 @@ impl IoCost {
             return true;
         }
         if self.tree.has_active_children(id) || self.tree.is_below_an_active_one(id) {
+            // Its shares are those of this moment, though nothing is charged by them.
+            self.tree.refresh(id);
             return false;
         }
         if self.period_ends.is_none() {

@@ -77,6 +77,8 @@ pub struct Bfq {
     pub(super) raised_busy: i64,
     /// The number of requests in all queues.
     pub(super) queued: u32,
+    /// 5.10: the number of requests that were inserted and have not completed. Absorbed ones are never subtracted.
+    pub(super) elevator_queued: u32,
 
     /// The end of the last request of this slice that went to the device.
     pub(super) served_position: Sector,
@@ -100,7 +102,7 @@ impl Bfq {
             sorted: Forest::new(),
             handed_back: List::new(),
             hierarchy: Hierarchy::new(Timeouts::new(hz).idle_class),
-            device: Device::new(true),
+            device: Device::new(true, rules.queueing),
             positions: Positions::default(),
             woken_links: Links::default(),
             burst: Burst::new(),
@@ -110,6 +112,7 @@ impl Bfq {
             busy: [0; 3],
             raised_busy: 0,
             queued: 0,
+            elevator_queued: 0,
             served_position: Sector(0),
             last_completed: None,
         }
@@ -119,7 +122,8 @@ impl Bfq {
     /// usual load; the tables grow if there are more.
     pub(super) fn meet_device(&mut self, call: &Call<'_>) {
         let rotational = call.cx.device().rotational;
-        self.device = Device::new(rotational);
+        self.knobs.async_depth = three_quarters(call.cx.device().nr_requests);
+        self.device = Device::new(rotational, self.rules.queueing);
         self.hierarchy.levels[ROOT].idle_class_at = call.now;
         let (requests, queues) = ((call.cx.device().nr_requests as usize).min(4096), 64);
         self.contexts.reserve(queues);
@@ -171,4 +175,9 @@ impl Bfq {
     pub(super) fn wish_if_queued(&self) -> Run {
         if self.queued > 0 { Run::Soon } else { Run::No }
     }
+}
+
+/// Rounded down, at least one.
+fn three_quarters(tags: u32) -> u32 {
+    ((u64::from(tags) * 3 / 4) as u32).max(1)
 }

@@ -78,7 +78,7 @@ impl Elevator for Bfq {
         }
         let one_at_a_time = self.knobs.strict_guarantees && self.device.in_device > 0;
         if !one_at_a_time
-            && self.queued > 0
+            && self.is_asked()
             && let Some(rq) = self.serve_next(&mut call)
         {
             self.device.in_device += 1;
@@ -91,12 +91,13 @@ impl Elevator for Bfq {
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
         let mut call = self.call(cx);
         self.completed(&mut call, rq);
+        self.elevator_queued = self.elevator_queued.saturating_sub(1);
         self.finished(rq);
         Run::Soon
     }
 
     fn has_work(&self) -> bool {
-        self.queued > 0 || !self.handed_back.is_empty()
+        self.is_asked() || !self.handed_back.is_empty()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -169,7 +170,7 @@ impl Merges for Bfq {
     }
 
     fn merging(&self) -> Merging {
-        Merging::LINUX_6_1
+        Merging { kin: self.rules.merge_priorities.kin(), ..Merging::LINUX_6_1 }
     }
 
     /// Called for each candidate; the queues of cooperators are merged here, whether or not the bio merges.

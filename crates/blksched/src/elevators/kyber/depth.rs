@@ -15,9 +15,8 @@
 #![doc(alias = "kyber_depth")]
 #![doc(alias = "domain_p99")]
 
-use super::domain::most_tokens;
 use super::latency::Judged;
-use crate::explain::{DepthChange, Domain};
+use crate::explain::DepthChange;
 
 /// The last percentile of a domain's total latency.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,17 +35,12 @@ impl Remembered {
 }
 
 /// A domain's new depth, if it changes, and why.
-pub(super) fn decide(
-    domain: Domain,
-    depth: u32,
-    total: Judged,
-    device_has_too_much: bool,
-) -> Option<(u32, DepthChange)> {
+pub(super) fn decide(depth: u32, most: u32, total: Judged, device_has_too_much: bool) -> Option<(u32, DepthChange)> {
     if !device_has_too_much && !total.is_bad() {
         return None;
     }
     let quarters = total.quarters();
-    let to = (depth * quarters / 4).clamp(1, most_tokens(domain));
+    let to = (depth * quarters / 4).clamp(1, most);
     let why = match total.is_bad() {
         true => DepthChange::OwnTargetMissed { quarters },
         false => DepthChange::DeviceTooSlow { quarters },
@@ -59,7 +53,7 @@ mod tests {
     use super::*;
 
     fn depth(from: u32, bucket: u32, device_has_too_much: bool) -> u32 {
-        decide(Domain::Read, from, Judged(bucket), device_has_too_much).map_or(from, |(to, _)| to)
+        decide(from, 256, Judged(bucket), device_has_too_much).map_or(from, |(to, _)| to)
     }
 
     #[test]

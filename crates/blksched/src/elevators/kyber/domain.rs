@@ -3,8 +3,10 @@
 //! **Rule** Reads, writes, discards and the rest have 256, 128, 64 and 16 tokens, initially and at most; a turn is a
 //! batch of 16, 8, 1 and 1 requests. New requests wait in a *staged* list, where bios may still join them. A request
 //! needs a token first: without one the staged list is left unchanged. With a token, and if the *flushed* list is
-//! empty, the whole staged list becomes the flushed list, and its first request is dispatched.
-//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try".
+//! empty, the whole staged list becomes the flushed list, and its first request is dispatched. 4.19 has three domains:
+//! reads, synchronous writes and the rest, with 256, 128 and 64 tokens and batches of 16, 8 and 8.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber "Domains", "Insertion", "Dispatch" and "try";
+//! docs/behaviour/elevators-4.19-5.15.md#k1.
 //! **Costs when wrong** Flushing without a token would end all merging while a domain is throttled, which is when
 //! merging is most valuable.
 //! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`, `rqs`, `rq_list`, `kcq_map`.
@@ -23,30 +25,53 @@ use super::tokens::Tokens;
 use crate::elevators::newest::NewestJoin;
 use crate::explain::Domain;
 use crate::index::List;
-use crate::request::{Op, RequestId, Requests};
+use crate::mechanism;
+use crate::request::{Bio, Op, RequestId, Requests, Waiter};
 
 /// All domains, in the order of their turns.
 pub(super) const DOMAINS: [Domain; 4] = [Domain::Read, Domain::Write, Domain::Discard, Domain::Other];
 
-pub(super) fn domain_of(op: Op) -> Domain {
-    match op {
-        Op::Read => Domain::Read,
-        Op::Write => Domain::Write,
-        Op::Discard => Domain::Discard,
-        Op::Flush | Op::WriteZeroes => Domain::Other,
+mechanism! {
+    /// which requests share tokens
+    pub(super) enum Domains = "domains" {
+        /// reads; synchronous writes; everything else: 4.19
+        ByWaiter = "by_waiter",
+        /// reads; writes; discards; everything else: 5.10 and later
+        ByOp = "by_op",
     }
 }
 
-/// The number of tokens, initially and at most.
-pub(super) fn most_tokens(domain: Domain) -> u32 {
-    [256, 128, 64, 16][domain as usize]
-}
+impl Domains {
+    #[inline(always)]
+    pub(super) fn of(self, bio: &Bio) -> Domain {
+        match (bio.op, self, bio.waiter) {
+            (Op::Read, ..) => Domain::Read,
+            (Op::Write, Domains::ByOp, _) | (Op::Write, Domains::ByWaiter, Waiter::Sync) => Domain::Write,
+            (Op::Discard, Domains::ByOp, _) => Domain::Discard,
+            _ => Domain::Other,
+        }
+    }
 
-/// The number of requests in one turn.
-#[inline(always)]
-pub(super) fn batch(domain: Domain) -> u32 {
-    const BATCHES: [u32; 4] = [16, 8, 1, 1];
-    BATCHES[domain as usize]
+    /// The number of tokens, initially and at most.
+    pub(super) fn most_tokens(self, domain: Domain) -> u32 {
+        match (domain, self) {
+            (Domain::Read, _) => 256,
+            (Domain::Write, _) => 128,
+            (Domain::Discard, _) | (Domain::Other, Domains::ByWaiter) => 64,
+            (Domain::Other, Domains::ByOp) => 16,
+        }
+    }
+
+    /// The number of requests in one turn.
+    #[inline(always)]
+    pub(super) fn batch(self, domain: Domain) -> u32 {
+        const BY_OP: [u32; 4] = [16, 8, 1, 1];
+        const BY_WAITER: [u32; 4] = [16, 8, 1, 8];
+        match self {
+            Domains::ByOp => BY_OP[domain as usize],
+            Domains::ByWaiter => BY_WAITER[domain as usize],
+        }
+    }
 }
 
 /// One `T` per domain.
@@ -98,8 +123,8 @@ pub(super) enum DomainAnswer {
 }
 
 impl DomainQueue {
-    pub(super) fn new(domain: Domain) -> DomainQueue {
-        DomainQueue { staged: NewestJoin::default(), flushed: List::new(), tokens: Tokens::new(most_tokens(domain)) }
+    pub(super) fn new(tokens: Tokens) -> DomainQueue {
+        DomainQueue { staged: NewestJoin::default(), flushed: List::new(), tokens }
     }
 
     pub(super) fn has_any(&self) -> bool {
@@ -128,11 +153,12 @@ impl DomainQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Bio, Sector, SubmitterId};
+    use crate::elevators::kyber::tokens::Freed;
+    use crate::request::{Sector, SubmitterId};
 
     #[test]
     fn without_a_token_the_staged_list_is_left_as_it_is() {
-        let mut queue = DomainQueue::new(Domain::Other);
+        let mut queue = DomainQueue::new(Tokens::new(16, Freed::Later));
         let bio = Bio::read(0, SubmitterId(1), Sector(0), 8);
         for index in 0..18 {
             queue.staged.push_back(RequestId::from_index(index), &bio);

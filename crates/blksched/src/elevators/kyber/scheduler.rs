@@ -1,9 +1,9 @@
 //! Kyber as an elevator: each call of the contract, and the part that handles it.
 //!
-//! **Rule** Each domain is first in, first out; there is no order by sector, no ageing, and no priorities (but a bio
-//! joins only a request of its own priority). Asynchronous writes may use three quarters of each word of the tag map,
-//! or of all tags.
-//! **Origin** docs/behaviour/elevators-6.1.md#kyber.
+//! **Rule** Each domain is first in, first out; there is no order by sector, no ageing, and no priorities (but, since
+//! 5.10, a bio joins only a request of its own priority). Asynchronous writes may use three quarters of each word of
+//! the tag map, or of all tags; since 7.x synchronous writes, too, may use only `async_depth` tags.
+//! **Origin** docs/behaviour/elevators-6.1.md#kyber; docs/behaviour/elevators-4.19-5.15.md#73.
 //! **In the kernel** `kyber_queue_data`, `kyber_insert_requests`, `kyber_dispatch_request`, `kyber_completed_request`,
 //! `kyber_bio_merge`, `kyber_finish_request`, `kyber_has_work`, `kyber_depth_updated`, `kyber_limit_depth`,
 //! `kyber_prepare_request`.
@@ -19,22 +19,64 @@
 #![doc(alias = "kyber_limit_depth")]
 #![doc(alias = "kyber_prepare_request")]
 
-use super::domain::{DomainQueue, PerDomain, domain_of};
+use super::domain::{DomainQueue, Domains, PerDomain};
+use super::means::Means;
 use super::statistics::Statistics;
+use super::tokens::{Freed, Tokens};
 use super::tunables::KyberTunables;
 use super::turn::Turn;
 use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned,
 };
+use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::tags::Tags;
-use crate::explain::End;
+use crate::explain::{Domain, End};
+use crate::mechanism;
 use crate::queue::merge::Merging;
-use crate::request::{Bio, RequestId, Requests, Table, Waiter};
-use crate::time::{Instant, Jiffies};
+use crate::request::{Bio, Op, RequestId, Requests, Table, Waiter};
+use crate::time::{Instant, Jiffies, Span};
 use crate::tunables::Tunables;
 
 /// The part of the tags that asynchronous requests may use \[%\].
 const ASYNC_PERCENT: u64 = 75;
+
+mechanism! {
+    /// how depths follow latencies
+    pub(super) enum FeedbackRule = "feedback" {
+        /// mean latencies of windows of 10 and 100 ms: 4.19
+        Means = "means",
+        /// percentiles of 500 samples: 5.10 and later
+        Percentiles = "percentiles",
+    }
+}
+
+mechanism! {
+    /// which requests may use only a part of the tags
+    pub(super) enum Limited = "limited" {
+        /// asynchronous ones, three quarters of them: until 6.18
+        Async = "async",
+        /// all but reads, `async_depth` of them: 7.x
+        AllButReads = "all_but_reads",
+    }
+}
+
+/// The differences between eras.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub(super) domains: Domains,
+    pub(super) freed: Freed,
+    pub(super) feedback: FeedbackRule,
+    pub(super) limited: Limited,
+    pub(super) tags: Tags,
+    pub(super) merge_priorities: MergePriorities,
+}
+
+/// The latencies measured, and what follows from them.
+#[derive(Debug)]
+enum Feedback {
+    Means(Means),
+    Percentiles(Statistics),
+}
 
 /// A request in the device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,33 +90,58 @@ struct Started {
 pub struct Kyber {
     tunables: KyberTunables,
     jiffies: Jiffies,
-    tags: Tags,
+    rules: Rules,
     queues: PerDomain<DomainQueue>,
     turn: Turn,
-    statistics: Statistics,
+    feedback: Feedback,
     started: Table<Started>,
 }
 
 impl Kyber {
-    pub(super) fn new(tunables: KyberTunables, hz: u32, tags: Tags) -> Kyber {
+    pub(super) fn new(tunables: KyberTunables, hz: u32, rules: Rules) -> Kyber {
+        let Rules { domains, freed, feedback, .. } = rules;
+        let queue = |domain| DomainQueue::new(Tokens::new(domains.most_tokens(domain), freed));
         Kyber {
             tunables,
             jiffies: Jiffies::new(hz),
-            tags,
-            queues: PerDomain::from_fn(DomainQueue::new),
+            rules,
+            queues: PerDomain::from_fn(queue),
             turn: Turn::default(),
-            statistics: Statistics::default(),
+            feedback: match feedback {
+                FeedbackRule::Means => Feedback::Means(Means::default()),
+                FeedbackRule::Percentiles => Feedback::Percentiles(Statistics::default()),
+            },
             started: Table::new(),
+        }
+    }
+
+    /// How many tags the requests that are limited may use.
+    fn async_depth(&self, device: &DeviceFacts) -> u32 {
+        match self.rules.limited {
+            Limited::Async => three_quarters(self.rules.tags.all(device)),
+            Limited::AllButReads => {
+                let all = u64::from(self.rules.tags.all(device)) * u64::from(self.tunables.async_depth);
+                (all / u64::from(device.nr_requests.max(1))).clamp(1, u64::from(u32::MAX)) as u32
+            }
+        }
+    }
+
+    fn queue_of(&mut self, bio: &Bio) -> &mut DomainQueue {
+        &mut self.queues[self.rules.domains.of(bio)]
+    }
+
+    #[inline(always)]
+    fn count(&mut self, cx: &mut Cx<'_>, domain: Domain, total: Span, device: Span) {
+        match &mut self.feedback {
+            Feedback::Percentiles(kept) => kept.count(cx, domain, [total, device], &self.tunables, self.jiffies),
+            Feedback::Means(means) => means.count(&mut cx.apart(), domain, device, &self.tunables, self.jiffies),
         }
     }
 }
 
-impl Kyber {
-    /// How many tags write-back may use.
-    fn async_depth(&self, device: &DeviceFacts) -> u32 {
-        let tags = u64::from(self.tags.all(device)) * ASYNC_PERCENT / 100;
-        (tags as u32).max(1)
-    }
+/// Rounded down, at least one.
+fn three_quarters(tags: u32) -> u32 {
+    ((u64::from(tags) * ASYNC_PERCENT / 100) as u32).max(1)
 }
 
 impl Elevator for Kyber {
@@ -82,9 +149,13 @@ impl Elevator for Kyber {
         Hooks::of(&[Hook::Admit, Hook::Complete])
     }
 
+    fn attach(&mut self, cx: &mut Cx<'_>) {
+        self.tunables.async_depth = three_quarters(cx.device().nr_requests);
+    }
+
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
-        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
+        let queue = self.queue_of(cx.rq(rq));
         match at {
             Insert::First => queue.flushed.push_front(rq),
             _ => queue.staged.push_back(rq, cx.rq(rq)),
@@ -97,13 +168,13 @@ impl Elevator for Kyber {
         if at == Insert::First {
             return self.insert(cx, rq, at);
         }
-        self.queues[domain_of(bio.op)].staged.push_back(rq, bio);
+        self.queue_of(bio).staged.push_back(rq, bio);
         Run::No
     }
 
     #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        match self.turn.choose(cx, &mut self.queues) {
+        match self.turn.choose(cx, &mut self.queues, self.rules.domains) {
             Some((rq, token)) => {
                 *self.started.row(rq) = Started { at: cx.now, token };
                 Dispatch::Issue(rq)
@@ -115,10 +186,9 @@ impl Elevator for Kyber {
 
     #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        let domain = domain_of(cx.rq(rq).op);
+        let domain = self.rules.domains.of(cx.rq(rq));
         let Started { at, token } = self.started[rq];
-        let took = [cx.now.since(cx.rq(rq).queued_at), cx.now.since(at)];
-        self.statistics.count(cx, domain, took, &self.tunables, self.jiffies);
+        self.count(cx, domain, cx.now.since(cx.rq(rq).queued_at), cx.now.since(at));
         self.queues[domain].tokens.put_back(token);
         Run::No
     }
@@ -128,11 +198,17 @@ impl Elevator for Kyber {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.statistics.due()
+        match &self.feedback {
+            Feedback::Means(means) => means.due(),
+            Feedback::Percentiles(kept) => kept.due(),
+        }
     }
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
-        self.statistics.look(cx, &mut self.queues, self.jiffies);
+        match &mut self.feedback {
+            Feedback::Means(means) => means.look(cx, &mut self.queues, &self.tunables, self.jiffies),
+            Feedback::Percentiles(kept) => kept.look(cx, &mut self.queues, self.jiffies),
+        }
         Run::No
     }
 
@@ -142,8 +218,9 @@ impl Elevator for Kyber {
 
     /// Returns the request's token, and puts the request first in its domain.
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let queue = &mut self.queues[domain_of(cx.rq(rq).op)];
-        queue.tokens.put_back(self.started[rq].token);
+        let token = self.started[rq].token;
+        let queue = self.queue_of(cx.rq(rq));
+        queue.tokens.put_back(token);
         queue.flushed.push_front(rq);
     }
 
@@ -154,11 +231,11 @@ impl Elevator for Kyber {
 
 impl Merges for Kyber {
     fn merging(&self) -> Merging {
-        Merging::LINUX_6_1_NEWEST
+        Merging { kin: self.rules.merge_priorities.kin(), ..Merging::LINUX_6_1_NEWEST }
     }
 
     fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        self.queues[domain_of(bio.op)].staged.newest(than)
+        self.queues[self.rules.domains.of(bio)].staged.newest(than)
     }
 
     #[inline(always)]
@@ -169,12 +246,12 @@ impl Merges for Kyber {
         than: Option<RequestId>,
         left: &mut usize,
     ) -> Option<(RequestId, End)> {
-        self.queues[domain_of(bio.op)].staged.beside(requests, bio, than, left)
+        self.queues[self.rules.domains.of(bio)].staged.beside(requests, bio, than, left)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
         let request = cx.rq(rq);
-        self.queues[domain_of(request.op)].staged.grown(rq, request);
+        self.queue_of(request).staged.grown(rq, request);
     }
 }
 
@@ -185,9 +262,13 @@ impl Admits for Kyber {
 
     #[inline(always)]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        match bio.waiter {
-            Waiter::Sync => Admission::Unlimited,
-            Waiter::Async => self.tags.admission(self.async_depth(cx.device())),
+        let is_limited = match self.rules.limited {
+            Limited::Async => bio.waiter == Waiter::Async,
+            Limited::AllButReads => bio.op != Op::Read,
+        };
+        match is_limited {
+            true => self.rules.tags.admission(self.async_depth(cx.device())),
+            false => Admission::Unlimited,
         }
     }
 }

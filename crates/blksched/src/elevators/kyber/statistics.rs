@@ -102,8 +102,8 @@ impl Statistics {
             explain(cx, domain, Latency::Total, judged);
             let total = remembered.go_by(judged, device_has_too_much);
             let tokens = &mut queues[domain].tokens;
-            let from = tokens.depth();
-            let change = total.and_then(|total| depth::decide(domain, from, total, device_has_too_much));
+            let (from, most) = (tokens.depth(), tokens.most());
+            let change = total.and_then(|total| depth::decide(from, most, total, device_has_too_much));
             if let Some((to, why)) = change {
                 tokens.resize(to);
                 cx.explain(Reason::TokensChanged { domain, from, to, why });

@@ -11,7 +11,7 @@
 #![doc(alias = "kyber_batch_size")]
 #![doc(alias = "flush_busy_kcq")]
 
-use super::domain::{DOMAINS, DomainAnswer, DomainQueue, PerDomain, batch};
+use super::domain::{DOMAINS, DomainAnswer, DomainQueue, Domains, PerDomain};
 use crate::elevator::Cx;
 use crate::explain::{Domain, DomainTurn, Reason};
 use crate::request::RequestId;
@@ -33,9 +33,14 @@ impl Default for Turn {
 impl Turn {
     /// The next request and its token.
     #[inline(always)]
-    pub(super) fn choose(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>) -> Option<(RequestId, u32)> {
+    pub(super) fn choose(
+        &mut self,
+        cx: &mut Cx<'_>,
+        queues: &mut PerDomain<DomainQueue>,
+        domains: Domains,
+    ) -> Option<(RequestId, u32)> {
         let mut why = DomainTurn::BatchUsed;
-        if self.taken < batch(self.domain) {
+        if self.taken < domains.batch(self.domain) {
             if let Some(chosen) = ask(cx, queues, self.domain) {
                 self.taken += 1;
                 return Some(chosen);

@@ -3,8 +3,9 @@
 //! **Rule** While two or more classes are busy, best effort and then idle are first asked for a request that was queued
 //! at least `prio_aging_expire` ago. Each chooses as usual, with batches and directions; if the request chosen is too
 //! young, the class yields nothing, however old another of its requests may be. Asking changes the batch even then.
+//! Until 5.15 there is no ageing, and no request is too young.
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Dispatch" 1 and "pick" e; kernel documentation of
-//! `prio_aging_expire`.
+//! `prio_aging_expire`; docs/behaviour/elevators-4.19-5.15.md#m1.
 //! **Costs when wrong** If a refusal did not end the batch too, all later decisions would differ.
 //! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`, `started_after`.
 
@@ -14,7 +15,18 @@
 
 use crate::elevators::deadline::InTicks;
 use crate::elevators::ioprio::IoprioClass;
+use crate::mechanism;
 use crate::time::{Jiffies, Span, Tick};
+
+mechanism! {
+    /// whether requests of lower classes that waited for `prio_aging_expire` go first
+    pub(super) enum Ageing = "ageing" {
+        /// no, and a request's age is never examined: 5.15 and earlier
+        Off = "off",
+        /// yes: 6.1 and later
+        On = "on",
+    }
+}
 
 /// The classes whose aged requests may go first, in this order.
 pub(super) const MAY_AGE: [IoprioClass; 2] = [IoprioClass::BestEffort, IoprioClass::Idle];

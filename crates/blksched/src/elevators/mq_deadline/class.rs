@@ -2,8 +2,9 @@
 //!
 //! **Rule** Real time, best effort and idle. A process that never set a class counts as best effort (but does not merge
 //! with it). The level within a class has no effect. A class is *busy* from the arrival of a request until its last one
-//! completes: requests in flight count.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State".
+//! completes: requests in flight count. In 5.15 the first class with a request *queued* is served. Until 5.10 nothing
+//! reads the class, and all requests are of one.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State"; docs/behaviour/elevators-4.19-5.15.md#m1 and #m3.
 //! **Costs when wrong** If only queued requests counted, a lower class would be served whenever the higher one waits
 //! for the device.
 //! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`, `deadline_fifo_request`,
@@ -22,8 +23,29 @@ use super::position::Position;
 use crate::elevators::deadline::Fifo;
 use crate::elevators::ioprio::IoprioClass;
 use crate::index::{Steps, Tree};
-use crate::request::{Dir, PerDir, RequestId, Sector};
+use crate::mechanism;
+use crate::request::{Dir, PerDir, Priority, RequestId, Sector};
 use crate::time::Tick;
+
+mechanism! {
+    /// which classes hold lower ones back
+    pub(super) enum Classes = "classes" {
+        /// there are none: 5.10 and earlier
+        One = "one",
+        /// those with a request queued: 5.15
+        Queued = "queued",
+        /// those with a request unfinished, if only in the device: 6.1 and later
+        Unfinished = "unfinished",
+    }
+}
+
+impl Classes {
+    /// The class of a request with this priority.
+    #[inline(always)]
+    pub(super) fn of(self, priority: Priority) -> IoprioClass {
+        if self == Classes::One { IoprioClass::BestEffort } else { IoprioClass::of(priority) }
+    }
+}
 
 /// One `T` per class.
 #[derive(Debug)]
@@ -128,6 +150,12 @@ impl Lane {
         let first = self.position.request(&self.sorted);
         self.first = First::Known(first);
         first
+    }
+
+    /// Lets the direction continue with its oldest request.
+    pub(super) fn forgets_next(&mut self) {
+        self.position.forget();
+        self.first = First::Unknown;
     }
 
     /// Lets the direction continue from `start`.

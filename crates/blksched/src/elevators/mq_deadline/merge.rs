@@ -25,7 +25,7 @@ impl MqDeadline {
         if !self.tunables.front_merges {
             return Lookup::Nothing;
         }
-        let sorted = &mut self.classes[IoprioClass::of(bio.priority)].lanes[bio.dir()].sorted;
+        let sorted = &mut self.classes[self.rules.classes.of(bio.priority)].lanes[bio.dir()].sorted;
         let (found, steps) = sorted.find_counting(bio.end(), cx.steps());
         cx.explain_search(Index::Tree, steps);
         found.map_or(Lookup::Nothing, |index| Lookup::Front(RequestId::from_index(index)))
@@ -45,10 +45,12 @@ impl MqDeadline {
 }
 
 impl ClassQueue {
-    /// Updates the orders after `into` has absorbed `victim`.
-    pub(super) fn absorb(&mut self, dir: Dir, into: RequestId, victim: RequestId) {
+    /// Updates the orders after `into`, if it is of this class, has absorbed `victim`.
+    pub(super) fn absorb(&mut self, dir: Dir, into: Option<RequestId>, victim: RequestId) {
         let lane = &mut self.lanes[dir];
-        lane.aged.inherit(into, victim);
+        if let Some(into) = into {
+            lane.aged.inherit(into, victim);
+        }
         lane.position.lost(&lane.sorted, victim);
         lane.drop(victim);
     }

@@ -1,11 +1,12 @@
 //! Where a direction continues: what is remembered of the last request taken.
 //!
-//! **Rule** When 6.1 takes a request, it remembers the one then after it. Later kernels remember where the request
-//! began, and continue with the first request from there at the time of the choice, so a request that arrived
-//! meanwhile, close behind the last one, is not left for the next sweep. The position is kept while there is nothing
-//! behind it, and is initially 0.
-//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1.
-//! The change came between 6.1 and 6.6.
+//! **Rule** When 5.15 and 6.1 take a request, they remember the one then after it, for each direction. 4.19 and 5.10
+//! have one such request for both directions: a batch in the other direction begins with the oldest request instead of
+//! where that direction stopped. Later kernels remember where the request began, and continue with the first request
+//! from there at the time of the choice, so a request that arrived meanwhile, close behind the last one, is not left
+//! for the next sweep. The position is kept while there is nothing behind it, and is initially 0.
+//! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "State" and "pick"; docs/behaviour/elevators-6.12-6.18.md#m1;
+//! docs/behaviour/elevators-4.19-5.15.md#m3. The change to a place came between 6.1 and 6.6.
 //! **Costs when wrong** A direction that had nothing queued behind its last request starts again with the oldest one
 //! instead of continuing.
 //! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`, `deadline_latter_request`.
@@ -23,7 +24,9 @@ use crate::request::{RequestId, Sector};
 mechanism! {
     /// with which request a direction continues
     pub(super) enum PositionRule = "position" {
-        /// with the request that was after the last one when that one was taken: 6.1
+        /// with the request after the last one of either direction: after a change of direction, with the oldest: 5.10
+        NextRqOfBoth = "next_rq_of_both",
+        /// with the request that was after the last one when that one was taken: 5.15 and 6.1
         NextRq = "next_rq",
         /// with the first request at or after the start of the last one: 6.6 and later
         LatestPos = "latest_pos",
@@ -43,7 +46,7 @@ impl Position {
     /// The position before anything was taken.
     pub(super) fn of(rule: PositionRule) -> Position {
         match rule {
-            PositionRule::NextRq => Position::NextRq(None),
+            PositionRule::NextRqOfBoth | PositionRule::NextRq => Position::NextRq(None),
             PositionRule::LatestPos => Position::LatestPos(Sector(0)),
         }
     }
@@ -74,6 +77,13 @@ impl Position {
     pub(super) fn goes_on_from(&mut self, start: Sector) {
         if let Position::LatestPos(place) = self {
             *place = start;
+        }
+    }
+
+    /// Forgets the request.
+    pub(super) fn forget(&mut self) {
+        if let Position::NextRq(next) = self {
+            *next = None;
         }
     }
 

@@ -16,20 +16,19 @@
 #![doc(alias = "dd_has_work")]
 #![doc(alias = "dd_prepare_request")]
 
-use super::ageing::{Age, BusyClasses, Expire, MAY_AGE};
+use super::ageing::{Age, Ageing, BusyClasses, Expire, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;
-use super::class::{ClassQueue, PerClass};
-use super::depth;
-use super::position::Position;
+use super::class::{ClassQueue, Classes, PerClass};
+use super::depth::Depth;
+use super::position::{Position, PositionRule};
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::{
     Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
     Neighbours, Run, Tuned,
 };
 use crate::elevators::deadline::LastTick;
-use crate::elevators::ioprio::IoprioClass;
-use crate::elevators::tags::Tags;
+use crate::elevators::ioprio::{IoprioClass, MergePriorities};
 use crate::explain::{ClassTurn, End, Reason};
 use crate::queue::merge::Merging;
 use crate::request::{Bio, Dir, PerDir, RequestId, Requests};
@@ -39,9 +38,12 @@ use crate::tunables::Tunables;
 /// The differences between eras.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    pub(super) position: Position,
+    pub(super) classes: Classes,
+    pub(super) ageing: Ageing,
+    pub(super) position: PositionRule,
     pub(super) at_head: AtHead,
-    pub(super) tags: Tags,
+    pub(super) depth: Depth,
+    pub(super) merge_priorities: MergePriorities,
 }
 
 /// mq-deadline.
@@ -50,7 +52,7 @@ pub struct MqDeadline {
     pub(super) tunables: MqDeadlineTunables,
     jiffies: Jiffies,
     tick: LastTick,
-    tags: Tags,
+    pub(super) rules: Rules,
     pub(super) classes: PerClass<ClassQueue>,
     /// The classes with unfinished requests.
     busy: BusyClasses,
@@ -70,8 +72,8 @@ impl MqDeadline {
             tunables,
             jiffies: Jiffies::new(hz),
             tick: LastTick::default(),
-            tags: rules.tags,
-            classes: PerClass::from_fn(|| ClassQueue::new(rules.position)),
+            rules,
+            classes: PerClass::from_fn(|| ClassQueue::new(Position::of(rules.position))),
             busy: BusyClasses::default(),
             expire: PerDir::default(),
             batch: Batch::default(),
@@ -86,17 +88,23 @@ impl MqDeadline {
         let several = self.busy.are_several();
         // Requests of another class that are only in flight count, too. Asking aged classes may change batch and
         // direction even if they yield nothing.
-        if several && let Some(rq) = self.choose_aged(&mut cx.apart()) {
+        if several
+            && self.rules.ageing == Ageing::On
+            && let Some(rq) = self.choose_aged(&mut cx.apart())
+        {
             return Some(rq);
         }
         self.choose_highest(cx, several)
     }
 
-    /// Only the highest busy class needs to be asked: a class that is not busy yields nothing, and asking it changes
-    /// nothing.
+    /// Only the highest class that counts needs to be asked: one with nothing queued yields nothing, and asking it
+    /// changes nothing.
     #[inline(always)]
     fn choose_highest(&mut self, cx: &mut Cx<'_>, several: bool) -> Option<RequestId> {
-        let class = self.busy.highest()?;
+        let class = match self.rules.classes {
+            Classes::Queued => self.highest_queued()?,
+            Classes::One | Classes::Unfinished => self.busy.highest()?,
+        };
         match self.pick(cx, class, None) {
             Pick::Taken { rq, .. } => {
                 if several {
@@ -110,6 +118,11 @@ impl MqDeadline {
         // A class holds lower ones back while any of its requests is unfinished, if only in the device.
         cx.explain(Reason::ClassBlocks { class: class.class() });
         None
+    }
+
+    fn highest_queued(&self) -> Option<IoprioClass> {
+        let has_any = |class: IoprioClass| self.classes[class].len() > 0 || self.handed_back.has_of_class(class);
+        IoprioClass::ALL.into_iter().find(|&class| has_any(class))
     }
 
     #[inline(never)]
@@ -137,14 +150,19 @@ impl MqDeadline {
         let (dir, rq) = (candidate.dir, candidate.rq);
         let mut queued = 0;
         // While the expiry times are those that the requests were given, none seems to come from the future.
-        if age.is_some() || !self.expire[dir].is_steady(self.expire_of(dir)) {
+        let may_be_too_young = age.is_some() || !self.expire[dir].is_steady(self.expire_of(dir));
+        if may_be_too_young && self.rules.ageing == Ageing::On {
             queued = self.queued_at(class, dir, rq);
             if !self.age(cx, age).admits(queued) {
                 return Pick::TooYoung { queued };
             }
         }
         self.batch.took(cx, candidate);
-        self.classes[class].lanes[dir].take(rq);
+        let lanes = &mut self.classes[class].lanes;
+        lanes[dir].take(rq);
+        if self.rules.position == PositionRule::NextRqOfBoth {
+            lanes[dir.other()].forgets_next();
+        }
         Pick::Taken { rq, queued }
     }
 
@@ -171,7 +189,7 @@ impl MqDeadline {
             && let Some(rq) = self.handed_back.pop()
         {
             let request = cx.rq(rq);
-            self.classes[IoprioClass::of(request.priority)].lanes[request.dir()].goes_on_from(request.start);
+            self.classes[self.rules.classes.of(request.priority)].lanes[request.dir()].goes_on_from(request.start);
             self.queued -= 1;
             return Dispatch::Issue(rq);
         }
@@ -192,7 +210,7 @@ impl MqDeadline {
     /// Inserts a request into the orders of its class.
     #[inline(always)]
     fn enter(&mut self, cx: &Cx<'_>, rq: RequestId, bio: &Bio) {
-        let (dir, class) = (bio.dir(), IoprioClass::of(bio.priority));
+        let (dir, class) = (bio.dir(), self.rules.classes.of(bio.priority));
         self.queued += 1;
         self.is_unfinished(class);
         let expire = self.expire_of(dir);
@@ -243,7 +261,7 @@ impl MqDeadline {
         let request = cx.rq(rq);
         let expire = self.jiffies.ticks(self.expire_of(request.dir()));
         let queued = self.jiffies.tick(cx.now) as i64 - expire as i64;
-        self.handed_back.push(IoprioClass::of(request.priority), rq, queued);
+        self.handed_back.push(self.rules.classes.of(request.priority), rq, queued);
     }
 }
 
@@ -267,14 +285,14 @@ impl Elevator for MqDeadline {
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
-        self.tunables.async_depth = depth::all_of_them(cx.device());
+        self.tunables.async_depth = self.rules.depth.at_first(cx.device());
     }
 
     #[inline(always)]
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
         if at == Insert::First {
             self.queued += 1;
-            self.is_unfinished(IoprioClass::of(cx.rq(rq).priority));
+            self.is_unfinished(self.rules.classes.of(cx.rq(rq).priority));
             self.hand_back(cx, rq);
             return Run::No;
         }
@@ -318,7 +336,7 @@ impl Elevator for MqDeadline {
 
     #[inline(always)]
     fn complete(&mut self, cx: &mut Cx<'_>, rq: RequestId) -> Run {
-        self.is_finished(IoprioClass::of(cx.rq(rq).priority));
+        self.is_finished(self.rules.classes.of(cx.rq(rq).priority));
         Run::No
     }
 
@@ -329,8 +347,10 @@ impl Elevator for MqDeadline {
     fn absorbed(&mut self, cx: &mut Cx<'_>, into: RequestId, victim: RequestId) {
         let request = cx.rq(victim);
         self.queued -= 1;
-        let class = IoprioClass::of(request.priority);
-        self.classes[class].absorb(request.dir(), into, victim);
+        let class = self.rules.classes.of(request.priority);
+        // If priorities may mix, it may be of another class, whose ages are not comparable.
+        let same = class == self.rules.classes.of(cx.rq(into).priority);
+        self.classes[class].absorb(request.dir(), same.then_some(into), victim);
         self.is_finished(class);
     }
 
@@ -349,7 +369,7 @@ impl Elevator for MqDeadline {
 
 impl Merges for MqDeadline {
     fn merging(&self) -> Merging {
-        Merging::LINUX_6_1
+        Merging { kin: self.rules.merge_priorities.kin(), ..Merging::LINUX_6_1 }
     }
 
     #[inline(always)]
@@ -364,7 +384,7 @@ impl Merges for MqDeadline {
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, end: End) {
         if end == End::Front {
             let request = cx.rq(rq);
-            self.classes[IoprioClass::of(request.priority)].lanes[request.dir()].move_in_order(rq, request.start);
+            self.classes[self.rules.classes.of(request.priority)].lanes[request.dir()].move_in_order(rq, request.start);
         }
     }
 }
@@ -376,7 +396,7 @@ impl Admits for MqDeadline {
 
     #[inline(always)]
     fn admit(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Admission {
-        depth::admission(bio.op, self.tunables.async_depth, cx.device(), self.tags)
+        self.rules.depth.admission(bio.op, self.tunables.async_depth, cx.device())
     }
 }
 

@@ -39,6 +39,15 @@ pub enum Counter {
     Discard,
 }
 
+/// The thread that asks whether there is room for a bio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// That of its submitter.
+    Submitter,
+    /// One that wakes its submitter.
+    Waker,
+}
+
 impl Counter {
     /// In the order in which their queues are woken.
     pub const ALL: [Counter; 3] = [Counter::Write, Counter::Reclaim, Counter::Discard];
@@ -70,10 +79,11 @@ impl Kind {
         self.background
     }
 
-    /// Whether it is urgent: a process waits for it, it is metadata, or it frees memory.
-    pub(super) fn is_urgent(self, era: MqEra) -> bool {
+    /// Whether it is urgent: a process waits for it, it is metadata, or it frees memory. 6.1 tests whether the *thread
+    /// that asks* frees memory. When a sleeper is woken that is the waker's thread, which does not.
+    pub(super) fn is_urgent(self, era: MqEra, asks: Asks) -> bool {
         let for_memory = match era {
-            MqEra::Linux6_1 => self.reclaim,
+            MqEra::Linux6_1 => self.reclaim && asks == Asks::Submitter,
             MqEra::Linux6_12 => self.swap,
         };
         self.sync || self.meta || for_memory

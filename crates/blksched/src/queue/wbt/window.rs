@@ -64,6 +64,11 @@ impl Window {
         self.end = Some(now + ticks);
     }
 
+    /// Ends the window without a verdict; what was counted in it counts for the next one.
+    pub(super) fn stop(&mut self) {
+        self.end = None;
+    }
+
     /// A request has ended; it is counted only during a window.
     pub(super) fn count(&mut self, is_read: bool, took: Span) {
         if self.end.is_none() {

@@ -9,6 +9,7 @@
 
 use super::ncq::Ncq;
 use super::peak_rate::PeakRate;
+use crate::elevators::bfq::rules::Queueing;
 use crate::request::Sector;
 
 /// The greatest budget until enough slices have been seen \[sectors\].
@@ -29,10 +30,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(rotational: bool) -> Device {
+    pub(crate) fn new(rotational: bool, queueing: Queueing) -> Device {
         Device {
             rate: PeakRate::new(rotational),
-            ncq: Ncq::new(rotational),
+            ncq: Ncq::new(rotational, queueing),
             max_budget: DEFAULT_MAX,
             budgets_assigned: 0,
             in_device: 0,

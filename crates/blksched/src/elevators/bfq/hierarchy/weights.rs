@@ -35,6 +35,11 @@ impl Weights {
         }
     }
 
+    /// Whether there are several weights.
+    pub(crate) fn differ(&self) -> bool {
+        self.0.len() >= 2
+    }
+
     /// Whether there are several weights and this is not the lowest. A queue that is not counted has no weight here.
     pub(crate) fn favour_others(&self, own: Option<i64>) -> bool {
         self.0.len() >= 2 && (own.is_none() || own != self.0.first().map(|&(weight, _)| weight))

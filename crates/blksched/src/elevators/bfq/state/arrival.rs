@@ -1,12 +1,13 @@
 //! Updates of a queue from an arrival: its process's think time, and whether it seeks.
 //!
-//! **Origin** docs/behaviour/elevators-6.1.md#b7 and #b11.
+//! **Origin** docs/behaviour/elevators-6.1.md#b7 and #b11; docs/behaviour/elevators-4.19-5.15.md#w9 and #w10.
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`.
 
 #![doc(alias = "bfq_update_io_thinktime")]
 #![doc(alias = "bfq_update_has_short_ttime")]
 #![doc(alias = "bfq_update_io_seektime")]
 
+use crate::elevators::bfq::rules::{Rules, ShortThink, ThinkOf};
 use crate::elevators::bfq::state::habits::seeks;
 use crate::elevators::bfq::state::queue::BfqQueue;
 use crate::elevators::bfq::timeouts::Jiffy;
@@ -46,26 +47,27 @@ impl News {
 
 impl BfqQueue {
     #[inline(always)]
-    pub(crate) fn hear_of(&mut self, at: Arrival) -> News {
-        if self.in_device == 0 && !self.busy {
+    pub(crate) fn hear_of(&mut self, at: Arrival, rules: &Rules) -> News {
+        if rules.think_of == ThinkOf::AllRequests || (self.in_device == 0 && !self.busy) {
             self.habits.think.add(at.ns.wrapping_sub(self.habits.last_end_ns), at.idle);
         }
         let seek = seeks(self.seeks.last_end, at.start, at.sectors, at.rotational);
         self.seeks.history = self.seeks.history << 1 | u32::from(seek);
         News {
-            has_short_ttime: self.thinks_otherwise(at),
-            only_seeks: self.raising.is_soft_real_time() && self.seeks.is_totally_seeky(),
+            has_short_ttime: self.thinks_otherwise(at, rules.short_think),
+            only_seeks: self.raising.is_soft_real_time() && self.seeks.are_all(rules.only_seeks),
         }
     }
 
     /// Whether its think time is short, if that has changed. Not judged for write-back, nor soon after a split.
     #[inline(always)]
-    fn thinks_otherwise(&self, at: Arrival) -> Option<bool> {
+    fn thinks_otherwise(&self, at: Arrival, short: ShortThink) -> Option<bool> {
         // Why not soon after a split, no source says; kept.
         if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {
             return None;
         }
-        let too_long = self.habits.think.valid_mean().is_some_and(|mean| mean > at.idle / 2);
+        let longest = if short == ShortThink::Half { at.idle / 2 } else { at.idle };
+        let too_long = self.habits.think.valid_mean().is_some_and(|mean| mean > longest);
         let shortly = !(at.is_gone || too_long);
         (shortly != self.habits.has_short_ttime).then_some(shortly)
     }

@@ -3,8 +3,9 @@
 //! **Rule** *Think time*: from the moment it has no request left until its next one, each capped at two idle times;
 //! short unless its mean exceeds half an idle time. *Seeks*: of the last 32 requests more than 19 began farther than
 //! 800 sectors from the end of the one before (and were small, if the disk does not rotate). *I/O-bound*: at least four
-//! fifths of the time it had something to do.
-//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6.
+//! fifths of the time it had something to do. Until 5.10: until its slice ended with the disk idled in vain and at most
+//! a fifth of the budget served, and again once 120 requests in a row made it busy in time.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 and #b2.6; docs/behaviour/elevators-4.19-5.15.md#w5, #w9, #w10.
 //! **Costs when wrong** every idle decision, and every merge of queues.
 //! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`,
 //! `IO_bound`, `io_start_time`.
@@ -17,6 +18,7 @@
 #![doc(alias = "IO_bound")]
 #![doc(alias = "io_start_time")]
 
+use crate::elevators::bfq::rules::OnlySeeks;
 use crate::estimate::ThinkTime;
 use crate::request::{Sector, Waiter};
 
@@ -28,6 +30,9 @@ pub(crate) const LARGE: u32 = 64;
 
 /// A queue is seeky if more than this many of its last 32 requests were seeks.
 pub(crate) const SEEKY: u32 = 19;
+
+/// Until 5.10: this many requests in time show that a queue is I/O-bound.
+const IN_TIME: u32 = 120;
 
 /// The window over which idle time is measured.
 pub(crate) const WINDOW_NS: u64 = 200_000_000;
@@ -44,6 +49,8 @@ pub(crate) struct Habits {
     pub(crate) window_from_ns: u64,
     /// How long it was idle since `window_from_ns`.
     pub(crate) idle_ns: u64,
+    /// Until 5.10: how often in a row it became busy in time.
+    pub(crate) in_time: u32,
 }
 
 impl Habits {
@@ -56,7 +63,22 @@ impl Habits {
             is_io_bound: true,
             window_from_ns: ns,
             idle_ns: 0,
+            in_time: 0,
         }
+    }
+
+    /// Until 5.10: it became busy, in time or not, which may show that it is I/O-bound again.
+    pub(crate) fn became_busy(&mut self, in_time: bool) {
+        if self.is_io_bound {
+            return;
+        }
+        self.in_time = if in_time { self.in_time.saturating_add(1) } else { 0 };
+        self.is_io_bound = self.in_time >= IN_TIME;
+    }
+
+    /// Until 5.10: the disk was idled for it in vain.
+    pub(crate) fn idled_in_vain(&mut self, served: i64, budget: i64) {
+        self.is_io_bound &= served > 2 * budget / 10;
     }
 
     /// Updates the I/O intensity when a request arrives; `ran_empty`: the queue was idle until now.
@@ -92,8 +114,12 @@ impl Seeks {
         self.history.count_ones() > SEEKY
     }
 
-    pub(crate) fn is_totally_seeky(self) -> bool {
-        self.history == u32::MAX
+    /// Whether it only seeks.
+    pub(crate) fn are_all(self, rule: OnlySeeks) -> bool {
+        match rule {
+            OnlySeeks::AllSeeks => self.history == u32::MAX,
+            OnlySeeks::AnySeek => self.history != 0,
+        }
     }
 }
 
@@ -116,7 +142,8 @@ mod tests {
     #[test]
     fn twenty_of_32_make_a_seeker() {
         let history = |bits: u32| Seeks { history: (1 << bits) - 1, last_end: Sector(0) };
-        assert!(!history(19).is_seeky() && history(20).is_seeky() && !history(20).is_totally_seeky());
+        assert!(!history(19).is_seeky() && history(20).is_seeky() && !history(20).are_all(OnlySeeks::AllSeeks));
+        assert!(history(1).are_all(OnlySeeks::AnySeek) && !history(0).are_all(OnlySeeks::AnySeek));
     }
 
     #[test]
@@ -126,6 +153,25 @@ mod tests {
         habits.watch(10_000_000, true, false);
         assert!(!habits.is_io_bound);
         habits.watch(60_000_000, false, false);
+        assert!(habits.is_io_bound);
+    }
+
+    #[test]
+    fn until_5_10_a_fifth_of_the_budget_keeps_a_queue_io_bound_and_120_in_time_make_it_so_again() {
+        let mut habits = Habits::new(0, Waiter::Sync);
+        habits.idled_in_vain(21, 100);
+        assert!(habits.is_io_bound);
+        habits.idled_in_vain(20, 100);
+        assert!(!habits.is_io_bound);
+        (0..119).for_each(|_| habits.became_busy(true));
+        habits.became_busy(false);
+        (0..119).for_each(|_| habits.became_busy(true));
+        assert!(!habits.is_io_bound);
+        habits.became_busy(true);
+        assert!(habits.is_io_bound);
+        // The count stays, so after another clearing one in time is enough.
+        habits.idled_in_vain(0, 100);
+        habits.became_busy(true);
         assert!(habits.is_io_bound);
     }
 }

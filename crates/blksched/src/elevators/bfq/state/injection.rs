@@ -24,11 +24,13 @@ pub(crate) struct Injection {
     pub(crate) decreased: Jiffy,
     /// Whether the next request served is to be measured.
     pub(crate) measures: bool,
+    /// 4.19: what was served of others in this slice.
+    pub(crate) beside: i64,
 }
 
 impl Default for Injection {
     fn default() -> Injection {
-        Injection { limit: 0, alone_ns: 0, decreased: LONG_AGO, measures: false }
+        Injection { limit: 0, alone_ns: 0, decreased: LONG_AGO, measures: false, beside: 0 }
     }
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct InjectionMeasured {
 impl Injection {
     /// Restores the state that a process's queue had before it was merged.
     pub(crate) fn restore(&mut self, saved: &Injection) {
-        *self = Injection { measures: self.measures, ..*saved };
+        *self = Injection { measures: self.measures, beside: self.beside, ..*saved };
     }
 
     /// Adjusts the limit by a measurement. True if it was decreased.

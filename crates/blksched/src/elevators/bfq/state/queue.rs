@@ -19,6 +19,7 @@
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::Chains;
 use crate::elevators::bfq::state::burst::Birth;
 use crate::elevators::bfq::state::habits::{Habits, Seeks};
 use crate::elevators::bfq::state::injection::Injection;
@@ -114,6 +115,13 @@ impl BfqQueue {
     /// Whether it has no queued requests.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
+    }
+
+    /// Whether it belongs to a single process: if merges are carried out to the end of a chain, not while one is
+    /// planned.
+    #[inline(always)]
+    pub(crate) fn is_of_one(&self, chains: Chains) -> bool {
+        self.held_by.processes == 1 && (chains == Chains::OneStep || self.sharing.target.is_none())
     }
 
     pub(crate) fn is_raised(&self) -> bool {

@@ -35,7 +35,7 @@ pub(crate) struct Suspect {
 impl Suspect {
     /// Counts a detection. True if it confirms the waker.
     pub(crate) fn again(&mut self, serial: u64, ns: u64, within_ns: u64) -> bool {
-        if self.serial == Some(serial) && ns <= self.since_ns + within_ns {
+        if self.serial == Some(serial) && ns <= self.since_ns.saturating_add(within_ns) {
             self.times += 1;
         } else {
             *self = Suspect { serial: Some(serial), times: 1, since_ns: ns };

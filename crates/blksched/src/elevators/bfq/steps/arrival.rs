@@ -1,8 +1,9 @@
 //! A request arrives: it updates its queue's statistics, is inserted, and may end the disk's idling.
 //!
 //! **Rule** A single small request of the queue that the disk idles for does not end the idling if idling raises
-//! throughput: more may follow and merge.
-//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7.
+//! throughput: more may follow and merge. In 4.19 it never does while the slice has time left.
+//! **Origin** docs/behaviour/elevators-6.1.md#b2.5 to #b2.7; docs/behaviour/elevators-4.19-5.15.md#y5 and #w8. (4.19
+//! learns from the request after inserting it, #y6, which changes no decision.)
 //! **In the kernel** `bfq_insert_request`, `bfq_add_request`, `bfq_rq_enqueued`, `bfq_update_io_seektime`.
 
 #![doc(alias = "bfq_insert_request")]
@@ -12,6 +13,7 @@
 
 use crate::elevators::bfq::data::{Bfq, Met, RequestData};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::{InjectionRule, IoBound, Measurable, SeekySoft, SmallRequest};
 use crate::elevators::bfq::state::arrival::{Arrival, News};
 use crate::elevators::bfq::state::context::Context;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
@@ -32,8 +34,7 @@ impl Bfq {
         if self.met != Met::Alone
             && let Some(into) = self.cooperator(call, context, q, start)
         {
-            self.move_request(call, rq, q, into);
-            q = into;
+            q = self.move_request(call, rq, q, into);
         }
         let Context { requests, is_gone, .. } = self.contexts[context];
         let choice = self.choice(self.device.last_position);
@@ -49,11 +50,16 @@ impl Bfq {
             is_gone,
         };
         self.queued += 1;
+        self.elevator_queued += 1;
         let mut queue = &mut self.queues[q];
-        let news = queue.hear_of(at);
+        let news = queue.hear_of(at, &self.rules);
         // A process with other requests in progress did not wait for another process before it sent this one, and the
         // service time measured would be that of several requests.
-        let is_alone = requests <= 1 && queue.is_sync();
+        let is_alone = queue.is_sync()
+            && match self.rules.measurable {
+                Measurable::LoneRequest => requests <= 1,
+                Measurable::EmptyQueue => queue.is_empty(),
+            };
         if news.is_any() || is_alone {
             self.obey_news(&mut call.apart(), q, news, is_alone);
             queue = &mut self.queues[q];
@@ -62,7 +68,7 @@ impl Bfq {
             self.say_searched(&mut call.apart(), q, start);
             queue = &mut self.queues[q];
         }
-        if queue.is_sync() {
+        if queue.is_sync() && self.rules.io_bound == IoBound::Intensity {
             let ran_empty = queue.is_empty() && queue.in_device == 0;
             queue.habits.watch(call.ns, ran_empty, queue.birth.is_new);
         }
@@ -100,9 +106,13 @@ impl Bfq {
             self.changes_its_mind(call, q, shortly);
         }
         if news.only_seeks {
-            self.end_soft_real_time(call, q, RaisingEnd::Seeks);
+            match self.rules.seeky_soft {
+                SeekySoft::Stays => {}
+                SeekySoft::Ends => self.end_raising(call, q, RaisingEnd::Seeks),
+                SeekySoft::Returns => self.end_soft_real_time(call, q, RaisingEnd::Seeks),
+            }
         }
-        if is_alone {
+        if is_alone && self.rules.injection == InjectionRule::Measured {
             self.check_waker(call, q);
             self.prepare_sample(call, q);
         }
@@ -166,7 +176,8 @@ impl Bfq {
         let alone = small && self.sorted.iter(queue.sorted).filter(of_its_kind).nth(1).is_none();
         let out_of_time = self.is_out_of_time(call, q);
         // Dispatched at once, it would stay small: the next request could no longer merge with it.
-        if alone && !out_of_time && self.idling_is_faster(q) {
+        let stays = || self.rules.small_request == SmallRequest::OutOfTime || self.idling_is_faster(q);
+        if alone && !out_of_time && stays() {
             return;
         }
         self.end_idling(call, q);

@@ -4,7 +4,7 @@
 //! none is raised. After a slice: used up → four times as much next time; out of time → twice; idled in vain → four
 //! minimum budgets less; no requests left → the amount used. Never more than the greatest budget: the amount that the
 //! disk transfers in `timeout_sync`, or the knob's value.
-//! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13.
+//! **Origin** docs/behaviour/elevators-6.1.md#b0, #b3 and #b13; docs/behaviour/elevators-4.19-5.15.md#y2 and #y17.
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
 //! `bfq_calc_max_budget`, `bfq_async_charge_factor`, `service_from_backlogged`.
 
@@ -22,6 +22,7 @@ use crate::elevators::bfq::decide::feedback::Feedback;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::{FittedBudget, WriteBackCost};
 use crate::elevators::bfq::state::queue::BfqQueue;
 use crate::elevators::bfq::state::slice_end::Why;
 use crate::elevators::bfq::timeouts::Call;
@@ -40,7 +41,8 @@ impl Bfq {
 
     #[inline(never)]
     fn cost_of_write_back(&self, sectors: i64, q: Qid) -> i64 {
-        let plain = self.queues[q].is_raised() || self.is_asymmetric(q);
+        let symmetric = self.rules.write_back_cost == WriteBackCost::Symmetric;
+        let plain = self.queues[q].is_raised() || (symmetric && self.is_asymmetric(q));
         // Three times only if all queues compete as equals, and never for a raised queue: as in the kernel.
         if plain { sectors } else { WRITE_BACK_COSTS * sectors }
     }
@@ -105,7 +107,8 @@ impl Bfq {
         let entity = self.entity(q);
         // At least the cost of the request, or the queue could not dispatch it, and at least the service already
         // received, or the rest would be negative.
-        let budget = self.queues[q].slice.assigned.max(cost).max(entity.service);
+        let served = if self.rules.fitted_budget == FittedBudget::Next { 0 } else { entity.service };
+        let budget = self.queues[q].slice.assigned.max(cost).max(served);
         if entity.budget != budget {
             self.entity_mut(q).budget = budget;
             self.activate_queue(call, q, Return::Now, Service::GoesOn);

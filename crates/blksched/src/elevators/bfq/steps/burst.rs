@@ -3,7 +3,9 @@
 //!
 //! **Rule** Queues created within 180 ms of each other are a burst; at the eighth it is a large one, and none of its
 //! queues is raised. A queue that was idle for 10 s leaves its burst.
-//! **Origin** docs/behaviour/elevators-6.1.md#b10; kernel documentation, `block/bfq-iosched.rst`, "low_latency".
+//! In 4.19 every new queue counts; later the first counts only if no queue is busy.
+//! **Origin** docs/behaviour/elevators-6.1.md#b10; docs/behaviour/elevators-4.19-5.15.md#y11; kernel documentation,
+//! `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** a shell script's helpers are each served as if a person waited for them.
 //! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
 
@@ -15,6 +17,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::BurstOf;
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
 
@@ -33,7 +36,7 @@ impl Bfq {
         if call.now > self.burst.last_joined + self.timeouts.burst {
             self.burst.begin_anew();
             // No source says why the first queue of a burst counts only if no queue is busy; kept.
-            if self.busy_queues() == 0 {
+            if self.rules.burst_of == BurstOf::AllNew || self.busy_queues() == 0 {
                 self.burst.join_again(q);
                 self.burst.size = 1;
             }

@@ -12,6 +12,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::EmptyPreempted;
 use crate::elevators::bfq::timeouts::Call;
 
 impl Bfq {
@@ -44,8 +45,12 @@ impl Bfq {
         // the kernel. Only their sum is used, and whether a count is 0.
         self.busy[class as usize] -= 1;
         self.raised_busy -= i64::from(self.queues[q].is_raised());
+        let (rests, first) = (self.queues[q].in_device == 0, self.rules.empty_preempted == EmptyPreempted::Leaves);
+        if rests && first {
+            self.come_to_rest(q);
+        }
         self.deactivate_queue(call, q, Afterwards::Remembered, service);
-        if self.queues[q].in_device == 0 {
+        if rests && !first {
             self.come_to_rest(q);
         }
     }

@@ -9,6 +9,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::ncq::{Load, Ncq};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::SoftStart;
 use crate::elevators::bfq::state::raising::RaisingKind;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
@@ -42,7 +43,8 @@ impl Bfq {
         let is_quiet = queue.in_device == 0 && queue.is_empty();
         // When its slice ended the device still had requests of it, so its rate could not yet be determined. An
         // interactive queue is excluded: while it starts, its rate says nothing about later.
-        if queue.raising.soft_is_open && is_quiet && queue.raising.kind != RaisingKind::Interactive {
+        let computes = queue.raising.kind != RaisingKind::Interactive || self.rules.soft_start == SoftStart::Always;
+        if queue.raising.soft_is_open && is_quiet && computes {
             self.note_soft_real_time(call.now, q);
         }
         if self.hierarchy.in_service == Some(q) && !goes_on {

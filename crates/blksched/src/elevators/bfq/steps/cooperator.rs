@@ -21,6 +21,7 @@
 
 use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::rules::{Chains, Cooperators, LateMerge, Moved};
 use crate::elevators::bfq::state::positions::CLOSE;
 use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::ioprio::IoprioClass;
@@ -38,7 +39,7 @@ impl Bfq {
     /// The same, inlined for the path of each request.
     #[inline(always)]
     pub(super) fn position_put(&mut self, call: &Call<'_>, q: Qid) {
-        if self.device.ncq.is_flash_that_queues() {
+        if self.needs_no_positions() {
             return;
         }
         let entity = self.entity(q);
@@ -100,10 +101,16 @@ impl Bfq {
         }
     }
 
+    /// Whether queues do not merge because of their positions: on flash that queues, since 5.10.
+    #[inline(always)]
+    pub(super) fn needs_no_positions(&self) -> bool {
+        self.device.ncq.is_flash_that_queues() && self.rules.cooperators == Cooperators::NotOnFlash
+    }
+
     /// Whether no merge of a queue is planned, stable or not, and there is no queue to merge with.
     #[inline(always)]
     fn belongs_to_itself(&self, context: Cid, q: Qid) -> bool {
-        (self.device.ncq.is_flash_that_queues() || self.busy_queues() == 1)
+        (self.needs_no_positions() || self.busy_queues() == 1)
             && self.queues[q].sharing.target.is_none()
             && self.contexts[context].stable_target.is_none()
     }
@@ -121,11 +128,14 @@ impl Bfq {
 
     #[inline(never)]
     fn look_for_cooperator(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, at: Sector) -> Option<Qid> {
-        if self.queues[q].sharing.target.is_some() {
-            // A merge is already planned, and another search could plan a second one out of the same queue.
-            return Some(self.end_of_chain(q));
+        let flash = self.needs_no_positions();
+        if self.rules.late_merge == LateMerge::Dropped && (flash || self.was_served_for_long(call, q)) {
+            return None;
         }
-        let flash = self.device.ncq.is_flash_that_queues();
+        if let Some(next) = self.queues[q].sharing.target {
+            // A merge is already planned, and another search could plan a second one out of the same queue.
+            return Some(if self.rules.chains == Chains::OneStep { next } else { self.end_of_chain(q) });
+        }
         if !flash
             && self.is_time_for_stable_merge(call, q)
             && let Some(target) = self.contexts[context].stable_target.take()
@@ -150,9 +160,13 @@ impl Bfq {
         self.plan_merge(call, q, found)
     }
 
-    /// Moves a request from its queue to the cooperator's.
-    pub(super) fn move_request(&mut self, call: &mut Call<'_>, rq: RequestId, from: Qid, into: Qid) {
+    /// Moves a request from its queue to the cooperator's; returns the queue that it is now in.
+    pub(super) fn move_request(&mut self, call: &mut Call<'_>, rq: RequestId, from: Qid, planned: Qid) -> Qid {
         let (context, waiter) = (self.rows[rq].context, call.rq(rq).waiter);
+        let into = match (self.rules.moved, self.contexts[context].queues[waiter]) {
+            (Moved::ToItsProcess, Some(present)) if present != from => present,
+            _ => planned,
+        };
         self.hold_request(into);
         // Its first request goes elsewhere, so it no longer counts as new when the next one arrives.
         self.queues[from].birth.is_new = false;
@@ -161,6 +175,7 @@ impl Bfq {
         }
         self.drop_request(from);
         self.rows[rq].queue = into;
+        into
     }
 
     fn end_of_chain(&self, q: Qid) -> Qid {

@@ -1,6 +1,6 @@
 //! Observation of the device: its peak rate, at dispatch and completion.
 //!
-//! **Origin** docs/behaviour/elevators-6.1.md#b12.
+//! **Origin** docs/behaviour/elevators-6.1.md#b12; docs/behaviour/elevators-4.19-5.15.md#y16.
 //! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `last_position`, `in_serv_last_pos`.
 
 #![doc(alias = "bfq_update_peak_rate")]
@@ -10,6 +10,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
+use crate::elevators::bfq::rules::Sequential;
 use crate::elevators::bfq::state::habits;
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::Reason;
@@ -19,7 +20,11 @@ impl Bfq {
     /// Observes a dispatch, of the queue in service or of another one.
     #[inline(always)]
     pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_>, start: Sector, sectors: u32, in_service: bool) {
-        let seeks = habits::seeks(self.device.last_position, start, sectors, self.device.rate.is_rotational());
+        let last = self.device.last_position;
+        let seeks = match self.rules.sequential {
+            Sequential::NearOrLarge => habits::seeks(last, start, sectors, self.device.rate.is_rotational()),
+            Sequential::Near => start.distance(last) >= habits::SEEK,
+        };
         let at =
             Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device == 0 };
         if self.device.rate.dispatched(at) {

@@ -3,7 +3,8 @@
 //! **Rule** A queue that was slow, or ran out of time with much of its budget left, is charged for its time in service,
 //! not for the sectors it transferred. An empty one leaves its tree, and the rest of its budget is kept in case it
 //! becomes busy again in time.
-//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
+//! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire"; docs/behaviour/elevators-4.19-5.15.md#w5, #w11, #y10,
+//! #y18.
 //! **In the kernel** `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`,
 //! `bfq_bfqq_charge_time`, `__bfq_bfqd_reset_in_service`.
 
@@ -18,6 +19,8 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::pace::{SlicePace, pace};
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::{EmptyPreempted, IoBound, SoftStart};
+use crate::elevators::bfq::state::raising::RaisingKind;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{NotIdled, Reason};
@@ -60,6 +63,10 @@ impl Bfq {
         if !self.queues[q].is_raised() && (pace.is_slow || much_left) {
             self.charge_time(call, q, pace.ms);
         }
+        if self.rules.io_bound == IoBound::InTime && why == Why::IdledInVain {
+            let (served, budget) = (self.entity(q).service, self.entity(q).budget);
+            self.queues[q].habits.idled_in_vain(served, budget);
+        }
         if self.knobs.low_latency {
             self.note_end_for_raising(call, q);
         }
@@ -84,9 +91,11 @@ impl Bfq {
         if !queue.is_raised() {
             queue.raising.since = call.now;
         }
+        let computes =
+            self.rules.soft_start != SoftStart::NotInteractive || queue.raising.kind != RaisingKind::Interactive;
         if queue.is_empty() && queue.in_device > 0 {
             queue.raising.soft_is_open = true;
-        } else if queue.is_empty() {
+        } else if queue.is_empty() && computes {
             self.note_soft_real_time(call.now, q);
         }
     }
@@ -99,7 +108,8 @@ impl Bfq {
         self.mark_split(q);
         // An empty queue that was preempted while it needed idling stays on its tree, so that it keeps its share. It
         // may be selected there, and is then found empty.
-        let waited_for = matches!(why, Why::Preempted(_)) && self.idling_is_needed(q);
+        let may_stay = self.rules.empty_preempted == EmptyPreempted::Stays;
+        let waited_for = may_stay && matches!(why, Why::Preempted(_)) && self.idling_is_needed(q);
         let queue_is_empty = self.queues[q].is_empty();
         if queue_is_empty && !waited_for {
             if self.queues[q].in_device == 0 {

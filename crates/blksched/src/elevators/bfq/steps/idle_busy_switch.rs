@@ -3,8 +3,10 @@
 //! **Rule** A queue that becomes busy again within three idle times keeps the rest of its budget and may preempt;
 //! otherwise it begins with the budget that feedback assigned. A queue that starts something new, or meets its soft
 //! real-time rate, is raised (`decide/raising`). It preempts the in-service queue if it was waited for, if it has a
-//! higher class or weight, or if the disk would not be left idle for the in-service queue.
-//! **Origin** docs/behaviour/elevators-6.1.md#b6; the counters #b5, "Busy count per class", with their trap: a class
+//! higher class or weight, or, since 5.15, if the disk would not be left idle for the in-service queue. In 4.19 it must
+//! be raised higher, and be waited for or deserve to be raised. Until 5.10 any weight may be raised.
+//! **Origin** docs/behaviour/elevators-6.1.md#b6; docs/behaviour/elevators-4.19-5.15.md#w1, #w3 and #y7 to #y9; the
+//! counters docs/behaviour/elevators-6.1.md#b5, "Busy count per class", with their trap: a class
 //! that changes in between makes them wrap.
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`,
 //! `bfq_bfqq_higher_class_or_weight`, `bfq_bfqq_update_budg_for_activation`.
@@ -21,6 +23,7 @@ use crate::elevators::bfq::decide::raising::{Awakening, on_awakening};
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::priority::USUAL_WEIGHT;
+use crate::elevators::bfq::rules::{IoBound, KeptBudget, Preemption, Raisable, SeekySoft};
 use crate::elevators::bfq::state::raising::RaisingKind;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
@@ -41,9 +44,14 @@ impl Bfq {
     pub(super) fn awaken(&mut self, call: &mut Call<'_>, q: Qid) -> bool {
         let cost = self.queues[q].next.map_or(0, |next| self.cost(call, next, q, &self.queues[q]));
         let at = self.look_at(call, q);
+        let may_be_raised = self.knobs.low_latency && (self.queues[q].is_raised() || at.deserves);
         self.leave_old_burst(call, q);
-        let came = self.renew_budget(call, q, cost);
+        let in_time = call.ns <= self.queues[q].habits.last_end_ns + IN_TIME * self.slice_idle();
+        let came = self.renew_budget(q, cost, in_time);
         self.queues[q].birth.is_new = false;
+        if self.rules.io_bound == IoBound::InTime {
+            self.queues[q].habits.became_busy(in_time);
+        }
         // A queue just split off has never been busy, so it would seem to have been idle for long (`look_at`).
         if self.knobs.low_latency && call.now > self.queues[q].birth.split + self.timeouts.new_start {
             self.raise(call, q, at);
@@ -53,7 +61,7 @@ impl Bfq {
         queue.slice.served = 0;
         queue.raising.soft_is_open = false;
         self.join_service_trees(call, q);
-        self.preempt(call, q, came);
+        self.preempt(call, q, came, may_be_raised);
         at.interactive
     }
 
@@ -61,10 +69,12 @@ impl Bfq {
         let queue = &self.queues[q];
         let in_large_burst = queue.birth.in_large_burst;
         // A weight set by a user states the queue's share, and raising would override it.
-        let usual = self.entity(q).wanted_weight == USUAL_WEIGHT;
+        let any = self.rules.raisable == Raisable::AnyWeight;
+        let usual = any || self.entity(q).wanted_weight == USUAL_WEIGHT;
         let settled = !in_large_burst && queue.in_device == 0 && usual;
         let interactive = settled && call.now > queue.slice.expires + self.timeouts.new_start;
-        let soft_real_time = settled && !queue.seeks.is_totally_seeky() && call.now > queue.raising.soft_from;
+        let seeks = self.rules.seeky_soft != SeekySoft::Stays && queue.seeks.are_all(self.rules.only_seeks);
+        let soft_real_time = settled && !seeks && call.now > queue.raising.soft_from;
         let stably_merged = || {
             let context = queue.next.map(|next| self.rows[next].context);
             context.is_some_and(|context| self.contexts[context].is_stably_merged)
@@ -90,16 +100,16 @@ impl Bfq {
         }
     }
 
-    fn renew_budget(&mut self, call: &Call<'_>, q: Qid, cost: i64) -> Came {
-        let within_ns = IN_TIME * self.slice_idle();
+    fn renew_budget(&mut self, q: Qid, cost: i64, in_time: bool) -> Came {
         let queue = &mut self.queues[q];
-        let in_time = call.ns <= queue.habits.last_end_ns + within_ns;
         let entity = &mut self.hierarchy.entities[Node::queue(q)];
         let left = entity.left();
         entity.service = 0;
         // It was waited for and returned in time; with a new budget it could exceed its share by pausing.
-        if queue.slice.keeps_budget && in_time && left > 0 {
-            entity.budget = left.min(queue.slice.assigned);
+        let suffices = left > 0 || self.rules.kept_budget == KeptBudget::EvenIfSpent;
+        if queue.slice.keeps_budget && in_time && suffices {
+            // 4.19 compares without a sign, so what is overspent counts as plenty.
+            entity.budget = if left < 0 { queue.slice.assigned } else { left.min(queue.slice.assigned) };
             return Came::InTime;
         }
         queue.slice.keeps_budget = false;
@@ -131,19 +141,25 @@ impl Bfq {
         }
     }
 
-    fn preempt(&mut self, call: &mut Call<'_>, q: Qid, came: Came) {
+    fn preempt(&mut self, call: &mut Call<'_>, q: Qid, came: Came, may_be_raised: bool) {
         let Some(served) = self.hierarchy.in_service else { return };
+        let rule = self.rules.preemption;
         let (new, old) = (self.entity(q), self.entity(served));
         let times = |q: Qid| self.queues[q].raising.times();
         // Its budget was kept for this very return. After the slice in service it would be too late for its share.
-        let why = if came == Came::InTime && times(q) >= times(served) {
+        let why = if rule == Preemption::Raised {
+            if times(q) <= times(served) || !(came == Came::InTime || may_be_raised) {
+                return;
+            }
+            Preempt::Heavier
+        } else if came == Came::InTime && times(q) >= times(served) {
             Preempt::WaitedFor
         } else if new.class < old.class {
             Preempt::HigherClass
         } else if self.weighs_more(q, served) {
             Preempt::Heavier
         // The slice in service protects no share, so ending it costs nothing but a seek.
-        } else if !self.idling_is_better(served) {
+        } else if rule == Preemption::UnlessIdling && !self.idling_is_better(served) {
             Preempt::NotWorthIdling
         } else {
             return;

@@ -4,10 +4,10 @@
 //! the disk away at that moment costs a seek there and back and, worse, costs the process its share.
 //! **Rule** Idle if that raises throughput (a rotating disk that does not queue, or a queue that reads sequentially
 //! with a short think time; no raised queue is busy), or if guarantees need it (the queue is raised and others are
-//! busy, weights or classes differ, or it is alone). 8 ms (`slice_idle`); 2 ms for a seeky queue in the symmetric case;
-//! 20 ms for a raised one.
-//! **Origin** docs/behaviour/elevators-6.1.md#b11; kernel documentation, `block/bfq-iosched.rst`, "slice_idle" and
-//! "strict_guarantees".
+//! busy, weights or classes differ, or, since 5.15, it is alone). 8 ms (`slice_idle`); 2 ms for a seeky queue in the
+//! symmetric case; 20 ms for a raised one.
+//! **Origin** docs/behaviour/elevators-6.1.md#b11; docs/behaviour/elevators-4.19-5.15.md#w4 and #y3; kernel
+//! documentation, `block/bfq-iosched.rst`, "slice_idle" and "strict_guarantees".
 //! **In the kernel** `bfq_arm_slice_timer`, `bfq_idle_slice_timer`, `bfq_better_to_idle`,
 //! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`, `bfq_idle_slice_timer_body`,
 //! `strict_guarantees`.
@@ -23,6 +23,7 @@
 use crate::elevator::{IdleFor, Run};
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::{Lone, Protected};
 use crate::elevators::bfq::state::idling::Idling;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
@@ -45,7 +46,7 @@ impl Bfq {
         let queue = &self.queues[q];
         let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
         let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.has_short_ttime;
-        queue.held_by.processes > 0
+        self.may_be_protected(q)
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
             // While a raised queue is busy, an idle disk would make that very queue wait.
             && self.raised_busy == 0
@@ -54,19 +55,26 @@ impl Bfq {
     /// Whether it would not get its share without idling.
     pub(super) fn idling_is_needed(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
-        let others = || self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
-        queue.held_by.processes > 0
+        let bursts = self.rules.protected == Protected::OutsideBursts;
+        let others = || !bursts && self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
+        self.may_be_protected(q)
+            && !(bursts && queue.birth.in_large_burst)
             && ((queue.is_raised() && (self.raised_busy < self.busy_queues() || others()))
                 || self.is_asymmetric(q)
                 // A single busy queue needs idling, even if it seeks and no other queue competes: kept as in the
                 // kernel.
-                || self.busy_queues() == 1)
+                || (self.rules.lone == Lone::Needed && self.busy_queues() == 1))
+    }
+
+    /// Whether a process may send another request; 4.19 does not ask.
+    fn may_be_protected(&self, q: Qid) -> bool {
+        self.queues[q].held_by.processes > 0 || self.rules.protected == Protected::OutsideBursts
     }
 
     /// Whether it is better to idle for it.
     pub(super) fn idling_is_better(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
-        queue.held_by.processes > 0
+        self.may_be_protected(q)
             && (self.knobs.strict_guarantees
                 || (self.slice_idle() > 0
                     && queue.is_sync()

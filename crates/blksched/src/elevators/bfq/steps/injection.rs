@@ -6,8 +6,9 @@
 //! first of the queues that this one wakes; any other, as long as the device has fewer requests than the queue's limit.
 //! The limit follows from measurements: it rises while a request served beside injected ones takes less than one and a
 //! half times as long as alone, and falls otherwise.
-//! **Origin** docs/behaviour/elevators-6.1.md#b8. A rule that raises a limit of 0 after the idle time compares
-//! different clocks in 6.1, so it has no effect there and is left out here.
+//! 4.19 measures nothing: while a queue that seeks on flash is waited for, others get up to a tenth of its service.
+//! **Origin** docs/behaviour/elevators-6.1.md#b8; docs/behaviour/elevators-4.19-5.15.md#y4. A rule that raises a limit
+//! of 0 after the idle time compares different clocks in 6.1, so it has no effect there and is left out here.
 //! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
 //! `bfq_reset_inject_limit`.
 
@@ -18,6 +19,7 @@
 
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::InjectionRule;
 use crate::elevators::bfq::state::habits::LARGE;
 use crate::elevators::bfq::state::injection::{Injection, InjectionMeasured};
 use crate::elevators::bfq::timeouts::Call;
@@ -27,6 +29,9 @@ use crate::request::Waiter;
 impl Bfq {
     /// Another queue that may dispatch a request while `q` is in service and empty.
     pub(super) fn injected(&mut self, call: &mut Call<'_>, q: Qid) -> Option<Qid> {
+        if self.rules.injection == InjectionRule::BesideSeekers {
+            return self.beside_seeker(call, q);
+        }
         let queue = &self.queues[q];
         let may_go = |&other: &Qid| {
             let there = &self.queues[other];
@@ -48,8 +53,26 @@ impl Bfq {
         } else {
             return None;
         };
+        self.say_injected(call, q, found, why);
+        Some(found)
+    }
+
+    fn say_injected(&self, call: &mut Call<'_>, q: Qid, found: Qid, why: Injected) {
         let (into, from) = (self.queues[q].owner, self.queues[found].owner);
         call.explain(Reason::Injected { into, from, why });
+    }
+
+    /// 4.19: another queue, as long as those served beside `q` got less than a tenth of its service.
+    fn beside_seeker(&self, call: &mut Call<'_>, q: Qid) -> Option<Qid> {
+        let queue = &self.queues[q];
+        let on_flash = !self.device.rate.is_rotational() && self.device.ncq.queues();
+        let counted = if queue.is_sync() { queue.injection.beside } else { 0 };
+        let little = counted < 10 * self.entity(q).service;
+        if !queue.seeks.is_seeky() || queue.is_raised() || !on_flash || !little {
+            return None;
+        }
+        let found = self.hierarchy.waiting().find(|&other| self.has_room(call, other, &self.queues[other]))?;
+        self.say_injected(call, q, found, Injected::Harmless);
         Some(found)
     }
 
@@ -89,8 +112,8 @@ impl Bfq {
         // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
         // with a short think time is first measured alone.
         let limit = u32::from(!self.queues[q].habits.has_short_ttime);
-        let measures = self.queues[q].injection.measures;
-        self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, measures };
+        let kept = self.queues[q].injection;
+        self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, ..kept };
     }
 
     /// Starts a measurement with a request of the queue in service, if it is suitable.
@@ -114,7 +137,7 @@ impl Bfq {
 
     pub(super) fn forget_sample(&mut self, q: Qid) {
         self.sample.injected = false;
-        self.queues[q].injection.measures = false;
+        (self.queues[q].injection.measures, self.queues[q].injection.beside) = (false, 0);
         self.sample.request = None;
     }
 

@@ -3,8 +3,10 @@
 //! **Rule** The state of the process's own queue is saved; the shared queue takes over raising, the waker, and the
 //! I/O-bound flag. *Stable merges*: a new queue joins the one created last, of the same level, class and group, if that
 //! was created within 180 ms: at once on a non-rotational disk that queues, otherwise once both are older than 600 ms
-//! and idling for the new one would not raise throughput. Such queues do not split.
-//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! and idling for the new one would not raise throughput. Such queues do not split. 5.10 and earlier have no stable
+//! merges, and 4.19 merges queues on flash, too.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9; docs/behaviour/elevators-4.19-5.15.md#v3, #w6, #w12, #y12 to #y14 and
+//! #y19.
 //! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`,
 //! `bfq_do_early_stable_merge`, `bfq_do_or_sched_stable_merge`.
 
@@ -19,6 +21,7 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::rules::{SavedState, StableMerges};
 use crate::elevators::bfq::state::context::Saved;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::timeouts::{Call, LONG_AGO};
@@ -46,7 +49,6 @@ impl Bfq {
         self.contexts[context].queues.sync = Some(into);
         self.queues[into].sharing.is_shared = true;
         self.queues[into].sharing.sole = None;
-        self.queues[q].sharing.sole = None;
         let last_made = &mut self.hierarchy.levels[self.hierarchy.entities[Node::queue(q)].level].last_made;
         if *last_made == Some(q) {
             *last_made = Some(into);
@@ -82,7 +84,9 @@ impl Bfq {
         if queue.birth.is_new && !queue.birth.in_large_burst && self.knobs.low_latency {
             // It has not had time to be raised, so it is saved as interactive from now on.
             raising.make_interactive(self.interactive_lasts());
-            raising.interactive_since = LONG_AGO;
+            let kept = self.rules.saved_state == SavedState::WithoutWeight;
+            let before = self.contexts[context].saved.raising.interactive_since;
+            raising.interactive_since = if kept { before } else { LONG_AGO };
             raising.since = call.now;
             raising.served = self.contexts[context].saved.raising.served;
         }
@@ -99,6 +103,9 @@ impl Bfq {
     /// Merges a new queue with the one created last, if they are likely to cooperate, or plans that. Returns the queue
     /// to use.
     pub(super) fn merge_with_last_made(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) -> Qid {
+        if self.rules.stable_merges == StableMerges::Off {
+            return q;
+        }
         let made = self.queues[q].birth.made;
         let alike = |&last: &Qid| {
             let there = &self.queues[last];
@@ -115,7 +122,7 @@ impl Bfq {
         if self.queues[last].birth.made + self.timeouts.burst < made {
             return q;
         }
-        if !self.device.ncq.is_flash_that_queues() {
+        if !self.needs_no_positions() {
             self.queues[last].held_by.stable += 1;
             self.contexts[context].stable_target = Some(last);
             return q;

@@ -20,7 +20,7 @@ use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::priority::weight;
-use crate::elevators::bfq::rules::Newcomer;
+use crate::elevators::bfq::rules::{BurstOf, Newcomer};
 use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::request::{Bio, PerWaiter, Priority, RequestId, SubmitterId, Waiter};
@@ -42,7 +42,7 @@ impl Bfq {
             if !queue.sharing.is_shared && !queue.birth.is_new {
                 process.requests += 1;
                 queue.held_by.requests += 1;
-                if queue.sharing.target.is_none() && queue.held_by.processes == 1 {
+                if queue.is_of_one(self.rules.chains) {
                     queue.sharing.sole = Some(submitter);
                 }
                 self.hierarchy.count_allocated(q, 1);
@@ -83,7 +83,7 @@ impl Bfq {
         self.contexts[context].requests += 1;
         let row = self.rows.value(rq);
         (row.queue, row.context) = (q, context);
-        if self.queues[q].sharing.target.is_none() && self.queues[q].held_by.processes == 1 {
+        if self.queues[q].is_of_one(self.rules.chains) {
             self.queues[q].sharing.sole = Some(submitter);
             // Only now: the state is restored to a queue that belongs to the process alone.
             if parts.is_some() {
@@ -91,7 +91,8 @@ impl Bfq {
             }
         }
         // Before it has its first request: a burst consists of created queues, whatever they send.
-        if self.queues[q].birth.is_new && (self.burst.has_begun() || self.busy_queues() == 0) {
+        let may_join = self.rules.burst_of == BurstOf::AllNew || self.burst.has_begun() || self.busy_queues() == 0;
+        if self.queues[q].birth.is_new && may_join {
             self.handle_burst(call, q);
         }
     }

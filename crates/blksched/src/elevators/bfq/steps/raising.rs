@@ -6,8 +6,8 @@
 //! takes to load on this disk (3 s to 25 s), or until it has received 120,000 sectors. *Soft real-time*: a queue whose
 //! rate does not exceed 7000 sectors per second, for 300 ms, renewed as long as that holds. *Write-back*: after 500 ms
 //! without I/O. Raising ends early in a large burst.
-//! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; kernel documentation, `block/bfq-iosched.rst`,
-//! "low_latency".
+//! **Origin** docs/behaviour/elevators-6.1.md#b6 and #b10; docs/behaviour/elevators-4.19-5.15.md#w11, #y9, #y10; kernel
+//! documentation, `block/bfq-iosched.rst`, "low_latency".
 //! **Costs when wrong** A process that keeps looking like a starting application gets 30 times its share.
 //! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
 //! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`, `bfq_end_wr`, `bfq_update_wr_data`.
@@ -27,6 +27,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::raising::interactive_lasts;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::SoftStart;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::timeouts::{Call, Jiffy};
 use crate::explain::{Raised, RaisingEnd, Reason};
@@ -53,7 +54,7 @@ impl Bfq {
     fn end_raising_silently(&mut self, now: Jiffy, q: Qid) {
         let mut raising = self.queues[q].raising;
         // Interactive raising has ended: from now on it may count as soft real-time.
-        if !raising.is_soft_real_time() {
+        if !raising.is_soft_real_time() && self.rules.soft_start == SoftStart::AndAtEnd {
             raising.soft_from = now;
         }
         (raising.kind, raising.lasts, raising.since) = (RaisingKind::None, 0, now);
@@ -61,7 +62,7 @@ impl Bfq {
         self.entity_mut(q).is_changing = true;
     }
 
-    fn end_raising(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
+    pub(super) fn end_raising(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
         self.end_raising_silently(call.now, q);
         call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
     }

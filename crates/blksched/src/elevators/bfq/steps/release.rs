@@ -15,6 +15,7 @@ use crate::elevators::bfq::data::{Bfq, RequestData};
 use crate::elevators::bfq::hierarchy::entity::EntityPlace;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::EmptyPreempted;
 use crate::elevators::bfq::state::queue::References;
 use crate::elevators::bfq::state::slice_end::Why;
 use crate::elevators::bfq::timeouts::Call;
@@ -48,7 +49,8 @@ impl Bfq {
     pub(super) fn drop_process(&mut self, call: &mut Call<'_>, q: Qid) {
         // It is busy although empty only if it was preempted while it needed idling (`expire`); no request will arrive
         // for it now.
-        if self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
+        let may_stay = self.rules.empty_preempted == EmptyPreempted::Stays;
+        if may_stay && self.queues[q].busy && self.queues[q].is_empty() && self.hierarchy.in_service != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
         }
         self.forget_last_made(q);

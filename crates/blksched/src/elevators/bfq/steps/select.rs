@@ -1,7 +1,8 @@
 //! Selects the queue that has the disk: carries out the decision, ends a slice and begins the next.
 //!
-//! **Rule** `decide/select.rs` only decides; here slices end and begin.
-//! **Origin** docs/behaviour/elevators-6.1.md#b7.
+//! **Rule** `decide/select.rs` only decides; here slices end and begin. Until 5.15 the scheduler is asked as long as a
+//! queue is busy, even if nothing is queued, and the question ends the slice of a queue that ran empty.
+//! **Origin** docs/behaviour/elevators-6.1.md#b7; docs/behaviour/elevators-4.19-5.15.md#v1 and #w13.
 //! **In the kernel** `bfq_dispatch_request`, `__bfq_dispatch_request`, `bfq_bfqq_must_idle`,
 //! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`, `__bfq_set_in_service_queue`,
 //! `bfq_may_expire_for_budg_timeout`, `bfq_bfqq_budget_timeout`, `bfq_set_budget_timeout`.
@@ -23,6 +24,7 @@ use crate::elevators::bfq::decide::select;
 use crate::elevators::bfq::decide::select::{Decision, DecisionInputs};
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
+use crate::elevators::bfq::rules::{AskedWhile, SlicePosition};
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::{Call, Jiffy};
 use crate::explain::{Reason, SliceStart};
@@ -39,6 +41,16 @@ struct SentRequest {
 }
 
 impl Bfq {
+    /// Whether a kernel asks for a request.
+    #[inline(always)]
+    pub(in crate::elevators::bfq) fn is_asked(&self) -> bool {
+        match self.rules.asked_while {
+            AskedWhile::Queued => self.queued > 0,
+            AskedWhile::Busy => self.busy_queues() > 0,
+            AskedWhile::BusyOrInDevice => self.busy_queues() > 0 && self.elevator_queued > 0,
+        }
+    }
+
     /// The next request for the device, if any may be dispatched; usually that of the queue in service, without further
     /// tests.
     #[inline(always)]
@@ -151,7 +163,9 @@ impl Bfq {
         queue.slice.expires = call.now + timeout * if soft { 1 } else { factor };
         self.slice_began_ns = call.ns;
         // Until its first dispatch, requests near sector 0 count as close to it: as in the kernel, for no known reason.
-        self.served_position = Sector(0);
+        if self.rules.slice_position == SlicePosition::Zero {
+            self.served_position = Sector(0);
+        }
         let (owner, waiter) = (queue.owner, queue.waiter);
         call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });
         Some(q)
@@ -169,6 +183,9 @@ impl Bfq {
         queue.in_device += 1;
         if in_service && core::mem::take(&mut queue.injection.measures) {
             self.sample.request = Some(rq);
+        }
+        if !in_service && let Some(served) = self.hierarchy.in_service {
+            self.queues[served].injection.beside += cost;
         }
         self.leave_orders(call, q, rq, start);
         if in_service {

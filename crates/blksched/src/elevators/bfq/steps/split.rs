@@ -1,8 +1,8 @@
 //! A shared queue that seeks is split: the next request of each of its processes goes into a queue of its own.
 //!
 //! **Rule** The last process keeps the queue. The saved state of each, including raising, is restored unless it has
-//! expired meanwhile.
-//! **Origin** docs/behaviour/elevators-6.1.md#b9.
+//! expired meanwhile; until 5.10 without what was measured for injection, and in 4.19 without the weight.
+//! **Origin** docs/behaviour/elevators-6.1.md#b9; docs/behaviour/elevators-4.19-5.15.md#v3, #w12 and #y19.
 //! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`, `split_coop`.
 
 #![doc(alias = "bfq_split_bfqq")]
@@ -13,7 +13,9 @@
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};
+use crate::elevators::bfq::rules::{Chains, SavedState};
 use crate::elevators::bfq::state::context::Saved;
+use crate::elevators::bfq::state::habits::Habits;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Raised, Reason};
@@ -36,7 +38,7 @@ impl Bfq {
             self.contexts[context].saved.in_large_burst = true;
         }
         call.explain(Reason::QueueSplit { submitter: self.contexts[context].submitter });
-        if self.queues[q].held_by.processes == 1 && self.queues[q].sharing.target.is_none() {
+        if self.queues[q].is_of_one(self.rules.chains) {
             self.queues[q].sharing.is_shared = false;
             self.queues[q].sharing.splits = false;
             return q;
@@ -62,6 +64,9 @@ impl Bfq {
     /// The waker, unless it may vanish with the queue.
     fn lasting_waker(&self, q: Qid) -> Option<Qid> {
         let waker = self.queues[q].waking.waker?;
+        if self.rules.chains == Chains::OneStep {
+            return Some(waker);
+        }
         let processes = self.queues[waker].held_by.processes;
         let mut at = self.queues[q].sharing.target;
         while let Some(target) = at {
@@ -77,8 +82,10 @@ impl Bfq {
     pub(super) fn restore(&mut self, call: &mut Call<'_>, context: Cid, q: Qid) {
         let saved = self.contexts[context].saved;
         let present = self.queues[q].raising;
-        let kind = if self.knobs.low_latency { saved.raising.kind } else { present.kind };
-        let Raising { lasts, since, interactive_since, served, .. } = saved.raising;
+        let all = self.rules.saved_state == SavedState::All;
+        let kind = if self.knobs.low_latency || !all { saved.raising.kind } else { present.kind };
+        let Raising { lasts, since, interactive_since, .. } = saved.raising;
+        let served = if all { saved.raising.served } else { present.served };
         let mut raising = Raising { kind, lasts, since, interactive_since, served, ..present };
         let in_large_burst = self.queues[q].birth.in_large_burst;
         if raising.is_raised() && (in_large_burst || call.now > since + lasts) {
@@ -93,10 +100,14 @@ impl Bfq {
         }
         self.set_raising(q, raising);
         let queue = &mut self.queues[q];
-        queue.injection.restore(&saved.injection);
-        queue.habits = saved.habits;
+        queue.habits = Habits { in_time: queue.habits.in_time, ..saved.habits };
+        if all {
+            queue.injection.restore(&saved.injection);
+        }
         let entity = &mut self.hierarchy.entities[Node::queue(q)];
-        entity.wanted_weight = saved.weight;
+        if self.rules.saved_state != SavedState::WithoutWeight {
+            entity.wanted_weight = saved.weight;
+        }
         entity.is_changing = true;
         if raising.is_raised() {
             self.say_raised(call, q, Raised::Restored);
