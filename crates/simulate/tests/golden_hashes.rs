@@ -30,22 +30,24 @@ const DISKS: [(&str, u64); 6] = [
 const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd"];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
 
-/// Every era; of those with the same mechanisms and knobs, only the newest.
+/// Every era; of those with the same mechanisms and knobs, only the newest that is not newer than the present one.
 fn eras(catalogue: &Catalogue) -> Vec<String> {
     let knobs = |entry: &Entry, preset: &Preset| -> Vec<bool> {
         entry.knobs.iter().map(|knob| knob.kernels.contain(preset.kernel)).collect()
     };
-    let is_said_later = |entry: &Entry, nth: usize| {
-        let this = &entry.presets[nth];
-        entry.presets[nth + 1..].iter().any(|later| {
+    let is_said_elsewhere = |entry: &Entry, nth: usize| {
+        let (this, present) = (&entry.presets[nth], entry.present().kernel);
+        let mut others = entry.presets.iter().enumerate();
+        others.any(|(at, other)| {
             let same_world =
-                (this.plugging, this.slots, this.max_sectors) == (later.plugging, later.slots, later.max_sectors);
-            later.row == this.row && same_world && knobs(entry, later) == knobs(entry, this)
+                (this.plugging, this.slots, this.max_sectors) == (other.plugging, other.slots, other.max_sectors);
+            let same = other.row == this.row && same_world && knobs(entry, other) == knobs(entry, this);
+            same && if this.kernel > present { at < nth } else { at > nth && other.kernel <= present }
         })
     };
     let mut eras = Vec::new();
     for entry in catalogue.entries() {
-        let own = (0..entry.presets.len()).filter(|&nth| !is_said_later(entry, nth));
+        let own = (0..entry.presets.len()).filter(|&nth| !is_said_elsewhere(entry, nth));
         eras.extend(own.map(|nth| format!("{}@{}", entry.name, entry.presets[nth].kernel)));
     }
     eras.into_iter().map(|era| catalogue.parse(&era).unwrap().to_string()).collect()

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use blksched::author::Kernels;
-use blksched::text::ALIKE;
+use blksched::text::{ALIKE, DISTRIBUTIONS, Distribution};
 use blksched::{Catalogue, Kernel};
 
 /// A scheduler, and the releases that had it.
@@ -178,7 +178,7 @@ fn releases() -> Vec<Kernel> {
     let series = |major, last: u16| (0..=last).map(move |minor| v(major, minor));
     let two = (0..=75).map(|patch| old(5, patch)).chain((0..=39).map(|patch| old(6, patch)));
     let later = series(3, 19).chain(series(4, 20)).chain(series(5, 19)).chain(series(6, 19));
-    two.chain(later).chain((0..=2).map(|minor| v(7, minor))).collect()
+    two.chain(later).chain((0..=3).map(|minor| v(7, minor))).collect()
 }
 
 /// The preset that decides like a release's scheduler; `None` if it was not examined.
@@ -252,8 +252,31 @@ pub fn text() -> String {
         let as_ours = ours(&catalogue, alike.elevator, alike.releases.first).unwrap_or_default();
         writeln!(text, "| `{}@{}` | `{as_ours}` | {} |", alike.elevator, alike.releases, alike.source).unwrap();
     }
+    text += DISTRIBUTED;
+    for Distribution { name, kernel, known, source, changed } in DISTRIBUTIONS {
+        let of = |scheduler: &&str| match changed.iter().any(|(elevator, _)| elevator == scheduler) {
+            true => Some(format!("{scheduler}: refused")),
+            false => ours(&catalogue, scheduler, *kernel).map(|ours| format!("`{ours}`")),
+        };
+        let ours: Vec<String> = ["none", "mq-deadline", "kyber", "bfq"].iter().filter_map(of).collect();
+        let ours = if ours.is_empty() { "refused".to_owned() } else { ours.join(", ") };
+        let but: String = changed.iter().map(|(elevator, how)| format!("; {elevator}: {how}")).collect();
+        writeln!(text, "| `{name}` | {kernel} | {ours} | {} | {source}{but} |", known.in_words()).unwrap();
+    }
     text
 }
+
+const DISTRIBUTED: &str = "
+## Distributions
+
+A scheduler with a distribution's name, as in `bfq@ubuntu-22.04`, is that of the kernel with which the release shipped.
+*Recorded*: from that distribution's own source. *Read*: its files were compared with those recorded. *Not examined*:
+the number of its kernel is all that is known, from memory; its patches may change anything. Kernels that a distribution
+offers later (hardware enablement, backports) are named by their numbers.
+
+| name | kernel | decides as | known | source |
+|---|---|---|---|---|
+";
 
 const HEAD: &str = "\
 # Which kernel had which scheduler
