@@ -107,14 +107,13 @@ fn closest(nearby: &[Option<&'static Preset>; 2], release: Kernel) -> Option<Ker
 /// In which mechanisms the neighbours of a release that nobody examined differ.
 fn tell(entry: &Entry, nearby: &[Option<&'static Preset>; 2]) -> Option<String> {
     let [Some(before), Some(after)] = nearby else { return None };
-    let differs = |(name, variant): &&(&str, &str)| {
-        let there = after.row.iter().find(|(other, _)| other == name);
-        there.is_some_and(|(_, other)| other != variant)
-    };
-    let names: Vec<&str> = before.row.iter().filter(differs).map(|(name, _)| *name).collect();
+    let changed = |pair: &&(&str, &str)| !after.row.contains(pair);
+    let is_new = |(name, _): &&(&str, &str)| before.row.iter().all(|(other, _)| other != name);
+    let names: Vec<&str> =
+        before.row.iter().filter(changed).chain(after.row.iter().filter(is_new)).map(|(name, _)| *name).collect();
     let (name, before, after) = (entry.name, before.kernel, after.kernel);
     Some(match names.is_empty() {
-        true => format!("Nobody examined it; {name}@{before} and {name}@{after} decide alike."),
+        true => format!("Nobody examined it; {name}@{before} and {name}@{after} have the same mechanisms."),
         false => {
             let all = names.join(", ");
             format!("Nobody examined it; between {name}@{before} and {name}@{after} these mechanisms changed: {all}.")

@@ -87,6 +87,8 @@ impl Config {
 struct Tracked {
     counter: Option<Counter>,
     is_read: bool,
+    /// It is a read that was known as one when it became a request: not while the throttle was off.
+    is_known_read: bool,
     issued: Option<Instant>,
 }
 
@@ -178,7 +180,9 @@ impl Throttle {
     /// A bio that passed has become a request.
     pub fn track(&mut self, rq: RequestId, kind: Kind) {
         let counter = self.counts(kind);
-        *self.requests.row(rq) = Tracked { counter, is_read: kind.is_read(), issued: None };
+        let is_read = kind.is_read();
+        *self.requests.row(rq) =
+            Tracked { counter, is_read, is_known_read: is_read && self.is_enabled(), issued: None };
     }
 
     /// It was absorbed by another.
@@ -194,7 +198,7 @@ impl Throttle {
         let enabled = self.is_enabled();
         let row = self.requests.row(rq);
         row.issued = Some(now);
-        if row.is_read && enabled && self.sync_issue.is_none() {
+        if row.is_known_read && enabled && self.sync_issue.is_none() {
             self.sync_issue = Some((rq, now));
         }
     }
@@ -207,14 +211,14 @@ impl Throttle {
 
     /// It has ended; adds the tasks that are woken, in order.
     pub fn done(&mut self, now: Instant, rq: RequestId, woke: &mut Vec<Task>) {
-        let Tracked { counter, is_read, issued } = core::mem::take(self.requests.row(rq));
+        let Tracked { counter, is_read, is_known_read, issued } = core::mem::take(self.requests.row(rq));
         if let Some(issued) = issued {
             self.window.count(is_read, now.since(issued));
         }
         self.forget_sync_issue(rq);
         match counter {
             Some(counter) => self.uncount(now, counter, woke),
-            None if is_read && self.is_enabled() => self.last_comp = now,
+            None if is_known_read && self.is_enabled() => self.last_comp = now,
             None => {}
         }
     }

@@ -86,7 +86,7 @@ fn every_complaint_says_first_that_it_is_one_and_once() {
 fn the_option_that_was_used_is_the_one_that_is_named() {
     refused(
         &["simulate", "--elevator", "bfq@9.1"],
-        &["--elevator bfq@9.1:5: unknown kernel version for bfq `9.1`", "did you mean `6.1`?"],
+        &["--elevator bfq@9.1:5: unknown kernel version for bfq `9.1`", "did you mean `7.3`?"],
     );
     refused(&["compare", "--elevators", "none,BFQ"], &["--elevators BFQ:1:", "did you mean `bfq`?"]);
     refused(&["list", "bfq@9"], &["bfq@9:5: unknown kernel version for bfq `9`"]);

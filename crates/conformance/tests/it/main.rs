@@ -2,6 +2,7 @@
 
 mod calls;
 mod elevators;
+mod eras;
 mod laws;
 mod live;
 mod planted;
