@@ -1,5 +1,5 @@
-//! Writeback throttling against a small model written from docs/behaviour/blk-wbt.md alone, under random calls: tasks of
-//! every kind, off and on again, windows.
+//! Writeback throttling against a small model written from docs/behaviour/blk-wbt.md alone, under random calls: tasks
+//! of every kind, off and on again, windows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -206,11 +206,122 @@ impl Model {
     }
 }
 
-/// What happens to the tasks: those that sleep, with their kinds; those that may become requests.
-#[derive(Debug, Default)]
-struct Tasks {
+const PLAIN: Kind =
+    Kind { op: Op::Write, sync: false, idle: false, background: false, meta: false, swap: false, reclaim: false };
+const KINDS: [Kind; 8] = [
+    Kind { op: Op::Read, sync: true, ..PLAIN },
+    Kind { op: Op::Read, sync: true, ..PLAIN },
+    Kind { background: true, ..PLAIN },
+    Kind { sync: true, ..PLAIN },
+    Kind { op: Op::Discard, ..PLAIN },
+    Kind { reclaim: true, ..PLAIN },
+    Kind { sync: true, idle: true, ..PLAIN },
+    PLAIN,
+];
+
+/// Both, and the tasks: those that sleep, and those that may become requests.
+struct Both {
+    ours: Throttle,
+    model: Model,
     asleep: BTreeMap<u32, Kind>,
-    ready: Vec<Kind>,
+    ready: VecDeque<Kind>,
+    next: u32,
+}
+
+impl Both {
+    fn new() -> Both {
+        let config = Config {
+            era: MqEra::Linux6_1,
+            hz: 250,
+            target: Span::from_ns(TARGET),
+            queue_depth: 32,
+            write_cache: false,
+            born: Instant::from_ns(BORN),
+        };
+        Both {
+            ours: Throttle::new(config),
+            model: Model { last_issue: BORN, last_comp: BORN, ..Model::default() },
+            asleep: BTreeMap::new(),
+            ready: VecDeque::new(),
+            next: 0,
+        }
+    }
+
+    fn pass(&mut self, now: u64) {
+        while let Some(due) = self.ours.deadline().filter(|due| due.as_ns() <= now) {
+            assert_eq!(self.model.timer.map(|tick| tick * TICK), Some(due.as_ns()));
+            let mut woke = Vec::new();
+            self.ours.elapse(due, &mut woke);
+            let expected = self.model.elapse(due.as_ns());
+            self.run(due.as_ns(), &woke, &expected);
+        }
+    }
+
+    fn submit(&mut self, now: u64, kind: Kind) {
+        self.next += 1;
+        let goes = self.model.throttle(now, self.next, kind);
+        let answer = self.ours.throttle(Instant::from_ns(now), Task(self.next), kind);
+        assert_eq!(matches!(answer, Throttled::Go), goes, "{kind:?}");
+        if goes {
+            self.ready.push_back(kind);
+        } else {
+            self.asleep.insert(self.next, kind);
+        }
+    }
+
+    /// The oldest bio that passed becomes a request, which the driver gets.
+    fn issue(&mut self, now: u64) {
+        let Some(kind) = self.ready.pop_front() else { return };
+        self.next += 1;
+        let (read, off) = (kind.op == Op::Read, self.model.off);
+        let rq = Rq { read, counter: Model::counter(kind).filter(|_| !off), known: read && !off, issued: Some(now) };
+        if rq.known && self.model.sync_issue.is_none() {
+            self.model.sync_issue = Some((self.next, now));
+        }
+        self.model.requests.insert(self.next, rq);
+        let id = RequestId::from_index(self.next as usize);
+        self.ours.track(id, kind);
+        self.ours.issued(Instant::from_ns(now), id);
+    }
+
+    fn end(&mut self, now: u64, nth: usize) {
+        let count = self.model.requests.len().max(1);
+        let Some(&rq) = self.model.requests.keys().nth(nth % count) else { return };
+        let mut woke = Vec::new();
+        self.ours.done(Instant::from_ns(now), RequestId::from_index(rq as usize), &mut woke);
+        let expected = self.model.done(now, rq);
+        self.run(now, &woke, &expected);
+    }
+
+    fn switch(&mut self) {
+        self.model.off = !self.model.off;
+        if self.model.off {
+            self.model.timer = None;
+            self.ours.disable_default();
+        } else {
+            self.ours.enable_default();
+        }
+    }
+
+    /// The tasks that were woken continue.
+    fn run(&mut self, now: u64, woke: &[Task], expected: &[u32]) {
+        let woke: Vec<u32> = woke.iter().map(|task| task.0).collect();
+        assert_eq!(woke, expected);
+        for task in woke {
+            self.ready.extend(self.asleep.remove(&task));
+            self.ours.resumed(Instant::from_ns(now));
+            if self.model.timer.is_none() {
+                self.model.arm(now);
+            }
+        }
+    }
+
+    fn agree(&self) {
+        let (ours, model) = (&self.ours, &self.model);
+        assert_eq!((ours.inflight(), ours.limits().0), (model.counts, model.step));
+        assert_eq!(ours.sync_issue().map(Instant::as_ns), model.sync_issue.map(|(_, since)| since));
+        assert_eq!(ours.deadline().map(Instant::as_ns), model.timer.map(|tick| tick * TICK));
+    }
 }
 
 #[test]
@@ -221,101 +332,17 @@ fn random_calls_are_answered_as_the_note_says() {
         (state >> 33) as usize % limit
     };
     for _ in 0..40 {
-        let config = Config {
-            era: MqEra::Linux6_1,
-            hz: 250,
-            target: Span::from_ns(TARGET),
-            queue_depth: 32,
-            write_cache: false,
-            born: Instant::from_ns(BORN),
-        };
-        let mut ours = Throttle::new(config);
-        let mut model = Model { last_issue: BORN, last_comp: BORN, ..Model::default() };
-        let mut tasks = Tasks::default();
-        let (mut now, mut next_task, mut next_rq) = (BORN, 0, 0);
-        for step in 0..3_000 {
+        let (mut both, mut now) = (Both::new(), BORN);
+        for _ in 0..3_000 {
             now += [0, 100_000, 3_000_000, 30_000_000][below(4)];
-            let at = Instant::from_ns(now);
-            let mut woke = Vec::new();
-            let mut expected = Vec::new();
-            while let Some(due) = ours.deadline().filter(|due| *due <= at) {
-                assert_eq!(model.timer.map(|tick| tick * TICK), Some(due.as_ns()), "{step}");
-                ours.elapse(due, &mut woke);
-                expected.extend(model.elapse(due.as_ns()));
+            both.pass(now);
+            match below(480) {
+                0 => both.switch(),
+                1..200 => both.submit(now, KINDS[below(8)]),
+                200..290 => both.issue(now),
+                _ => both.end(now, below(1_000)),
             }
-            match below(12) {
-                0..5 => {
-                    let plain = Kind {
-                        op: Op::Write,
-                        sync: false,
-                        idle: false,
-                        background: false,
-                        meta: false,
-                        swap: false,
-                        reclaim: false,
-                    };
-                    let kind = match below(8) {
-                        0 | 1 => Kind { op: Op::Read, sync: true, ..plain },
-                        2 => Kind { background: true, ..plain },
-                        3 => Kind { sync: true, ..plain },
-                        4 => Kind { op: Op::Discard, ..plain },
-                        5 => Kind { reclaim: true, ..plain },
-                        6 => Kind { sync: true, idle: true, ..plain },
-                        _ => plain,
-                    };
-                    let goes = model.throttle(now, next_task, kind);
-                    let answer = ours.throttle(at, Task(next_task), kind);
-                    assert_eq!(matches!(answer, Throttled::Go), goes, "{step}: {kind:?}");
-                    if goes {
-                        tasks.ready.push(kind);
-                    } else {
-                        tasks.asleep.insert(next_task, kind);
-                    }
-                    next_task += 1;
-                }
-                5..7 if !tasks.ready.is_empty() => {
-                    let kind = tasks.ready.remove(0);
-                    let rq = RequestId::from_index(next_rq as usize);
-                    let known = kind.op == Op::Read && !model.off;
-                    let counter = Model::counter(kind).filter(|_| !model.off);
-                    model.requests.insert(next_rq, Rq { read: kind.op == Op::Read, counter, known, issued: Some(now) });
-                    if known && model.sync_issue.is_none() {
-                        model.sync_issue = Some((next_rq, now));
-                    }
-                    ours.track(rq, kind);
-                    ours.issued(at, rq);
-                    next_rq += 1;
-                }
-                7..11 if !model.requests.is_empty() => {
-                    let nth = below(model.requests.len());
-                    let rq = *model.requests.keys().nth(nth).unwrap();
-                    ours.done(at, RequestId::from_index(rq as usize), &mut woke);
-                    expected.extend(model.done(now, rq));
-                }
-                11 if below(40) == 0 => {
-                    model.off = !model.off;
-                    if model.off {
-                        model.timer = None;
-                        ours.disable_default();
-                    } else {
-                        ours.enable_default();
-                    }
-                }
-                _ => {}
-            }
-            let woken: Vec<u32> = woke.iter().map(|task| task.0).collect();
-            assert_eq!(woken, expected, "{step}: woken");
-            for task in woken {
-                tasks.ready.push(tasks.asleep.remove(&task).unwrap());
-                ours.resumed(at);
-                if model.timer.is_none() {
-                    model.arm(now);
-                }
-            }
-            assert_eq!(ours.inflight(), model.counts, "{step}");
-            assert_eq!(ours.limits().0, model.step, "{step}");
-            assert_eq!(ours.sync_issue().map(Instant::as_ns), model.sync_issue.map(|(_, since)| since), "{step}");
-            assert_eq!(ours.deadline().map(Instant::as_ns), model.timer.map(|tick| tick * TICK), "{step}");
+            both.agree();
         }
     }
 }
