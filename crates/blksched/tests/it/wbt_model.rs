@@ -279,7 +279,7 @@ impl Both {
             self.model.sync_issue = Some((self.next, now));
         }
         self.model.requests.insert(self.next, rq);
-        let id = RequestId::from_index(self.next as usize);
+        let id = RequestId::from_index(self.next);
         self.ours.track(id, kind);
         self.ours.issued(Instant::from_ns(now), id);
     }
@@ -288,7 +288,7 @@ impl Both {
         let count = self.model.requests.len().max(1);
         let Some(&rq) = self.model.requests.keys().nth(nth % count) else { return };
         let mut woke = Vec::new();
-        self.ours.done(Instant::from_ns(now), RequestId::from_index(rq as usize), &mut woke);
+        self.ours.done(Instant::from_ns(now), RequestId::from_index(rq), &mut woke);
         let expected = self.model.done(now, rq);
         self.run(now, &woke, &expected);
     }
