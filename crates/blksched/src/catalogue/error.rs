@@ -1,7 +1,7 @@
 //! Errors in an elevator's name.
 
+use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 /// An unknown word in an elevator's name.
@@ -14,11 +14,11 @@ pub struct SpecError {
     /// What was expected there.
     pub what: String,
     /// The words that would have been accepted.
-    pub known: Vec<String>,
+    pub known: Box<[String]>,
     /// The nearest of these.
     pub nearest: Option<String>,
     /// What else is known of the word.
-    pub note: Option<String>,
+    pub note: Option<Box<str>>,
 }
 
 impl fmt::Display for SpecError {

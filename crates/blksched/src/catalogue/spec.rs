@@ -78,8 +78,8 @@ fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecE
             Some(nearby) => closest(nearby, release.expect("it has neighbours")).map(|kernel| kernel.to_string()),
             None => by_spelling(),
         },
-        note: changed.map(|how| format!("{how};")).or_else(|| nearby.and_then(|nearby| tell(entry, &nearby))),
-        known,
+        note: changed.map(|how| format!("{how};")).or_else(|| tell(entry, &nearby?)).map(String::into_boxed_str),
+        known: known.into_boxed_slice(),
     })
 }
 

@@ -73,6 +73,7 @@ pub(super) struct Rules {
 
 /// The latencies measured, and what follows from them.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one per queue, and the larger is the usual one")]
 enum Feedback {
     Means(Means),
     Percentiles(Statistics),
