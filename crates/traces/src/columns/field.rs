@@ -195,6 +195,10 @@ impl Unit {
             Unit::Bytes(bytes) => return whole(word)?.checked_mul(bytes),
             Unit::Kind(_) | Unit::Word => return None,
         };
+        // Most times are whole numbers of a unit that is a multiple of a nanosecond.
+        if let (1, Some(units)) = (per, whole(word)) {
+            return units.checked_mul(times);
+        }
         let (seconds, fraction) = word.split_once('.').unwrap_or((word, ""));
         if seconds.is_empty() && fraction.is_empty() {
             return None;
@@ -228,13 +232,19 @@ impl Unit {
 
 /// The kind as traces and blkparse write it; none for a blank.
 fn in_words(word: &str) -> Option<ToldOp> {
-    let word = word.to_ascii_lowercase();
-    Some(match word.as_str() {
-        "r" | "rd" | "read" | "rs" | "ra" | "rm" | "rsm" | "ras" | "randread" => ToldOp::Read,
-        "w" | "wr" | "write" | "wz" | "ws" | "wm" | "wsm" | "wfs" | "wfsm" | "fwfsm" | "fws" => ToldOp::Write,
-        "d" | "ds" | "discard" | "trim" | "unmap" => ToldOp::Discard,
-        "f" | "fn" | "ff" | "flush" | "sync" | "datasync" | "fsync" | "fdatasync" => ToldOp::Flush,
-        "add" | "open" | "close" | "wait" => ToldOp::Other,
+    const LONGEST: usize = "fdatasync".len();
+    let mut lower = [0; LONGEST];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"r" | b"rd" | b"read" | b"rs" | b"ra" | b"rm" | b"rsm" | b"ras" | b"randread" => ToldOp::Read,
+        b"w" | b"wr" | b"write" | b"wz" | b"ws" | b"wm" | b"wsm" | b"wfs" | b"wfsm" | b"fwfsm" | b"fws" => {
+            ToldOp::Write
+        }
+        b"d" | b"ds" | b"discard" | b"trim" | b"unmap" => ToldOp::Discard,
+        b"f" | b"fn" | b"ff" | b"flush" | b"sync" | b"datasync" | b"fsync" | b"fdatasync" => ToldOp::Flush,
+        b"add" | b"open" | b"close" | b"wait" => ToldOp::Other,
         _ => return None,
     })
 }
@@ -275,6 +285,7 @@ mod tests {
     #[test]
     fn kinds_are_words_or_digits() {
         let kind = |column: &str, word: &str| Column::parse(column).unwrap().unit.kind(word);
+        assert_eq!((kind("op", "FDataSync"), kind("op", "fdatasyncs")), (Some(ToldOp::Flush), None));
         assert_eq!(
             (kind("op", "Read"), kind("op", "w"), kind("op", "x")),
             (Some(ToldOp::Read), Some(ToldOp::Write), None)

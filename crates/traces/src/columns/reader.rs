@@ -51,10 +51,19 @@ impl fmt::Display for TextError {
 struct NumberedNames {
     list: Vec<String>,
     numbers: BTreeMap<String, u32>,
+    /// The one last asked for: most rows have the name of the row before.
+    last: u32,
 }
 
 impl NumberedNames {
     fn number(&mut self, name: &str) -> u32 {
+        if self.list.get(self.last as usize).is_none_or(|last| last != name) {
+            self.last = self.find(name);
+        }
+        self.last
+    }
+
+    fn find(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -77,6 +86,16 @@ struct Parts {
     process: String,
 }
 
+impl Parts {
+    /// Empty again; the names keep their memory.
+    fn clear(&mut self) {
+        let (mut device, mut process) = (std::mem::take(&mut self.device), std::mem::take(&mut self.process));
+        device.clear();
+        process.clear();
+        *self = Parts { device, process, ..Parts::default() };
+    }
+}
+
 /// A reader of rows.
 pub struct RowReader<I> {
     input: I,
@@ -85,6 +104,7 @@ pub struct RowReader<I> {
     buffer: Vec<u8>,
     devices: NumberedNames,
     processes: NumberedNames,
+    parts: Parts,
     /// The number of rows whose kind is blank in the trace.
     pub without_kind: u64,
 }
@@ -93,7 +113,8 @@ impl<I: BufRead> RowReader<I> {
     /// Creates a reader of the rows of `input`, as `spec` describes them.
     pub fn new(input: I, spec: Spec) -> RowReader<I> {
         let (devices, processes) = (NumberedNames::default(), NumberedNames::default());
-        RowReader { input, spec, line: 0, buffer: Vec::new(), devices, processes, without_kind: 0 }
+        let parts = Parts::default();
+        RowReader { input, spec, line: 0, buffer: Vec::new(), devices, processes, parts, without_kind: 0 }
     }
 
     /// The devices' names so far.
@@ -146,12 +167,18 @@ impl<I: BufRead> RowReader<I> {
         {
             return Ok(None);
         }
-        let mut parts = Parts::default();
+        let parts = &mut self.parts;
+        parts.clear();
         match &self.spec.shape {
-            Shape::Columns { separator, columns, open } => separated(text, *separator, columns, *open, &mut parts),
-            Shape::Pattern { before, columns } => patterned(text, before, columns, &mut parts),
+            Shape::Columns { separator: Some(separator), columns, open } => {
+                separated(text, text.split(*separator), (columns, *open), parts)
+            }
+            Shape::Columns { separator: None, columns, open } => {
+                separated(text, text.split_whitespace(), (columns, *open), parts)
+            }
+            Shape::Pattern { before, columns } => patterned(text, before, columns, parts),
         }
-        .map_err(|(column, message)| self.wrong(column, message))?;
+        .map_err(|(column, message)| TextError { line: self.line, column, message })?;
         let Some(op) = parts.op else {
             self.without_kind += 1;
             return Ok(None);
@@ -163,7 +190,7 @@ impl<I: BufRead> RowReader<I> {
             parts.process.clone_from(&parts.device);
         }
         let (device, process) = (self.devices.number(&parts.device), self.processes.number(&parts.process));
-        let Parts { time, response, offset, bytes, .. } = parts;
+        let &mut Parts { time, response, offset, bytes, .. } = parts;
         Ok(Some(TraceRow { time, response, op, offset, bytes, device, process }))
     }
 
@@ -201,18 +228,14 @@ fn is_header(line: usize, text: &str) -> bool {
 /// A column of the line, from 1, and what is wrong there.
 type Wrong = (usize, String);
 
-fn separated(
-    text: &str,
-    separator: Option<char>,
-    columns: &[Column],
-    open: bool,
+/// Reads the words of a line, which `words` splits; `open`: whether there may be more than the description has.
+fn separated<'t>(
+    text: &'t str,
+    mut words: impl Iterator<Item = &'t str>,
+    (columns, open): (&[Column], bool),
     parts: &mut Parts,
 ) -> Result<(), Wrong> {
     let column_of = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize + 1;
-    let mut words: Box<dyn Iterator<Item = &str>> = match separator {
-        Some(separator) => Box::new(text.split(separator)),
-        None => Box::new(text.split_whitespace()),
-    };
     for (at, column) in columns.iter().enumerate() {
         match words.next() {
             Some(word) => parts.put(column, word.trim()).map_err(|message| (column_of(word), message))?,
