@@ -39,6 +39,21 @@ impl PageRuns {
         if pages.is_empty() {
             return 0;
         }
+        // The usual cases, with one look-up: a page far from the others, or right behind some of them, or among them.
+        match self.runs.range_mut(..=pages.end).next_back() {
+            Some((&start, end)) if start <= pages.start && *end >= pages.start => {
+                let new = pages.end.saturating_sub(*end);
+                *end = pages.end.max(*end);
+                self.pages += new;
+                return new;
+            }
+            Some((_, end)) if *end >= pages.start => {}
+            _ => {
+                self.pages += count(&pages);
+                self.runs.insert(pages.start, pages.end);
+                return count(&pages);
+            }
+        }
         let before = self.pages;
         self.remove(pages.clone());
         let left = self.runs.range(..=pages.start).next_back().filter(|(_, end)| **end == pages.start);
@@ -61,6 +76,9 @@ impl PageRuns {
                 self.runs.insert(pages.end, run.end);
             }
             self.pages -= count(&common(&run, &pages));
+            if run.end >= pages.end {
+                break;
+            }
         }
         before - self.pages
     }
