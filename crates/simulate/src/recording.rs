@@ -333,6 +333,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_not_read_beyond_the_end_of_what_is_wanted() {
+        let row = |ms: u64| format!("7,W,{},4096,{}\n", 4096 * ms, 1_577_808_000_000_000 + 1000 * ms);
+        // A long beginning, so that the damage is not seen when the format is looked for.
+        let begins: String = (0..4000).map(row).collect();
+        let until_a_second = |last: &[u64]| {
+            let text = begins.clone() + &last.iter().copied().map(row).collect::<String>() + "broken\n";
+            let mut reading = Reading::default();
+            reading.filter.take("to", "1s").unwrap();
+            recording(vec![in_memory("x", text.into_bytes())], &reading).map(|read| read.recording.ios())
+        };
+        assert_eq!(until_a_second(&[62_000, 64_000]), Ok(1000));
+        // An I/O from before the end may still be complete then.
+        assert!(until_a_second(&[59_000]).unwrap_err().starts_with("x:4002:"));
+    }
+
+    #[test]
     fn a_damaged_line_is_refused_with_its_place_or_passed_over_and_counted() {
         let text = b"7,R,0,4096,1000000\n".repeat(2000);
         let mut text = text.to_vec();

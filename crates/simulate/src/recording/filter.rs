@@ -32,6 +32,9 @@ pub enum Devices {
     Each,
 }
 
+/// An I/O that takes longer has no completion if the trace is cut in between: no disk that works takes that long.
+const LATEST_COMPLETION: Span = Span::from_secs(60);
+
 /// The keys of a filter, for messages.
 pub const KEYS: [&str; 5] = ["device", "process", "from", "to", "op"];
 
@@ -79,6 +82,12 @@ impl Filter {
         let Filter { device, process, from, to, op } = self;
         let whole = process.is_none() && from.is_none() && to.is_none() && op.is_none();
         whole && !matches!(device, Devices::One(_))
+    }
+
+    /// Whether nothing from this long after the first event on is wanted, so that a file need not be read further. I/Os
+    /// from before the end may still complete for a while.
+    pub(super) fn is_over(&self, since: Span) -> bool {
+        self.to.is_some_and(|to| since > to + LATEST_COMPLETION)
     }
 
     /// Whether an event is wanted that comes this long after the first, of a device and process with these names.

@@ -120,6 +120,8 @@ pub struct Stream {
     met: Met,
     format: Format,
     machine: Option<Machine>,
+    /// Nothing that is wanted comes any more.
+    is_over: bool,
 }
 
 impl Stream {
@@ -149,6 +151,7 @@ impl Stream {
             met: Met::default(),
             format,
             machine,
+            is_over: false,
         })
     }
 
@@ -215,6 +218,9 @@ impl Stream {
     #[inline]
     fn until(&mut self, mut tell: impl FnMut(&TraceEvent) -> Result<Go, String>) -> Result<(), String> {
         loop {
+            if self.is_over {
+                return Ok(());
+            }
             if !self.is_ready() && self.read_on()? {
                 continue;
             }
@@ -243,6 +249,10 @@ impl Stream {
                     }
                     let since = Span::from_ns(time - self.first.unwrap_or(time));
                     if !self.keeps_all && !self.keeps(event, since) {
+                        self.is_over = self.reading.filter.is_over(since);
+                        if self.is_over {
+                            break;
+                        }
                         continue;
                     }
                 }
