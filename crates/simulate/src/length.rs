@@ -1,11 +1,12 @@
 //! The length of a run: long enough for the disk and for rare events, and no longer.
 //!
-//! **Rule** A pilot under the default scheduler, with the first seed, is doubled in length until it has lasted as long
-//! as such a disk needs (30 s if it spins, which is also three times BFQ's weight raising of a new process; otherwise 1
-//! s) and has seen 100 of each kind of I/O of its jobs, including fsyncs; or until more would keep a person waiting; or
+//! **Rule** A pilot under the default scheduler, with the first seed, is doubled in length until 30 s have passed since
+//! every job began (`startdelay`) and left its `ramp_time`, which is longer than BFQ's weight raising of a new process,
+//! and it has seen 100 of each kind of I/O of its jobs, including fsyncs; or until more would keep a person waiting; or
 //! up to two minutes. Its cost is counted, not timed: requests (or I/Os, if memory serves them), and 64 KiB of data as
-//! much as a request, since each page passes the page cache. For jobs that end only by time, the first tenth of the run
-//! is warm-up, and completions in it do not count.
+//! much as a request, since each page passes the page cache. A pilot in which a job has done nothing yet may cost eight
+//! times as much. For jobs that end only by time, the first tenth of the run is warm-up, and completions in it do not
+//! count.
 //!
 //! Jobs that wait for others whose `runtime` may end them make phases ([`Plan::phases`]): each phase needs the length
 //! that the disk needs, and the run is shared among them, so that no job is left out of a run shorter than the file's.
@@ -31,10 +32,12 @@ const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;
 const AS_A_REQUEST: u64 = 64 << 10;
 /// A pilot of this length is not extended either.
 const LONGEST: Span = Span::from_secs(120);
-/// The least length of a run on a spinning disk.
-const TURNING: Span = Span::from_secs(30);
-/// The least length on any other disk.
-const FLASH: Span = Span::from_secs(1);
+/// The least length of a run, counted from when every job has begun; a pilot that costs too much ends earlier.
+const LEAST: Span = Span::from_secs(30);
+/// The length of the first pilot on a disk that does not spin, where much happens in little time.
+const FLASH: Span = Span::from_ms(125);
+/// A pilot in which a job has not begun may cost this many times as much.
+const LATE: u64 = 8;
 
 /// The length of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +69,10 @@ enum RunEnds {
 }
 
 impl Length {
+    /// Longer than any favour that a scheduler has for what is new (BFQ's: 3 to 25 s), counted from when every job has
+    /// begun.
+    pub const MODES: Span = LEAST;
+
     /// Runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
         Length { limit, warm_up: limit / 10, phases: Phases::Share }
@@ -93,8 +100,9 @@ impl Length {
     }
 
     fn by_pilots(trial: &Trial, ends: RunEnds) -> Result<Length, TrialError> {
-        let least = if trial.disk.build(trial.seed).facts().rotational { TURNING } else { FLASH };
-        let least = least * u64::from(trial.plan.phases());
+        let count = u64::from(trial.plan.phases());
+        let least = LEAST * count + trial.plan.all_count_from();
+        let rotational = trial.disk.build(trial.seed).facts().rotational;
         let longest = LONGEST.max(least);
         let phases = match ends {
             RunEnds::Early => Phases::Share,
@@ -102,12 +110,12 @@ impl Length {
         };
         // Where phases are cut, the end of the last one says nothing about the others.
         let may_finish = phases == Phases::Whole || trial.plan.phases() == 1;
-        let mut limit = least / 8;
+        let mut limit = if rotational { LEAST * count / 8 } else { FLASH * count };
         loop {
             let length = Length { phases, ..Length::of(limit) };
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
             let enough = match ends {
-                RunEnds::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= MOST_REQUESTS,
+                RunEnds::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= most(&pilot),
                 RunEnds::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
             };
             if enough || pilot.finished && may_finish || limit >= longest {
@@ -116,7 +124,7 @@ impl Length {
                 let phases = if pilot.finished { phases } else { Phases::Share };
                 return Ok(Length { limit, warm_up, phases });
             }
-            limit = (limit * 2).min(longest);
+            limit = (limit * 2).min(if limit < least { least } else { longest });
         }
     }
 
@@ -153,6 +161,13 @@ fn saw_enough(pilot: &Findings) -> bool {
     pilot.jobs.iter().all(|job| Work::ALL.into_iter().all(|work| often(job.record.work(work).ios)))
 }
 
+/// What a pilot may cost: more while a job has done nothing yet.
+fn most(pilot: &Findings) -> u64 {
+    let begun = |record: &blksched_measure::JobRecord| Work::ALL.into_iter().any(|work| record.work(work).ios > 0);
+    let all_begun = pilot.jobs.iter().all(|job| begun(&job.record) || job.exited.is_some());
+    if all_begun { MOST_REQUESTS } else { LATE * MOST_REQUESTS }
+}
+
 /// The cost of this run in requests.
 fn cost(pilot: &Findings) -> u64 {
     let (mut ios, mut bytes) = (0, 0);
@@ -161,4 +176,47 @@ fn cost(pilot: &Findings) -> u64 {
         bytes += Work::ALL.into_iter().map(|work| record.work(work).bytes).sum::<u64>();
     }
     pilot.requests.max(ios) + bytes / AS_A_REQUEST
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched::Catalogue;
+    use blksched_workloads::fio::JobFile;
+
+    use super::*;
+    use crate::trial::Surroundings;
+
+    /// The length of runs of a reader that waits for each block, and of another with these options besides.
+    fn length(disk: &str, other: &str) -> Span {
+        let jobs = "[global]\nrw=randread\nbs=4k\nsize=256m\ndirect=1\ntime_based\nruntime=1h\n[a]\n[b]\n";
+        let disk = Arc::new(blksched_disks::load(disk).unwrap());
+        let file = JobFile::parse(&format!("{jobs}{other}"), "two.fio").unwrap();
+        let trial = Trial {
+            elevator: Catalogue::builtin().parse("none").unwrap(),
+            knobs: Vec::new(),
+            surroundings: Surroundings::default(),
+            plan: Arc::new(file.plan(disk.build(0).facts().sectors).unwrap()),
+            disk,
+            seed: 1,
+            limit: Span::MAX,
+            beside: Vec::new(),
+        };
+        Length::fitting(&trial).unwrap().limit
+    }
+
+    #[test]
+    fn runs_contain_every_jobs_first_half_minute() {
+        assert_eq!(length("hdd-7200", ""), Span::from_secs(30));
+        assert_eq!(length("hdd-7200", "startdelay=40\n"), Span::from_secs(70));
+        assert_eq!(length("hdd-7200", "startdelay=40\nramp_time=5\n"), Span::from_secs(75));
+        assert_eq!(length("hdd-7200", "startdelay=200\n"), Span::from_secs(230), "beyond two minutes too");
+    }
+
+    #[test]
+    fn where_half_a_minute_costs_too_much_runs_end_when_every_job_has_begun() {
+        let (at_once, late) =
+            (length("sata-ssd", "iodepth=32\nioengine=libaio\n"), length("sata-ssd", "startdelay=12\n"));
+        assert!(at_once < Span::from_secs(30), "{at_once}");
+        assert!(late > Span::from_secs(12), "{late}");
+    }
 }

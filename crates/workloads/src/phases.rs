@@ -4,7 +4,7 @@
 //! never reach them, so its time is shared among the phases, and each such job ends with its phase at the latest. A job
 //! without one ends when it has done its amount, as the file says.
 
-use blksched::Span;
+use blksched::{Instant, Span};
 
 use crate::plan::{Origin, Plan};
 
@@ -30,6 +30,24 @@ impl Plan {
                 scripted.shorten(runtime);
             }
         }
+    }
+
+    /// The time by which every process has begun and its I/Os count, as far as that is known before the run: start
+    /// times, the latest `startdelay`, and `ramp_time` after it.
+    ///
+    /// ```
+    /// use blksched_workloads::fio::JobFile;
+    /// let text = "[a]\nrw=read\nsize=1g\n[b]\nrw=read\nsize=1g\nstartdelay=5\nramp_time=2\n";
+    /// let plan = JobFile::parse(text, "two.fio").unwrap().plan(1 << 30).unwrap();
+    /// assert_eq!(plan.all_count_from(), blksched::Span::from_secs(7));
+    /// ```
+    pub fn all_count_from(&self) -> Span {
+        let begins = |job: usize| match self.origins.get(job) {
+            Some(Origin::Job(scripted)) => scripted.latest_start(),
+            _ => self.jobs[job].begins.map_or(Span::ZERO, |begins| begins.since(Instant::ZERO)),
+        };
+        let counts = |job: usize| begins(job) + self.jobs[job].report.ramp;
+        (0..self.jobs.len()).map(counts).max().unwrap_or(Span::ZERO)
     }
 
     /// How many such phases come before each process begins.

@@ -53,6 +53,11 @@ impl Scripted {
         self.script.awaits(other)
     }
 
+    /// The latest time at which its `startdelay` may let it begin.
+    pub(crate) fn latest_start(&self) -> Span {
+        self.script.startdelay.1
+    }
+
     /// The time after which it ends, if nothing ends it earlier.
     pub(crate) fn runtime(&self) -> Span {
         self.script.runtime
