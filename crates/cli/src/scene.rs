@@ -34,7 +34,7 @@ pub(crate) struct SceneArguments {
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
-    /// fio [default: found by pilots, and long enough for events that are rare on this disk and in these jobs]
+    /// fio [default: found by pilots: 30s from when every job has begun, or as much as costs 100,000 requests]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
     /// When processes begin: drawn up to 10 ms apart, like real ones, or exactly as-said

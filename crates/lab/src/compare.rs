@@ -10,13 +10,14 @@ use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::files::NoFiles;
 use crate::runs::Runs;
-use crate::runs::measured::Measured;
+use crate::runs::measured::{JobMeasure, Measured};
 use crate::runs::outcome::Outcome;
 use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files, unthrottled, usual};
 use crate::search::sensitivity::{self, Sensitivity};
 use crate::search::tune::{self, KnobWorth};
 use crate::verdict::action::{self, Action};
 use crate::verdict::cause::FigureCause;
+use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedBeside;
@@ -101,8 +102,10 @@ impl Comparison {
             _ => Vec::new(),
         };
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
+        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()));
         let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
         let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref());
+        let unranked = unranked.or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
@@ -174,6 +177,19 @@ enum Unranked {
     Trace(String),
     /// The model misses what was recorded by more than the best scheduler gains.
     Model(String),
+    /// A job had not begun when the runs ended.
+    NeverRan(String),
+}
+
+/// Which jobs had not begun when the runs ended: without them, nothing can be said. One that wanted the disk and got
+/// nothing has begun.
+fn never_ran(default: &Measured, time: Span) -> Option<String> {
+    let is_idle = |job: &JobMeasure| job.work.is_empty() && job.asked.mean() <= 0.0;
+    let is_idle = |rows: &&Vec<usize>| rows.iter().all(|&row| is_idle(&default.jobs[row]));
+    let families = families(&default.jobs);
+    let idle: Vec<String> = families.iter().filter(is_idle).map(|rows| label(&default.jobs, rows)).collect();
+    let text = || format!("No verdict: {} never ran in {time}; --time makes the runs longer.", idle.join(", "));
+    (!idle.is_empty()).then(text)
 }
 
 impl Unranked {
@@ -187,7 +203,7 @@ impl Unranked {
 
     fn into_words(self) -> String {
         match self {
-            Unranked::Trace(text) | Unranked::Model(text) => text,
+            Unranked::Trace(text) | Unranked::Model(text) | Unranked::NeverRan(text) => text,
         }
     }
 }
@@ -200,7 +216,9 @@ fn sentences(
     action: Option<&Action>,
 ) -> (Vec<String>, Vec<FigureCause>) {
     let Differences { mut sentences, causes } = match unranked {
-        Some(Unranked::Trace(why)) => Differences { sentences: vec![why.clone()], causes: Vec::new() },
+        Some(Unranked::Trace(why) | Unranked::NeverRan(why)) => {
+            Differences { sentences: vec![why.clone()], causes: Vec::new() }
+        }
         Some(Unranked::Model(_)) | None => words::differences(measured, contrasts),
     };
     sentences.extend(action::priorities(measured));

@@ -75,6 +75,14 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// For how long all jobs were seen at most; without end if the user has set the length, who judges it then.
+    pub fn seen(&self) -> Span {
+        match self.comparison.scene.time {
+            Some(_) => Span::MAX,
+            None => self.limit.saturating_sub(self.stage.plan.all_count_from()),
+        }
+    }
+
     /// Runs this many more seeds; returns the goal, checked against the jobs of these runs.
     pub fn more(&mut self, seeds: u32, goal: Option<&str>) -> Result<Goal, Error> {
         let scene = &self.comparison.scene;
@@ -127,7 +135,7 @@ impl<'a> Runs<'a> {
         let measured = self.measured();
         let contrasts = contrast::contrasts(&measured, self.looks);
         let action = action::choose(&measured, &contrasts, goal.clone(), self.looks);
-        action.is_none_or(|action| {
+        action.map(|action| action.in_runs_of(self.limit, self.seen())).is_none_or(|action| {
             let known = |c: &action::Challenger| c.is_better() || c.score.high < WORTH_IT || !c.forbidden.is_empty();
             action.candidates.iter().all(known)
         })

@@ -9,6 +9,7 @@ pub mod figure;
 pub mod goal;
 #[cfg(test)]
 mod null;
+pub mod price;
 pub mod processors;
 pub mod reach;
 pub mod recorded;

@@ -65,6 +65,55 @@ fn why_the_default_stays_is_a_value() {
     assert_eq!(alone.answer().unwrap().verdict.kept, Some(Kept::NoOther));
 }
 
+/// Two readers, the second of which begins after 5 s.
+const LATE: &str = "\
+[global]
+rw=randread
+bs=4k
+size=256m
+direct=1
+time_based
+runtime=1h
+[reader]
+[late]
+startdelay=5
+";
+
+fn with_a_late_job(time: Option<&str>) -> Comparison {
+    let time = time.map(|time| some_time(time).expect("a time"));
+    let scene = Scene { time, ..Scene::of_jobs("late.fio", LATE, "sata-ssd") };
+    let elevators = ["none", "mq-deadline"].map(str::to_owned).to_vec();
+    Comparison { elevators, ..Comparison::of(scene, 2) }
+}
+
+#[test]
+fn a_job_that_never_ran_means_that_there_is_no_verdict() {
+    let verdict = with_a_late_job(Some("3s")).answer().unwrap().verdict;
+    let said = "No verdict: late never ran in 3s; --time makes the runs longer.";
+    assert_eq!(verdict.unranked.as_deref(), Some(said), "{verdict}");
+    assert!(verdict.sentences.iter().any(|sentence| sentence == said), "{verdict}");
+    assert!(verdict.proposal.is_none() && verdict.kept.is_none(), "{verdict}");
+}
+
+#[test]
+fn a_job_that_waits_for_the_disk_all_the_time_has_run() {
+    // 256 in flight on a disk without a queue: none is complete after 2 s.
+    let scene = Scene { time: some_time("2s").ok(), ..Scene::of("reader-and-writer", "ide-2002", 1) };
+    let elevators = vec!["none".to_owned(), "none".to_owned()];
+    let compared = Comparison { elevators, ..Comparison::of(scene, 2) }.answer().unwrap();
+    let writer = &compared.measured[0].jobs[1];
+    assert!(writer.work.is_empty() && writer.asked.mean() > 0.5, "{writer:?}");
+    assert_eq!((compared.verdict.unranked, compared.verdict.kept), (None, Some(Kept::TooLittle)));
+}
+
+#[test]
+fn runs_whose_length_nobody_said_contain_a_job_that_begins_late() {
+    let compared = with_a_late_job(None).answer().unwrap();
+    assert!(compared.length.limit > some_time("5s").unwrap(), "{:?}", compared.length);
+    let late = compared.measured[0].jobs.iter().find(|job| job.name == "late").expect("it is reported");
+    assert!(!late.work.is_empty() && compared.verdict.unranked.is_none(), "{}", compared.verdict);
+}
+
 #[test]
 fn mistakes_are_data_with_their_place_or_the_nearest_word() {
     let error = |comparison: &Comparison| comparison.answer().err().expect("a mistake");

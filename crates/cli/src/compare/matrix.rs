@@ -175,6 +175,7 @@ fn field(
     let others = (&*measured[0], &measured[1..]);
     let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Availability::OutOfTree);
     let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
+    let action = action.in_runs_of(runs.limit, runs.seen());
     for candidate in action.candidates.iter().chain(&out_of_tree) {
         row(csv, (workload, disk), &action, candidate);
     }

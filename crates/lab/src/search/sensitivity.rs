@@ -162,6 +162,7 @@ pub fn of_disk(
     let goal = runs.more(SEEDS, None)?;
     let measured = runs.measured();
     let action = action::choose(&measured, &contrast::contrasts(&measured, 1), goal.clone(), 1);
+    let action = action.map(|action| action.in_runs_of(runs.limit, runs.seen()));
     let base = Base { runs: &runs, measured: &measured, goal: &goal };
     Ok(action.map(|action| of(&base, &action, FitSearch::Each)).transpose()?.flatten())
 }
@@ -343,7 +344,9 @@ impl MarginSearch<'_> {
         let everybody = self.present.clone();
         let Some(measured) = self.run(&everybody, changes, self.seeds())? else { return Ok(None) };
         let contrasts = contrast::contrasts(&measured, 1);
-        Ok(action::choose(&measured, &contrasts, self.base.goal.clone(), 1).map(|action| said(&action)))
+        let action = action::choose(&measured, &contrasts, self.base.goal.clone(), 1);
+        let runs = self.base.runs;
+        Ok(action.map(|action| said(&action.in_runs_of(runs.limit, runs.seen()))))
     }
 
     /// Runs this many of the seeds on a disk with these values; `None` if the load would not lie on it as before.

@@ -4,19 +4,23 @@
 //! default: in each seed by the geometric mean of the ratios of the figures that count, with equal weight for each job;
 //! over the seeds by its mean with an interval. The best is proposed if it is at least 5 % better, the difference is
 //! significant (Holm over the candidates), and nothing forbids it: a bound of the goal that it does not keep, a job
-//! that stalls for more than a second and does not under the default, or runs that fall into two modes, which no mean
-//! represents. It is also not proposed if the default's runs fall into two modes and it is not better than the better
-//! of them. If a goal names jobs, stalls of the others are only a price.
+//! that stalls for more than a second and does not under the default, runs that fall into two modes, which no mean
+//! represents, or a job that pays too much for it (`price.rs`). It is also not proposed if the default's runs fall into
+//! two modes and it is not better than the better of them. If a goal names jobs, stalls of the others are only a price.
+//! BFQ, which favours what is new for up to 25 s, is not proposed by runs too short to show what comes after.
 
 use std::sync::Arc;
 
+use blksched::Span;
 use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
+use blksched_simulate::Length;
 
 use crate::runs::measured::{Availability, JobMeasure, Measured};
 use crate::verdict::clones::{Told, families, label, told};
 use crate::verdict::contrast::{ALPHA, Contrast, between, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::{Bound, Goal, NamedGoal};
+use crate::verdict::price;
 use crate::verdict::role::{FLOOR, Role};
 
 /// A smaller improvement is not worth a change.
@@ -122,7 +126,8 @@ pub fn candidates(
     let candidate = |(here, contrasts): (&Arc<Measured>, &Vec<Contrast>)| {
         let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
         let (gains, costs) = both_sides(contrasts, default);
-        let forbidden = forbidden(here, default, goal);
+        let mut forbidden = forbidden(here, default, goal);
+        forbidden.extend(price::too_high(contrasts, default, goal));
         let stalls = stalls(here, default, |row| !goal.protects(row));
         Some(Challenger { scheduler: here.clone(), score, p: score.p, gains, costs, forbidden, stalls })
     };
@@ -267,7 +272,25 @@ pub fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> String {
     )
 }
 
+/// The scheduler that favours what is new, for up to [`Length::MODES`](blksched_simulate::Length::MODES).
+const FAVOURS_WHAT_IS_NEW: &str = "bfq";
+
 impl Action {
+    /// Without a scheduler whose favour for what is new may last longer than the runs of this length, in which all jobs
+    /// were seen for `seen` at most.
+    pub fn in_runs_of(mut self, limit: Span, seen: Span) -> Action {
+        if seen < Length::MODES && !self.default.finished {
+            let concerned = |candidate: &&mut Challenger| candidate.scheduler.scheduler == FAVOURS_WHAT_IS_NEW;
+            for candidate in self.candidates.iter_mut().filter(concerned) {
+                candidate.forbidden.push(format!(
+                    "it favours what is new for up to 25 s, and runs of {limit} do not show what comes after \
+                     (--time 30s does)"
+                ));
+            }
+        }
+        self
+    }
+
     /// The scheduler to use instead of the default.
     pub fn chosen(&self) -> Option<&Challenger> {
         self.candidates.iter().find(|candidate| {

@@ -112,6 +112,55 @@ fn nobody_is_proposed_over_a_stall_of_more_than_a_second_in_a_job_that_had_none(
 }
 
 #[test]
+fn a_job_that_somebody_waits_for_pays_a_quarter_more_at_most_unless_a_goal_chooses() {
+    let both = |name, db: f64, other: f64| {
+        scheduler(name, vec![reader("db", &times(db), 0.1e9), reader("other", &times(other), 0.1e9)])
+    };
+    let base = || scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
+    let (chosen, said) = verdict(base(), both("b", 0.2, 1.24), None);
+    assert_eq!(chosen.as_deref(), Some("b"), "{said}");
+    assert!(said.contains("The price: other: mean read latency is 1.24 times longer"), "{said}");
+    let (chosen, said) = verdict(base(), both("b", 0.2, 1.26), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("Not b, although it is 1.99 times better than a"), "{said}");
+    assert!(said.contains("it harms other") && said.contains("is 1.26 times longer (126ms, not 100ms"), "{said}");
+    assert!(said.contains("--goal says what does"), "{said}");
+    let (chosen, said) = verdict(base(), both("b", 0.2, 1.26), Some("db: mean read"));
+    assert_eq!(chosen.as_deref(), Some("b"), "{said}");
+}
+
+#[test]
+fn a_background_job_keeps_a_tenth_of_its_rate() {
+    let both = |name, db: &[f64], backup: &[f64]| {
+        let backup = JobMeasure { role: (Role::Background, "its name"), ..reader("backup", backup, 0.1e9) };
+        scheduler(name, vec![reader("db", db, 0.1e9), backup])
+    };
+    let base = || both("a", &USUAL, &USUAL);
+    let (chosen, said) = verdict(base(), both("b", &times(0.5), &times(9.8)), None);
+    assert_eq!(chosen.as_deref(), Some("b"), "{said}");
+    let (chosen, said) = verdict(base(), both("b", &times(0.5), &times(10.2)), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("it harms backup") && said.contains("read bandwidth is 10 times lower"), "{said}");
+}
+
+#[test]
+fn bfq_is_not_proposed_by_runs_that_its_favour_for_what_is_new_may_fill() {
+    let chosen = |name, seen: Span, finished: bool| {
+        let base = Measured { finished, ..scheduler("a", vec![reader("db", &USUAL, 0.1e9)]) };
+        let measured = [base, scheduler(name, vec![reader("db", &times(0.5), 0.1e9)])].map(Arc::new);
+        let action = choose(&measured, &contrasts(&measured, 1), Goal::Roles, 1).expect("there is a default");
+        let action = action.in_runs_of(seen, seen);
+        (action.chosen().is_some(), action.sentences().join(" "))
+    };
+    let (long, short) = (Length::MODES, Length::MODES - Span::from_ns(1));
+    assert!(chosen("bfq", long, false).0);
+    let (proposed, said) = chosen("bfq", short, false);
+    assert!(!proposed && said.contains("it favours what is new for up to 25 s"), "{said}");
+    assert!(chosen("bfq", short, true).0, "every job ran to its end");
+    assert!(chosen("kyber", short, false).0, "no other scheduler does that");
+}
+
+#[test]
 fn nobody_is_proposed_whose_runs_fall_into_two_modes_though_both_are_better() {
     let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9)]);
     let split = [50e6, 5e6, 51e6, 5.1e6, 49e6, 4.9e6];
