@@ -1,6 +1,7 @@
 //! A folder that goes with its test.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,13 +19,17 @@ impl Folder {
     #[allow(clippy::new_without_default, reason = "it makes a folder")]
     pub fn new() -> Folder {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("blksched-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let base = Some(PathBuf::from("/var/tmp")).filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
-        let path = base.join(name);
-        // A killed process may have had our number.
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("making {}: {error}", path.display()));
-        Folder(path)
+        // A killed process with our number may have left a folder behind, even one that something is mounted in.
+        loop {
+            let name = format!("blksched-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = base.join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Folder(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("making {}: {error}", path.display()),
+            }
+        }
     }
 
     /// The path of a file in it, which need not exist.
