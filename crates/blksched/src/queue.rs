@@ -321,7 +321,12 @@ impl<L: Listener> BlockQueue<L> {
 
     fn write_knob(&mut self, now: Instant, knob: &str, value: Setting<'_>) -> Result<(), KnobError> {
         self.catch_up(now);
+        let shallowest = self.elevator.shallowest(&self.core.state.device);
         self.elevator.store(&mut self.core.cx(now), knob, value)?;
+        // A kernel freezes the queue while such a knob is written.
+        if self.elevator.shallowest(&self.core.state.device) != shallowest {
+            self.change_over();
+        }
         self.changed();
         Ok(())
     }

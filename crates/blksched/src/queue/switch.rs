@@ -23,6 +23,16 @@ use crate::request::{Op, Stage};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
+    /// The elevator limits requests to another smallest depth, as a new one or because a knob was written: tasks that
+    /// sleep for a tag are let through, and wake-up batches are sized anew.
+    pub(super) fn change_over(&mut self) {
+        let shallowest = self.elevator.shallowest(&self.core.state.device);
+        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
+            tasks.change_over(shallowest, &mut self.core.state.woke);
+            self.core.state.woken();
+        }
+    }
+
     /// Replaces the elevator; returns the old one, which holds nothing of importance any more.
     pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
         self.catch_up(now);
@@ -40,11 +50,7 @@ impl<L: Listener> BlockQueue<L> {
         self.introduce_groups(now);
         self.core.state.requests.unchain_all();
         self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.state.config.slots.capacity());
-        let shallowest = self.elevator.shallowest(&self.core.state.device);
-        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
-            tasks.change_over(shallowest, &mut self.core.state.woke);
-            self.core.state.woken();
-        }
+        self.change_over();
         let own = self.elevator.own_throttling();
         self.tell_policies(now, |policy, cx| policy.elevator(cx, own));
         let listed: Vec<_> = self.list.data(&self.core.state.requests).collect();

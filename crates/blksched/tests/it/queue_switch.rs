@@ -310,3 +310,21 @@ fn a_task_that_sleeps_behind_the_old_elevators_limit_goes_on_under_the_new_one()
     assert_eq!(rig.drain().len(), 64);
     assert_eq!(rig.done().len(), 64);
 }
+
+/// Found by the laws: Kyber announces its `async_depth` since 7.x, and the batch stayed that of the depth before.
+#[test]
+fn wake_up_batches_follow_the_limit_that_a_knob_sets() {
+    let slots = Slots::LINUX_6_12.with_nr_requests(128);
+    let mut rig = Rig::new("kyber@7.3", QueueConfig { depth: 1, slots, ..QueueConfig::default() });
+    rig.queue.set(rig.now, "async_depth", 1).unwrap();
+    let asleep = (0..8).filter(|nth| rig.write(1000 * nth, 8) == Submitted::Asleep).count();
+    assert_eq!(asleep, 7, "one write has the only tag");
+    assert_eq!(rig.drain().len(), 8);
+    rig.queue.set(rig.now, "async_depth", 2).unwrap();
+    let asleep = (0..8).filter(|nth| rig.write(1000 * nth, 8) == Submitted::Asleep).count();
+    assert_eq!(asleep, 6);
+    // Nobody waits for eight tags of which only two are ever returned.
+    rig.queue.set(rig.now, "async_depth", 128).unwrap();
+    assert_eq!(rig.drain().len(), 8);
+    assert_eq!(rig.done().len(), 16);
+}
