@@ -33,5 +33,6 @@ pub(super) use expiry::{Fifo, InTicks, LastTick};
 pub use moving::Moving;
 pub use order::Order;
 pub use presets::ENTRY;
+pub(super) use presets::bounded;
 pub use stepping::{Alias, Stepping};
 pub use tunables::DeadlineTunables;

@@ -82,18 +82,26 @@ fn build(choice: &Choice) -> Box<dyn Elevator> {
 
 /// An expired request begins the next batch of its direction, unless older ones have expired too.
 fn bound(choice: &Choice) -> Bound {
+    if choice.kernel() < V2_6 {
+        let why = "in 2.5 writes never expire, and a batch of them begins at the lowest sector";
+        return Bound { writes: Wait::None(why), ..bounded() };
+    }
+    bounded()
+}
+
+/// The bound of two queues of one class each, whose expired requests begin the next batch: mq-deadline's, too, before
+/// it knew classes.
+pub(in crate::elevators) fn bounded() -> Bound {
     let expired = |expire, batches| Wait::Bounded {
         ahead: Ahead::SameDirection,
         expire: Some(expire),
         batches,
         batch: batch_length,
     };
-    let writes = if choice.kernel() < V2_6 {
-        Wait::None("in 2.5 writes never expire, and a batch of them begins at the lowest sector")
-    } else {
-        expired("write_expire", batches_between_writes)
-    };
-    Bound { reads: expired("read_expire", batches_between_reads), writes }
+    Bound {
+        reads: expired("read_expire", batches_between_reads),
+        writes: expired("write_expire", batches_between_writes),
+    }
 }
 
 /// Between two batches of reads: the one that runs, and one of writes. With `writes_starved` 0 or less, writes go first

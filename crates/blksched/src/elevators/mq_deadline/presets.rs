@@ -9,6 +9,7 @@ use super::depth::{Depth, WriteLimit};
 use super::position::PositionRule;
 use super::scheduler::{MqDeadline, Rules};
 use super::tunables::MqDeadlineTunables;
+use crate::elevators::deadline::bounded;
 use crate::elevators::hz::hz;
 use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::tags::Tags;
@@ -125,7 +126,10 @@ pub const ENTRY: Entry = Entry {
 };
 
 /// Within a class waits are bounded as deadline's are (a test checks this). Between classes they are not.
-fn bound(_: &Choice) -> Bound {
+fn bound(choice: &Choice) -> Bound {
+    if matches!(choice.way(), Classes::One) {
+        return bounded();
+    }
     let why = "a lower class waits for the higher; ageing lets it in, but behind whatever else has aged above it";
     Bound { reads: Wait::None(why), writes: Wait::None(why) }
 }
