@@ -4,7 +4,7 @@
 //! The benchmarks named `gate` (no harness) are small programs. `gate --list` prints the names of its cases, one a
 //! line; `gate CASE N` does that case N times. We count a run's instructions under valgrind for N and for 2 N: the
 //! difference divided by N is the cost of one iteration, without start and set-up. Without such arguments it does
-//! nothing. `gate --heaps` names the objects whose heap is measured ([`heaps`]). In addition, a whole `blksched list`
+//! nothing. `gate --heaps` names the objects whose heap is measured (`heaps`). In addition, a whole `blksched list`
 //! is counted, as a measure of start-up.
 //!
 //! `xtask/gate.toml` holds the counts that were accepted, with the compiler they hold for; `--bless` renews it.

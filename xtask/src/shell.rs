@@ -49,7 +49,7 @@ const LONGEST: Duration = Duration::from_secs(40 * 60);
 /// How often a running command is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs it to the end and keeps its output. A hung command is killed after [`LONGEST`].
+/// Runs it to the end and keeps its output. A hung command is killed after 40 minutes.
 ///
 /// # Errors
 /// If it cannot be started.
