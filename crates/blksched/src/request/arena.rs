@@ -557,9 +557,15 @@ fn put<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
     slot
 }
 
+/// What there is room for at first: peaks of a few more, such as bios split while others starve, may come late.
+const FIRST_ROOM: usize = 64;
+
 /// More are in use than ever before.
 #[inline(never)]
 fn put_behind<T>(slots: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
+    if slots.is_empty() {
+        slots.reserve(FIRST_ROOM);
+    }
     slots.push(value);
     // Room to free every slot, so that only a new peak allocates.
     free.reserve(slots.capacity());
