@@ -371,7 +371,9 @@ impl Throttle {
 
     fn uncount(&mut self, now: Instant, counter: Counter, woke: &mut Vec<Task>) {
         let line = &mut self.lines[counter as usize];
-        line.inflight -= 1;
+        // A bio that passed while the throttle was off, and slept for a tag until it was on, was never counted. (A
+        // kernel freezes the queue while it is switched, so that there is no such bio.)
+        line.inflight = line.inflight.saturating_sub(1);
         if self.config.era == MqEra::Linux6_1 && !self.is_enabled() {
             // Switched off, 6.1 lets all sleepers go; in later kernels their limit is 0 unless they are urgent.
             return self.wake_all(now, woke);

@@ -31,3 +31,4 @@ mod queue_slots;
 mod queue_switch;
 mod sleeping_behind_a_plug;
 mod taken_on;
+mod wbt_model;
