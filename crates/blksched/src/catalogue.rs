@@ -10,6 +10,7 @@ use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
 mod distributions;
 mod error;
 mod releases;
+mod running;
 mod spec;
 
 #[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "authors name the rest"))]
@@ -94,6 +95,15 @@ impl Catalogue {
     /// If a word in it is unknown: the error names the word and the nearest that exists.
     pub fn parse(&self, text: &str) -> Result<Choice, SpecError> {
         spec::parse(&self.entries, text)
+    }
+
+    /// The elevator `name` of the kernel whose release (`uname -r`, as `6.12.3-amd64`) is given. Of a kernel that nobody
+    /// examined it is the nearest that is known; [`Choice::note`] says so then.
+    ///
+    /// # Errors
+    /// If there is no elevator of that name.
+    pub fn of_running(&self, name: &str, release: &str) -> Result<Choice, SpecError> {
+        running::of_running(&self.entries, name, release)
     }
 
     /// Parses a name and constructs the elevator.

@@ -187,6 +187,11 @@ pub enum KnobError {
         /// The nearest name that exists.
         nearest: Option<&'static str>,
     },
+    /// Other kernels have it.
+    OtherKernels {
+        /// The knob; its `kernels` are those that have it.
+        knob: Box<Knob>,
+    },
     /// It is not a number of the knob's kind.
     Malformed {
         /// The knob.
@@ -219,6 +224,11 @@ impl fmt::Display for KnobError {
                 write!(f, "no knob is called `{name}`; did you mean `{nearest}`?")
             }
             KnobError::Unknown { name, nearest: None } => write!(f, "no knob is called `{name}`"),
+            KnobError::OtherKernels { knob } => match (knob.kernels.first, knob.kernels.last) {
+                (first, None) => write!(f, "`{}` is a knob of {first} and later", knob.name),
+                (first, Some(last)) if first == last => write!(f, "`{}` is a knob of {first} alone", knob.name),
+                (first, Some(last)) => write!(f, "`{}` is a knob of {first} to {last}", knob.name),
+            },
             KnobError::Malformed { knob, text } => {
                 write!(
                     f,
@@ -253,6 +263,10 @@ pub enum Setting<'a> {
 pub trait Tunables {
     /// The descriptions of the knobs that this instance's kernel has.
     fn knobs(&self) -> Vec<&'static Knob>;
+    /// Those of every kernel.
+    fn of_all_kernels(&self) -> &'static [Knob] {
+        &[]
+    }
     /// The raw value of a knob.
     fn get(&self, name: &str) -> Option<i64>;
     /// Changes a knob while running.
@@ -273,12 +287,19 @@ pub trait Tunables {
     /// The description of a knob that this instance has.
     ///
     /// # Errors
-    /// If there is none of that name; the error names the nearest.
+    /// If there is none of that name; the error names the kernels that have it, or the nearest.
     fn find(&self, name: &str) -> Result<&'static Knob, KnobError> {
         let knobs = self.knobs();
-        knobs.iter().find(|k| k.name == name).copied().ok_or_else(|| KnobError::Unknown {
-            name: name.to_owned(),
-            nearest: crate::nearest::nearest(name, knobs.iter().map(|k| k.name)),
+        let is_called = |knob: &&Knob| knob.name == name;
+        if let Some(&knob) = knobs.iter().find(|knob| is_called(knob)) {
+            return Ok(knob);
+        }
+        Err(match self.of_all_kernels().iter().find(is_called) {
+            Some(knob) => KnobError::OtherKernels { knob: Box::new(*knob) },
+            None => KnobError::Unknown {
+                name: name.to_owned(),
+                nearest: crate::nearest::nearest(name, knobs.iter().map(|knob| knob.name)),
+            },
         })
     }
 }
@@ -418,6 +439,10 @@ macro_rules! tunables {
         impl $crate::tunables::Tunables for $name {
             fn knobs(&self) -> $crate::tunables::Vec<&'static $crate::tunables::Knob> {
                 $name::KNOBS.iter().filter(|knob| knob.kernels.contain(self.kernel)).collect()
+            }
+
+            fn of_all_kernels(&self) -> &'static [$crate::tunables::Knob] {
+                $name::KNOBS
             }
 
             fn get(&self, name: &str) -> Option<i64> {

@@ -15,7 +15,7 @@ mod settings;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use blksched::Span;
+use blksched::{Catalogue, Span};
 use blksched_simulate::Surroundings;
 use blksched_simulate::cpu::{CpuPreset, HostCpus};
 use blksched_simulate::reality::{Bench, Cell, judge};
@@ -149,6 +149,10 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     if switches && !target.may_change() {
         let why = "changing the scheduler needs root; without it, only the present one can be measured (--elevators)";
         return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
+    }
+    let kernel = disk::kernel();
+    for scheduler in &schedulers {
+        notes.extend(Catalogue::builtin().of_running(scheduler, &kernel).map_err(Failure::input)?.note());
     }
     Ok(ValidationPlan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
 }

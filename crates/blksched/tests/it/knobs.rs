@@ -387,3 +387,19 @@ fn writes_starved_below_zero_lets_writes_go_first_and_a_batch_of_none_is_a_batch
         assert_eq!(rig.drain(), [100, 200, 500], "{era}");
     }
 }
+
+#[test]
+fn a_knob_of_other_kernels_is_refused_with_those_that_have_it() {
+    for (spec, knob, expected) in [
+        ("mq-deadline@5.10", "prio_aging_expire", "`prio_aging_expire` is a knob of 6.1 and later"),
+        ("mq-deadline@4.19", "async_depth", "`async_depth` is a knob of 5.15 and later"),
+        ("cfq@2.6.33", "slice_sync_us", "`slice_sync_us` is a knob of 4.20 and later"),
+        ("deadline@4.20", "seek_cost", "`seek_cost` is a knob of 2.5.38 to 2.5.45"),
+        ("deadline@4.20", "fifo_bitch", "no knob is called `fifo_bitch`; did you mean `fifo_batch`?"),
+    ] {
+        let mut built = Catalogue::builtin().build(spec).unwrap();
+        let tunables = built.elevator.tunables_mut().unwrap();
+        assert_eq!(tunables.set(knob, 1).unwrap_err().to_string(), expected, "{spec}");
+        assert_eq!(tunables.set_text(knob, "1").unwrap_err().to_string(), expected, "{spec}");
+    }
+}

@@ -192,8 +192,7 @@ fn mounted(id: &str) -> Option<String> {
     line.split(' ').nth(4).map(str::to_owned)
 }
 
-/// The kernel's version, as in `6.18`.
+/// The kernel's release, as `uname -r` prints it.
 pub(super) fn kernel() -> String {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    release.split(['.', '-']).take(2).collect::<Vec<_>>().join(".").trim().to_owned()
+    fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
 }

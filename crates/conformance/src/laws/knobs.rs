@@ -62,7 +62,7 @@ fn refuses(tunables: &mut dyn Tunables, knobs: &[&Knob], name: &str, raw: i64) -
     let before = values(tunables, knobs);
     let fitting = match tunables.set(name, raw) {
         Err(KnobError::OutOfRange { .. }) => knobs.iter().any(|knob| knob.name == name),
-        Err(KnobError::Unknown { .. }) => !knobs.iter().any(|knob| knob.name == name),
+        Err(KnobError::Unknown { .. } | KnobError::OtherKernels { .. }) => !knobs.iter().any(|knob| knob.name == name),
         _ => false,
     };
     if !fitting {

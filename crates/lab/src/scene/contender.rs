@@ -1,6 +1,6 @@
 //! The contenders: schedulers with their knobs and the settings around them, `bfq:slice_idle=0:nr_requests=64`.
 
-use blksched::tunables::Tunables;
+use blksched::tunables::{KnobError, Tunables};
 use blksched::{Catalogue, Choice, Span};
 use blksched_simulate::Surroundings;
 use blksched_text::did_you_mean;
@@ -163,6 +163,9 @@ impl Contender {
         let built = self.choice.build();
         let tunables = built.elevator.tunables();
         let found = tunables.find(knob).map_err(|error| {
+            if matches!(error, KnobError::OtherKernels { .. }) {
+                return format!("{}: {error}", self.choice);
+            }
             let around: Vec<&str> = AROUND.iter().map(|(name, _)| *name).collect();
             let near = did_you_mean(knob, around.iter().copied());
             format!("{}: {error}{} (around it: {})", self.choice, near, around.join(", "))

@@ -25,7 +25,7 @@ pub struct Bench {
     pub tags: Option<u32>,
     /// The scheduler's knobs that differ from its kernel's defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
-    /// The kernel, as `6.18`; a scheduler without presets for it uses its latest.
+    /// The kernel, as `6.18` or as `uname -r` prints it; a scheduler without presets for it uses its nearest.
     pub kernel: String,
     /// Figures are means over this many seeds, from 1.
     pub seeds: u64,
@@ -40,8 +40,7 @@ impl Bench {
     /// If there is no such scheduler, or time stands still.
     pub fn predict(&self, plan: &Arc<Plan>, (job, scheduler): (&str, &str)) -> Result<Vec<Row>, String> {
         let catalogue = Catalogue::builtin();
-        let of_kernel = catalogue.parse(&format!("{scheduler}@{}", self.kernel));
-        let elevator = of_kernel.or_else(|_| catalogue.parse(scheduler)).map_err(|error| error.to_string())?;
+        let elevator = catalogue.of_running(scheduler, &self.kernel).map_err(|error| error.to_string())?;
         let nr_requests = if scheduler == "none" { self.tags } else { self.nr_requests };
         let surroundings = Surroundings { depth: self.tags, nr_requests, ..self.around };
         let mut rows = Vec::new();

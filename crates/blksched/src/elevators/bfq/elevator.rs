@@ -261,6 +261,10 @@ impl Tunables for Bfq {
         self.knobs.knobs()
     }
 
+    fn of_all_kernels(&self) -> &'static [Knob] {
+        self.knobs.of_all_kernels()
+    }
+
     fn get(&self, name: &str) -> Option<i64> {
         self.knobs.get(name)
     }

@@ -182,6 +182,10 @@ impl Tunables for Cfq {
         self.knobs.knobs()
     }
 
+    fn of_all_kernels(&self) -> &'static [Knob] {
+        self.knobs.of_all_kernels()
+    }
+
     fn get(&self, name: &str) -> Option<i64> {
         self.knobs.get(name)
     }
