@@ -97,8 +97,8 @@ impl Catalogue {
         spec::parse(&self.entries, text)
     }
 
-    /// The elevator `name` of the kernel whose release (`uname -r`, as `6.12.3-amd64`) is given. If nobody examined that
-    /// kernel, it is the nearest one that is known, and [`Choice::note`] says so.
+    /// The elevator `name` of the kernel whose release (`uname -r`, as `6.12.3-amd64`) is given. If nobody examined
+    /// that kernel, it is the nearest one that is known, and [`Choice::note`] says so.
     ///
     /// # Errors
     /// If there is no elevator of that name.
