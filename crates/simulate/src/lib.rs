@@ -8,6 +8,7 @@
 //! * [`recording`] makes a workload of a recorded trace.
 //! * [`tuned_qos`] searches for a disk's `io.cost.qos`.
 //! * [`reality`] compares predictions with recordings of a real kernel.
+//! * [`fs_replay`] replays recordings of a real kernel's file systems.
 //! * [`experiment`] runs the experiment of an `experiment.toml`, and shows the result beside the published one.
 //!
 //! Nothing here makes decisions: elevators, disks and sources do.
@@ -15,6 +16,8 @@
 mod beside;
 pub mod cpu;
 pub mod experiment;
+mod files;
+pub mod fs_replay;
 mod grid;
 mod groups;
 mod hash;

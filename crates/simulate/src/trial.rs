@@ -17,6 +17,7 @@ use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::beside::{self, Beside};
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
+use crate::files;
 use crate::hash::TraceHash;
 use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
 use crate::trial_observer::TrialObserver;
@@ -288,6 +289,7 @@ impl Trial {
         let disk = spec.build(self.seed);
         let built = self.elevator.build();
         let config = queue_config(&built, &self.surroundings, &disk.facts(), spec.attached);
+        let disk_sectors = disk.facts().sectors;
         let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
         self.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &self.knobs {
@@ -298,6 +300,9 @@ impl Trial {
         let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         let write_back = self.surroundings.write_back(&self.elevator);
         let mut world = world.with_host(self.surroundings.host, write_back, config.limits.max_sectors);
+        if let Some(fs) = files::file_system(plan.fs, disk_sectors, config.limits.max_sectors, self.seed) {
+            world = world.with_files(fs, &plan.files);
+        }
         if config.wakes == Wakes::ByDriver {
             world = world.with_races(self.seed, self.surroundings.odds);
         }

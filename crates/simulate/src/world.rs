@@ -14,8 +14,9 @@ use blksched::{
     Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
+use blksched_workloads::host::fs::FileSystem;
 use blksched_workloads::host::{Host, HostKnobs, WriteBack};
-use blksched_workloads::{Delivered, Emission, Source, Trouble};
+use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble};
 
 use crate::hash::TraceHash;
 use crate::story::{Happening, IoId};
@@ -162,6 +163,16 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, write_back: WriteBack, max_sectors: u32) -> World<L, O> {
         self.host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
+        self
+    }
+
+    /// The same with a file system below the host's files, whose threads have the numbers behind the flusher's.
+    pub fn with_files(mut self, fs: FileSystem, files: &[PlannedFile]) -> World<L, O> {
+        let flusher = self.host.flusher().0;
+        self.host = self.host.with_file_system(fs, SubmitterId(flusher + 1), SubmitterId(flusher + 2));
+        for file in files {
+            self.host.add_next_file(file.pages.clone(), file.known());
+        }
         self
     }
 
@@ -465,6 +476,9 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Tells an I/O's owner that it is complete.
     fn end_io(&mut self, place: u32) {
+        if self.host.file_system().is_some() && self.is_held_by_files(place) {
+            return;
+        }
         self.tells(|| Happening::Landed { io: IoId(place.into()) });
         let flight = &mut self.flights[place];
         flight.finished_at = self.now;
@@ -485,6 +499,16 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         let next = self.sources[source].done(self.now, tag, failed);
         self.next_turn(source, next);
+    }
+
+    /// Whether a process's own I/O is a direct write that the file system is not done with.
+    fn is_held_by_files(&mut self, place: u32) -> bool {
+        let is_own = matches!(self.flights[place].owner, Owner::Source(_));
+        let held = is_own && self.host.landed(self.now, Tag(place.into()));
+        if held && self.obey_host() {
+            self.run_queue();
+        }
+        held
     }
 
     /// Source number `source` takes a completion; of a call that was several I/Os, all of them.

@@ -11,6 +11,7 @@ pub mod blktrace;
 pub mod call_log;
 pub mod columns;
 pub mod elevator_transcript;
+pub mod fs_recording;
 mod lines;
 pub mod machine;
 #[cfg(feature = "perfetto")]

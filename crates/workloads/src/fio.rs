@@ -102,6 +102,7 @@ use std::collections::BTreeSet;
 
 use blksched::Instant;
 
+use crate::host::fs::FsKind;
 use crate::plan::Plan;
 use crate::replay::Recording;
 
@@ -224,7 +225,26 @@ impl JobFile {
     /// # Errors
     /// If the files do not fit, or a job's region is empty or outside of its file.
     pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Errors> {
-        plan::plan(&self.jobs, &self.traces, disk_sectors).map_err(|problems| Errors::new(&self.texts, problems))
+        self.plan_on(disk_sectors, FsKind::None)
+    }
+
+    /// The same, with its files on a file system: the one that the job file says, or else this one.
+    ///
+    /// # Errors
+    /// As [`plan`](JobFile::plan), and if jobs contradict each other, or a job's raw device what is said.
+    pub fn plan_on(&self, disk_sectors: u64, fs: FsKind) -> Result<Plan, Errors> {
+        plan::plan(&self.jobs, &self.traces, disk_sectors, fs).map_err(|problems| Errors::new(&self.texts, problems))
+    }
+
+    /// Whether any job uses a file, and not a device.
+    pub fn uses_files(&self) -> bool {
+        let is_raw = |name: &String| files::is_device(name);
+        self.jobs.iter().any(|job| !job.settings.files.filename.as_ref().is_some_and(is_raw))
+    }
+
+    /// The file system that the job file says, if it says any.
+    pub fn file_system(&self) -> Option<FsKind> {
+        self.jobs.iter().find_map(|job| job.settings.rare.fs)
     }
 }
 

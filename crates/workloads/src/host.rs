@@ -14,8 +14,8 @@
 //!   says how fast they may dirty memory since.
 //! * [`PageRuns`] says which pages are dirty, and [`Flusher`] which of them are written next.
 //!
-//! One memory holds the whole disk, by page number; a device and a file on it share it. Not modelled: metadata and
-//! journals, `mmap`, reclaim under pressure, congestion, cgroup write-back.
+//! One memory holds the whole disk, by page number; a device and a file on it share it. A file system ([`fs`]) may lie
+//! between files and the queue. Not modelled: `mmap`, reclaim under pressure, congestion, cgroup write-back.
 
 mod balance;
 mod bypass;
@@ -24,8 +24,10 @@ mod call;
 mod dirty_files;
 mod dirty_memory;
 mod dirty_pool;
+mod filing;
 mod flush_queue;
 mod flusher;
+pub mod fs;
 mod knobs;
 mod op;
 mod outbox;
@@ -48,6 +50,8 @@ use blksched::{GroupId, Instant, Priority, Span, SubmitterId};
 
 use cache::{Cache, PageState};
 use dirty_memory::DirtyMemory;
+use filing::Filing;
+use fs::Change;
 use op::{HostOp, OpId, OpStage, OpTask, Who};
 use outbox::Outbox;
 use slots::NumberedSlots;
@@ -97,6 +101,8 @@ pub struct Host {
     out: Outbox,
     stopped: bool,
     report: HostReport,
+    /// The file system below the files, if there is one.
+    filing: Option<Box<Filing>>,
 }
 
 impl Host {
@@ -120,6 +126,7 @@ impl Host {
             out: Outbox::default(),
             stopped: false,
             report: HostReport::default(),
+            filing: None,
             knobs,
         }
     }
@@ -127,6 +134,18 @@ impl Host {
     /// Handles a call of a process.
     pub fn call(&mut self, now: Instant, call: HostCall) {
         let id = self.ops.insert(HostOp::new(OpTask::Call(call), call.pages()));
+        match (call.work, &self.filing) {
+            (CallWork::Change(_, change), Some(_)) => {
+                if matches!(change, Change::Rename { over: Some(_), .. }) {
+                    // Whoever replaces a file wants the new data soon: their write-back begins now.
+                    self.start_range(now, id, false);
+                }
+                self.ops[id].stage = OpStage::Entering(change);
+            }
+            (CallWork::Change(..), None) => return self.finish(now, id),
+            (CallWork::Write { .. }, Some(_)) => self.ops[id].stage = OpStage::Entering(Change::Times),
+            _ => {}
+        }
         self.go_on(now, id);
     }
 
@@ -186,13 +205,14 @@ impl Host {
     pub fn next(&self) -> Option<Instant> {
         // Where all I/O is direct, never.
         let is_idle = self.returning.is_empty() && self.tick.is_none() && self.pauses.is_empty();
-        if is_idle { None } else { self.earliest() }
+        if is_idle && self.filing.is_none() { None } else { self.earliest() }
     }
 
     fn earliest(&self) -> Option<Instant> {
         let first = |times: &BinaryHeap<Reverse<(Instant, u64, OpId)>>| times.peek().map(|Reverse((at, ..))| *at);
         let tick = self.tick.filter(|_| !self.stopped);
-        [first(&self.returning), first(&self.pauses), tick].into_iter().flatten().min()
+        let files = self.files_next().filter(|_| !self.stopped);
+        [first(&self.returning), first(&self.pauses), tick, files].into_iter().flatten().min()
     }
 
     /// Does what is due by `now`.
@@ -211,6 +231,9 @@ impl Host {
         }
         if self.tick.is_some_and(|tick| tick <= now) {
             self.look_at_ages(now);
+        }
+        if self.files_next().is_some_and(|next| next <= now) {
+            self.files_elapse(now);
         }
     }
 
@@ -240,6 +263,7 @@ impl Host {
         self.note_wait(now, id);
         let op = &self.ops[id];
         match (op.stage, op.task) {
+            (OpStage::Entering(change), _) => self.enter_on(now, id, change),
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read { .. }, file, .. })) => {
                 self.read_on(now, id, &file)
             }
@@ -253,7 +277,9 @@ impl Host {
                 self.begin_range(now, id, what)
             }
             (OpStage::Paging, OpTask::Call(call)) => self.begin_sync(now, id, call.pages()),
-            (OpStage::Paging, OpTask::Bypass(_)) => unreachable!("direct I/O begins with its pages' way to the disk"),
+            (OpStage::Paging, OpTask::Bypass(_) | OpTask::Landing(_)) => {
+                unreachable!("direct I/O begins with its pages' way to the disk")
+            }
             (OpStage::Syncing, _) => self.sync_on(now, id),
             (OpStage::Ranging(what), _) => self.range_on(now, id, what),
             (OpStage::Ranged | OpStage::Flushing, _) => self.finish(now, id),
@@ -270,6 +296,10 @@ impl Host {
 
     /// Nothing is left but the processor's part.
     fn finish(&mut self, now: Instant, id: OpId) {
+        if let OpTask::Landing(bio) = self.ops[id].task {
+            self.ops.remove(id);
+            return self.out.push(Wish::Landed(bio));
+        }
         let HostOp { task: OpTask::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
         self.ops[id].stage = OpStage::Returning;
         let cost: Span = self.knobs.cost(call.bytes());

@@ -20,5 +20,5 @@ mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
 pub use cpus::CpuSet;
-pub use plan::{FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, in_figures};
+pub use plan::{FileState, FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, PlannedFile, in_figures};
 pub use source::{Delivered, Emission, GaveUp, LoneBurst, Source, TakenIo, Trouble};

@@ -5,6 +5,7 @@ use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 use crate::Source;
 use crate::cpus::CpuSet;
 use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
+use crate::host::fs::{Extent, FileExtents, FsKind, Known};
 use crate::programs::Start;
 use crate::replay::{Joint, Replay, ReplayedProcess};
 
@@ -61,6 +62,38 @@ pub struct IoCharacter {
     pub paced: bool,
     /// How much it transfers \[bytes\]; `None` if it only ends by time, or it is unknown.
     pub amount: Option<u64>,
+}
+
+/// What is in a file of a file system when a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// Data: it was laid out before.
+    Written,
+    /// Places, where nothing has been written (`fallocate`).
+    Unwritten,
+    /// Nothing.
+    Empty,
+}
+
+/// A file of a file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedFile {
+    /// The pages of the disk that it has, or will have.
+    pub pages: crate::host::Pages,
+    /// What is in it.
+    pub state: FileState,
+}
+
+impl PlannedFile {
+    /// What the file system knows of it when the run begins.
+    pub fn known(&self) -> Known {
+        let (place, blocks) = (self.pages.start, self.pages.end - self.pages.start);
+        let mut extents = FileExtents::default();
+        if self.state != FileState::Empty {
+            extents.insert(Extent { at: 0, blocks, place, written: self.state == FileState::Written });
+        }
+        Known { extents, names: Vec::new() }
+    }
 }
 
 /// Where a job's files are.
@@ -132,6 +165,10 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// Control groups below the root, a parent before its children; the first is number 1.
     pub groups: Vec<GroupPlan>,
+    /// The file system below the files.
+    pub fs: FsKind,
+    /// Its files, in the order in which they were made.
+    pub files: Vec<PlannedFile>,
     /// In the order of `jobs`.
     pub(crate) origins: Vec<Origin>,
 }

@@ -16,6 +16,8 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 use blksched_conformance::replay::{self, ReplayError};
+use blksched_simulate::fs_replay::{self, FsReplayError};
+use blksched_traces::fs_recording;
 
 use crate::Verdict;
 use report::{Case, Divergence, Found, Summary};
@@ -83,6 +85,9 @@ fn is_transcript(path: &Path) -> bool {
 
 /// Replays one.
 fn case(file: &Path) -> Case {
+    if fs_recording::is_recording(file).unwrap_or(false) {
+        return Case { file: file.to_path_buf(), found: file_system(file) };
+    }
     let replayed = catch_unwind(AssertUnwindSafe(|| replay::replay_file(file)));
     let found = match replayed {
         Ok(Ok(report)) => Found::Replayed {
@@ -97,6 +102,25 @@ fn case(file: &Path) -> Case {
         Err(panic) => Found::Broken(format!("{}: panicked: {}", file.display(), message(panic.as_ref()))),
     };
     Case { file: file.to_path_buf(), found }
+}
+
+/// Replays a recording of a file system.
+fn file_system(file: &Path) -> Found {
+    match catch_unwind(AssertUnwindSafe(|| fs_replay::replay_file(file))) {
+        Ok(Ok(replay)) => {
+            let told: Vec<String> =
+                replay.differences.iter().map(|found| format!("line {}: {}", found.line, found.what)).collect();
+            let divergence = replay.differences.first().map(|first| Divergence {
+                line: first.line,
+                what: first.what.clone(),
+                before: told,
+            });
+            Found::Replayed { events: replay.events, shape_sensitive: false, divergence }
+        }
+        Ok(Err(FsReplayError::NotModelled(what))) => Found::Unsupported(what),
+        Ok(Err(error)) => Found::Broken(error.to_string()),
+        Err(panic) => Found::Broken(format!("{}: panicked: {}", file.display(), message(panic.as_ref()))),
+    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {

@@ -33,13 +33,23 @@ impl Names {
         match self.processes.get(submitter.0 as usize) {
             Some((name, number, true, _)) => format!("{name}/{number}"),
             Some((name, ..)) => name.clone(),
-            None => "write-back".to_owned(),
+            None => self.of_the_kernel(submitter),
         }
     }
 
     /// The common name of a job's processes.
     pub fn job(&self, submitter: SubmitterId) -> String {
-        self.processes.get(submitter.0 as usize).map_or("write-back".to_owned(), |(name, ..)| name.clone())
+        let own = self.processes.get(submitter.0 as usize);
+        own.map_or_else(|| self.of_the_kernel(submitter), |(name, ..)| name.clone())
+    }
+
+    /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, and workers.
+    fn of_the_kernel(&self, submitter: SubmitterId) -> String {
+        match submitter.0 as usize - self.processes.len() {
+            0 => "write-back".to_owned(),
+            1 => "the journal".to_owned(),
+            _ => "a worker of the file system".to_owned(),
+        }
     }
 
     /// The process that the disk worked for.

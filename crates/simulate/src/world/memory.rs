@@ -19,7 +19,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn carry_out_wishes(&mut self) -> bool {
         let mut any = false;
         while let Some(wish) = self.host.wish(self.now) {
-            any |= !matches!(wish, Wish::Return { .. } | Wish::WaitedForMemory(_));
+            any |= !matches!(wish, Wish::Return { .. } | Wish::Landed(_) | Wish::WaitedForMemory(_));
             match wish {
                 Wish::Submit(bio) => self.submit_for_host(bio),
                 Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
@@ -30,6 +30,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                     };
                     self.submit(index as usize, bio);
                 }
+                Wish::Landed(bio) => self.end_io(bio.tag.0 as u32),
                 Wish::Return { tag, failed, issued_at, .. } => {
                     let flight = &mut self.flights[tag.0 as u32];
                     // Nothing delayed it before its first transfer, so it was queued from the beginning.

@@ -7,6 +7,8 @@ mod conservation;
 mod cpu;
 mod experiment;
 mod experiment_mutations;
+mod file_systems;
+mod fs_recordings;
 mod messages;
 mod priorities;
 mod replays;

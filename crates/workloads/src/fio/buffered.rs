@@ -16,12 +16,33 @@ use std::sync::Arc;
 
 use blksched::{Bio, Instant, Op, SubmitterId};
 
+use crate::host::fs::Syncing;
 use crate::host::{CallWork, HostCall, Memory, OpenFile, Stable};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use between::ClosePlan;
 use between::{BETWEEN_TAG, Between, Closing};
 pub(crate) use range::RangePlan;
 use range::Ranges;
+
+/// How a job's I/O goes to its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    /// Through the page cache.
+    Memory,
+    /// Directly; only syncs are calls on files.
+    Direct,
+}
+
+impl Through {
+    /// `None` if nothing of it is a call on a file.
+    pub fn of(memory: bool, syncs_files: bool) -> Option<Through> {
+        match (memory, syncs_files) {
+            (true, _) => Some(Through::Memory),
+            (false, true) => Some(Through::Direct),
+            (false, false) => None,
+        }
+    }
+}
 
 /// How a job uses the page cache.
 #[derive(Clone, Debug)]
@@ -36,6 +57,12 @@ pub(crate) struct Buffering {
     pub range: Option<RangePlan>,
     /// How files are closed, if each is synced then.
     pub close: Option<ClosePlan>,
+    /// How its I/O goes to its files.
+    pub how: Through,
+    /// What its flushes are.
+    pub syncs: Syncing,
+    /// What its writes are that have to be stable.
+    pub stable: Stable,
 }
 
 /// A process whose I/O goes through the page cache.
@@ -47,14 +74,14 @@ pub(crate) struct Buffered<S> {
     next_pass: u64,
     /// Files written since their last fsync, by number.
     written: BTreeSet<usize>,
-    syncing: Option<Syncing>,
+    syncing: Option<FileSyncs>,
     ranges: Option<Ranges>,
     closing: Option<Closing>,
     between: Between,
 }
 
 /// A flush by the process, which is an fsync of each of its files.
-struct Syncing {
+struct FileSyncs {
     bio: Bio,
     /// Files that are still to be synced.
     left: VecDeque<usize>,
@@ -94,7 +121,7 @@ impl<S: Source> Buffered<S> {
             _ => {
                 self.written.insert(file);
                 self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, start, sectors));
-                let stable = if bio.durability.fua { Stable::OnReturn } else { Stable::Later };
+                let stable = if bio.durability.fua { self.how.stable } else { Stable::Later };
                 CallWork::Write { start, sectors, stable }
             }
         };
@@ -107,8 +134,8 @@ impl<S: Source> Buffered<S> {
         self.ranges.iter_mut().for_each(Ranges::synced);
         let first = files.pop_first().unwrap_or(0);
         let left = files.into_iter().collect();
-        self.syncing = Some(Syncing { bio: *bio, left, returned: None, failed: false });
-        out.push(self.call(bio, first, CallWork::Sync));
+        self.syncing = Some(FileSyncs { bio: *bio, left, returned: None, failed: false });
+        out.push(self.call(bio, first, self.sync_work()));
     }
 
     /// The next file is synced, if the last one is done.
@@ -117,7 +144,14 @@ impl<S: Source> Buffered<S> {
         syncing.returned = None;
         let (bio, next) = (syncing.bio, syncing.left.pop_front());
         if let Some(file) = next {
-            out.extend([self.call(&bio, file, CallWork::Sync), Emission::Waits]);
+            out.extend([self.call(&bio, file, self.sync_work()), Emission::Waits]);
+        }
+    }
+
+    fn sync_work(&self) -> CallWork {
+        match self.how.syncs {
+            Syncing::All => CallWork::Sync,
+            Syncing::Data => CallWork::SyncData,
         }
     }
 
@@ -138,6 +172,13 @@ impl<S: Source> Buffered<S> {
         }
         match emission {
             Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
+            Emission::Submit(bio) if self.how.how == Through::Direct => {
+                if bio.op == Op::Write {
+                    let file = self.file_at(&bio);
+                    self.written.insert(file);
+                }
+                out.push(emission);
+            }
             Emission::Submit(bio) if bio.op != Op::Discard => {
                 let file = self.file_at(&bio);
                 if let Some((file, work)) = self.due(file) {

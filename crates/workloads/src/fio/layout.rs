@@ -7,6 +7,9 @@
 
 use core::ops::Range;
 
+use crate::host::fs::layout::{Ext4Geometry, XfsGeometry};
+use crate::host::fs::{BLOCK_SECTORS, FsKind};
+
 const MIB: u64 = 1 << 20;
 /// The allocation unit of a file system \[bytes\].
 const BLOCK: u64 = 4096;
@@ -45,7 +48,7 @@ pub(crate) struct TooLarge {
 }
 
 /// Places files on a disk of `disk` bytes; each belongs to one extent group.
-pub(crate) fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
+fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) -> Result<Vec<FileExtent>, TooLarge> {
     let mut free = disk;
     for group in extent_groups {
         let mut left = free;
@@ -89,6 +92,88 @@ pub(crate) fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) 
     Ok(extents)
 }
 
+/// The same; on a file system files lie one behind the other, behind the metadata, and not in the journal, unless one
+/// fits on neither side of it (a real file would be in two pieces). Files of unknown length are as long as there is
+/// room for, in whole MiB.
+pub(crate) fn lay_out_on(
+    fs: FsKind,
+    needs: &[Need],
+    extent_groups: &[ExtentGroup],
+    disk: u64,
+) -> Result<Vec<FileExtent>, TooLarge> {
+    if fs == FsKind::None {
+        return lay_out(needs, extent_groups, disk);
+    }
+    let room = FileRoom::of(fs, disk);
+    let existing = needs.iter().filter(|need| **need == Need::Existing).count() as u64;
+    if existing == 0 {
+        return room.lay_out(needs, 0);
+    }
+    let (mut fits, mut too_long) = (1, (disk / MIB / existing).max(1) + 1);
+    while too_long - fits > 1 {
+        let middle = fits.midpoint(too_long);
+        match room.lay_out(needs, middle * MIB) {
+            Ok(_) => fits = middle,
+            Err(_) => too_long = middle,
+        }
+    }
+    room.lay_out(needs, fits * MIB)
+}
+
+/// Where files may lie on a file system \[bytes\].
+struct FileRoom {
+    disk: u64,
+    first: u64,
+    journal: Range<u64>,
+}
+
+impl FileRoom {
+    fn of(fs: FsKind, disk: u64) -> FileRoom {
+        let sectors = disk / 512;
+        let (first, (journal, length)) = match fs {
+            FsKind::Xfs => {
+                let xfs = XfsGeometry { sectors };
+                (xfs.first_file(0), xfs.log())
+            }
+            FsKind::Ext4 | FsKind::None => {
+                let ext4 = Ext4Geometry::of(sectors);
+                let (journal, blocks) = ext4.journal();
+                (ext4.first_file(), (journal, blocks * BLOCK_SECTORS))
+            }
+        };
+        FileRoom { disk, first: first.0 * 512, journal: journal.0 * 512..(journal.0 + length) * 512 }
+    }
+
+    /// Places files, those of unknown length with this one.
+    fn lay_out(&self, needs: &[Need], unknown: u64) -> Result<Vec<FileExtent>, TooLarge> {
+        let mut at = self.first;
+        let mut extents = Vec::with_capacity(needs.len());
+        for (file, need) in needs.iter().enumerate() {
+            let length = match need {
+                Need::WholeDisk => {
+                    extents.push(FileExtent { start: 0, length: self.disk });
+                    continue;
+                }
+                Need::Existing => unknown,
+                Need::Bytes(bytes) | Need::Exactly(bytes) => *bytes,
+            };
+            let used = length.checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX);
+            let is_across = at < self.journal.end && self.journal.start < at.saturating_add(used);
+            let fits_behind = used <= self.disk.saturating_sub(self.journal.end);
+            if is_across && (fits_behind || *need == Need::Existing) {
+                at = self.journal.end;
+            }
+            let free = self.disk.saturating_sub(at);
+            if used > free {
+                return Err(TooLarge { file, free });
+            }
+            extents.push(FileExtent { start: at, length });
+            at += used;
+        }
+        Ok(extents)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +190,33 @@ mod tests {
         let extents = alone(&[Need::Bytes(10 * MIB), Need::Bytes(MIB / 2)], 101 * MIB).unwrap();
         assert_eq!(extents[0], FileExtent { start: 0, length: 10 * MIB });
         assert_eq!(extents[1], FileExtent { start: (10 + 45) * MIB, length: MIB });
+    }
+
+    #[test]
+    fn on_a_file_system_files_lie_one_behind_the_other_and_never_in_the_journal() {
+        let disk = 1024 * MIB;
+        for fs in [FsKind::Ext4, FsKind::Xfs] {
+            let needs = [Need::Bytes(100 * MIB), Need::Bytes(5000), Need::Bytes(300 * MIB), Need::Existing];
+            let extents = lay_out_on(fs, &needs, &[], disk).unwrap();
+            assert_eq!(extents[1].start, extents[0].start + 100 * MIB, "{fs}");
+            let journal = match fs {
+                FsKind::Xfs => XfsGeometry { sectors: disk / 512 }.log().0,
+                _ => Ext4Geometry::of(disk / 512).journal().0,
+            };
+            let in_it = |e: &FileExtent| (e.start..e.start + e.length).contains(&(journal.0 * 512));
+            assert!(!extents.iter().any(in_it), "{fs}: {extents:?}");
+            let end = extents[3].start + extents[3].length;
+            assert!((disk - MIB..=disk).contains(&end), "{fs}: what is left, in whole MiB: {extents:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_fits_on_neither_side_of_the_journal_lies_across_it() {
+        let disk = 1024 * MIB;
+        let extents = lay_out_on(FsKind::Ext4, &[Need::Bytes(700 * MIB)], &[], disk).unwrap();
+        assert_eq!(extents[0].start, Ext4Geometry::of(disk / 512).first_file().0 * 512);
+        let too_large = lay_out_on(FsKind::Ext4, &[Need::Bytes(MIB), Need::Bytes(1020 * MIB)], &[], disk).unwrap_err();
+        assert_eq!(too_large.file, 1);
     }
 
     #[test]

@@ -179,7 +179,7 @@ pub fn is_option(name: &str) -> bool {
 
 /// Options that fio does not have: in a job file they are in comments (`; blksched: NAME=VALUE`), so that fio accepts
 /// the file.
-pub const OWN: &[&str] = &["cgroup_files", "cgroup_files_if_asked"];
+pub const OWN: &[&str] = &["cgroup_files", "cgroup_files_if_asked", "fs"];
 
 /// Whether it is an option that fio does not have.
 pub fn is_own(name: &str) -> bool {

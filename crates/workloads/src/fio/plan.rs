@@ -2,6 +2,7 @@
 
 mod company;
 mod log;
+mod on;
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -10,10 +11,10 @@ use std::sync::Arc;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
-use super::buffered::{Buffered, Buffering, ClosePlan};
+use super::buffered::{Buffered, Buffering, ClosePlan, Through};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
-use super::layout;
+use super::layout::{self, Need};
 use super::process::{
     Area, Batching, DepthFound, EndsProcesses, FileArea, FileSet, LatencyTarget, Pattern, Pieces, PriorityShare,
     Process, RateFloor, RateLimit, ReadBackOrder, ReadBackPlan, Script, Seeds, Sizes, ThinkTime,
@@ -22,7 +23,8 @@ use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
 use super::settings::{CpuPolicy, Durable, FileTurn, Hint, IoEngine, Mix, OffsetOrder, Reporting, Service, Settings};
 use crate::Source;
-use crate::host::{Advice, Memory, OpenFile};
+use crate::host::fs::{FsKind, Syncing};
+use crate::host::{Advice, Memory, OpenFile, Stable};
 use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan};
 pub(super) use log::{Traces, name as trace_name};
 
@@ -79,7 +81,8 @@ impl Scripted {
     }
 }
 
-pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: FsKind) -> Result<Plan, Vec<Problem>> {
+    let fs = on::file_system(jobs, fs).map_err(|problem| vec![problem])?;
     let disk = disk_sectors.saturating_mul(SECTOR_BYTES);
     let mut files = Files::default();
     let mut clones = Vec::new();
@@ -98,10 +101,11 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
     if !problems.is_empty() {
         return Err(problems);
     }
-    let extents = layout::lay_out(&files.needs, &files.extent_groups, disk)
-        .map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
+    let extents = layout::lay_out_on(fs, &files.needs, &files.extent_groups, disk);
+    let extents = extents.map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
-    let mut plan = Plan { notes, jobs, ..Plan::default() };
+    let placed = on::files(fs, &clones, &files.needs, &extents);
+    let mut plan = Plan { notes, jobs, fs, files: placed, ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
     let mut order = JobOrder::default();
     for clone in &clones {
@@ -109,7 +113,8 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
             Ok(regions) => {
                 let s = &clone.job.settings;
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
-                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.pass);
+                let on_files = fs != FsKind::None && files.needs[clone.files[0]] != Need::WholeDisk;
+                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.pass, on_files);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
@@ -122,7 +127,8 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64) -> R
                         script
                     }
                 };
-                plan.jobs.push(JobPlan { is_buffered: buffering.is_some(), ..job });
+                let is_buffered = buffering.as_ref().is_some_and(|buffering| buffering.how == Through::Memory);
+                plan.jobs.push(JobPlan { is_buffered, ..job });
                 scripts.push(script);
                 bufferings.push(buffering);
             }
@@ -256,7 +262,7 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
     let paced =
         Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != RateLimit::None) || script.think.time > Span::ZERO;
     let wanders = Ddir::ALL.into_iter().any(|ddir| s.percentage_random[ddir] > 50);
-    let flushes = script.flush_after.is_some() || s.sync == Durable::Yes;
+    let flushes = script.flush_after.is_some() || s.sync.is_required();
     let writes = !matches!(s.mix, Mix::Read | Mix::Trim);
     IoCharacter {
         order: Some(if s.order == OffsetOrder::Random && wanders {
@@ -296,8 +302,9 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
     OpenFile { start: Sector(place.start / SECTOR_BYTES), sectors: length.div_ceil(SECTOR_BYTES), advice }
 }
 
-/// The buffering of a job; `pass` is the number of bytes of one pass over its files.
-fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffering> {
+/// The buffering of a job; `pass` is the number of bytes of one pass over its files. `on_files`: they are on a file
+/// system.
+fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64, on_files: bool) -> Option<Buffering> {
     let memory = match (s.pre_read, s.invalidate) {
         (true, _) => Memory::Load,
         (false, true) => Memory::Drop,
@@ -310,7 +317,13 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64) -> Option<Buffer
         FileTurn::Sequential => ClosePlan::InSequence,
         _ => ClosePlan::ByLength,
     });
-    goes_through_memory(s).then(|| Buffering { files: files.into(), memory, pass, range, close })
+    let how = Through::of(goes_through_memory(s), on_files && s.mix != Mix::Read)?;
+    let syncs = if s.fdatasync > 0 && s.fsync == 0 { Syncing::Data } else { Syncing::All };
+    let stable = match s.sync {
+        Durable::All => Stable::AllOnReturn,
+        Durable::No | Durable::Data => Stable::OnReturn,
+    };
+    Some(Buffering { files: files.into(), memory, pass, range, close, how, syncs, stable })
 }
 
 /// An `iodepth` without effect is reported once, at the job's first process.

@@ -30,7 +30,6 @@ mod slept;
 mod think;
 mod trouble;
 
-use super::settings::Durable;
 use crate::{Delivered, Emission, LoneBurst, Source, Trouble};
 pub(crate) use command::PriorityShare;
 pub(crate) use files::{FileArea, FileSet, Pieces};
@@ -304,7 +303,7 @@ impl Process {
             }
             Ddir::Trim => self.call = Some((BlockingCall::Trim, bio.tag)),
         }
-        let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable == Durable::Yes;
+        let fua = dir == Ddir::Write && self.script.written_as == Op::Write && self.script.durable.is_required();
         let op = if dir == Ddir::Write { self.script.written_as } else { dir.op() };
         let hints = Hints { req_sync: op == Op::Write, ..bio.hints };
         Some(Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio })

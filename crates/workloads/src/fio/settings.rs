@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpus::CpuSet;
 use crate::fio::ddir::{Ddir, PerDdir};
+use crate::host::fs::FsKind;
 use blksched::Span;
 
 use super::blocks::Blocks;
@@ -90,8 +91,27 @@ pub enum Sequencer {
 pub enum Durable {
     /// Not required.
     No,
-    /// Each of them (`O_SYNC`, `O_DSYNC`).
+    /// Each of them (`O_DSYNC`).
+    Data,
+    /// Each of them with all metadata (`O_SYNC`).
+    All,
+}
+
+impl Durable {
+    /// Whether it is required.
+    pub fn is_required(self) -> bool {
+        self != Durable::No
+    }
+}
+
+/// How a file gets its blocks before it is written (`fallocate`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preallocated {
+    /// It has places, where nothing has been written.
+    #[default]
     Yes,
+    /// It is empty.
+    No,
 }
 
 /// I/O of one size with a priority of its own, by `cmdprio_bssplit`.
@@ -231,6 +251,9 @@ pub(crate) struct RareSettings {
     pub skips_verify: bool,
     pub sync_file_range: Option<RangePlan>,
     pub fsync_on_close: bool,
+    pub preallocated: Preallocated,
+    pub overwrite: bool,
+    pub fs: Option<FsKind>,
 }
 
 impl Default for Settings {

@@ -14,7 +14,7 @@ impl Host {
     /// Whether anything that this direct bio touches is in memory, so that it has to go through [`Host::bypass`].
     #[inline]
     pub fn concerns(&self, bio: &Bio) -> bool {
-        !self.cache.is_empty() && self.holds_any(&range(bio))
+        !self.cache.is_empty() && self.holds_any(&range(bio)) || self.files_concern(bio)
     }
 
     fn holds_any(&self, pages: &Pages) -> bool {
@@ -29,7 +29,8 @@ impl Host {
     }
 
     /// Makes memory agree with the disk.
-    pub(super) fn go_past(&mut self, id: OpId, bio: Bio) {
+    pub(super) fn go_past(&mut self, now: Instant, id: OpId, bio: Bio) {
+        let Some(bio) = self.enter_direct(now, id, bio) else { return };
         if bio.op != Operation::Read {
             self.cache.drop_clean(&range(&bio));
         }

@@ -2,6 +2,7 @@
 
 use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
 
+use super::fs::{Change, InodeId, Syncing};
 use super::page::{PAGE_SECTORS, Pages, pages_of};
 use super::readahead::Advice;
 
@@ -32,8 +33,10 @@ impl OpenFile {
 pub enum Stable {
     /// When the flusher has written it.
     Later,
-    /// When the call returns (`O_SYNC`, `O_DSYNC`).
+    /// When the call returns (`O_DSYNC`).
     OnReturn,
+    /// The same, and all of the file's metadata (`O_SYNC`).
+    AllOnReturn,
 }
 
 /// What a call does. Positions are sectors of the disk, within the file.
@@ -64,9 +67,12 @@ pub enum CallWork {
         /// What to do.
         what: RangeSync,
     },
-    /// `fsync`, `fdatasync`: makes all dirty pages of the file stable. Metadata is not modelled, so the two are the
-    /// same.
+    /// `fsync`: makes all dirty pages of the file stable, and its metadata if there is a file system.
     Sync,
+    /// `fdatasync`: the same, with only that metadata that its data need.
+    SyncData,
+    /// A call that changes only metadata of this file. Without a file system it does nothing.
+    Change(InodeId, Change),
 }
 
 /// What `sync_file_range` does, in this order: its three flags.
@@ -103,7 +109,7 @@ impl HostCall {
         match self.work {
             CallWork::Read { .. } => Op::Read,
             CallWork::Write { .. } => Op::Write,
-            CallWork::Sync | CallWork::Range { .. } => Op::Flush,
+            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => Op::Flush,
         }
     }
 
@@ -111,7 +117,7 @@ impl HostCall {
     pub fn start(&self) -> Sector {
         match self.work {
             CallWork::Read { start, .. } | CallWork::Write { start, .. } | CallWork::Range { start, .. } => start,
-            CallWork::Sync => self.file.start,
+            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.start,
         }
     }
 
@@ -119,7 +125,16 @@ impl HostCall {
     pub fn bytes(&self) -> u64 {
         match self.work {
             CallWork::Read { sectors, .. } | CallWork::Write { sectors, .. } => u64::from(sectors) * 512,
-            CallWork::Sync | CallWork::Range { .. } => 0,
+            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => 0,
+        }
+    }
+
+    /// What it makes stable before it returns.
+    pub(super) fn syncs(&self) -> Option<Syncing> {
+        match self.work {
+            CallWork::Sync | CallWork::Write { stable: Stable::AllOnReturn, .. } => Some(Syncing::All),
+            CallWork::SyncData | CallWork::Write { stable: Stable::OnReturn, .. } => Some(Syncing::Data),
+            _ => None,
         }
     }
 
@@ -129,7 +144,7 @@ impl HostCall {
                 pages_of(start, u64::from(sectors))
             }
             CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
-            CallWork::Sync => self.file.pages(),
+            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.pages(),
         }
     }
 }

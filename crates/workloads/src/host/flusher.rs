@@ -65,15 +65,20 @@ impl Flusher {
         self.at = page;
     }
 
-    /// The next pages of `dirty` within `file` to write, at most `longest`: they count as in flight, and the caller
-    /// removes them from `dirty`. `None` if it has no room or nothing there is dirty.
-    pub fn take(&mut self, dirty: &PageRuns, file: &Pages, longest: u64) -> Option<Pages> {
+    /// What [`Flusher::take`] would take.
+    pub fn peek(&self, dirty: &PageRuns, file: &Pages, longest: u64) -> Option<Pages> {
         if self.full {
             return None;
         }
         let at = self.at.clamp(file.start, file.end);
         let run = dirty.first_within(&(at..file.end)).or_else(|| dirty.first_within(&(file.start..at)))?;
-        let pages = run.start..run.end.min(run.start + longest.max(1));
+        Some(run.start..run.end.min(run.start + longest.max(1)))
+    }
+
+    /// The next pages of `dirty` within `file` to write, at most `longest`: they count as in flight, and the caller
+    /// removes them from `dirty`. `None` if it has no room or nothing there is dirty.
+    pub fn take(&mut self, dirty: &PageRuns, file: &Pages, longest: u64) -> Option<Pages> {
+        let pages = self.peek(dirty, file, longest)?;
         self.at = pages.end;
         self.out += 1;
         self.full = self.out >= self.requests;

@@ -3,6 +3,7 @@
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
 use super::call::{HostCall, RangeSync};
+use super::fs::Change;
 use super::report::WaitsFor;
 use super::runs::PageRuns;
 
@@ -14,11 +15,15 @@ pub(super) enum OpTask {
     Call(HostCall),
     /// Direct I/O, which waits until the pages that it touches in memory are on the disk.
     Bypass(Bio),
+    /// A direct write to a file that has ended at the disk.
+    Landing(Bio),
 }
 
 /// What it does when nothing delays it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpStage {
+    /// Change the file's metadata.
+    Entering(Change),
     /// Continue page by page.
     Paging,
     /// Its pages have been submitted; see whether it has to write some again.
@@ -50,6 +55,10 @@ pub(super) struct HostOp {
     pub waits: Option<(Instant, WaitsFor)>,
     /// Pages that were dirty again while being written, when it came: to be written again.
     pub again: PageRuns,
+    /// Pages that it is still to write.
+    pub pending: PageRuns,
+    /// It sleeps in the file system.
+    pub in_fs: bool,
     pub failed: bool,
     pub issued_at: Option<Instant>,
 }
@@ -66,6 +75,8 @@ impl HostOp {
             transfers: 0,
             waits: None,
             again: PageRuns::default(),
+            pending: PageRuns::default(),
+            in_fs: false,
             failed: false,
             issued_at: None,
         }
@@ -74,7 +85,8 @@ impl HostOp {
     pub fn who(&self) -> Who {
         match self.task {
             OpTask::Call(HostCall { submitter, priority, group, .. }) => Who { submitter, priority, group },
-            OpTask::Bypass(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
+            OpTask::Bypass(Bio { submitter, priority, group, .. })
+            | OpTask::Landing(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Wish {
     Waits(SubmitterId),
     /// A bio that was given to [`Host::bypass`](super::Host::bypass) may go to the queue now, unchanged.
     GoOn(Bio),
+    /// A direct write that was given to [`Host::landed`](super::Host::landed) may be told to its process.
+    Landed(Bio),
     /// A writer of this submitter sleeps because too much memory is dirty, for the information of the policy that
     /// throttles write-back.
     WaitedForMemory(SubmitterId),
@@ -36,7 +38,7 @@ pub enum Wish {
 impl Wish {
     fn whose(&self) -> SubmitterId {
         match self {
-            Wish::Submit(bio) | Wish::GoOn(bio) => bio.submitter,
+            Wish::Submit(bio) | Wish::GoOn(bio) | Wish::Landed(bio) => bio.submitter,
             Wish::Waits(submitter) | Wish::WaitedForMemory(submitter) | Wish::Return { submitter, .. } => *submitter,
         }
     }

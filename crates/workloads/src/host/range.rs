@@ -35,16 +35,23 @@ impl Host {
         }
     }
 
-    fn start_range(&mut self, now: Instant, id: OpId, awaited: bool) {
+    pub(super) fn start_range(&mut self, now: Instant, id: OpId, awaited: bool) {
         let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages = call.pages();
         let mut any = false;
         while let Some(run) = self.dirty.first_within(&pages) {
-            let run = run.start..run.end.min(run.start + self.longest);
-            let writer = if awaited { PageWriter::Caller(id) } else { PageWriter::Starter(id) };
-            self.start_write(now, run, call.file.pages(), writer);
+            // That the allocation may have to wait for another's log is left out here: nobody waits for this caller.
+            self.place_at_once(now, id, &run);
+            let mut at = run.start;
+            while at < run.end {
+                let writer = if awaited { PageWriter::Caller(id) } else { PageWriter::Starter(id) };
+                let part = at..run.end.min(at + self.longest);
+                at = part.end;
+                self.start_write(now, part, call.file.pages(), writer);
+            }
             any = true;
         }
+        self.obey_files(now);
         if any {
             self.out.push(Wish::Waits(call.submitter));
         }

@@ -13,11 +13,14 @@ pub enum WaitsFor {
     Writing,
     /// The disk's cache to be flushed.
     Flush,
+    /// The file system: its log to be written, or a block in it.
+    Journal,
 }
 
 impl WaitsFor {
     /// All of them.
-    pub const ALL: [WaitsFor; 4] = [WaitsFor::Pages, WaitsFor::Room, WaitsFor::Writing, WaitsFor::Flush];
+    pub const ALL: [WaitsFor; 5] =
+        [WaitsFor::Pages, WaitsFor::Room, WaitsFor::Writing, WaitsFor::Flush, WaitsFor::Journal];
 
     /// The end of the sentence "it waits for …".
     pub fn words(self) -> &'static str {
@@ -26,6 +29,7 @@ impl WaitsFor {
             WaitsFor::Room => "dirty memory to fall below its limit",
             WaitsFor::Writing => "its dirty pages to be written",
             WaitsFor::Flush => "a flush of the disk's cache",
+            WaitsFor::Journal => "the file system's journal",
         }
     }
 }
@@ -38,7 +42,7 @@ pub struct Calls {
     /// How often one slept for room ([`WaitsFor::Room`]).
     pub throttled: u64,
     /// How long they waited in all, in the order of [`WaitsFor::ALL`].
-    pub waited: [Span; 4],
+    pub waited: [Span; 5],
 }
 
 impl Calls {

@@ -4,7 +4,7 @@
 //! **Rule** pages dirtied after the call are not waited for. For a page that was dirtied while being written, the call
 //! waits for the write in flight and then for another.
 //! **Origin** `fsync(2)`: the call blocks until the device reports that the transfer has completed, including a flush
-//! of a write cache. Metadata, and so a journal's commit, is not modelled.
+//! of a write cache. With a file system, its metadata comes between (`filing.rs`).
 
 use blksched::Instant;
 
@@ -28,8 +28,8 @@ impl Host {
             }
             self.wait_for(now, id, transfer, WaitsFor::Writing);
         }
-        self.write_out(now, id, &pages);
-        if self.ops[id].transfers == 0 {
+        self.have_written(id, &pages);
+        if self.write_pending(now, id) && self.ops[id].transfers == 0 {
             self.sync_on(now, id);
         }
     }
@@ -42,33 +42,64 @@ impl Host {
             for (transfer, _) in self.writes_within(&pages) {
                 self.wait_for(now, id, transfer, WaitsFor::Writing);
             }
-            self.write_out(now, id, &pages);
+            self.have_written(id, &pages);
         }
-        if self.ops[id].transfers > 0 {
+        if !self.write_pending(now, id) || self.ops[id].transfers > 0 {
             return;
         }
-        if let OpTask::Bypass(bio) = self.ops[id].task {
-            return self.go_past(id, bio);
+        match self.ops[id].task {
+            OpTask::Bypass(bio) => self.go_past(now, id, bio),
+            OpTask::Landing(_) => unreachable!("what has landed has nothing to write"),
+            OpTask::Call(call) => self.stabilise(now, id, call.file.first_page(), call.syncs()),
         }
-        self.ops[id].stage = OpStage::Flushing;
-        self.start_flush(now, id);
     }
 
-    /// Writes all dirty pages among `pages`, and waits for them.
-    fn write_out(&mut self, now: Instant, id: OpId, pages: &Pages) {
-        let file = match self.ops[id].task {
-            OpTask::Call(call) => call.file.pages(),
-            OpTask::Bypass(_) => pages.clone(),
-        };
+    /// The call is to write what is dirty among `pages`.
+    pub(super) fn have_written(&mut self, id: OpId, pages: &Pages) {
+        let mut rest = pages.clone();
+        while let Some(run) = self.dirty.first_within(&rest) {
+            rest.start = run.end;
+            self.ops[id].pending.insert(run);
+        }
+    }
+
+    /// Writes what the call is to write, and has it wait for that. False if it sleeps in the file system.
+    pub(super) fn write_pending(&mut self, now: Instant, id: OpId) -> bool {
         let mut any = false;
-        while let Some(run) = self.dirty.first_within(pages) {
-            let run = run.start..run.end.min(run.start + self.longest);
-            let transfer = self.start_write(now, run, file.clone(), PageWriter::Caller(id));
-            self.wait_for(now, id, transfer, WaitsFor::Writing);
+        let mut through = true;
+        loop {
+            let Some(run) = self.ops[id].pending.iter().next() else { break };
+            let Some(dirty) = self.dirty.first_within(&run) else {
+                self.ops[id].pending.remove(run);
+                continue;
+            };
+            if !self.may_write(now, id, &dirty) {
+                through = false;
+                break;
+            }
+            self.ops[id].pending.remove(dirty.clone());
             any = true;
+            self.write_run(now, id, dirty);
         }
         if any {
             self.out.push(Wish::Waits(self.ops[id].who().submitter));
+        }
+        self.obey_files(now);
+        through
+    }
+
+    /// Writes these dirty pages in bios as long as possible.
+    fn write_run(&mut self, now: Instant, id: OpId, pages: Pages) {
+        let file = match self.ops[id].task {
+            OpTask::Call(call) => call.file.pages(),
+            OpTask::Bypass(_) | OpTask::Landing(_) => pages.clone(),
+        };
+        let mut at = pages.start;
+        while at < pages.end {
+            let run = at..pages.end.min(at + self.longest);
+            at = run.end;
+            let transfer = self.start_write(now, run, file.clone(), PageWriter::Caller(id));
+            self.wait_for(now, id, transfer, WaitsFor::Writing);
         }
     }
 }

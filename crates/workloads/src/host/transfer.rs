@@ -6,6 +6,7 @@ use blksched::{Bio, Hints, Instant, Sector, Tag};
 use super::Host;
 use super::cache::{PageState, TransferId};
 use super::dirty_files::FlusherReason;
+use super::fs::FsBio;
 use super::op::{OpId, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, common, count};
@@ -26,6 +27,8 @@ pub(super) enum TransferKind {
     /// A write of pages of this file.
     Write(PageWriter, Pages),
     Flush,
+    /// A bio of the file system's own.
+    Files(FsBio),
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +37,12 @@ pub(super) struct Transfer {
     pub pages: Pages,
     /// Calls that continue when it is done.
     waiters: Vec<OpId>,
+}
+
+impl Transfer {
+    pub fn new(kind: TransferKind, pages: Pages) -> Transfer {
+        Transfer { kind, pages, waiters: Vec::new() }
+    }
 }
 
 impl Host {
@@ -70,6 +79,7 @@ impl Host {
         };
         let kind = TransferKind::Write(writer, file);
         let transfer = self.transfers.insert(Transfer { kind, pages: pages.clone(), waiters: Vec::new() });
+        self.file_transfer(transfer, &pages);
         self.cache.set_all(pages, PageState::Writing(transfer));
         self.submit(transfer, who, waiter);
         transfer
@@ -84,7 +94,7 @@ impl Host {
         self.out.push(Wish::Waits(who.submitter));
     }
 
-    fn submit(&mut self, transfer: TransferId, who: Who, waiter: Waiter) {
+    pub(super) fn submit(&mut self, transfer: TransferId, who: Who, waiter: Waiter) {
         let Transfer { kind, pages, .. } = &self.transfers[transfer];
         let tag = u64::from(transfer);
         let (start, sectors) = (Sector(pages.start * PAGE_SECTORS), (count(pages) * PAGE_SECTORS) as u32);
@@ -100,6 +110,7 @@ impl Host {
                 Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
             }
             TransferKind::Flush => Bio::flush(tag, who.submitter),
+            TransferKind::Files(bio) => super::filing::bio_of(bio, Tag(tag), who.submitter),
         };
         self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));
     }
@@ -117,18 +128,31 @@ impl Host {
     /// # Panics
     /// If it is not one of the host's.
     pub fn completed(&mut self, now: Instant, tag: Tag, failed: bool, issued_at: Instant) {
-        let Transfer { kind, pages, waiters } = self.transfers.remove(tag.0 as u32);
+        let id = tag.0 as u32;
+        if let TransferKind::Files(bio) = self.transfers[id].kind {
+            self.transfers.remove(id);
+            return self.files_ended(now, bio);
+        }
+        if !self.counts_as_written(now, id, failed, issued_at) {
+            return;
+        }
+        self.end_transfer(now, id, failed, issued_at);
+    }
+
+    /// A transfer is done with, for the host too.
+    pub(super) fn end_transfer(&mut self, now: Instant, id: TransferId, failed: bool, issued_at: Instant) {
+        let Transfer { kind, pages, waiters, .. } = self.transfers.remove(id);
         match kind {
             TransferKind::Read => self.pages_arrived(pages, failed),
-            TransferKind::Write(writer, file) => self.pages_written(now, tag.0 as u32, pages, file, &writer),
-            TransferKind::Flush => {}
+            TransferKind::Write(writer, file) => self.pages_written(now, id, pages, file, &writer),
+            TransferKind::Flush | TransferKind::Files(_) => {}
         }
         for waiter in waiters {
             let op = &mut self.ops[waiter];
             op.transfers -= 1;
             op.failed |= failed;
             op.issued_at = op.issued_at.max(Some(issued_at));
-            if op.transfers == 0 {
+            if op.transfers == 0 && !op.in_fs {
                 self.go_on(now, waiter);
             }
         }

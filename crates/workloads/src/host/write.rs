@@ -28,7 +28,9 @@ impl Host {
                 self.write_back(now);
                 return match stable {
                     Stable::Later => self.finish(now, id),
-                    Stable::OnReturn => self.begin_sync(now, id, super::page::pages_of(range.0, u64::from(range.1))),
+                    Stable::OnReturn | Stable::AllOnReturn => {
+                        self.begin_sync(now, id, super::page::pages_of(range.0, u64::from(range.1)))
+                    }
                 };
             }
             if op.failed {

@@ -50,7 +50,7 @@ impl Host {
     /// itself ([`Host::flush_on`]).
     pub(super) fn write_back(&mut self, now: Instant) {
         let mut any = false;
-        while let Some((pages, file, why)) = self.next_in_bounds() {
+        while let Some((pages, file, why)) = self.next_in_bounds(now) {
             self.note_burst(why);
             self.start_write(now, pages.clone(), file, PageWriter::Flusher(why));
             if let DirtyMemory::Stopping(memory) = &mut self.memory {
@@ -66,10 +66,11 @@ impl Host {
         if any {
             self.out.push(Wish::Waits(self.flusher_is.submitter));
         }
+        self.obey_files(now);
     }
 
     /// Before 3.1: the flusher's next write, its file, and why.
-    fn next_in_bounds(&mut self) -> Option<(super::page::Pages, super::page::Pages, FlusherReason)> {
+    fn next_in_bounds(&mut self, now: Instant) -> Option<(super::page::Pages, super::page::Pages, FlusherReason)> {
         let DirtyMemory::Stopping(memory) = &mut self.memory else { return None };
         if self.stopped || !memory.flusher.has_room() || self.out.sleeps(self.flusher_is.submitter) {
             return None;
@@ -77,6 +78,11 @@ impl Host {
         let background = memory.pool.wants_writeback();
         let (file, at, why) = memory.files.turn(&self.dirty, background)?;
         memory.flusher.seek(at);
+        let pages = memory.flusher.peek(&self.dirty, &file, self.longest)?;
+        if !self.may_write_back(now, &pages) {
+            return None;
+        }
+        let DirtyMemory::Stopping(memory) = &mut self.memory else { return None };
         let pages = memory.flusher.take(&self.dirty, &file, self.longest)?;
         Some((pages, file, why))
     }
@@ -87,9 +93,14 @@ impl Host {
             return;
         }
         let expire = self.knobs.dirty_expire_centisecs;
-        let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
         loop {
+            let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
             if let Some((pages, file, why)) = memory.queue.next(&self.dirty, self.longest) {
+                if !self.may_write_back(now, &pages) {
+                    self.memory.flusher_sleeps(true);
+                    return self.obey_files(now);
+                }
+                let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
                 memory.queue.took(&pages);
                 self.note_burst(why);
                 self.start_write(now, pages, file, PageWriter::Flusher(why));

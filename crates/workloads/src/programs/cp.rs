@@ -264,7 +264,9 @@ mod tests {
                 log.push(match call.work {
                     CallWork::Read { start, sectors } => ('r', start.0 / 8, u64::from(sectors) / 8),
                     CallWork::Write { start, sectors, .. } => ('w', start.0 / 8, u64::from(sectors) / 8),
-                    CallWork::Sync | CallWork::Range { .. } => ('s', call.file.start.0 / 8, call.file.sectors / 8),
+                    CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => {
+                        ('s', call.file.start.0 / 8, call.file.sectors / 8)
+                    }
                 });
                 source.delivered(now, Delivered::Done { tag: call.tag, failed: false });
             }

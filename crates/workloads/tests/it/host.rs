@@ -77,7 +77,7 @@ impl Rig {
                 }
                 Wish::Return { tag, .. } => self.returned.push((self.now, tag.0)),
                 Wish::GoOn(bio) => self.gone_on.push((self.now, bio)),
-                Wish::Waits(_) | Wish::WaitedForMemory(_) => {}
+                Wish::Landed(_) | Wish::Waits(_) | Wish::WaitedForMemory(_) => {}
             }
         }
     }

@@ -1,6 +1,7 @@
 //! fio's options each by a run that changes, programs, the host, and what broken job files answer.
 
 mod common;
+mod file_system;
 mod fio_examples;
 mod host;
 mod malformed;

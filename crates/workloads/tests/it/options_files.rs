@@ -2,6 +2,9 @@
 
 use crate::common::{DISK_SECTORS, ground, job, plan, run, run_job};
 use blksched::Dir;
+use blksched_workloads::FileState;
+use blksched_workloads::fio::JobFile;
+use blksched_workloads::host::fs::FsKind;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -168,4 +171,42 @@ fn option_zonerange_is_a_zones_length() {
 fn option_zoneskip_is_the_gap_between_zones() {
     assert_eq!(kib("size=24k io_size=12k zonemode=strided zonesize=4k zoneskip=4k"), [0, 8, 16]);
     assert_eq!(kib("size=24k io_size=8k zonemode=strided zonesize=4k zoneskip=50%"), [0, 16]);
+}
+
+/// What is in each file when a run on ext4 begins.
+fn states(options: &str) -> Vec<FileState> {
+    plan(&format!("[a]\n; blksched: fs=ext4\nsize=1m\n{options}\n")).files.iter().map(|file| file.state).collect()
+}
+
+#[test]
+fn option_fallocate_says_whether_a_new_file_has_places() {
+    assert_eq!(states("rw=write"), [FileState::Unwritten]);
+    assert_eq!(states("rw=write\nfallocate=none"), [FileState::Empty]);
+    assert_eq!(states("rw=read\nfallocate=none"), [FileState::Written], "fio lays out what is read");
+}
+
+#[test]
+fn option_overwrite_lays_a_written_file_out() {
+    assert_eq!(states("rw=randwrite\noverwrite=1\nfallocate=none"), [FileState::Written]);
+}
+
+#[test]
+fn option_fs_puts_files_behind_each_other_and_behind_the_metadata() {
+    let on = |fs: &str| plan(&format!("[a]\n; blksched: fs={fs}\nrw=read\nsize=1m\nnumjobs=2\n"));
+    let (ext4, none) = (on("ext4"), on("none"));
+    assert_eq!((ext4.fs, ext4.files.len()), (FsKind::Ext4, 2));
+    assert!(none.files.is_empty() && ground(&none.jobs[0]).start.0 == 0);
+    let start = |nth: usize| ground(&ext4.jobs[nth]).start.0 * 512;
+    assert!(start(0) > 0 && start(1) == start(0) + MIB);
+}
+
+#[test]
+fn a_file_system_that_a_job_contradicts_is_an_error_with_its_line() {
+    let error = |text: &str| JobFile::parse(text, "a.fio").unwrap().plan(DISK_SECTORS).unwrap_err().to_string();
+    let raw = error("[a]\nfilename=/dev/sda\n; blksched: fs=xfs\n");
+    assert!(raw.contains("a.fio:3") && raw.contains("raw device"), "{raw}");
+    let two = error("[a]\n; blksched: fs=xfs\nsize=1m\n[b]\n; blksched: fs=ext4\nsize=1m\n");
+    assert!(two.contains("a.fio:5") && two.contains("another file system"), "{two}");
+    let unknown = JobFile::parse("[a]\n; blksched: fs=btrfs\nsize=1m\n", "a.fio").unwrap_err().to_string();
+    assert!(unknown.contains("not modelled: ext4, xfs and none are"), "{unknown}");
 }

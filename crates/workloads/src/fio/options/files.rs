@@ -3,8 +3,9 @@
 use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::fio::blocks;
 use crate::fio::distribution::distribution;
-use crate::fio::settings::{FileTurn, Service, Settings};
+use crate::fio::settings::{FileTurn, Preallocated, Service, Settings};
 use crate::fio::values::{self, KbBase, ValueError, expected};
+use crate::host::fs::FsKind;
 
 const fn entry(
     name: &'static str,
@@ -67,7 +68,41 @@ fn read_filesize(settings: &mut Settings, text: &str) -> Result<(), ValueError> 
 /// Linux's limit \[bytes\].
 const LONGEST_FILE: u64 = i64::MAX as u64;
 
+const FALLOCATE: &[&str] = &["native", "posix", "keep", "truncate", "none", "1", "0"];
+
+fn set_fallocate(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    let none = matches!(word, "truncate" | "none" | "0");
+    settings.rare.preallocated = if none { Preallocated::No } else { Preallocated::Yes };
+    Ok(())
+}
+
+fn set_fs(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
+    settings.rare.fs = FsKind::ALL.into_iter().find(|kind| kind.word() == word);
+    match settings.rare.fs {
+        Some(_) => Ok(()),
+        None => Err(FsKind::not_modelled(word)),
+    }
+}
+
 pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "fallocate",
+        &[],
+        OptionKind::Word { words: FALLOCATE, set: set_fallocate },
+        "whether new files have places before they are written; changes nothing without a file system",
+    ),
+    entry(
+        "overwrite",
+        &[],
+        OptionKind::Bool(|s, yes| s.rare.overwrite = yes),
+        "files that are written exist; changes nothing without a file system",
+    ),
+    entry(
+        "fs",
+        &[],
+        OptionKind::Word { words: &FsKind::WORDS, set: set_fs },
+        "the file system below all files of the load",
+    ),
     entry(
         "filename",
         &[],

@@ -43,7 +43,11 @@ fn read_distribution(settings: &mut Settings, text: &str) -> Result<(), ValueErr
 }
 
 fn set_sync(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
-    settings.sync = if matches!(word, "none" | "0") { Durable::No } else { Durable::Yes };
+    settings.sync = match word {
+        "none" | "0" => Durable::No,
+        "dsync" => Durable::Data,
+        _ => Durable::All,
+    };
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use super::pace::RateLimit;
 use super::reap::ReapStep;
 use super::{CompleteIo, Phase, Process, Script};
 use crate::fio::ddir::Ddir;
-use crate::fio::settings::{Durable, Mix};
+use crate::fio::settings::Mix;
 use crate::{Emission, LoneBurst, TakenIo};
 
 /// Whether the script uses no rare option.
@@ -143,7 +143,7 @@ impl Process {
         }
         self.writes_since_flush += 1;
         let op = self.script.written_as;
-        let fua = op == Op::Write && self.script.durable == Durable::Yes;
+        let fua = op == Op::Write && self.script.durable.is_required();
         let hints = Hints { req_sync: op == Op::Write, ..bio.hints };
         Some(Bio { op, hints, durability: Durability { fua, ..Durability::default() }, ..bio })
     }

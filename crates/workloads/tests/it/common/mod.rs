@@ -219,9 +219,11 @@ fn as_bio(call: &HostCall) -> Bio {
     match call.work {
         CallWork::Read { start, sectors } => Bio { start, sectors, ..bio },
         CallWork::Write { start, sectors, stable } => {
-            let durability = Durability { fua: stable == Stable::OnReturn, ..Durability::default() };
+            let durability = Durability { fua: stable != Stable::Later, ..Durability::default() };
             Bio { op: Op::Write, start, sectors, durability, ..bio }
         }
-        CallWork::Sync | CallWork::Range { .. } => Bio { op: Op::Flush, ..bio },
+        CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => {
+            Bio { op: Op::Flush, ..bio }
+        }
     }
 }

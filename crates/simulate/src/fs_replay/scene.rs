@@ -1,0 +1,493 @@
+//! What was there when a recording began: the file system, its files, and the calls made on them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blksched::{Span, SubmitterId};
+use blksched_traces::fs_recording::{FsEvent, FsRecording};
+use blksched_workloads::host::RangeSync;
+use blksched_workloads::host::fs::layout::Ext4Geometry;
+use blksched_workloads::host::fs::{
+    Blocks, Change, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known,
+    NamedIn, Places, TickPhase, Xfs, XfsSettings,
+};
+
+use super::expected::Shape;
+
+/// The submitters of the kernel.
+pub(super) const FLUSHER: SubmitterId = SubmitterId(1);
+pub(super) const JOURNAL: SubmitterId = SubmitterId(2);
+pub(super) const WORKER: SubmitterId = SubmitterId(3);
+const FIRST_PROCESS: u32 = 10;
+
+/// What a recorded call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Write {
+        at: u64,
+        bytes: u64,
+        how: Opened,
+    },
+    Sync,
+    SyncData,
+    Range {
+        at: u64,
+        bytes: u64,
+        what: RangeSync,
+    },
+    Change(Change),
+    /// Without effect on the disk: `close`, `open` of a file that is there.
+    Nothing,
+}
+
+/// How a file was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub direct: bool,
+    pub dsync: bool,
+    pub sync: bool,
+}
+
+/// A recorded call.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    pub line: usize,
+    pub start: u64,
+    pub end: u64,
+    pub by: SubmitterId,
+    pub op: String,
+    pub inode: InodeId,
+    pub made: Made,
+}
+
+/// The beginning of a recording.
+pub(super) struct Scene {
+    pub fs: FileSystem,
+    pub shape: Shape,
+    pub calls: Vec<Called>,
+    pub files: BTreeMap<InodeId, Known>,
+    pub tasks: BTreeMap<String, SubmitterId>,
+    pub max_sectors: u32,
+}
+
+impl Scene {
+    /// `left_over`: whether the preparation left something in xfs's list, which a recording does not say.
+    pub fn of(recording: &FsRecording, left_over: bool) -> Result<Scene, String> {
+        let header = &recording.header;
+        let mut names = Names::default();
+        let mut tasks = BTreeMap::new();
+        let calls = calls(recording, &mut names, &mut tasks)?;
+        let files = files(recording, &calls);
+        let phase = phase(recording, &calls);
+        let cache = header.disk.write_cache == "write back";
+        let longest = header.disk.max_sectors_kb / 4;
+        let (fs, log) = match header.fs.as_str() {
+            "ext4" => ext4(recording, phase, longest)?,
+            "xfs" => xfs(recording, phase, left_over)?,
+            other => return Err(format!("a recording of {other}")),
+        };
+        let max_sectors = u32::try_from(header.disk.max_sectors_kb * 2).unwrap_or(256);
+        Ok(Scene { fs, shape: Shape { log, cache }, calls, files, tasks, max_sectors })
+    }
+
+    /// The submitter of a task by its name.
+    pub fn who(&self, task: &str) -> SubmitterId {
+        match task {
+            _ if task.starts_with("jbd2") => JOURNAL,
+            _ if task.starts_with("kworker/u") => FLUSHER,
+            _ if task.starts_with("kworker") || task.starts_with("xfsaild") => WORKER,
+            _ => self.tasks.get(task).copied().unwrap_or(WORKER),
+        }
+    }
+}
+
+fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(FileSystem, (u64, u64)), String> {
+    let header = &recording.header;
+    let journal = header.geometry.journal.first().copied().ok_or("ext4 without a journal")?;
+    let inodes_per_group = header.geometry.inodes_per_group;
+    let mut settings = Ext4Settings {
+        journal_start: blksched::Sector(journal.0),
+        journal_blocks: journal.1 / 8,
+        inodes_per_group,
+        ..Ext4Settings::default()
+    };
+    if header.mkfs.contains("-O") {
+        return Err(format!("mkfs.ext4 {}", header.mkfs));
+    }
+    for option in header.mount_asked.split(',') {
+        match option {
+            "noatime" | "" | "max_batch_time=0" => {}
+            "data=writeback" => settings.data = JournalMode::Writeback,
+            "nobarrier" => settings.barrier = false,
+            "journal_async_commit" => settings.async_commit = true,
+            _ if let Some(seconds) = option.strip_prefix("commit=").and_then(|text| text.parse().ok()) => {
+                settings.commit = Span::from_secs(seconds);
+            }
+            other => return Err(format!("ext4 mounted with {other}")),
+        }
+    }
+    let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group };
+    let places = Places::new().recorded(placed(recording), leaf_group(recording));
+    let race = JournalRace::Recorded(delays(recording, journal));
+    let fs = Ext4::new(settings, geometry, longest).with(race, phase, places);
+    Ok((FileSystem::Ext4(Box::new(fs)), journal))
+}
+
+fn xfs(recording: &FsRecording, phase: TickPhase, left_over: bool) -> Result<(FileSystem, (u64, u64)), String> {
+    let header = &recording.header;
+    let log = header.geometry.log.ok_or("xfs without a log of its own")?;
+    let mut settings = XfsSettings { log_start: blksched::Sector(log.0), log_sectors: log.1, ..XfsSettings::default() };
+    if header.mount_asked.contains("logbsize=256k") {
+        settings.iclog_bytes = 256 << 10;
+    }
+    let fs = Xfs::new(settings).with_phase(phase);
+    let fs = if left_over { fs.with_left_over() } else { fs };
+    Ok((FileSystem::Xfs(Box::new(fs)), log))
+}
+
+/// How long jbd2 took to send each commit block after the end of the log.
+fn delays(recording: &FsRecording, (first, length): (u64, u64)) -> VecDeque<Span> {
+    let mut delays = VecDeque::new();
+    let (mut last_end, mut last_bio) = (None, None);
+    for event in &recording.events {
+        let sector = event.number("sector").unwrap_or(0);
+        if !(first + 8..first + length).contains(&sector) {
+            continue;
+        }
+        if event.ev == "complete" && event.number("sectors") != Some(0) {
+            last_end = Some(event.t);
+        }
+        if event.ev == "bio" && event.task.starts_with("jbd2") && event.number("sectors") != Some(0) {
+            // The first bio behind the end of one that came in the same commit.
+            if let (Some(end), Some(true)) = (last_end.take(), last_bio) {
+                delays.push_back(Span::from_ns(event.t.saturating_sub(end)));
+                last_bio = Some(false);
+            } else if last_bio != Some(true) {
+                last_bio = Some(true);
+                last_end = None;
+            }
+        }
+    }
+    delays
+}
+
+/// The places that new blocks got, by file and block.
+fn placed(recording: &FsRecording) -> BTreeMap<(InodeId, u64), (u64, u64)> {
+    let allocations = recording.events.iter().filter(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
+    let place = |event: &FsEvent| {
+        let [ino, block, place, count] = ["ino", "lblk", "block", "len"].map(|name| event.number(name));
+        Some(((InodeId(ino?), block?), (place?, count?)))
+    };
+    allocations.filter_map(place).collect()
+}
+
+/// Whether an allocation was for a block of extents.
+fn is_leaf(event: &FsEvent) -> bool {
+    !event.text("flags").contains("HINT_DATA")
+}
+
+fn leaf_group(recording: &FsRecording) -> Option<u64> {
+    let leaf = recording.events.iter().find(|event| event.ev == "ext4_allocate_blocks" && is_leaf(event));
+    leaf.and_then(|event| event.number("block")).map(|block| block / 32_768)
+}
+
+/// Inodes by file name.
+#[derive(Default)]
+struct Names {
+    known: BTreeMap<String, InodeId>,
+    made_up: u64,
+}
+
+impl Names {
+    fn of(&mut self, name: &str, seen: Option<u64>) -> InodeId {
+        if let Some(seen) = seen {
+            self.known.insert(name.to_owned(), InodeId(seen));
+        }
+        if let Some(inode) = self.known.get(name) {
+            return *inode;
+        }
+        self.made_up += 1;
+        let inode = InodeId(1_000_000 + self.made_up);
+        self.known.insert(name.to_owned(), inode);
+        inode
+    }
+
+    fn dir(&mut self, name: &str, seen: Option<u64>) -> InodeId {
+        let dir = name.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let seen = seen.or_else(|| (dir.is_empty() && !self.known.contains_key("")).then_some(2));
+        self.of(dir, seen)
+    }
+}
+
+/// Every call of the recording, in order, with the inode that the events within it show.
+fn calls(
+    recording: &FsRecording,
+    names: &mut Names,
+    tasks: &mut BTreeMap<String, SubmitterId>,
+) -> Result<Vec<Called>, String> {
+    let events = &recording.events;
+    learn(recording, names);
+    let mut marks: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (nth, event) in events.iter().enumerate() {
+        if event.ev == "mark" {
+            marks.insert(&event.task, event.text("text"));
+        }
+        if event.ev == "calls" {
+            return Err("calls that are folded".to_owned());
+        }
+        let unseen = event.ev == "ext4_allocate_inode" && !in_call(&events[..nth], &event.task);
+        if event.ev != "call" && !unseen || event.text("op") == "read" {
+            continue;
+        }
+        let next = FIRST_PROCESS + tasks.len() as u32;
+        let by = *tasks.entry(event.task.clone()).or_insert(SubmitterId(next));
+        if unseen {
+            // Files made between the phases of a scenario are not recorded as calls.
+            let [inode, dir] = ["ino", "dir"].map(|name| InodeId(event.number(name).unwrap_or(0)));
+            let made = Made::Change(Change::Create(NamedIn { dir, name: 4 }));
+            let op = "open".to_owned();
+            found.push(Called { line: nth + 2, start: event.t, end: u64::MAX, by, op, inode, made });
+            continue;
+        }
+        let own = events[nth + 1..].iter().take_while(|other| !(other.task == event.task && other.ev == "return"));
+        let own: Vec<&FsEvent> = own.filter(|other| other.task == event.task).collect();
+        let end = events[nth + 1..].iter().find(|other| other.task == event.task && other.ev == "return");
+        let seen = later_inode(&events[nth..], event);
+        let mark = marks.get(event.task.as_str()).copied().unwrap_or("");
+        let is_new = event.text("op") == "fallocate" && recording.header.fs == "xfs";
+        let is_new = is_new && !names.known.contains_key(event.text("file"));
+        let (inode, made) = made(event, &own, mark, seen, names)?;
+        // The reads of a page fault are not replayed.
+        let end = end.filter(|_| event.text("op") != "store").map_or(u64::MAX, |end| end.t);
+        if is_new {
+            let made = Made::Change(Change::Create(NamedIn { dir: InodeId(2), name: 4 }));
+            let op = "open".to_owned();
+            found.push(Called { line: nth + 2, start: event.t, end: u64::MAX, by, op, inode, made });
+        }
+        let op = event.text("op").to_owned();
+        found.push(Called { line: nth + 2, start: event.t, end, by, op, inode, made });
+    }
+    Ok(found)
+}
+
+/// Whether this task is within a call at the end of these events.
+fn in_call(events: &[FsEvent], task: &str) -> bool {
+    let last = events.iter().rev().find(|event| event.task == task && matches!(event.ev.as_str(), "call" | "return"));
+    last.is_some_and(|event| event.ev == "call")
+}
+
+/// The inode that a later call on the same name shows, if the call that makes it does not.
+fn later_inode(events: &[FsEvent], call: &FsEvent) -> Option<u64> {
+    let name = call.text("file");
+    let mut calls = events.iter().enumerate().skip(1).take(400);
+    let same = calls.find(|(_, event)| {
+        event.ev == "call" && event.text("file") == name && matches!(event.text("op"), "write" | "fsync" | "fdatasync")
+    });
+    let (nth, same) = same?;
+    let own = events[nth + 1..].iter().take_while(|other| !(other.task == same.task && other.ev == "return"));
+    inode_in(own.filter(|other| other.task == same.task))
+}
+
+/// Inodes of files that exist from the beginning: what the first call on each name shows.
+fn learn(recording: &FsRecording, names: &mut Names) {
+    let events = &recording.events;
+    for (nth, event) in events.iter().enumerate().filter(|(_, event)| event.ev == "call") {
+        let name = event.text("file");
+        if names.known.contains_key(name) || !matches!(event.text("op"), "write" | "fsync" | "fdatasync" | "store") {
+            continue;
+        }
+        let own = events[nth + 1..].iter().take_while(|other| !(other.task == event.task && other.ev == "return"));
+        if let Some(seen) = inode_in(own.filter(|other| other.task == event.task)) {
+            names.of(name, Some(seen));
+        }
+    }
+    let parent = |event: &&FsEvent| matches!(event.ev.as_str(), "ext4_unlink_enter");
+    if let Some(event) = events.iter().find(parent) {
+        let nth = events.iter().position(|other| core::ptr::eq(other, event)).unwrap_or(0);
+        let call = events[..nth].iter().rev().find(|call| call.ev == "call" && call.task == event.task);
+        if let Some(call) = call {
+            names.dir(call.text("file"), event.number("parent"));
+        }
+    }
+}
+
+fn inode_in<'a>(mut events: impl Iterator<Item = &'a FsEvent>) -> Option<u64> {
+    let tells = |event: &&FsEvent| {
+        matches!(
+            event.ev.as_str(),
+            "ext4_sync_file_enter"
+                | "ext4_mark_inode_dirty"
+                | "writeback_mark_inode_dirty"
+                | "ext4_allocate_inode"
+                | "xfs_file_fsync"
+                | "xfs_dir_fsync"
+                | "xfs_file_buffered_write"
+                | "xfs_file_direct_write"
+        )
+    };
+    events.find(tells).and_then(|event| event.number("ino"))
+}
+
+fn made(
+    event: &FsEvent,
+    own: &[&FsEvent],
+    mark: &str,
+    later: Option<u64>,
+    names: &mut Names,
+) -> Result<(InodeId, Made), String> {
+    let file = event.text("file");
+    let find = |ev: &str, field: &str| own.iter().find(|other| other.ev == ev).and_then(|other| other.number(field));
+    let bytes = (event.number("off").unwrap_or(0), event.number("len").unwrap_or(0));
+    let blocks = Blocks { start: bytes.0 / 4096, end: (bytes.0 + bytes.1).div_ceil(4096) };
+    let name = file.rsplit('/').next().unwrap_or("").len() as u64;
+    let op = event.text("op");
+    Ok(match op {
+        "write" | "store" => {
+            let how = Opened {
+                direct: op == "write" && mark.contains("O_DIRECT"),
+                dsync: mark.contains("O_DSYNC"),
+                sync: mark.contains("O_SYNC"),
+            };
+            let inode = names.of(file, inode_in(own.iter().copied()));
+            (inode, Made::Write { at: bytes.0, bytes: bytes.1, how })
+        }
+        "fsync" => (names.of(file, inode_in(own.iter().copied())), Made::Sync),
+        "fdatasync" | "msync" => (names.of(file, inode_in(own.iter().copied())), Made::SyncData),
+        "sync_file_range" => {
+            let flags = event.text("flags");
+            let has = |word: &str| flags.split('|').any(|flag| flag == word);
+            let (waits_before, writes, waits_after) = (has("WAIT_BEFORE"), has("WRITE"), has("WAIT_AFTER"));
+            let what = RangeSync { waits_before, writes, waits_after };
+            (names.of(file, None), Made::Range { at: bytes.0, bytes: bytes.1, what })
+        }
+        "open" if event.text("flags").contains("O_CREAT") => {
+            let dir = names.dir(file, find("ext4_allocate_inode", "dir"));
+            names.known.remove(file);
+            let inode = names.of(file, find("ext4_allocate_inode", "ino").or(later));
+            (inode, Made::Change(Change::Create(NamedIn { dir, name })))
+        }
+        "open" | "close" => (names.of(file, None), Made::Nothing),
+        "chmod" | "fchmod" | "utime" | "utimes" => {
+            (names.of(file, inode_in(own.iter().copied())), Made::Change(Change::Attributes))
+        }
+        "fallocate" => {
+            let inode = names.of(file, find("ext4_allocate_blocks", "ino"));
+            (inode, Made::Change(Change::Preallocate(blocks)))
+        }
+        "unlink" => {
+            let dir = names.dir(file, find("ext4_unlink_enter", "parent"));
+            let inode = names.of(file, find("ext4_unlink_enter", "ino"));
+            names.known.remove(file);
+            (inode, Made::Change(Change::Unlink(NamedIn { dir, name })))
+        }
+        "rename" => rename(event, own, names),
+        "mkdir" | "symlink" | "rmdir" => {
+            let dir = names.dir(file, find("ext4_allocate_inode", "dir"));
+            let inode = names.of(file, find("ext4_allocate_inode", "ino"));
+            let named = NamedIn { dir, name };
+            let change = match op {
+                "mkdir" => Change::MakeDirectory(named),
+                "symlink" => Change::Symlink(named),
+                _ => Change::RemoveDirectory(named),
+            };
+            (inode, Made::Change(change))
+        }
+        other => return Err(format!("the call {other}")),
+    })
+}
+
+fn rename(event: &FsEvent, own: &[&FsEvent], names: &mut Names) -> (InodeId, Made) {
+    let (from, to) = (event.text("file"), event.text("to"));
+    let dir = names.dir(from, None);
+    let evicted = own.iter().find(|other| other.ev == "ext4_evict_inode").and_then(|other| other.number("ino"));
+    let over = names.known.remove(to).map(|known| evicted.map_or(known, InodeId)).or(evicted.map(InodeId));
+    let seen = own.iter().filter(|other| other.ev == "ext4_mark_inode_dirty").filter_map(|other| other.number("ino"));
+    let seen = seen.map(InodeId).find(|inode| *inode != dir && Some(*inode) != over);
+    let inode = names.of(from, seen.map(|inode| inode.0));
+    names.known.remove(from);
+    names.known.insert(to.to_owned(), inode);
+    let length = |name: &str| name.rsplit('/').next().unwrap_or("").len() as u64;
+    let change = Change::Rename { from: NamedIn { dir, name: length(from) }, to: length(to), over };
+    (inode, Made::Change(change))
+}
+
+/// The files that were there, with their blocks: those that the recording does not show to be placed.
+fn files(recording: &FsRecording, calls: &[Called]) -> BTreeMap<InodeId, Known> {
+    let created = |inode: InodeId| {
+        let first = calls.iter().find(|call| call.inode == inode);
+        first.is_some_and(|call| matches!(call.made, Made::Change(Change::Create(_))))
+    };
+    let mut files = BTreeMap::new();
+    for call in calls {
+        let inode = call.inode;
+        if files.contains_key(&inode) {
+            continue;
+        }
+        let extents = if created(inode) { FileExtents::default() } else { blocks_of(recording, inode) };
+        files.insert(inode, Known { extents, names: Vec::new() });
+    }
+    files
+}
+
+/// The longest file here \[blocks\].
+pub(super) const LONGEST: u64 = 1 << 20;
+
+fn blocks_of(recording: &FsRecording, inode: InodeId) -> FileExtents {
+    let mine = |event: &&FsEvent| event.number("ino") == Some(inode.0);
+    let events = || recording.events.iter().filter(mine);
+    let placed = events().find(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
+    let unwritten = events().find(|event| event.ev == "ext4_ext_handle_unwritten_extents");
+    if let Some(event) = unwritten
+        && placed.is_none_or(|placed| placed.t > event.t)
+    {
+        let [at, blocks, place] = ["m_lblk", "allocated", "newblock"].map(|name| event.number(name).unwrap_or(0));
+        let mut extents = FileExtents::default();
+        extents.insert(Extent { at, blocks, place, written: false });
+        return extents;
+    }
+    if let Some(event) = placed {
+        let [first, left] = ["lblk", "pleft"].map(|name| event.number(name).unwrap_or(0));
+        return FileExtents::whole(first, (left + 1).saturating_sub(first));
+    }
+    let size = events().find_map(|event| event.number("disize").filter(|_| event.ev.starts_with("xfs_file_")));
+    let grows = events().any(|event| event.ev == "xfs_map_blocks_alloc" || event.ev == "xfs_iomap_alloc");
+    let converts = events().any(|event| event.ev == "xfs_unwritten_convert");
+    match size {
+        Some(size) if grows => FileExtents::whole(size / 4096, 100),
+        Some(size) if converts => {
+            let mut extents = FileExtents::default();
+            extents.insert(Extent { at: 0, blocks: size / 4096, place: 100, written: false });
+            extents
+        }
+        Some(size) => FileExtents::whole(size / 4096, 100),
+        None => FileExtents::whole(LONGEST, 100),
+    }
+}
+
+/// The phase of the clock with which most writes change their file's times exactly if they did.
+fn phase(recording: &FsRecording, calls: &[Called]) -> TickPhase {
+    let writes = calls.iter().filter(|call| matches!(call.made, Made::Write { .. }));
+    let touched = |call: &&Called| {
+        let event = &recording.events[call.line - 2];
+        let own = recording.events[call.line - 1..].iter().take_while(|other| other.t <= call.end);
+        let own = own.filter(|other| other.task == event.task);
+        own.into_iter().any(|other| {
+            other.ev == "xfs_update_time" || other.ev == "jbd2_handle_start" && other.number("type") == Some(1)
+        })
+    };
+    let writes: Vec<(InodeId, u64, bool)> = writes.map(|call| (call.inode, call.start, touched(&call))).collect();
+    let score = |phase: &u64| {
+        let tick = |ns: u64| (ns + 4_000_000 - phase * 100_000) / 4_000_000;
+        let mut last = BTreeMap::new();
+        let agrees = |(inode, at, touched): &&(InodeId, u64, bool)| {
+            (last.insert(*inode, tick(*at)) != Some(tick(*at))) == *touched
+        };
+        let mut agrees = agrees;
+        writes.iter().filter(|write| agrees(write)).count()
+    };
+    // Among equals the middle one.
+    let scores: Vec<usize> = (0..40).map(|phase| score(&phase)).collect();
+    let best = scores.iter().copied().max().unwrap_or(0);
+    let good: Vec<u64> = (0..40).filter(|phase| scores[*phase as usize] == best).collect();
+    TickPhase(Span::from_us(100 * good[good.len() / 2]))
+}

@@ -1,0 +1,60 @@
+//! The file system below a job file's files: which one, and what is in each file when the run begins.
+//!
+//! **Rule** fio lays a file out before the run if any job reads it or overwrites it; otherwise it exists with places
+//! in which nothing has been written, or is empty with `fallocate=none`.
+
+use crate::fio::errors::Problem;
+use crate::fio::files::{JobClone, is_device};
+use crate::fio::layout::{FileExtent, Need};
+use crate::fio::sections::JobSection;
+use crate::fio::settings::{Mix, Preallocated};
+use crate::host::fs::FsKind;
+use crate::host::pages_of;
+use crate::plan::{FileState, PlannedFile};
+
+/// The file system: what the jobs say, or else this one.
+pub(super) fn file_system(jobs: &[JobSection], otherwise: FsKind) -> Result<FsKind, Problem> {
+    let says = |job: &&JobSection| job.settings.rare.fs.is_some();
+    let Some(first) = jobs.iter().find(says) else { return Ok(otherwise) };
+    let said = first.settings.rare.fs.unwrap_or(otherwise);
+    if let Some(other) = jobs.iter().filter(says).find(|job| job.settings.rare.fs != Some(said)) {
+        let title = format!("job `{}` is on another file system than job `{}`", other.name, first.name);
+        let place = other.settings.place_of("fs", &other.place);
+        return Err(Problem::new(place, title, "one file system for all files of a load".to_owned()));
+    }
+    let is_raw = |job: &&JobSection| job.settings.files.filename.as_ref().is_some_and(|name| is_device(name));
+    let raw = jobs.iter().filter(says).find(is_raw).filter(|_| said != FsKind::None);
+    match raw {
+        None => Ok(said),
+        Some(raw) => {
+            let title = format!("job `{}` uses a raw device, and says fs={said}", raw.name);
+            let place = raw.settings.place_of("fs", &raw.place);
+            let problem = Problem::new(place, title, "a file name outside /dev, or fs=none".to_owned());
+            Err(problem)
+        }
+    }
+}
+
+/// The files of a file system, in order.
+pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExtent]) -> Vec<PlannedFile> {
+    if fs == FsKind::None {
+        return Vec::new();
+    }
+    let regular = (0..needs.len()).filter(|file| needs[*file] != Need::WholeDisk);
+    let planned = |file: usize| {
+        let FileExtent { start, length } = extents[file];
+        let users = clones.iter().filter(|clone| clone.files.contains(&file));
+        let pages = pages_of(blksched::Sector(start / 512), length.div_ceil(512));
+        PlannedFile { pages, state: users.map(state).min_by_key(|state| *state as u8).unwrap_or(FileState::Written) }
+    };
+    regular.map(planned).collect()
+}
+
+fn state(clone: &JobClone<'_>) -> FileState {
+    let s = &clone.job.settings;
+    match (s.mix, s.rare.preallocated) {
+        _ if s.rare.overwrite || matches!(s.mix, Mix::Read | Mix::Both) => FileState::Written,
+        (_, Preallocated::Yes) => FileState::Unwritten,
+        (_, Preallocated::No) => FileState::Empty,
+    }
+}

@@ -1,0 +1,450 @@
+//! The host's files on a file system: which pages are which inode's, and what a call, a transfer or the flusher owes
+//! the file system. Without one, everything here lets pass.
+//!
+//! **Rule** A write first changes the file's times. A process that writes dirty pages has them placed first. Pages of
+//! new blocks count as written when the file system says so. A sync ends with the metadata, or with a flush of the
+//! disk's cache if the metadata are stable. Each of these may sleep in the file system, and asks again when it is
+//! told to.
+
+use std::collections::BTreeMap;
+
+use blksched::author::Waiter;
+use blksched::{Bio, Class, Durability, GroupId, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};
+
+use super::Host;
+use super::cache::TransferId;
+use super::call::{CallWork, HostCall};
+use super::fs::{Agent, Blocks, Change, Entry, FileSystem, FsBio, FsTask, FsWish, InodeId, Known, Missing, Syncing};
+use super::op::{HostOp, OpId, OpStage, OpTask, Who};
+use super::outbox::Wish;
+use super::page::{PAGE_SECTORS, Pages, count, pages_of};
+use super::report::WaitsFor;
+use super::transfer::{Transfer, TransferKind};
+
+/// The flusher's number as a task of the file system.
+const FLUSHER: FsTask = FsTask::MAX - 1;
+
+/// jbd2's priority.
+const JOURNAL: Priority = Priority { class: Class::BestEffort, level: 3 };
+
+/// A file of the file system.
+#[derive(Clone, Copy, Debug)]
+struct Filed {
+    end: u64,
+    inode: InodeId,
+}
+
+/// Bios of one allocation, which count as written together.
+#[derive(Clone, Debug)]
+struct IoEnd {
+    inode: InodeId,
+    blocks: Blocks,
+    /// Blocks whose writes have not ended.
+    left: u64,
+    /// Those that have ended: whether they failed, and when the device began with each.
+    ended: Vec<(TransferId, bool, Instant)>,
+}
+
+/// The files, and what is under way between them and the file system.
+#[derive(Clone, Debug)]
+pub(super) struct Filing {
+    fs: FileSystem,
+    journal: SubmitterId,
+    worker: SubmitterId,
+    /// By first page.
+    files: BTreeMap<u64, Filed>,
+    next_inode: u64,
+    /// What the flusher may write: it has been placed.
+    placed: Pages,
+    flusher_sleeps: bool,
+    /// Direct writes at the disk, as they were handed in, by tag.
+    direct: BTreeMap<Tag, Bio>,
+    /// The allocation that each write of pages belongs to.
+    io_ends: BTreeMap<u64, IoEnd>,
+    io_end_of: BTreeMap<TransferId, u64>,
+    io_ends_begun: u64,
+    /// Allocations that ended because somebody else writes the rest.
+    cut: Vec<u64>,
+    obeys: bool,
+}
+
+impl Filing {
+    fn find(&self, page: u64) -> Option<(u64, InodeId)> {
+        let (start, filed) = self.files.range(..=page).next_back()?;
+        (page < filed.end).then_some((*start, filed.inode))
+    }
+
+    fn blocks(&self, pages: &Pages) -> Option<(InodeId, Blocks)> {
+        let (start, inode) = self.find(pages.start)?;
+        Some((inode, (pages.start - start..pages.end - start).into()))
+    }
+
+    /// Somebody else writes these blocks: allocations whose writes have not come that far end before them. Returns
+    /// those that have thereby ended.
+    fn cut_short(&mut self, inode: InodeId, blocks: Blocks) -> Vec<u64> {
+        let mut ended = Vec::new();
+        for (number, io) in &mut self.io_ends {
+            if io.inode == inode && io.blocks.start <= blocks.start && blocks.start < io.blocks.end {
+                io.left -= (io.blocks.end - blocks.start).min(io.left);
+                io.blocks.end = blocks.start;
+                self.placed = 0..0;
+                if io.left == 0 && !io.ended.is_empty() {
+                    ended.push(*number);
+                }
+            }
+        }
+        self.io_ends.retain(|_, io| io.left > 0 || !io.ended.is_empty());
+        ended
+    }
+}
+
+/// The bio that the queue gets for one of the file system's own.
+pub(super) fn bio_of(bio: &FsBio, tag: Tag, submitter: SubmitterId) -> Bio {
+    if bio.sectors == 0 {
+        return Bio::flush(tag.0, submitter);
+    }
+    let made = match bio.waiter {
+        Waiter::Sync => Bio::write(tag.0, submitter, bio.start, bio.sectors),
+        Waiter::Async => Bio::write_back(tag.0, submitter, bio.start, bio.sectors),
+    };
+    let durability = Durability { preflush: bio.barrier, fua: bio.barrier };
+    Bio { durability, hints: Hints { meta: true, write_back: true, ..made.hints }, ..made }
+}
+
+impl Host {
+    /// The same with a file system below the files that it is told of. `journal` and `worker` are the submitters of
+    /// jbd2 and of other threads of the kernel.
+    pub fn with_file_system(mut self, fs: FileSystem, journal: SubmitterId, worker: SubmitterId) -> Host {
+        self.filing = Some(Box::new(Filing {
+            fs,
+            journal,
+            worker,
+            files: BTreeMap::new(),
+            // The first that mkfs leaves to users, and `lost+found`.
+            next_inode: 12,
+            placed: 0..0,
+            flusher_sleeps: false,
+            direct: BTreeMap::new(),
+            io_ends: BTreeMap::new(),
+            io_end_of: BTreeMap::new(),
+            io_ends_begun: 0,
+            cut: Vec::new(),
+            obeys: false,
+        }));
+        self
+    }
+
+    /// These pages are a file of this inode.
+    pub fn add_file(&mut self, pages: Pages, inode: InodeId, known: Known) {
+        let Some(filing) = &mut self.filing else { return };
+        filing.files.insert(pages.start, Filed { end: pages.end, inode });
+        filing.fs.know(inode, known);
+    }
+
+    /// These pages are a new file; returns its inode, the next free one.
+    pub fn add_next_file(&mut self, pages: Pages, known: Known) -> Option<InodeId> {
+        let filing = self.filing.as_mut()?;
+        filing.next_inode += 1;
+        let inode = InodeId(filing.next_inode);
+        self.add_file(pages, inode, known);
+        Some(inode)
+    }
+
+    /// The file system, to inspect.
+    pub fn file_system(&self) -> Option<&FileSystem> {
+        self.filing.as_ref().map(|filing| &filing.fs)
+    }
+
+    /// When the file system must be told the time.
+    pub(super) fn files_next(&self) -> Option<Instant> {
+        self.filing.as_ref()?.fs.next()
+    }
+
+    pub(super) fn files_elapse(&mut self, now: Instant) {
+        if let Some(filing) = &mut self.filing {
+            filing.fs.elapse(now);
+        }
+        self.obey_files(now);
+    }
+
+    /// A change of metadata is made, and the call continues.
+    pub(super) fn enter_on(&mut self, now: Instant, id: OpId, change: Change) {
+        let page = match self.ops[id].task {
+            OpTask::Call(call) => call.start().0 / PAGE_SECTORS,
+            OpTask::Bypass(bio) | OpTask::Landing(bio) => bio.start.0 / PAGE_SECTORS,
+        };
+        let inode = match self.ops[id].task {
+            OpTask::Call(HostCall { work: CallWork::Change(inode, _), .. }) => Some(inode),
+            _ => self.filing.as_ref().and_then(|filing| filing.find(page)).map(|(_, inode)| inode),
+        };
+        if let Some(inode) = inode
+            && !self.enter(now, id, inode, change)
+        {
+            return;
+        }
+        match self.ops[id].task {
+            OpTask::Call(HostCall { work: CallWork::Change(..), .. }) => self.finish(now, id),
+            OpTask::Call(_) => {
+                self.ops[id].stage = OpStage::Paging;
+                self.go_on(now, id);
+            }
+            OpTask::Bypass(bio) => self.release_direct(id, bio),
+            OpTask::Landing(bio) => {
+                let syncs = bio.durability.fua.then_some(Syncing::Data);
+                match syncs {
+                    Some(_) => self.stabilise(now, id, page, syncs),
+                    None => self.finish(now, id),
+                }
+            }
+        }
+    }
+
+    /// False if the call has to wait in the file system.
+    fn enter(&mut self, now: Instant, id: OpId, inode: InodeId, change: Change) -> bool {
+        let Some(filing) = &mut self.filing else { return true };
+        let entry = filing.fs.enter(now, id, inode, change);
+        if entry == Entry::Waits {
+            self.sleep_in_files(now, id);
+        }
+        self.obey_files(now);
+        entry == Entry::Done
+    }
+
+    fn sleep_in_files(&mut self, now: Instant, id: OpId) {
+        let op = &mut self.ops[id];
+        op.in_fs = true;
+        op.waits.get_or_insert((now, WaitsFor::Journal));
+    }
+
+    /// Whether the call may write these dirty pages now; they get places. The file system is to be obeyed when they
+    /// have been submitted, as others may write them otherwise.
+    pub(super) fn may_write(&mut self, now: Instant, id: OpId, pages: &Pages) -> bool {
+        let Some((inode, blocks)) = self.filing.as_ref().and_then(|filing| filing.blocks(pages)) else { return true };
+        let Some(filing) = &mut self.filing else { return true };
+        let entry = filing.fs.enter(now, id, inode, Change::WriteBack(blocks));
+        match entry {
+            Entry::Waits => self.sleep_in_files(now, id),
+            Entry::Done => self.begin_io_end(inode, blocks),
+        }
+        entry == Entry::Done
+    }
+
+    /// The same, for a caller that does not wait for anything.
+    pub(super) fn place_at_once(&mut self, now: Instant, id: OpId, pages: &Pages) {
+        let Some(filing) = &mut self.filing else { return };
+        let Some((inode, blocks)) = filing.blocks(pages) else { return };
+        _ = filing.fs.enter(now, id, inode, Change::WriteBack(blocks));
+        self.begin_io_end(inode, blocks);
+    }
+
+    /// Whether the flusher may write these dirty pages now. If not, it sleeps in the file system, and
+    /// [`Host::write_back`] is called when it may go on.
+    pub(super) fn may_write_back(&mut self, now: Instant, pages: &Pages) -> bool {
+        let Some(filing) = &mut self.filing else { return true };
+        if filing.flusher_sleeps {
+            return false;
+        }
+        if filing.placed.start <= pages.start && pages.end <= filing.placed.end {
+            return true;
+        }
+        let Some((start, inode)) = filing.find(pages.start) else { return true };
+        // All of the run that is dirty is placed at once.
+        let end = filing.find(pages.start).and_then(|(start, _)| filing.files.get(&start)).map_or(0, |filed| filed.end);
+        let run = self.dirty.first_within(&(pages.start..end)).unwrap_or(pages.clone());
+        let blocks = Blocks { start: run.start - start, end: run.end - start };
+        let entry = filing.fs.enter(now, FLUSHER, inode, Change::WriteBack(blocks));
+        if entry == Entry::Waits {
+            filing.flusher_sleeps = true;
+        } else {
+            filing.placed = run;
+            self.begin_io_end(inode, blocks);
+        }
+        entry == Entry::Done
+    }
+
+    /// Writes of these blocks, which come next, count as written together, if the file system has to convert them.
+    fn begin_io_end(&mut self, inode: InodeId, blocks: Blocks) {
+        let Some(filing) = &mut self.filing else { return };
+        if !filing.fs.is_unwritten(inode, blocks) {
+            return;
+        }
+        let cut = filing.cut_short(inode, blocks);
+        filing.io_ends_begun += 1;
+        let io = IoEnd { inode, blocks, left: blocks.count(), ended: Vec::new() };
+        filing.io_ends.insert(filing.io_ends_begun, io);
+        filing.cut.extend(cut);
+    }
+
+    /// A write of these pages begins.
+    pub(super) fn file_transfer(&mut self, id: TransferId, pages: &Pages) {
+        let Some(filing) = &mut self.filing else { return };
+        let Some((inode, blocks)) = filing.blocks(pages) else { return };
+        let holds = |io: &IoEnd| io.inode == inode && io.blocks.start <= blocks.start && blocks.end <= io.blocks.end;
+        let found = filing.io_ends.iter().rev().find(|(_, io)| holds(io)).map(|(number, _)| *number);
+        if let Some(number) = found {
+            filing.io_end_of.insert(id, number);
+        }
+    }
+
+    /// Whether a write that has ended at the disk counts as written. If not, it does later, with the others of its
+    /// allocation.
+    pub(super) fn counts_as_written(&mut self, now: Instant, id: TransferId, failed: bool, issued_at: Instant) -> bool {
+        let Some(filing) = &mut self.filing else { return true };
+        let Some(number) = filing.io_end_of.remove(&id) else { return true };
+        let io = filing.io_ends.get_mut(&number).expect("a write of it was under way");
+        io.ended.push((id, failed, issued_at));
+        io.left -= count(&self.transfers[id].pages);
+        if io.left == 0 {
+            self.end_io(now, number);
+        }
+        false
+    }
+
+    /// All writes of an allocation have ended.
+    fn end_io(&mut self, now: Instant, number: u64) {
+        let Some(filing) = &mut self.filing else { return };
+        let Some(&IoEnd { inode, blocks, .. }) = filing.io_ends.get(&number) else { return };
+        if filing.fs.data_ended(now, inode, blocks, number) {
+            self.written_together(now, number);
+        }
+        self.obey_files(now);
+    }
+
+    fn written_together(&mut self, now: Instant, number: u64) {
+        let io = self.filing.as_mut().and_then(|filing| filing.io_ends.remove(&number));
+        for (id, failed, issued_at) in io.map(|io| io.ended).unwrap_or_default() {
+            self.end_transfer(now, id, failed, issued_at);
+        }
+    }
+
+    /// The call's data are on the disk: makes its metadata stable, too.
+    pub(super) fn stabilise(&mut self, now: Instant, id: OpId, page: u64, syncs: Option<Syncing>) {
+        let filed = self.filing.as_mut().and_then(|filing| filing.find(page).map(|(_, inode)| (filing, inode)));
+        let (Some((filing, inode)), Some(what)) = (filed, syncs) else {
+            self.ops[id].stage = OpStage::Flushing;
+            return self.start_flush(now, id);
+        };
+        let missing = filing.fs.sync(now, id, inode, what);
+        match missing {
+            Missing::Nothing => self.finish(now, id),
+            Missing::Flush => {
+                self.ops[id].stage = OpStage::Flushing;
+                self.start_flush(now, id);
+            }
+            Missing::Metadata => {
+                self.ops[id].stage = OpStage::Flushing;
+                self.sleep_in_files(now, id);
+            }
+        }
+        self.obey_files(now);
+    }
+
+    /// Whether the file system has a say in this direct bio.
+    pub(super) fn files_concern(&self, bio: &Bio) -> bool {
+        let filing = self.filing.as_ref().filter(|_| bio.op == Op::Write);
+        filing.is_some_and(|filing| filing.find(bio.start.0 / PAGE_SECTORS).is_some())
+    }
+
+    /// The bio, if it may go to the queue without the file system.
+    pub(super) fn enter_direct(&mut self, now: Instant, id: OpId, bio: Bio) -> Option<Bio> {
+        if !self.files_concern(&bio) {
+            return Some(bio);
+        }
+        let pages = pages_of(bio.start, u64::from(bio.sectors));
+        let (_, blocks) = self.filing.as_ref().and_then(|filing| filing.blocks(&pages))?;
+        let change = Change::DirectBegins(blocks);
+        self.ops[id].stage = OpStage::Entering(change);
+        self.enter_on(now, id, change);
+        None
+    }
+
+    /// A direct write has its places.
+    fn release_direct(&mut self, id: OpId, bio: Bio) {
+        let pages = pages_of(bio.start, u64::from(bio.sectors));
+        self.cache.drop_clean(&pages);
+        self.ops.remove(id);
+        if let Some(filing) = &mut self.filing {
+            filing.direct.insert(bio.tag, bio);
+        }
+        // What has to be stable is made so when it has landed.
+        self.out.push(Wish::GoOn(Bio { durability: Durability::default(), ..bio }));
+        self.out.push(Wish::Waits(bio.submitter));
+    }
+
+    /// A bio of a process's own is complete. True if it is a direct write that the file system is not done with:
+    /// [`Wish::Landed`] says when its process may be told.
+    pub fn landed(&mut self, now: Instant, tag: Tag) -> bool {
+        let Some(bio) = self.filing.as_mut().and_then(|filing| filing.direct.remove(&tag)) else { return false };
+        let pages = pages_of(bio.start, u64::from(bio.sectors));
+        let Some((_, blocks)) = self.filing.as_ref().and_then(|filing| filing.blocks(&pages)) else { return false };
+        let change = Change::DirectEnds(blocks);
+        let id = self.ops.insert(HostOp::new(OpTask::Landing(bio), pages));
+        self.ops[id].stage = OpStage::Entering(change);
+        self.enter_on(now, id, change);
+        true
+    }
+
+    /// A bio of the file system's own is complete.
+    pub(super) fn files_ended(&mut self, now: Instant, bio: FsBio) {
+        if let Some(filing) = &mut self.filing {
+            filing.fs.ended(now, bio.tag);
+        }
+        self.obey_files(now);
+    }
+
+    /// Does what the file system wants done.
+    pub(super) fn obey_files(&mut self, now: Instant) {
+        let Some(filing) = &mut self.filing else { return };
+        if core::mem::replace(&mut filing.obeys, true) {
+            return;
+        }
+        while let Some(wish) = self.filing.as_mut().and_then(|filing| filing.fs.wish()) {
+            match wish {
+                FsWish::Submit(bio) => self.submit_for_files(bio),
+                FsWish::Waits(agent) => {
+                    let submitter = self.agent(agent).submitter;
+                    self.out.push(Wish::Waits(submitter));
+                }
+                FsWish::Go(FLUSHER) => {
+                    if let Some(filing) = &mut self.filing {
+                        filing.flusher_sleeps = false;
+                    }
+                    self.memory.flusher_sleeps(false);
+                    self.write_back(now);
+                }
+                FsWish::Go(task) | FsWish::Done(task) => {
+                    self.ops[task].in_fs = false;
+                    if self.ops[task].transfers == 0 || matches!(self.ops[task].stage, OpStage::Entering(_)) {
+                        self.go_on(now, task);
+                    } else {
+                        _ = self.write_pending(now, task);
+                    }
+                }
+                FsWish::Written(number) => self.written_together(now, number),
+            }
+        }
+        let cut = self.filing.as_mut().map(|filing| core::mem::take(&mut filing.cut)).unwrap_or_default();
+        if let Some(filing) = &mut self.filing {
+            filing.obeys = false;
+        }
+        cut.into_iter().for_each(|number| self.end_io(now, number));
+    }
+
+    fn agent(&self, agent: Agent) -> Who {
+        let filing = self.filing.as_ref().expect("there is a file system");
+        let own = |submitter, priority| Who { submitter, priority, group: GroupId::default() };
+        match agent {
+            Agent::Journal => own(filing.journal, JOURNAL),
+            Agent::Worker => own(filing.worker, Priority::default()),
+            Agent::Flusher | Agent::Caller(FLUSHER) => self.flusher_is,
+            Agent::Caller(task) => self.ops[task].who(),
+        }
+    }
+
+    fn submit_for_files(&mut self, bio: FsBio) {
+        let who = self.agent(bio.by);
+        let pages = pages_of(Sector(bio.start.0), 0);
+        let transfer = self.transfers.insert(Transfer::new(TransferKind::Files(bio), pages));
+        self.submit(transfer, who, bio.waiter);
+    }
+}

@@ -1,0 +1,246 @@
+//! ext4: which metadata blocks a call changes, and what a sync of a file waits for.
+//!
+//! **Rule** data of new blocks are written before their extents count as written: a worker converts them when the
+//! data have ended, in a handle of the then running transaction, one file after another. Pages count as written only
+//! then, so that a sync's wait for its data can contain the wait for another's log write.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use blksched::Instant;
+
+use super::extents::{Blocks, FileExtents};
+use super::inode::{Change, InodeId, Known};
+use super::journal::Journal;
+use super::kind::Ext4Settings;
+use super::layout::{Ext4Geometry, MetaBlock};
+use super::log_ring::Tid;
+use super::outbox::{FsOutbox, FsTask, FsWish};
+use super::race::{JournalRace, TickPhase};
+use super::{Entry, Missing, Syncing};
+
+mod changes;
+mod places;
+
+pub use places::Places;
+
+/// Extents that fit into the inode.
+const INLINE: usize = 4;
+
+/// The task of the worker that converts extents.
+const CONVERTER: FsTask = FsTask::MAX;
+
+#[derive(Clone, Debug, Default)]
+struct Ext4Inode {
+    extents: FileExtents,
+    /// The group of the block with the extents beyond the fourth.
+    leaf: Option<u64>,
+    /// A direct write beyond its end is under way.
+    appends: bool,
+    /// The tick of its last change of times.
+    changed: Option<u64>,
+    /// The last transaction with any change of it, and with one that its data need.
+    any: Tid,
+    needed: Tid,
+}
+
+/// What becomes of an inode when a handle is through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Matters {
+    /// Only an fsync has to wait for this transaction.
+    ToAll,
+    /// So has an fdatasync.
+    ToData,
+}
+
+/// A handle whose blocks have not all joined.
+#[derive(Clone, Debug)]
+struct Handle {
+    blocks: VecDeque<MetaBlock>,
+    inodes: Vec<(InodeId, Matters)>,
+    /// A block that is freed when all have joined.
+    freed: Option<MetaBlock>,
+}
+
+/// Data that have ended, whose extents are to be converted.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    inode: InodeId,
+    blocks: Blocks,
+    ticket: u64,
+}
+
+/// ext4 of Linux 6.18.
+#[derive(Clone, Debug)]
+pub struct Ext4 {
+    settings: Ext4Settings,
+    geometry: Ext4Geometry,
+    journal: Journal,
+    inodes: BTreeMap<InodeId, Ext4Inode>,
+    handles: BTreeMap<FsTask, Handle>,
+    ended: VecDeque<Ended>,
+    phase: TickPhase,
+    places: Places,
+    out: FsOutbox,
+}
+
+impl Ext4 {
+    /// A mounted one, on a disk that takes bios of at most `longest` blocks.
+    pub fn new(settings: Ext4Settings, geometry: Ext4Geometry, longest: u64) -> Ext4 {
+        Ext4 {
+            journal: Journal::new(settings.clone(), geometry, longest, JournalRace::First),
+            settings,
+            geometry,
+            inodes: BTreeMap::new(),
+            handles: BTreeMap::new(),
+            ended: VecDeque::new(),
+            phase: TickPhase::default(),
+            places: Places::new(),
+            out: FsOutbox::default(),
+        }
+    }
+
+    /// The same with outcomes of races, the phase of the clock, and places of new blocks.
+    pub fn with(mut self, race: JournalRace, phase: TickPhase, places: Places) -> Ext4 {
+        self.journal.set_race(race);
+        (self.phase, self.places) = (phase, places);
+        self
+    }
+
+    /// Its journal, to inspect.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    pub(super) fn know(&mut self, inode: InodeId, known: Known) {
+        let leaf = (known.extents.count() > INLINE).then_some(1);
+        self.inodes.insert(inode, Ext4Inode { extents: known.extents, leaf, ..Ext4Inode::default() });
+    }
+
+    pub(super) fn wish(&mut self) -> Option<FsWish> {
+        self.out.next()
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.journal.next()
+    }
+
+    pub(super) fn elapse(&mut self, now: Instant) {
+        self.journal.elapse(now, &mut self.out);
+        self.own_turns(now);
+    }
+
+    pub(super) fn ended(&mut self, now: Instant, tag: u64) {
+        self.journal.ended(now, tag, &mut self.out);
+        self.own_turns(now);
+    }
+
+    /// The converter is no call of the host's: its turns are taken here.
+    fn own_turns(&mut self, now: Instant) {
+        let mut others = Vec::new();
+        let mut mine = false;
+        while let Some(wish) = self.out.next() {
+            match wish {
+                FsWish::Go(CONVERTER) => mine = true,
+                other => others.push(other),
+            }
+        }
+        others.into_iter().for_each(|wish| self.out.push(wish));
+        if mine {
+            self.convert(now);
+        }
+    }
+
+    pub(super) fn enter(&mut self, now: Instant, task: FsTask, inode: InodeId, change: Change) -> Entry {
+        if self.handles.contains_key(&task) {
+            return self.go_on(now, task);
+        }
+        let Some(credits) = self.credits(now, inode, &change) else { return Entry::Done };
+        if !self.journal.begin(now, task, credits, &mut self.out) {
+            return Entry::Waits;
+        }
+        let handle = self.handle(now, inode, &change);
+        self.handles.insert(task, handle);
+        self.go_on(now, task)
+    }
+
+    /// Lets the rest of a handle's blocks join.
+    fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
+        let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
+        let Some(tid) = self.journal.join(now, task, blocks) else { return Entry::Waits };
+        let Handle { inodes, freed, .. } = self.handles.remove(&task).expect("the task has a handle");
+        if let Some(block) = freed {
+            self.journal.revoke(now, block);
+        }
+        for (inode, matters) in inodes {
+            let inode = self.inodes.entry(inode).or_default();
+            inode.any = tid;
+            if matters == Matters::ToData {
+                inode.needed = tid;
+            }
+        }
+        Entry::Done
+    }
+
+    pub(super) fn sync(&mut self, now: Instant, task: FsTask, inode: InodeId, what: Syncing) -> Missing {
+        let known = self.inodes.entry(inode).or_default();
+        let tid = match what {
+            Syncing::All => known.any,
+            Syncing::Data => known.needed,
+        };
+        match self.journal.wait_for(now, task, tid) {
+            true => Missing::Metadata,
+            false if self.settings.barrier => Missing::Flush,
+            false => Missing::Nothing,
+        }
+    }
+
+    pub(super) fn is_unwritten(&self, inode: InodeId, blocks: Blocks) -> bool {
+        self.inodes.get(&inode).is_some_and(|known| known.extents.is_unwritten(&blocks))
+    }
+
+    pub(super) fn data_ended(&mut self, now: Instant, inode: InodeId, blocks: Blocks, ticket: u64) -> bool {
+        if !self.is_unwritten(inode, blocks) {
+            return true;
+        }
+        self.ended.push_back(Ended { inode, blocks, ticket });
+        if self.ended.len() == 1 {
+            self.convert(now);
+        }
+        false
+    }
+
+    /// The worker converts what has ended, until it has to wait.
+    fn convert(&mut self, now: Instant) {
+        while let Some(Ended { inode, blocks, ticket }) = self.ended.front().copied() {
+            if !self.handles.contains_key(&CONVERTER) {
+                let handle = self.conversion(inode, &blocks);
+                self.handles.insert(CONVERTER, handle);
+            }
+            if self.go_on(now, CONVERTER) == Entry::Waits {
+                return;
+            }
+            self.ended.pop_front();
+            self.out.push(FsWish::Written(ticket));
+        }
+    }
+
+    /// The handle that makes these blocks written.
+    fn conversion(&mut self, inode: InodeId, blocks: &Blocks) -> Handle {
+        let table = self.geometry.table_of(inode);
+        let known = self.inodes.entry(inode).or_default();
+        known.extents.convert(blocks);
+        let mut handle = Handle { blocks: VecDeque::new(), inodes: vec![(inode, Matters::ToData)], freed: None };
+        if let Some(group) = known.leaf {
+            let leaf = MetaBlock::Leaf(inode);
+            if known.extents.count() <= INLINE {
+                known.leaf = None;
+                handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
+                handle.freed = Some(leaf);
+            } else {
+                handle.blocks.push_back(leaf);
+            }
+        }
+        handle.blocks.push_back(table);
+        handle
+    }
+}

@@ -1,0 +1,217 @@
+//! What each call changes: the metadata blocks of its handle.
+//!
+//! **Origin** `dirtied_blocks` of the recordings' handles, and which of them are written home after a `sync`.
+
+use std::collections::VecDeque;
+
+use blksched::Instant;
+
+use super::super::extents::{Blocks, Extent};
+use super::super::inode::{Change, InodeId, NamedIn};
+use super::super::layout::MetaBlock;
+use super::{Ext4, Handle, INLINE, Matters};
+
+/// Blocks that a handle reserves (`requested_blocks`).
+mod credits {
+    pub const TIMES: u64 = 3;
+    pub const ALLOCATION: u64 = 27;
+    pub const CREATE: u64 = 47;
+    pub const UNLINK: u64 = 25 + 30;
+    pub const RENAME: u64 = 63;
+}
+
+impl Ext4 {
+    /// How many blocks the change reserves; `None` if it changes no metadata.
+    pub(super) fn credits(&self, now: Instant, inode: InodeId, change: &Change) -> Option<u64> {
+        let known = self.inodes.get(&inode);
+        let changed = known.and_then(|known| known.changed) != Some(self.phase.tick(now));
+        match change {
+            Change::Times => changed.then_some(credits::TIMES),
+            Change::Attributes | Change::Truncate(_) => Some(credits::TIMES),
+            Change::WriteBack(blocks) => self.is_unplaced(inode, blocks).then_some(credits::ALLOCATION),
+            Change::DirectBegins(blocks) if self.is_unplaced(inode, blocks) => Some(credits::ALLOCATION),
+            Change::DirectBegins(_) => changed.then_some(credits::TIMES),
+            Change::DirectEnds(blocks) => {
+                let ends = known.is_some_and(|known| known.extents.is_unwritten(blocks) || known.appends);
+                ends.then_some(credits::ALLOCATION)
+            }
+            Change::Preallocate(_) => Some(credits::ALLOCATION),
+            Change::Create(_) | Change::MakeDirectory(_) | Change::Symlink(_) => Some(credits::CREATE),
+            Change::Unlink(_) | Change::RemoveDirectory(_) => Some(credits::UNLINK),
+            Change::Rename { .. } => Some(credits::RENAME),
+        }
+    }
+
+    /// Whether any of these blocks has no place, or one that has not been written.
+    fn is_unplaced(&self, inode: InodeId, blocks: &Blocks) -> bool {
+        let Some(known) = self.inodes.get(&inode) else { return true };
+        known.extents.hole(blocks).is_some() || known.extents.is_unwritten(blocks)
+    }
+
+    /// Makes the change, and says which blocks it dirties, in order.
+    pub(super) fn handle(&mut self, now: Instant, inode: InodeId, change: &Change) -> Handle {
+        let table = self.geometry.table_of(inode);
+        let tick = self.phase.tick(now);
+        let mut handle = Handle { blocks: VecDeque::new(), inodes: Vec::new(), freed: None };
+        self.inodes.entry(inode).or_default();
+        match change {
+            Change::Times => {
+                self.inodes.entry(inode).or_default().changed = Some(tick);
+                handle.blocks.push_back(table);
+                handle.inodes.push((inode, Matters::ToAll));
+            }
+            Change::Attributes => {
+                handle.blocks.push_back(table);
+                handle.inodes.push((inode, Matters::ToAll));
+            }
+            Change::WriteBack(blocks) => self.place(inode, blocks, false, &mut handle),
+            Change::DirectBegins(blocks) => self.direct(inode, blocks, tick, &mut handle),
+            Change::DirectEnds(blocks) => self.direct_ends(inode, blocks, &mut handle),
+            Change::Preallocate(blocks) => {
+                self.place(inode, blocks, true, &mut handle);
+                handle.inodes.push((inode, Matters::ToData));
+            }
+            Change::Truncate(blocks) => self.truncate(inode, *blocks, &mut handle),
+            Change::Create(at) => self.create(inode, at.dir, tick, &mut handle),
+            Change::Symlink(at) => self.create(inode, at.dir, tick, &mut handle),
+            Change::MakeDirectory(at) => {
+                self.create(inode, at.dir, tick, &mut handle);
+                let group = self.geometry.inode_group(inode);
+                handle.blocks.extend([MetaBlock::BlockBitmap(group), MetaBlock::Directory(inode)]);
+            }
+            Change::Unlink(at) | Change::RemoveDirectory(at) => self.unlink(inode, *at, &mut handle),
+            Change::Rename { from, over, .. } => self.rename(inode, *from, *over, &mut handle),
+        }
+        handle
+    }
+
+    /// Gives these blocks places where they have none, and splits what has not been written.
+    fn place(&mut self, inode: InodeId, blocks: &Blocks, whole: bool, handle: &mut Handle) {
+        let before = self.inodes.entry(inode).or_default().extents.clone();
+        let mut groups = Vec::new();
+        while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {
+            let known = self.inodes.entry(inode).or_default();
+            let (place, count) = self.places.take(inode, &known.extents, &hole, whole);
+            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: false });
+            groups.push(self.geometry.group_of(place));
+        }
+        for group in groups {
+            handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
+        }
+        let known = self.inodes.entry(inode).or_default();
+        let split = !whole && known.extents.split(blocks);
+        if known.extents != before || split {
+            self.grow(inode, handle);
+        }
+        handle.blocks.push_back(self.geometry.table_of(inode));
+        handle.inodes.push((inode, Matters::ToAll));
+        let grew = self.inodes.entry(inode).or_default().extents.end() > before.end();
+        if grew {
+            handle.inodes.push((inode, Matters::ToData));
+        }
+    }
+
+    /// The file has other extents now: they are in its leaf, if there are more than the inode holds.
+    fn grow(&mut self, inode: InodeId, handle: &mut Handle) {
+        let count = self.inodes.entry(inode).or_default().extents.count();
+        let leaf = self.inodes.entry(inode).or_default().leaf;
+        match leaf {
+            Some(_) => handle.blocks.push_back(MetaBlock::Leaf(inode)),
+            None if count > INLINE => {
+                let group = self.places.leaf_group(&self.geometry, inode);
+                self.inodes.entry(inode).or_default().leaf = Some(group);
+                let blocks = [MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)];
+                handle.blocks.extend(blocks);
+                handle.blocks.push_back(MetaBlock::Leaf(inode));
+            }
+            None => {}
+        }
+    }
+
+    /// A direct write begins. New blocks beyond the end are written ones at once, and the file is on the list of
+    /// orphans while its data are under way, which is in the superblock.
+    fn direct(&mut self, inode: InodeId, blocks: &Blocks, tick: u64, handle: &mut Handle) {
+        let table = self.geometry.table_of(inode);
+        let known = self.inodes.entry(inode).or_default();
+        if known.changed != Some(tick) {
+            known.changed = Some(tick);
+            handle.blocks.push_back(table);
+            handle.inodes.push((inode, Matters::ToAll));
+        }
+        if known.extents.hole(blocks).is_none() && !known.extents.is_unwritten(blocks) {
+            return;
+        }
+        let appends = blocks.end > known.extents.end();
+        if appends {
+            handle.blocks.extend([table, MetaBlock::Super]);
+        }
+        self.place(inode, blocks, false, handle);
+        let known = self.inodes.entry(inode).or_default();
+        if appends {
+            known.extents.convert(blocks);
+            known.appends = true;
+        }
+    }
+
+    /// A direct write has ended: its caller converts what it wrote, and takes the file off the list of orphans.
+    fn direct_ends(&mut self, inode: InodeId, blocks: &Blocks, handle: &mut Handle) {
+        if core::mem::take(&mut self.inodes.entry(inode).or_default().appends) {
+            handle.blocks.extend([self.geometry.table_of(inode), MetaBlock::Super]);
+            handle.inodes.push((inode, Matters::ToData));
+            return;
+        }
+        *handle = self.conversion(inode, blocks);
+    }
+
+    fn truncate(&mut self, inode: InodeId, blocks: u64, handle: &mut Handle) {
+        handle.blocks.extend([self.geometry.table_of(inode), MetaBlock::Super]);
+        self.free(inode, blocks, handle);
+        handle.inodes.push((inode, Matters::ToData));
+    }
+
+    /// Frees a file's blocks from this one on.
+    fn free(&mut self, inode: InodeId, from: u64, handle: &mut Handle) {
+        let known = self.inodes.entry(inode).or_default();
+        let cut = known.extents.iter().filter(|extent| extent.at + extent.blocks > from);
+        let groups: Vec<u64> = cut.map(|extent| self.geometry.group_of(extent.place)).collect();
+        known.extents.truncate(from);
+        for group in groups {
+            handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
+        }
+    }
+
+    fn create(&mut self, inode: InodeId, dir: InodeId, tick: u64, handle: &mut Handle) {
+        let group = self.geometry.inode_group(inode);
+        handle.blocks.extend([MetaBlock::InodeBitmap(group), self.geometry.descriptor_of(group)]);
+        let tables = [self.geometry.table_of(inode), self.geometry.table_of(dir)];
+        handle.blocks.extend([tables[0], MetaBlock::Directory(dir), tables[1]]);
+        self.inodes.entry(inode).or_default().changed = Some(tick);
+        handle.inodes.extend([(inode, Matters::ToData), (dir, Matters::ToData)]);
+    }
+
+    /// The name goes, the inode is an orphan (in the superblock) until its blocks and it are free.
+    fn unlink(&mut self, inode: InodeId, at: NamedIn, handle: &mut Handle) {
+        let tables = [self.geometry.table_of(at.dir), self.geometry.table_of(inode)];
+        handle.blocks.extend([MetaBlock::Directory(at.dir), tables[0], tables[1], MetaBlock::Super]);
+        self.evict(inode, handle);
+        handle.inodes.push((at.dir, Matters::ToData));
+    }
+
+    fn evict(&mut self, inode: InodeId, handle: &mut Handle) {
+        self.free(inode, 0, handle);
+        let group = self.geometry.inode_group(inode);
+        handle.blocks.extend([MetaBlock::InodeBitmap(group), self.geometry.descriptor_of(group)]);
+        self.inodes.remove(&inode);
+        self.places.forget(inode);
+    }
+
+    fn rename(&mut self, inode: InodeId, from: NamedIn, over: Option<InodeId>, handle: &mut Handle) {
+        let tables = [self.geometry.table_of(from.dir), self.geometry.table_of(inode)];
+        handle.blocks.extend([tables[1], MetaBlock::Directory(from.dir), tables[0]]);
+        handle.inodes.extend([(inode, Matters::ToData), (from.dir, Matters::ToData)]);
+        if let Some(over) = over {
+            handle.blocks.extend([self.geometry.table_of(over), MetaBlock::Super]);
+            self.evict(over, handle);
+        }
+    }
+}

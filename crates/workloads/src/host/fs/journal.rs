@@ -1,0 +1,476 @@
+//! jbd2: transactions, and the thread that commits them.
+//!
+//! **Rule** there is one running transaction, which calls join, and at most one that commits. A commit sends the log (a
+//! descriptor and every metadata block), waits for its end, sends the commit block, and waits for that. While the log
+//! is under way, a call that is to change a block in it sleeps until its end; a call that needs the transaction on the
+//! disk sleeps until the commit block's. A request for the running transaction while another commits is remembered.
+//!
+//! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`, rounded up to a whole second), or when
+//! it is full. Then its blocks are dirty at home. When the log is short of room, the caller that wants to begin
+//! checkpoints: it writes home what the oldest transaction still holds, and the journal's superblock.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use blksched::author::Waiter;
+use blksched::{Instant, Sector, Span};
+
+use super::BLOCK_SECTORS;
+use super::dirty_home::DirtyHome;
+use super::kind::Ext4Settings;
+use super::layout::{Ext4Geometry, MetaBlock};
+use super::log_ring::{LogRing, Tid};
+use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWish};
+use super::race::JournalRace;
+
+/// Metadata blocks that one descriptor describes.
+const TAGS: u64 = 254;
+
+/// What a checkpoint leaves free beyond a full transaction \[blocks\]: FIT. Recorded: at 367 free blocks of 1023 a
+/// caller checkpoints, at 375 not, and a full transaction has 339.
+const SPARE: u64 = 32;
+
+/// How long jbd2 takes from being woken to the log write: recorded 0.07 to 0.12 ms, the calls' own time among it.
+const WAKES_AFTER: Span = Span::from_us(80);
+
+/// The age at which dirty metadata is written home (`dirty_expire_centisecs`).
+const EXPIRE: Span = Span::from_secs(30);
+
+/// How often the flusher looks for it: 5 s and the coarseness of its timer.
+const LOOKS_EVERY: Span = Span::from_ms(5120);
+
+#[derive(Clone, Debug)]
+struct Running {
+    tid: Tid,
+    blocks: BTreeSet<MetaBlock>,
+    /// A metadata block was freed, so that the log has a revoke block.
+    revokes: bool,
+    /// When it commits by itself.
+    due: Instant,
+    /// Somebody asked for its commit.
+    wanted: bool,
+    /// When jbd2, woken for it, runs.
+    wakes: Option<Instant>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CommitStep {
+    /// The log is under way.
+    Log(BTreeSet<u64>),
+    /// The log has ended; jbd2 runs at this time.
+    Sealing(Instant),
+    /// The commit block is under way, or the flush after it.
+    Commit(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Committing {
+    tid: Tid,
+    blocks: BTreeSet<MetaBlock>,
+    /// Blocks of the log in all, its commit block among them.
+    logged: u64,
+    step: CommitStep,
+}
+
+#[derive(Clone, Debug)]
+enum CheckpointStep {
+    Home(BTreeSet<u64>),
+    Super(u64),
+}
+
+/// A caller makes room in the log.
+#[derive(Clone, Debug)]
+struct Checkpoint {
+    task: FsTask,
+    step: CheckpointStep,
+}
+
+/// Metadata on its way home, outside checkpoints.
+#[derive(Clone, Debug, Default)]
+struct HomeWrites {
+    /// Since when any is dirty.
+    since: Option<Instant>,
+    /// The flusher's next look.
+    look: Option<Instant>,
+}
+
+/// The journal of a file system.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    settings: Ext4Settings,
+    geometry: Ext4Geometry,
+    /// The longest bio \[blocks\].
+    longest: u64,
+    last: Tid,
+    committed: Tid,
+    running: Option<Running>,
+    committing: Option<Committing>,
+    ring: LogRing,
+    /// Blocks that are newer in the log than at home, and the last transaction of each.
+    dirty: DirtyHome,
+    home: HomeWrites,
+    checkpoint: Option<Checkpoint>,
+    for_log: Vec<FsTask>,
+    for_commit: Vec<(Tid, FsTask)>,
+    for_room: Vec<FsTask>,
+    race: JournalRace,
+    commits: u64,
+}
+
+impl Journal {
+    /// An empty one.
+    pub(super) fn new(settings: Ext4Settings, geometry: Ext4Geometry, longest: u64, race: JournalRace) -> Journal {
+        Journal {
+            ring: LogRing::new(settings.journal_blocks),
+            settings,
+            geometry,
+            longest: longest.max(1),
+            last: 0,
+            committed: 0,
+            running: None,
+            committing: None,
+            dirty: DirtyHome::default(),
+            home: HomeWrites::default(),
+            checkpoint: None,
+            for_log: Vec::new(),
+            for_commit: Vec::new(),
+            for_room: Vec::new(),
+            race,
+            commits: 0,
+        }
+    }
+
+    /// Sets the outcomes of its races.
+    pub(super) fn set_race(&mut self, race: JournalRace) {
+        self.race = race;
+    }
+
+    /// Blocks that a transaction may have: a third of the journal without descriptors and a commit block.
+    pub fn most(&self) -> u64 {
+        let third = self.settings.journal_blocks / 3;
+        third - third / TAGS - 1
+    }
+
+    /// How many transactions have committed.
+    pub fn commits(&self) -> u64 {
+        self.commits
+    }
+
+    /// Whether this transaction is stable.
+    pub(super) fn is_stable(&self, tid: Tid) -> bool {
+        tid <= self.committed
+    }
+
+    /// A call that is going to change this many blocks at most begins. False if it has to wait.
+    pub(super) fn begin(&mut self, now: Instant, task: FsTask, credits: u64, out: &mut FsOutbox) -> bool {
+        if self.ring.free() <= self.most() + SPARE && self.makes_room(task, out) {
+            return false;
+        }
+        let full = |running: &Running| running.blocks.len() as u64 + credits > self.most();
+        if self.running.as_ref().is_some_and(full) {
+            if self.committing.is_none() {
+                self.commit(now, out);
+            } else {
+                self.want(now);
+                self.for_room.push(task);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Adds blocks to the running transaction, in this order. `None` if the task has to wait for the end of a log
+    /// write, and what is left is in `blocks`.
+    pub(super) fn join(&mut self, now: Instant, task: FsTask, blocks: &mut VecDeque<MetaBlock>) -> Option<Tid> {
+        while let Some(&block) = blocks.front() {
+            if self.is_being_logged(block) && !self.is_running(block) {
+                self.for_log.push(task);
+                return None;
+            }
+            self.running(now).blocks.insert(block);
+            blocks.pop_front();
+        }
+        Some(self.running(now).tid)
+    }
+
+    /// A block was freed: it leaves the running transaction, and must not be replayed from an older one.
+    pub(super) fn revoke(&mut self, now: Instant, block: MetaBlock) {
+        let running = self.running(now);
+        running.blocks.remove(&block);
+        running.revokes = true;
+        self.dirty.remove(block);
+    }
+
+    fn is_being_logged(&self, block: MetaBlock) -> bool {
+        let logs = |it: &Committing| matches!(it.step, CommitStep::Log(_)) && it.blocks.contains(&block);
+        self.committing.as_ref().is_some_and(logs)
+    }
+
+    fn is_running(&self, block: MetaBlock) -> bool {
+        self.running.as_ref().is_some_and(|running| running.blocks.contains(&block))
+    }
+
+    fn running(&mut self, now: Instant) -> &mut Running {
+        let (last, commit) = (&mut self.last, self.settings.commit);
+        self.running.get_or_insert_with(|| {
+            *last += 1;
+            Running {
+                tid: *last,
+                blocks: BTreeSet::new(),
+                revokes: false,
+                due: whole_second(now + commit),
+                wanted: false,
+                wakes: None,
+            }
+        })
+    }
+
+    /// The task sleeps until this transaction is stable. False if it is.
+    pub(super) fn wait_for(&mut self, now: Instant, task: FsTask, tid: Tid) -> bool {
+        if self.is_stable(tid) {
+            return false;
+        }
+        self.for_commit.push((tid, task));
+        if self.running.as_ref().is_some_and(|running| running.tid == tid) {
+            self.want(now);
+        }
+        true
+    }
+
+    /// Asks for the commit of the running transaction.
+    fn want(&mut self, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        running.wanted = true;
+        if self.committing.is_none() {
+            running.wakes.get_or_insert(now + WAKES_AFTER);
+        }
+    }
+
+    /// Sends the log of the running transaction.
+    fn commit(&mut self, now: Instant, out: &mut FsOutbox) {
+        let Some(Running { tid, blocks, revokes, .. }) = self.running.take() else { return };
+        // Those that waited for a smaller transaction begin the next one.
+        self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
+        self.ring.drop_done(|tid| !self.dirty.holds(tid));
+        if blocks.is_empty() && !revokes {
+            return self.is_committed(now, tid, out);
+        }
+        let count = blocks.len() as u64;
+        let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
+        let logged = log + u64::from(self.settings.async_commit);
+        let runs = self.ring.take(logged);
+        let tags = self.send(runs, FsIo::Log, false, out);
+        self.committing = Some(Committing { tid, blocks, logged: log + 1, step: CommitStep::Log(tags) });
+    }
+
+    fn send(&self, runs: Vec<(u64, u64)>, what: FsIo, barrier: bool, out: &mut FsOutbox) -> BTreeSet<u64> {
+        let mut tags = BTreeSet::new();
+        for (at, blocks) in runs {
+            let mut done = 0;
+            while done < blocks {
+                let part = (blocks - done).min(self.longest);
+                let start = Sector(self.settings.journal_start.0 + (at + done) * BLOCK_SECTORS);
+                tags.insert(out.submit(Agent::Journal, what, (start, part * BLOCK_SECTORS), barrier, Waiter::Sync));
+                done += part;
+            }
+        }
+        out.push(FsWish::Waits(Agent::Journal));
+        tags
+    }
+
+    /// A bio of the journal's is complete. False if it is not the journal's.
+    pub(super) fn ended(&mut self, now: Instant, tag: u64, out: &mut FsOutbox) -> bool {
+        self.checkpoint_ended(tag, out) || self.commit_ended(now, tag, out)
+    }
+
+    fn checkpoint_ended(&mut self, tag: u64, out: &mut FsOutbox) -> bool {
+        let Some(checkpoint) = &mut self.checkpoint else { return false };
+        match &mut checkpoint.step {
+            CheckpointStep::Home(tags) => {
+                let mine = tags.remove(&tag);
+                if mine && tags.is_empty() {
+                    self.write_super(out);
+                }
+                mine
+            }
+            CheckpointStep::Super(of) if *of == tag => {
+                self.has_room(out);
+                true
+            }
+            CheckpointStep::Super(_) => false,
+        }
+    }
+
+    fn commit_ended(&mut self, now: Instant, tag: u64, out: &mut FsOutbox) -> bool {
+        let Some(committing) = &mut self.committing else { return false };
+        match &mut committing.step {
+            CommitStep::Log(tags) => {
+                let mine = tags.remove(&tag);
+                if mine && tags.is_empty() {
+                    self.log_ended(now, out);
+                }
+                mine
+            }
+            CommitStep::Commit(of) if *of == tag => {
+                let tid = committing.tid;
+                self.is_committed(now, tid, out);
+                true
+            }
+            CommitStep::Commit(_) | CommitStep::Sealing(_) => false,
+        }
+    }
+
+    /// Wakes those that want to change a block of the log, and has jbd2 run.
+    fn log_ended(&mut self, now: Instant, out: &mut FsOutbox) {
+        let woken = core::mem::take(&mut self.for_log);
+        let delay = self.race.delay(!woken.is_empty());
+        let committing = self.committing.as_mut().expect("its log has ended");
+        committing.step = CommitStep::Sealing(now + delay);
+        if delay.is_zero() {
+            self.seal(out);
+        }
+        woken.into_iter().for_each(|task| out.push(FsWish::Go(task)));
+    }
+
+    /// Sends the commit block, which with `journal_async_commit` was part of the log: then only the flush is left.
+    fn seal(&mut self, out: &mut FsOutbox) {
+        let barrier = self.settings.barrier;
+        let tags = match self.settings.async_commit {
+            true => BTreeSet::from([out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync)]),
+            false => {
+                let runs = self.ring.take(1);
+                self.send(runs, FsIo::Commit, barrier, out)
+            }
+        };
+        let tag = tags.first().copied().expect("a block is one bio");
+        self.committing.as_mut().expect("it is being sealed").step = CommitStep::Commit(tag);
+    }
+
+    fn is_committed(&mut self, now: Instant, tid: Tid, out: &mut FsOutbox) {
+        self.committed = tid;
+        self.commits += 1;
+        if let Some(Committing { blocks, logged, .. }) = self.committing.take() {
+            self.ring.committed(tid, logged);
+            blocks.into_iter().for_each(|block| self.dirty.insert(block, tid));
+            self.home.since.get_or_insert(now);
+            self.home.look.get_or_insert(now + LOOKS_EVERY);
+        }
+        self.for_commit.retain(|&(of, task)| {
+            if of <= tid {
+                out.push(FsWish::Done(task));
+            }
+            of > tid
+        });
+        self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
+        if self.running.as_ref().is_some_and(|running| running.wanted || running.due <= now) {
+            self.commit(now, out);
+        }
+    }
+
+    /// When the journal must be told the time.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let sealing = self.committing.as_ref().and_then(|committing| match committing.step {
+            CommitStep::Sealing(at) => Some(at),
+            CommitStep::Log(_) | CommitStep::Commit(_) => None,
+        });
+        let due = self.running.as_ref().filter(|_| self.committing.is_none()).map(|running| running.due);
+        let wakes = self.running.as_ref().and_then(|running| running.wakes);
+        [sealing, due, wakes, self.home.look].into_iter().flatten().min()
+    }
+
+    pub(super) fn elapse(&mut self, now: Instant, out: &mut FsOutbox) {
+        if let Some(Committing { step: CommitStep::Sealing(at), .. }) = self.committing
+            && at <= now
+        {
+            self.seal(out);
+        }
+        let is_up = |running: &Running| running.due <= now || running.wakes.is_some_and(|wakes| wakes <= now);
+        if self.committing.is_none() && self.running.as_ref().is_some_and(is_up) {
+            self.commit(now, out);
+        }
+        if self.home.look.is_some_and(|look| look <= now) {
+            self.look_at_age(now, out);
+        }
+    }
+
+    /// The flusher writes all dirty metadata home, in the disk's order, if any has been dirty for long enough.
+    fn look_at_age(&mut self, now: Instant, out: &mut FsOutbox) {
+        self.home.look = None;
+        let Some(since) = self.home.since else { return };
+        if now.since(since) >= EXPIRE {
+            let blocks: Vec<MetaBlock> = self.dirty.iter().filter(|block| !self.is_busy(*block)).collect();
+            self.write_home(&blocks, Agent::Flusher, Waiter::Async, out);
+            self.home.since = (!self.dirty.is_empty()).then_some(now);
+        }
+        if self.home.since.is_some() {
+            self.home.look = Some(now + LOOKS_EVERY);
+        }
+    }
+
+    /// Whether a transaction that is not committed has the block, so that it may not be written home.
+    fn is_busy(&self, block: MetaBlock) -> bool {
+        self.is_running(block) || self.committing.as_ref().is_some_and(|it| it.blocks.contains(&block))
+    }
+
+    /// Writes these blocks home, neighbours in one bio; they count as clean from now on.
+    fn write_home(&mut self, blocks: &[MetaBlock], by: Agent, waiter: Waiter, out: &mut FsOutbox) -> BTreeSet<u64> {
+        let mut places: Vec<u64> = blocks.iter().map(|block| self.geometry.home(*block).0).collect();
+        blocks.iter().for_each(|block| self.dirty.remove(*block));
+        places.sort_unstable();
+        places.dedup();
+        let mut tags = BTreeSet::new();
+        for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
+            let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
+            tags.insert(out.submit(by, FsIo::Home, place, false, waiter));
+        }
+        if !tags.is_empty() {
+            out.push(FsWish::Waits(by));
+        }
+        tags
+    }
+
+    /// Makes room in the log in this task's name, or lets it wait for the caller that does. False if there is nothing
+    /// to do.
+    fn makes_room(&mut self, task: FsTask, out: &mut FsOutbox) -> bool {
+        if self.checkpoint.is_some() {
+            self.for_room.push(task);
+            return true;
+        }
+        self.ring.drop_done(|tid| !self.dirty.holds(tid));
+        if self.ring.can_advance() {
+            self.checkpoint = Some(Checkpoint { task, step: CheckpointStep::Home(BTreeSet::new()) });
+            self.write_super(out);
+            return true;
+        }
+        let Some(oldest) = self.ring.oldest() else { return false };
+        let blocks: Vec<MetaBlock> = self.dirty.held_by(oldest).filter(|block| !self.is_busy(*block)).collect();
+        if blocks.is_empty() {
+            return false;
+        }
+        let tags = self.write_home(&blocks, Agent::Caller(task), Waiter::Sync, out);
+        self.checkpoint = Some(Checkpoint { task, step: CheckpointStep::Home(tags) });
+        true
+    }
+
+    fn write_super(&mut self, out: &mut FsOutbox) {
+        self.ring.drop_done(|tid| !self.dirty.holds(tid));
+        let checkpoint = self.checkpoint.as_mut().expect("a caller makes room");
+        let by = Agent::Caller(checkpoint.task);
+        let place = (self.settings.journal_start, BLOCK_SECTORS);
+        let tag = out.submit(by, FsIo::JournalSuper, place, self.settings.barrier, Waiter::Sync);
+        out.push(FsWish::Waits(by));
+        checkpoint.step = CheckpointStep::Super(tag);
+    }
+
+    fn has_room(&mut self, out: &mut FsOutbox) {
+        self.ring.advance();
+        let Some(Checkpoint { task, .. }) = self.checkpoint.take() else { return };
+        out.push(FsWish::Go(task));
+        self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
+    }
+}
+
+/// The kernel lets timers of seconds expire together.
+fn whole_second(at: Instant) -> Instant {
+    const SECOND: u64 = 1_000_000_000;
+    Instant::ZERO + Span::from_ns(at.since(Instant::ZERO).as_ns().next_multiple_of(SECOND))
+}

@@ -1,0 +1,134 @@
+//! Which file system, and how it is mounted.
+
+use core::fmt;
+
+use blksched::{Sector, Span};
+use blksched_text::did_you_mean;
+
+/// The file system below the files of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FsKind {
+    /// None: files are regions of the disk.
+    #[default]
+    None,
+    /// ext4 with the defaults of mkfs 1.47.
+    Ext4,
+    /// xfs with the defaults of xfsprogs 6.1.
+    Xfs,
+}
+
+impl FsKind {
+    /// All of them.
+    pub const ALL: [FsKind; 3] = [FsKind::None, FsKind::Ext4, FsKind::Xfs];
+
+    /// The names of file systems that are understood, those that are not modelled among them.
+    pub const WORDS: [&str; 10] =
+        ["ext4", "xfs", "none", "btrfs", "zfs", "f2fs", "ext3", "ext2", "bcachefs", "overlay"];
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// That it is not modelled, or not known, and what was expected.
+    pub fn named(word: &str) -> Result<FsKind, String> {
+        match FsKind::ALL.into_iter().find(|kind| kind.word() == word) {
+            Some(kind) => Ok(kind),
+            None if FsKind::WORDS.contains(&word) => Err(FsKind::not_modelled(word).to_owned()),
+            None => {
+                let near = did_you_mean(word, FsKind::WORDS);
+                Err(format!("unknown file system `{word}`: expected ext4, xfs or none{near}"))
+            }
+        }
+    }
+
+    /// Why one of [`WORDS`](FsKind::WORDS) cannot be had.
+    pub(crate) fn not_modelled(word: &str) -> &'static str {
+        match word {
+            "overlay" => "overlay2 writes to the file system below it: say that one, ext4 or xfs",
+            _ => "this file system is not modelled: ext4, xfs and none are",
+        }
+    }
+
+    /// Its name on a command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            FsKind::None => "none",
+            FsKind::Ext4 => "ext4",
+            FsKind::Xfs => "xfs",
+        }
+    }
+}
+
+impl fmt::Display for FsKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// `data=` of ext4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JournalMode {
+    /// `data=ordered`, the default.
+    #[default]
+    Ordered,
+    /// `data=writeback`.
+    Writeback,
+}
+
+/// How ext4 is made and mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ext4Settings {
+    /// `data=`.
+    pub data: JournalMode,
+    /// `commit=`: the age at which a transaction commits without being asked to.
+    pub commit: Span,
+    /// Whether commit blocks are sent with flushes (`nobarrier` if not).
+    pub barrier: bool,
+    /// `journal_async_commit`: the commit block does not wait for the log.
+    pub async_commit: bool,
+    /// The journal's first sector.
+    pub journal_start: Sector,
+    /// The journal's length \[blocks\].
+    pub journal_blocks: u64,
+    /// Inodes of a block group.
+    pub inodes_per_group: u64,
+}
+
+impl Default for Ext4Settings {
+    /// A file system of 1 GiB as mkfs makes it.
+    fn default() -> Ext4Settings {
+        Ext4Settings {
+            data: JournalMode::Ordered,
+            commit: Span::from_secs(5),
+            barrier: true,
+            async_commit: false,
+            journal_start: Sector(1_048_576),
+            journal_blocks: 8192,
+            inodes_per_group: 8192,
+        }
+    }
+}
+
+/// How xfs is made and mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XfsSettings {
+    /// The log's first sector.
+    pub log_start: Sector,
+    /// The log's length \[512-byte sectors\].
+    pub log_sectors: u64,
+    /// The length of an in-core log buffer (`logbsize=`) \[bytes\].
+    pub iclog_bytes: u64,
+}
+
+impl Default for XfsSettings {
+    /// A file system of 1 GiB as mkfs makes it.
+    fn default() -> XfsSettings {
+        XfsSettings { log_start: Sector(1_048_624), log_sectors: 131_072, iclog_bytes: 32 << 10 }
+    }
+}
+
+impl XfsSettings {
+    /// The header of a log write \[bytes\]: a sector for each 32 KiB of the buffer.
+    pub fn header_bytes(&self) -> u64 {
+        512 * self.iclog_bytes.div_ceil(32 << 10).max(1)
+    }
+}

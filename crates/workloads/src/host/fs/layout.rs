@@ -1,0 +1,224 @@
+//! Where things lie on a fresh file system: metadata, the journal, and files one behind the other.
+//!
+//! **Rule** *ext4* has block groups of 128 MiB, 16 of which are a flex group: the bitmaps and inode tables of all 16
+//! lie at its beginning. The journal lies in the middle of the disk. Data do not follow their directory: everything new
+//! continues near the last allocation. *xfs* has 4 allocation groups; its log begins the third. Directories rotate
+//! over the groups, a directory's files lie in its group, one behind the other.
+//! **Origin** layout recordings on 1 GiB, 16 GiB and 1 TiB; the journal's sizes between them are MEMORY of `mkfs.ext4`.
+
+use blksched::Sector;
+
+use super::BLOCK_SECTORS;
+use super::inode::InodeId;
+
+/// Blocks of a block group.
+const GROUP: u64 = 32_768;
+
+/// Block groups of a flex group.
+const FLEX: u64 = 16;
+
+/// Inodes that share a block of the inode table.
+pub(super) const INODES_PER_BLOCK: u64 = 16;
+
+/// Block groups whose descriptors share a block.
+const DESCRIPTORS: u64 = 64;
+
+/// A metadata block of ext4, by what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MetaBlock {
+    /// The superblock.
+    Super,
+    /// Descriptors of 64 block groups.
+    Descriptors(u64),
+    /// A block group's map of blocks.
+    BlockBitmap(u64),
+    /// A block group's map of inodes.
+    InodeBitmap(u64),
+    /// 16 inodes, counted from the file system's beginning.
+    InodeTable(u64),
+    /// A directory's block.
+    Directory(InodeId),
+    /// A file's extents beyond the fourth.
+    Leaf(InodeId),
+}
+
+/// The shape of an ext4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ext4Geometry {
+    /// The disk's length \[512-byte sectors\].
+    pub sectors: u64,
+    /// Inodes of a block group.
+    pub inodes_per_group: u64,
+}
+
+impl Ext4Geometry {
+    /// As mkfs makes it on a disk of this length \[512-byte sectors\].
+    pub fn of(sectors: u64) -> Ext4Geometry {
+        Ext4Geometry { sectors, inodes_per_group: 8192 }
+    }
+
+    fn blocks(&self) -> u64 {
+        self.sectors / BLOCK_SECTORS
+    }
+
+    /// The block group of a block of the disk.
+    pub fn group_of(&self, block: u64) -> u64 {
+        block / GROUP
+    }
+
+    /// The block group of an inode.
+    pub fn inode_group(&self, inode: InodeId) -> u64 {
+        (inode.0 - 1) / self.inodes_per_group
+    }
+
+    /// The inode-table block of an inode.
+    pub fn table_of(&self, inode: InodeId) -> MetaBlock {
+        MetaBlock::InodeTable((inode.0 - 1) / INODES_PER_BLOCK)
+    }
+
+    /// The block with a group's descriptor.
+    pub fn descriptor_of(&self, group: u64) -> MetaBlock {
+        MetaBlock::Descriptors(group / DESCRIPTORS)
+    }
+
+    /// The journal's first sector and its length \[blocks\].
+    pub fn journal(&self) -> (Sector, u64) {
+        let blocks = self.blocks();
+        let length = match blocks {
+            0..0x8000 => 1024,
+            0x8000..0x4_0000 => 4096,
+            0x4_0000..0x8_0000 => 8192,
+            0x8_0000..0x40_0000 => 16_384,
+            0x40_0000..0x80_0000 => 32_768,
+            0x80_0000..0x100_0000 => 65_536,
+            0x100_0000..0x200_0000 => 131_072,
+            _ => 262_144,
+        };
+        let groups = blocks.div_ceil(GROUP);
+        let middle = match groups / 2 {
+            group if groups > FLEX => group - group % FLEX + 1,
+            group => group,
+        };
+        (Sector(middle * GROUP * BLOCK_SECTORS), length.min(blocks / 4).max(1024.min(blocks)))
+    }
+
+    /// Blocks in front of a flex group's first bitmap. In the first one lie the superblock, descriptors and their
+    /// reserve: 129 blocks on 1 GiB, 1027 on 16 GiB, 1153 on 1 TiB.
+    fn head(&self, flex: u64) -> u64 {
+        match (flex, self.blocks()) {
+            (1.., _) => 0,
+            (0, 0..0x20_0000) => 129,
+            (0, 0x20_0000..0x800_0000) => 1027,
+            (0, _) => 1153,
+        }
+    }
+
+    /// The first sector of a metadata block at its home.
+    pub fn home(&self, block: MetaBlock) -> Sector {
+        let in_flex = |group: u64, plus: u64| {
+            let flex = group / FLEX;
+            flex * FLEX * GROUP + self.head(flex) + plus
+        };
+        let table = self.inodes_per_group / INODES_PER_BLOCK;
+        let groups = self.blocks().div_ceil(GROUP).clamp(1, FLEX);
+        let tables = if groups < FLEX { 2 * 8 } else { 2 * FLEX };
+        let block = match block {
+            MetaBlock::Super => 0,
+            MetaBlock::Descriptors(nth) => 1 + nth,
+            MetaBlock::BlockBitmap(group) => in_flex(group, group % FLEX),
+            MetaBlock::InodeBitmap(group) => in_flex(group, tables / 2 + group % FLEX),
+            MetaBlock::InodeTable(nth) => in_flex(nth / table, tables + (nth / table % FLEX) * table + nth % table),
+            MetaBlock::Directory(inode) => self.near(inode, 0),
+            MetaBlock::Leaf(inode) => self.near(inode, 1),
+        };
+        Sector(block * BLOCK_SECTORS)
+    }
+
+    /// A place for a block of its own that an inode needs, behind the metadata of its flex group.
+    fn near(&self, inode: InodeId, nth: u64) -> u64 {
+        let group = self.inode_group(inode) / FLEX * FLEX;
+        let block = group * GROUP + 2 * GROUP / 8 + 129 + (2 * inode.0 + nth) % (GROUP / 8);
+        block.min(self.blocks().saturating_sub(1))
+    }
+
+    /// The sector from which on files are placed: behind the first flex group's metadata, and in the second group.
+    pub fn first_file(&self) -> Sector {
+        let table = self.inodes_per_group / INODES_PER_BLOCK;
+        let groups = self.blocks().div_ceil(GROUP).clamp(1, FLEX);
+        let behind = self.head(0) + 2 * FLEX + groups * table;
+        // The first reserve was recorded 4 MiB behind the second group's beginning.
+        let second = if self.blocks() > 4 * GROUP { GROUP + 1024 } else { 0 };
+        Sector(behind.next_multiple_of(256).max(second).min(self.blocks() / 2) * BLOCK_SECTORS)
+    }
+}
+
+/// The shape of an xfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct XfsGeometry {
+    /// The disk's length \[512-byte sectors\].
+    pub sectors: u64,
+}
+
+impl XfsGeometry {
+    /// Allocation groups.
+    pub const GROUPS: u64 = 4;
+
+    /// An allocation group's length \[512-byte sectors\].
+    pub fn group(&self) -> u64 {
+        (self.sectors / XfsGeometry::GROUPS / BLOCK_SECTORS * BLOCK_SECTORS).max(BLOCK_SECTORS)
+    }
+
+    /// The log's first sector and its length \[512-byte sectors\]: 64 MiB up to 128 GiB, then a 2048th of the disk.
+    pub fn log(&self) -> (Sector, u64) {
+        let length = (self.sectors / 2048).clamp(131_072, 2 << 21).min(self.sectors / 8);
+        (Sector(2 * self.group() + 48), length)
+    }
+
+    /// The sector from which on the files of directory number `directory` are placed.
+    pub fn first_file(&self, directory: u64) -> Sector {
+        let group = directory % XfsGeometry::GROUPS;
+        let behind = if group == 2 { 48 + self.log().1 } else { 192 };
+        Sector(group * self.group() + behind.next_multiple_of(BLOCK_SECTORS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 21;
+
+    #[test]
+    fn the_journal_lies_where_it_was_recorded() {
+        let journal = |gib: u64| Ext4Geometry::of(gib * GIB).journal();
+        assert_eq!(journal(1), (Sector(1_048_576), 8192));
+        assert_eq!(journal(16), (Sector(17_039_360), 32_768));
+        assert_eq!(journal(1024), (Sector(1_074_003_968), 262_144));
+    }
+
+    #[test]
+    fn metadata_of_the_first_group_lies_where_it_was_recorded() {
+        for (gib, [blocks, inodes, table]) in
+            [(1, [1032, 1096, 1160]), (16, [8216, 8344, 8472]), (1024, [9224, 9352, 9480])]
+        {
+            let ext4 = Ext4Geometry::of(gib * GIB);
+            assert_eq!(ext4.home(MetaBlock::BlockBitmap(0)), Sector(blocks), "{gib} GiB");
+            assert_eq!(ext4.home(MetaBlock::InodeBitmap(0)), Sector(inodes), "{gib} GiB");
+            assert_eq!(ext4.home(MetaBlock::InodeTable(0)), Sector(table), "{gib} GiB");
+        }
+    }
+
+    #[test]
+    fn sixteen_inodes_share_a_block() {
+        let ext4 = Ext4Geometry::of(GIB);
+        assert_eq!(ext4.table_of(InodeId(1)), ext4.table_of(InodeId(16)));
+        assert_ne!(ext4.table_of(InodeId(16)), ext4.table_of(InodeId(17)));
+        assert_eq!(ext4.inode_group(InodeId(8193)), 1);
+    }
+
+    #[test]
+    fn the_log_of_xfs_lies_in_the_third_group() {
+        assert_eq!(XfsGeometry { sectors: GIB }.log(), (Sector(1_048_624), 131_072));
+        assert_eq!(XfsGeometry { sectors: 1024 * GIB }.log().1, 512 << 11);
+    }
+}

@@ -1,0 +1,214 @@
+//! Laws of file systems below the page cache, over random calls and random times of the disk: data that an fsync has
+//! acknowledged are on the disk, a commit block is never sent before its log has ended, and every call returns.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
+use blksched_workloads::host::fs::layout::Ext4Geometry;
+use blksched_workloads::host::fs::{
+    Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalRace, Known, Places, TickPhase, Xfs, XfsSettings,
+};
+use blksched_workloads::host::{
+    Advice, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
+};
+use proptest::prelude::*;
+
+/// The length of each file \[sectors\].
+const FILE: u64 = 800;
+
+/// What a process does next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(u8),
+    Direct(u8),
+    Fsync,
+    Fdatasync,
+}
+
+struct Rig {
+    host: Host,
+    now: Instant,
+    ends: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// Bios under way, by number: whether they are a process's own.
+    bios: BTreeMap<u64, (Bio, bool)>,
+    count: u64,
+    /// Pages whose latest contents are on the disk.
+    stable: BTreeSet<u64>,
+    returned: BTreeSet<u64>,
+    random: u64,
+}
+
+impl Rig {
+    fn new(xfs: bool, seed: u64) -> Rig {
+        let sectors = 1 << 21;
+        let phase = TickPhase(Span::ZERO);
+        let geometry = Ext4Geometry::of(sectors);
+        let (journal_start, _) = geometry.journal();
+        // A journal so short that it wraps and is checkpointed.
+        let settings = Ext4Settings { journal_start, journal_blocks: 1024, ..Ext4Settings::default() };
+        let fs = match xfs {
+            true => FileSystem::Xfs(Box::new(Xfs::new(XfsSettings::default()))),
+            false => {
+                let fs = Ext4::new(settings, geometry, 32);
+                FileSystem::Ext4(Box::new(fs.with(JournalRace::Drawn { state: seed }, phase, Places::new())))
+            }
+        };
+        let write_back = WriteBack::Balances { ticks: Ticks::per_second(250), processors: 2 };
+        let host = Host::new(HostKnobs::default(), write_back, SubmitterId(90), 256);
+        let mut host = host.with_file_system(fs, SubmitterId(91), SubmitterId(92));
+        for process in 0..3 {
+            let extents = FileExtents::whole(if process == 0 { FILE / 8 } else { 0 }, 50_000 + process * 1000);
+            host.add_file(pages_of(start(process), FILE), InodeId(12 + process), Known { extents, names: Vec::new() });
+        }
+        Rig {
+            host,
+            now: Instant::ZERO,
+            ends: BinaryHeap::new(),
+            bios: BTreeMap::new(),
+            count: 0,
+            stable: BTreeSet::new(),
+            returned: BTreeSet::new(),
+            random: seed | 1,
+        }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random >> 33
+    }
+
+    fn obey(&mut self) {
+        while let Some(wish) = self.host.wish(self.now) {
+            let (bio, own) = match wish {
+                Wish::Submit(bio) => (bio, false),
+                Wish::GoOn(bio) => (bio, true),
+                Wish::Return { tag, .. } => {
+                    self.returned.insert(tag.0);
+                    continue;
+                }
+                Wish::Landed(bio) => {
+                    self.returned.insert(bio.tag.0);
+                    continue;
+                }
+                Wish::Waits(_) | Wish::WaitedForMemory(_) => continue,
+            };
+            let is_log = |bio: &Bio| bio.hints.meta && bio.submitter == SubmitterId(91);
+            if bio.durability.preflush && is_log(&bio) {
+                assert!(!self.bios.values().any(|(other, _)| is_log(other)), "a commit block before its log ended");
+            }
+            let takes = Span::from_us(100 + self.random() % 20_000);
+            self.count += 1;
+            self.bios.insert(self.count, (bio, own));
+            self.ends.push(Reverse((self.now + takes, self.count)));
+        }
+    }
+
+    /// Until this call has returned, or nothing more happens.
+    fn run(&mut self, until: Option<u64>) {
+        self.obey();
+        while !until.is_some_and(|tag| self.returned.contains(&tag)) {
+            let end = self.ends.peek().map(|Reverse((at, _))| *at);
+            let Some(next) = [end, self.host.next()].into_iter().flatten().min() else { break };
+            if until.is_none() && end.is_none() && next.since(self.now) > Span::from_secs(40) {
+                break;
+            }
+            self.now = self.now.max(next);
+            if end == Some(next) {
+                let Reverse((_, number)) = self.ends.pop().unwrap();
+                let (bio, own) = self.bios.remove(&number).unwrap();
+                if bio.op == Op::Write && !bio.hints.meta {
+                    self.stable.extend(pages_of(bio.start, u64::from(bio.sectors)));
+                }
+                match own {
+                    false => self.host.completed(self.now, bio.tag, false, self.now),
+                    true => assert!(self.host.landed(self.now, bio.tag), "a direct write to a file"),
+                }
+            } else {
+                self.host.elapse(self.now);
+            }
+            self.obey();
+            if until.is_none() && self.ends.is_empty() && self.host.busy() == (0, 0) {
+                break;
+            }
+        }
+    }
+}
+
+fn start(process: u64) -> Sector {
+    Sector(400_000 + process * 8000)
+}
+
+fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) {
+    let mut rig = Rig::new(xfs, seed);
+    let mut dirty: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let mut last: BTreeMap<u64, u64> = BTreeMap::new();
+    for (tag, (process, step)) in (1000u64..).zip(steps) {
+        let process = u64::from(*process % 3);
+        // A process does one thing at a time.
+        if let Some(before) = last.insert(process, tag) {
+            rig.run(Some(before));
+            assert!(rig.returned.contains(&before), "call {before} never returned");
+        }
+        let file = OpenFile { start: start(process), sectors: FILE, advice: Advice::Normal };
+        let submitter = SubmitterId(process as u32);
+        let sector = |page: u8| Sector(start(process).0 + u64::from(page % 100) * 8);
+        let work = match *step {
+            Step::Direct(page) => {
+                rig.host.bypass(rig.now, Bio::write(tag, submitter, sector(page), 8));
+                continue;
+            }
+            Step::Write(page) => {
+                let page_number = sector(page).0 / 8;
+                rig.stable.remove(&page_number);
+                dirty.entry(process).or_default().insert(page_number);
+                CallWork::Write { start: sector(page), sectors: 8, stable: Stable::Later }
+            }
+            Step::Fsync => CallWork::Sync,
+            Step::Fdatasync => CallWork::SyncData,
+        };
+        let (priority, group) = (Priority::default(), GroupId::default());
+        rig.host.call(rig.now, HostCall { tag: Tag(tag), submitter, priority, group, file, work });
+        if matches!(step, Step::Fsync | Step::Fdatasync) {
+            rig.run(Some(tag));
+            assert!(rig.returned.contains(&tag), "a sync never returned");
+            for page in dirty.remove(&process).unwrap_or_default() {
+                assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
+            }
+        }
+    }
+    rig.run(None);
+    for tag in last.values() {
+        assert!(rig.returned.contains(tag), "call {tag} never returned");
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => any::<u8>().prop_map(Step::Write),
+        1 => any::<u8>().prop_map(Step::Direct),
+        2 => Just(Step::Fsync),
+        1 => Just(Step::Fdatasync),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_fsync_acknowledges_is_on_the_disk_and_every_call_returns(
+        xfs in any::<bool>(),
+        seed in any::<u64>(),
+        steps in prop::collection::vec((any::<u8>(), step()), 1..120),
+    ) {
+        laws(xfs, seed, &steps);
+    }
+}
+
+#[test]
+fn a_short_journal_is_checkpointed_and_goes_on() {
+    // 700 commits of 5 blocks and more through a ring of 1023.
+    let steps: Vec<(u8, Step)> =
+        (0..1400).map(|nth| (1, if nth % 2 == 0 { Step::Write((nth / 2 % 100) as u8) } else { Step::Fsync })).collect();
+    laws(false, 7, &steps);
+}
