@@ -90,3 +90,45 @@ fn an_nbd_client_a_file_and_a_guest_share_a_disk_by_weight() {
         }
     }
 }
+
+/// Tenants with eight reads in flight each, on a disk of this service time for real: all are served, again and again.
+fn many_tenants(tenants: usize, service: &str, rounds: u64) {
+    let folder = Folder::new();
+    let model = slow_disk(&folder, service);
+    let exports: Vec<String> = (0..tenants).map(|nth| format!("--export=e{nth}=mem:1M")).collect();
+    let arguments: Vec<&str> = exports.iter().map(String::as_str).chain(["--model", &model]).collect();
+    let server = Server::start(&arguments);
+    let mut clients: Vec<_> = (0..tenants).map(|nth| server.open(&format!("e{nth}"))).collect();
+    let mut numbers = Numbers(5);
+    let mut ask = |client: &mut crate::kit::Client| {
+        client.send(Asked::Read, numbers.below(256) * 4096, 4096, &[]).unwrap();
+    };
+    clients.iter_mut().for_each(|client| (0..8).for_each(|_| ask(client)));
+    for _ in 0..rounds {
+        for client in &mut clients {
+            assert_eq!(client.receive().unwrap().1.unwrap(), [0; 4096]);
+            ask(client);
+        }
+    }
+    // Each has asked for as much, and nobody can be further than what it had in flight.
+    let reads = |nth: usize| {
+        let stat = server.ctl(&["get", &format!("tenants/e{nth}/stat")]).unwrap();
+        let word = stat.split_whitespace().find_map(|word| word.strip_prefix("rios=")).unwrap();
+        word.parse::<u64>().unwrap()
+    };
+    for nth in (0..tenants).step_by((tenants / 16).max(1)) {
+        assert!((rounds..=rounds + 8).contains(&reads(nth)), "{nth} has had {}", reads(nth));
+    }
+    assert!(clients.into_iter().all(|mut client| client.receive().is_ok()));
+}
+
+#[test]
+fn sixty_four_tenants_are_served_for_real() {
+    many_tenants(64, "200us", 4);
+}
+
+#[test]
+#[ignore = "slow: 500 tenants on a disk of half a millisecond take some seconds for each round"]
+fn five_hundred_tenants_are_served_for_real() {
+    many_tenants(500, "500us", 20);
+}
