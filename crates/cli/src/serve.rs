@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use blksched::Catalogue;
 use blksched_serve::{
     Arrival, AskError, Caching, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
-    TlsFiles, UblkConfig, WrittenFiles, check_exports, check_policies, check_tls, serve,
+    TlsFiles, TotalMemory, UblkConfig, WrittenFiles, check_exports, check_policies, check_tls, serve,
 };
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
@@ -116,6 +116,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
             EngineChoice::Threads => EngineKind::Threads,
         },
         memory: memory as usize,
+        total_memory: total_memory(arguments)?,
         model,
         listen,
         vhost,
@@ -132,6 +133,20 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     };
     check_policies(&config).map_err(Failure::Input)?;
     Ok((config, private))
+}
+
+/// What all exports may have in flight together: as said, or half of the machine's memory.
+fn total_memory(arguments: &ServeArguments) -> Result<TotalMemory, Failure> {
+    let Some(text) = &arguments.total_memory else {
+        let kib = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+            line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()
+        });
+        return Ok(TotalMemory::of(kib.map_or(u64::MAX, |kib| (kib * 512).max(LEAST_MEMORY)) as usize));
+    };
+    let total = number_or_letter(text).filter(|&total| total >= LEAST_MEMORY);
+    let expected = || Failure::Input(format!("--total-memory {text}: expected a size from 40M on, as in 2G"));
+    Ok(TotalMemory::of(total.ok_or_else(expected)? as usize))
 }
 
 /// Whether the server takes another's place.
@@ -170,7 +185,11 @@ fn tls(arguments: &ServeArguments) -> Result<Option<TlsFiles>, Failure> {
             ));
         }
     };
-    let files = TlsFiles { certificate: certificate.clone(), key: key.clone(), clients: arguments.tls_clients.clone() };
+    if arguments.tls_revoked.is_some() && arguments.tls_clients.is_none() {
+        return Err(Failure::Input("--tls-revoked is about clients' certificates: expected --tls-clients too".into()));
+    }
+    let (clients, revoked) = (arguments.tls_clients.clone(), arguments.tls_revoked.clone());
+    let files = TlsFiles { certificate: certificate.clone(), key: key.clone(), clients, revoked };
     check_tls(&files).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(Some(files))
 }

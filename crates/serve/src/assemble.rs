@@ -60,6 +60,8 @@ pub struct Serving {
     pub shards: Vec<Running>,
     /// Whether each of them is still there.
     pub open: Vec<bool>,
+    /// Those that are being removed.
+    pub leaving: Vec<usize>,
     /// The locks on their files.
     pub claims: Claims,
     /// For disks that are added later.
@@ -93,14 +95,14 @@ pub fn assemble(config: &ServerConfig, catalogue: &Catalogue) -> Result<Serving,
             claimed.map_err(failed)?;
         }
         let shard = plan_of(&mut plans, &disk, config);
-        let tenant = plans[shard].add(export, backend, config.memory).map_err(failed)?;
+        let tenant = plans[shard].add(export, backend, config).map_err(failed)?;
         exports.push(plans[shard].tenants[tenant].export.clone());
         places.push(ServedAt { shard, tenant });
     }
     check_disks(config, &plans)?;
     let shards = plans.into_iter().map(|plan| plan.start(config, catalogue)).collect::<Result<Vec<_>, _>>()?;
     let open = vec![true; exports.len()];
-    Ok(Serving { exports, places, shards, open, claims, catalogue: catalogue.clone() })
+    Ok(Serving { exports, places, shards, open, leaving: Vec::new(), claims, catalogue: catalogue.clone() })
 }
 
 /// Checks all of that without starting anything, and without locking any file: a server may be running with them.
@@ -116,7 +118,7 @@ pub fn try_exports(config: &ServerConfig) -> Result<(), ServeError> {
         let backend = Backend::open(export, config.caching).map_err(failed)?;
         let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
         let shard = plan_of(&mut plans, &disk, config);
-        plans[shard].add(export, backend, config.memory).map_err(failed)?;
+        plans[shard].add(export, backend, config).map_err(failed)?;
     }
     check_disks(config, &plans)
 }
@@ -172,10 +174,10 @@ impl DiskPlan {
     ///
     /// # Errors
     /// If there is no room for it.
-    pub fn add(&mut self, export: &ExportConfig, backend: Backend, memory: usize) -> Result<usize, String> {
+    pub fn add(&mut self, export: &ExportConfig, backend: Backend, config: &ServerConfig) -> Result<usize, String> {
         let number = self.tenants.len();
         let base = self.layout.add(export, &backend)?;
-        self.tenants.push(tenant(export, backend, base, number, memory));
+        self.tenants.push(tenant(export, backend, base, number, config));
         Ok(number)
     }
 
@@ -254,8 +256,10 @@ impl DiskPlan {
 }
 
 /// A disk's tenant with this number.
-pub fn tenant(export: &ExportConfig, backend: Backend, base: Sector, number: usize, memory: usize) -> Tenant {
-    Tenant::new(export, backend, base, GroupId(number as u32 + 1), memory)
+pub fn tenant(export: &ExportConfig, backend: Backend, base: Sector, number: usize, config: &ServerConfig) -> Tenant {
+    let mut tenant = Tenant::new(export, backend, base, GroupId(number as u32 + 1), config.memory);
+    tenant.pool.share(config.total_memory.budget.clone());
+    tenant
 }
 
 /// The largest piece of a request \[bytes\]. The memory must hold the largest request in such pieces.

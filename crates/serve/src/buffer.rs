@@ -2,8 +2,11 @@
 //!
 //! **Rule** Sizes are powers of two from one page to [`LARGEST`]. A returned buffer is kept for the next request of
 //! that size. When the ceiling is reached, kept buffers of other sizes are freed first; if that does not help, the pool
-//! is exhausted, and the caller must wait until a buffer is returned.
+//! is exhausted, and the caller must wait until a buffer is returned. Kept buffers that were not used between two
+//! sweeps are freed. Pools with a [`Budget`] share its limit too, and keep nothing near it. But a pool of which nothing
+//! is taken may always take [`LEAST`], and one such pool at a time more, so that no export waits for others for ever.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -12,6 +15,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 pub const PAGE: usize = 4096;
 /// The largest buffer \[bytes\].
 pub const LARGEST: usize = 1 << 20;
+/// What a pool may take beyond its budget, if it has nothing \[bytes\].
+pub const LEAST: usize = LARGEST;
 const CLASSES: usize = (LARGEST / PAGE).ilog2() as usize + 1;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -91,9 +96,33 @@ impl Drop for Buffer {
     }
 }
 
+/// A limit for several pools, on different threads.
+pub struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+    /// Whether a pool has more than the least although there was no room for it.
+    exceeded: AtomicBool,
+}
+
+impl Budget {
+    /// A limit of all buffers of its pools \[bytes\].
+    pub fn new(limit: usize) -> Budget {
+        Budget { limit, used: AtomicUsize::new(0), exceeded: AtomicBool::new(false) }
+    }
+
+    fn has(&self, bytes: usize) -> bool {
+        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.limit
+    }
+}
+
 /// Buffers, taken and returned.
 pub struct Pool {
     kept: [Vec<Buffer>; CLASSES],
+    /// The fewest that were kept since the last sweep.
+    least: [usize; CLASSES],
+    budget: Option<Arc<Budget>>,
+    /// Whether it is the one that exceeds the budget.
+    exceeds: bool,
     /// The memory of all buffers, taken or kept \[bytes\].
     existing: usize,
     /// The memory of taken buffers \[bytes\].
@@ -105,7 +134,37 @@ pub struct Pool {
 impl Pool {
     /// A pool that never holds more than `ceiling` bytes.
     pub fn new(ceiling: usize) -> Pool {
-        Pool { kept: core::array::from_fn(|_| Vec::new()), existing: 0, taken: 0, ceiling }
+        let kept = core::array::from_fn(|_| Vec::new());
+        Pool { kept, least: [0; CLASSES], budget: None, exceeds: false, existing: 0, taken: 0, ceiling }
+    }
+
+    /// From now on it also keeps to a limit that it shares.
+    pub fn share(&mut self, budget: Arc<Budget>) {
+        budget.used.fetch_add(self.existing, Ordering::Relaxed);
+        self.budget = Some(budget);
+    }
+
+    fn freed(&mut self, bytes: usize) {
+        self.existing -= bytes;
+        self.budget.iter().for_each(|budget| _ = budget.used.fetch_sub(bytes, Ordering::Relaxed));
+    }
+
+    /// Frees what was not used since the last sweep; returns how much that is \[bytes\].
+    pub fn sweep(&mut self) -> usize {
+        let mut bytes = 0;
+        for (class, kept) in self.kept.iter_mut().enumerate() {
+            // The last returned are used first, so the first ones were idle.
+            bytes += kept.drain(..self.least[class]).map(|buffer| buffer.capacity()).sum::<usize>();
+            self.least[class] = kept.len();
+        }
+        self.freed(bytes);
+        self.exceeds_no_more();
+        bytes
+    }
+
+    /// Whether it keeps any buffer.
+    pub fn keeps_some(&self) -> bool {
+        self.existing > self.taken
     }
 
     /// A buffer of at least `length` bytes, of any content; `None` if the ceiling is reached.
@@ -116,19 +175,22 @@ impl Pool {
         let class = class(length);
         let size = PAGE << class;
         if let Some(buffer) = self.kept[class].pop() {
+            self.least[class] = self.least[class].min(self.kept[class].len());
             self.taken += size;
             return Some(buffer);
         }
         while self.existing + size > self.ceiling {
             // Large ones first: they make the most room.
             let other = self.kept.iter_mut().rev().find(|kept| !kept.is_empty())?;
-            self.existing -= other.pop().map_or(0, |buffer| buffer.capacity());
+            let bytes = other.pop().map_or(0, |buffer| buffer.capacity());
+            self.freed(bytes);
         }
         Some(self.make(class))
     }
 
     fn make(&mut self, class: usize) -> Buffer {
         self.existing += PAGE << class;
+        self.budget.iter().for_each(|budget| _ = budget.used.fetch_add(PAGE << class, Ordering::Relaxed));
         self.taken += PAGE << class;
         Buffer::of(1 << class)
     }
@@ -151,13 +213,43 @@ impl Pool {
     /// Returns a buffer.
     pub fn give(&mut self, buffer: Buffer) {
         self.taken -= buffer.capacity();
-        self.kept[class(buffer.capacity())].push(buffer);
+        if self.budget.as_ref().is_some_and(|budget| !budget.has(LARGEST)) {
+            // Others need it.
+            self.freed(buffer.capacity());
+        } else {
+            self.kept[class(buffer.capacity())].push(buffer);
+        }
+        self.exceeds_no_more();
+    }
+
+    fn exceeds_no_more(&mut self) {
+        if self.exceeds && self.taken == 0 {
+            self.exceeds = false;
+            self.budget.iter().for_each(|budget| budget.exceeded.store(false, Ordering::Relaxed));
+        }
+    }
+
+    /// Whether it may take them, now: like [`can_take`](Pool::can_take), or as the one that exceeds the budget.
+    pub fn may_take(&mut self, length: usize, count: usize) -> bool {
+        if self.can_take(length, count) {
+            return true;
+        }
+        let fits = count * (PAGE << class(length)) <= self.ceiling;
+        if self.taken > 0 || !fits {
+            return false;
+        }
+        let is_the_one = |budget: &Arc<Budget>| !budget.exceeded.swap(true, Ordering::Relaxed);
+        self.exceeds = self.exceeds || self.budget.as_ref().is_some_and(is_the_one);
+        self.exceeds
     }
 
     /// Whether a buffer of `length` bytes could be taken, `count` times.
     pub fn can_take(&self, length: usize, count: usize) -> bool {
         // Kept buffers of any size make room for it.
-        self.taken + count * (PAGE << class(length)) <= self.ceiling
+        let wanted = count * (PAGE << class(length));
+        let more = wanted.saturating_sub(self.existing - self.taken);
+        let shared = self.budget.as_ref().is_none_or(|budget| budget.has(more));
+        self.taken + wanted <= self.ceiling && (shared || (self.taken == 0 && wanted <= LEAST))
     }
 
     /// The memory that `length` bytes in pieces of this size need \[bytes\].
@@ -173,6 +265,14 @@ impl Pool {
     /// How much can still be taken \[bytes\].
     pub fn free(&self) -> usize {
         self.ceiling.saturating_sub(self.taken)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.freed(self.existing);
+        self.taken = 0;
+        self.exceeds_no_more();
     }
 }
 
@@ -207,5 +307,58 @@ mod tests {
         assert!(pool.can_take(4 * PAGE, 1) && !pool.can_take(4 * PAGE, 2));
         assert!(pool.take(4 * PAGE).is_some(), "idle small ones make room for a large one");
         assert!(pool.take(1).is_none());
+    }
+
+    #[test]
+    fn what_idles_between_two_sweeps_is_freed_and_what_is_used_is_kept() {
+        let mut pool = Pool::new(LARGEST * 4);
+        let all: Vec<Buffer> = (0..3).map(|_| pool.take(LARGEST).unwrap()).collect();
+        all.into_iter().for_each(|buffer| pool.give(buffer));
+        assert_eq!(pool.sweep(), 0, "they were used a moment ago");
+        let one = pool.take(LARGEST).unwrap();
+        pool.give(one);
+        assert_eq!(pool.sweep(), 2 * LARGEST, "one of three was used");
+        assert!(pool.keeps_some());
+        assert_eq!((pool.sweep(), pool.keeps_some(), pool.sweep()), (LARGEST, false, 0));
+    }
+
+    #[test]
+    fn pools_share_a_budget_but_for_the_least() {
+        let budget = Arc::new(Budget::new(4 * LARGEST));
+        let mut pools = [(); 2].map(|()| Pool::new(4 * LARGEST));
+        pools.iter_mut().for_each(|pool| pool.share(budget.clone()));
+        let held: Vec<Buffer> = (0..3).map(|_| pools[0].take(LARGEST).unwrap()).collect();
+        assert!(pools[1].can_take(LARGEST, 1) && !pools[1].can_take(LARGEST, 2));
+        let fourth = pools[1].take(LARGEST).unwrap();
+        assert!(!pools[0].can_take(PAGE, 1) && !pools[1].can_take(PAGE, 1));
+        let mut empty = Pool::new(4 * LARGEST);
+        empty.share(budget.clone());
+        assert!(empty.can_take(LEAST, 1) && !empty.can_take(LEAST, 2), "who has nothing may have the least");
+        pools[1].give(fourth);
+        assert!(!pools[1].keeps_some() && pools[0].can_take(LARGEST, 1), "near the limit nothing is kept");
+        held.into_iter().take(2).for_each(|buffer| pools[0].give(buffer));
+        assert!(pools[0].keeps_some(), "and far from it, it is");
+        drop((empty, pools));
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn one_pool_at_a_time_may_exceed_the_budget_for_a_large_request() {
+        let budget = Arc::new(Budget::new(LARGEST));
+        let mut pools = [(); 3].map(|()| Pool::new(4 * LARGEST));
+        pools.iter_mut().for_each(|pool| pool.share(budget.clone()));
+        let held = pools[0].take(LARGEST).unwrap();
+        assert!(!pools[0].may_take(LARGEST, 2), "it has something, and can wait for it");
+        assert!(!pools[1].may_take(LARGEST, 5), "more than its own limit");
+        assert!(pools[1].may_take(LARGEST, 4));
+        let large: Vec<Buffer> = (0..4).map(|_| pools[1].take(LARGEST).unwrap()).collect();
+        assert!(!pools[2].may_take(LARGEST, 2) && pools[2].may_take(LARGEST, 1), "another waits, but for the least");
+        large.into_iter().for_each(|buffer| pools[1].give(buffer));
+        assert!(pools[2].may_take(LARGEST, 2), "its turn");
+        assert!(!pools[1].may_take(LARGEST, 2));
+        // It did not take any, and the next look finds that.
+        pools[2].sweep();
+        assert!(pools[1].may_take(LARGEST, 2));
+        pools[0].give(held);
     }
 }

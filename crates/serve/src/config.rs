@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use blksched::{Choice, Class, Priority, Span};
 use blksched_disks::DiskSpec;
 
 use crate::access::AccessRule;
+use crate::buffer::Budget;
 use crate::caps::Limit;
 use crate::engine::EngineKind;
 use crate::policies::WrittenFiles;
@@ -41,6 +43,8 @@ pub struct ServerConfig {
     pub engine: EngineKind,
     /// How much data each export may have in flight \[bytes\].
     pub memory: usize,
+    /// The same for all exports together.
+    pub total_memory: TotalMemory,
     /// A disk of the simulator, in real time, in front of every back end: its errors and its slowness.
     pub model: Option<DiskSpec>,
     /// Where clients connect.
@@ -87,6 +91,20 @@ impl ServerConfig {
     }
 }
 
+/// A limit of the memory of all exports together.
+#[derive(Clone)]
+pub struct TotalMemory {
+    pub(crate) limit: usize,
+    pub(crate) budget: Arc<Budget>,
+}
+
+impl TotalMemory {
+    /// This many bytes.
+    pub fn of(limit: usize) -> TotalMemory {
+        TotalMemory { limit, budget: Arc::new(Budget::new(limit)) }
+    }
+}
+
 /// The settings of one disk.
 #[derive(Clone, Debug)]
 pub struct DiskConfig {
@@ -119,6 +137,8 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// The authorities of clients' certificates; `None` if clients need no certificate.
     pub clients: Option<PathBuf>,
+    /// Lists of revoked certificates of clients; `None` for no check.
+    pub revoked: Option<PathBuf>,
 }
 
 /// One export: a tenant.

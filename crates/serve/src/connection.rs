@@ -8,6 +8,7 @@ use blksched::{Instant, SubmitterId};
 use blksched_nbd::{Errno, Request, RequestReader};
 
 use crate::buffer::Buffer;
+use crate::origin::Place;
 use crate::tenant::TenantUse;
 use crate::tx_queue::TxQueue;
 
@@ -45,8 +46,18 @@ pub struct Who {
 pub enum Transport {
     /// Through its own socket, which another server can take over.
     Direct,
-    /// Through something in this process: TLS, or a guest's rings.
+    /// Through TLS, carried by a thread of this process or of one before it: the socket is the end of a pair, and
+    /// another server can take it over while that thread goes on.
+    Carried,
+    /// Through something in this process: a guest's rings, or a block device's.
     Within,
+}
+
+impl Transport {
+    /// Whether another server can continue with it.
+    pub fn can_be_handed_over(self) -> bool {
+        self != Transport::Within
+    }
 }
 
 /// One client.
@@ -99,6 +110,8 @@ pub struct Connection {
     pub heard_at: Instant,
     /// Whether it is on the list of those to be looked after.
     pub attention: Attention,
+    /// Its place among the connections of its origin, which is free again afterwards.
+    pub _place: Option<Place>,
 }
 
 /// Whether a connection must be looked after before the turn ends.

@@ -3,12 +3,11 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::assemble::{Running, Serving};
-use crate::config::ServerConfig;
-use crate::orders::{Change, Leave, Order, Question};
+use crate::assemble::Running;
+use crate::orders::{Change, ClientsShown, ControlHandle, Leave, Order, Question};
 
 /// How long a shard may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -60,11 +59,27 @@ fn export(rest: &str) -> Result<Question, String> {
     }
 }
 
-/// The answer to a line: with one disk its names are unchanged, with several each begins with its disk's.
-pub fn answer(line: &str, serving: &mut Serving, config: &mut ServerConfig) -> String {
-    let question = read(line);
-    let change = question.as_ref().ok().and_then(|question| serving.change(question, config));
-    let answer = change.unwrap_or_else(|| question.and_then(|question| look(&serving.shards, question)));
+/// What a line asks for.
+pub enum Asked {
+    /// Something that changes the exports.
+    Change(Question),
+    /// Something that only the shards know.
+    Look(Question),
+}
+
+/// Parses a line.
+///
+/// # Errors
+/// If it is no question.
+pub fn parse(line: &str) -> Result<Asked, String> {
+    Ok(match read(line)? {
+        question @ (Question::Add(_) | Question::Remove(..) | Question::Resize(..)) => Asked::Change(question),
+        question => Asked::Look(question),
+    })
+}
+
+/// The text of an answer.
+pub fn shown(answer: Result<String, String>) -> String {
     match answer {
         Ok(text) => whole("ok", &text),
         Err(why) => whole("error", &why),
@@ -90,15 +105,19 @@ fn parts(answer: &str) -> Result<(&str, &str), String> {
     }
 }
 
-fn look(shards: &[Running], question: Question) -> Result<String, String> {
-    match shards {
-        _ if matches!(question, Question::Figures(_)) => figures(shards),
-        [only] => of_shard(only, question),
-        _ => of_many(shards, question),
+/// Asks the shards: with one disk its names are unchanged, with several each begins with its disk's.
+///
+/// # Errors
+/// If one refuses, or does not answer.
+pub fn look(disks: &[DiskHandle], question: Question) -> Result<String, String> {
+    match disks {
+        _ if matches!(question, Question::Figures(_)) => figures(disks, ClientsShown::AsLogged),
+        [only] => of_disk(only, question),
+        _ => of_many(disks, question),
     }
 }
 
-fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
+fn of_many(shards: &[DiskHandle], question: Question) -> Result<String, String> {
     let find = |name: &str| {
         let names = || shards.iter().map(|shard| shard.name.as_str());
         let (disk, rest) = name.split_once('/').unwrap_or((name, ""));
@@ -107,14 +126,14 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
         shard.map(|shard| (shard, rest.to_owned())).ok_or_else(known)
     };
     match question {
-        Question::Get(name) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Get(rest))),
-        Question::Set(name, value) => find(&name).and_then(|(shard, rest)| of_shard(shard, Question::Set(rest, value))),
+        Question::Get(name) => find(&name).and_then(|(shard, rest)| of_disk(shard, Question::Get(rest))),
+        Question::Set(name, value) => find(&name).and_then(|(shard, rest)| of_disk(shard, Question::Set(rest, value))),
         other @ (Question::Figures(_) | Question::Add(_) | Question::Remove(..) | Question::Resize(..)) => {
             unreachable!("{other:?} is of no disk")
         }
         Question::List(prefix) => {
             let each = shards.iter().map(|shard| {
-                let listed = of_shard(shard, Question::List(String::new()))?;
+                let listed = of_disk(shard, Question::List(String::new()))?;
                 Ok(listed.lines().map(|line| format!("{}/{line}\n", shard.name)).collect())
             });
             let all = each.collect::<Result<Vec<String>, String>>()?.concat();
@@ -123,15 +142,44 @@ fn of_many(shards: &[Running], question: Question) -> Result<String, String> {
     }
 }
 
-/// The counters of all shards.
-pub fn figures(shards: &[Running]) -> Result<String, String> {
-    shards.iter().map(|shard| of_shard(shard, Question::Figures(shard.name.clone()))).collect()
+/// A shard as another thread knows it.
+#[derive(Clone)]
+pub struct DiskHandle {
+    name: String,
+    control: ControlHandle,
 }
 
+/// All of them, for a thread that asks them.
+pub fn disks(shards: &[Running]) -> Vec<DiskHandle> {
+    shards.iter().map(|shard| DiskHandle { name: shard.name.clone(), control: shard.control.clone() }).collect()
+}
+
+/// The counters of all shards.
+///
+/// # Errors
+/// If one does not answer.
+pub fn figures(disks: &[DiskHandle], shown: ClientsShown) -> Result<String, String> {
+    let of_one = |DiskHandle { name, control }: &DiskHandle| {
+        let (sender, copy) = channel();
+        control.order(Order::Copy(sender));
+        let copy = copy.recv_timeout(PATIENCE).map_err(|_| format!("disk {name} does not answer"))?;
+        Ok(copy.text(name, shown))
+    };
+    disks.iter().map(of_one).collect()
+}
+
+/// The answer of a shard.
+///
+/// # Errors
+/// If it refuses, or does not answer.
 pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
+    of_disk(&DiskHandle { name: shard.name.clone(), control: shard.control.clone() }, question)
+}
+
+fn of_disk(DiskHandle { name, control }: &DiskHandle, question: Question) -> Result<String, String> {
     let (sender, answer) = channel();
-    shard.control.order(Order::Ask(question, sender));
-    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
+    control.order(Order::Ask(question, sender));
+    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {name} does not answer"))?
 }
 
 /// Changes the tenants of a disk.
@@ -139,9 +187,15 @@ pub fn of_shard(shard: &Running, question: Question) -> Result<String, String> {
 /// # Errors
 /// If that is impossible.
 pub fn make(shard: &Running, change: Change) -> Result<String, String> {
+    let answer = begin(shard, change);
+    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
+}
+
+/// Begins a change; the answer comes there.
+pub fn begin(shard: &Running, change: Change) -> Receiver<Result<String, String>> {
     let (sender, answer) = channel();
     shard.control.order(Order::Change(change, sender));
-    answer.recv_timeout(PATIENCE).map_err(|_| format!("disk {} does not answer", shard.name))?
+    answer
 }
 
 /// Why a question has no answer.

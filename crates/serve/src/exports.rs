@@ -3,13 +3,27 @@
 //! **Rule** An export's number is never reused, because clients in their handshakes may have been told it. A removed
 //! export is closed: no client sees it.
 
+use std::sync::mpsc::Receiver;
+
 use crate::assemble::{DiskPlan, Running, ServedAt, Serving};
-use crate::backend::{Backend, new_size};
+use crate::backend::Backend;
 use crate::config::{ExportConfig, ExportSource, ServerConfig};
 use crate::control;
-use crate::orders::{Change, Leave, Question};
+use crate::orders::{Change, Leave};
 use crate::policies::{Setting, WrittenFiles};
 use blksched_text::did_you_mean;
+
+/// A removal that has begun.
+pub struct Removal {
+    /// The export.
+    pub name: String,
+    /// How it is removed.
+    pub how: Leave,
+    at: usize,
+}
+
+/// Where the answer of a disk comes.
+pub type ChangeAnswer = Receiver<Result<String, String>>;
 
 impl Serving {
     /// The export with this name, if it is open.
@@ -17,7 +31,11 @@ impl Serving {
         self.exports.iter().enumerate().position(|(at, export)| self.open[at] && export.name == name)
     }
 
-    fn expect(&self, name: &str) -> Result<usize, String> {
+    /// The export with this name.
+    ///
+    /// # Errors
+    /// The nearest one that there is.
+    pub fn expect(&self, name: &str) -> Result<usize, String> {
         let names =
             || self.exports.iter().enumerate().filter(|(at, _)| self.open[*at]).map(|(_, one)| one.name.as_str());
         self.find(name).ok_or_else(|| {
@@ -26,29 +44,11 @@ impl Serving {
         })
     }
 
-    /// Executes a question that changes the exports; `None` if it is another kind of question.
-    pub fn change(&mut self, question: &Question, config: &mut ServerConfig) -> Option<Result<String, String>> {
-        let done = match question {
-            Question::Add(text) => {
-                let export = text.parse().map_err(|error: crate::SpecError| error.to_string());
-                export.and_then(|export| self.add(export, config))
-            }
-            Question::Remove(name, how) => self.remove(name, *how, config),
-            Question::Resize(name, size) => self.resize(name, *size, config),
-            _ => return None,
-        };
-        match &done {
-            Ok(said) => tracing::info!(?question, said, "exports: changed"),
-            Err(why) => tracing::warn!(?question, why, "exports: not changed"),
-        }
-        Some(done)
-    }
-
-    /// Adds an export, on a disk that is already there or on one of its own.
+    /// Adds an export with its back end, on a disk that is already there or on one of its own.
     ///
     /// # Errors
     /// If it cannot be served.
-    pub fn add(&mut self, export: ExportConfig, config: &mut ServerConfig) -> Result<String, String> {
+    pub fn add(&mut self, export: ExportConfig, backend: Backend, config: &mut ServerConfig) -> Result<String, String> {
         if self.find(&export.name).is_some() {
             return Err(format!("an export is already called `{}`", export.name));
         }
@@ -56,7 +56,6 @@ impl Serving {
         for (file, text) in export.files.written() {
             WrittenFiles::check(file, text).and_then(|()| setting.allows(file))?;
         }
-        let backend = Backend::open(&export, config.caching)?;
         let disk = export.disk.clone().unwrap_or_else(|| backend.disk.clone());
         if let (ExportSource::File { path, .. }, Some(identity)) = (&export.source, backend.identity) {
             self.claims.claim((&export.name, &disk), (path, identity), export.access, export.locking)?;
@@ -82,7 +81,7 @@ impl Serving {
             Some(shard) => {
                 let Running { layout, tenants, .. } = &mut self.shards[shard];
                 let (number, base) = (*tenants, layout.add(export, &backend)?);
-                let tenant = crate::assemble::tenant(export, backend, base, number, config.memory);
+                let tenant = crate::assemble::tenant(export, backend, base, number, config);
                 let shown = tenant.export.clone();
                 let changed = control::make(&self.shards[shard], Change::Add(Box::new(tenant)));
                 let running = &mut self.shards[shard];
@@ -95,7 +94,7 @@ impl Serving {
             }
             None => {
                 let mut plan = DiskPlan::of(disk, config);
-                plan.add(export, backend, config.memory)?;
+                plan.add(export, backend, config)?;
                 let shown = plan.export(0).clone();
                 self.shards.push(plan.start(config, &self.catalogue).map_err(|error| error.to_string())?);
                 (shown, ServedAt { shard: self.shards.len() - 1, tenant: 0 })
@@ -108,34 +107,58 @@ impl Serving {
         Ok(size)
     }
 
-    /// Removes an export.
+    /// Begins to remove an export. What it has written is made stable first, which may take long; so somebody else must
+    /// wait for the answer, and [`end_removal`](Serving::end_removal) be called with it.
     ///
     /// # Errors
-    /// If it has clients and must not be removed nevertheless, or what it has written could not be made stable.
-    pub fn remove(&mut self, name: &str, how: Leave, config: &mut ServerConfig) -> Result<String, String> {
+    /// If there is none of that name.
+    pub fn begin_removal(&mut self, name: &str, how: Leave) -> Result<(Removal, ChangeAnswer), String> {
         let at = self.expect(name)?;
+        if self.leaving.contains(&at) {
+            return Err(format!("export `{name}` is being removed already"));
+        }
         let ServedAt { shard, tenant } = self.places[at];
         self.open[at] = how == Leave::IfUnused;
-        let removed = control::make(&self.shards[shard], Change::Remove { tenant, how });
-        if removed.is_err() && self.open[at] {
-            return removed;
-        }
-        self.open[at] = false;
-        self.shards[shard].layout.remove(name);
-        self.claims.release(name);
-        config.exports.retain(|export| export.name != name);
-        removed
+        self.leaving.push(at);
+        let answer = control::begin(&self.shards[shard], Change::Remove { tenant, how });
+        Ok((Removal { name: name.to_owned(), how, at }, answer))
     }
 
-    /// Changes an export's size; `None` for its file's.
+    /// The disk has answered.
+    ///
+    /// # Errors
+    /// If it has clients and must not be removed nevertheless, or what it had written may be lost.
+    pub fn end_removal(
+        &mut self,
+        removal: &Removal,
+        answer: Result<String, String>,
+        config: &mut ServerConfig,
+    ) -> Result<String, String> {
+        let Removal { name, at, .. } = removal;
+        self.leaving.retain(|leaving| leaving != at);
+        // If it was refused, the export is still there.
+        let lost = answer?;
+        self.open[*at] = false;
+        self.shards[self.places[*at].shard].layout.remove(name);
+        self.claims.release(name);
+        config.exports.retain(|export| export.name != *name);
+        if lost.is_empty() { Ok(lost) } else { Err(lost) }
+    }
+
+    /// Changes an export's size; it was wished, or is its file's.
     ///
     /// # Errors
     /// If there is no room for it, or it is in use and would become smaller.
-    pub fn resize(&mut self, name: &str, wished: Option<u64>, config: &mut ServerConfig) -> Result<String, String> {
+    pub fn resize(
+        &mut self,
+        name: &str,
+        wished: Option<u64>,
+        size: u64,
+        config: &mut ServerConfig,
+    ) -> Result<String, String> {
         let at = self.expect(name)?;
         let export = config.exports.iter_mut().find(|export| export.name == name);
         let source = &mut export.ok_or("it is not an export of the configuration")?.source;
-        let size = new_size(source, wished)?;
         let ServedAt { shard, tenant } = self.places[at];
         let (layout, before) = (&mut self.shards[shard].layout, self.exports[at].size);
         layout.resize(name, size)?;

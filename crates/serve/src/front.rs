@@ -13,21 +13,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use slab::Slab;
 
-use crate::ServeError;
 use crate::access::may_open;
 use crate::assemble::Serving;
 use crate::captive::{self, Captive};
 use crate::config::ServerConfig;
 use crate::connection::{Transport, Who};
-use crate::control;
-use crate::hand_over::{self, Inherited, SocketRole};
+use crate::hand_over::{Inherited, SocketRole};
 use crate::handshaking::{End, HandshakingClient, Next};
 use crate::listen::{Door, NewClient, bind_unix};
-use crate::metrics;
+use crate::log_limit;
 use crate::notify::{ServerState, notify};
-use crate::orders::{Client, Leave, Order, Question};
-use crate::reload::{Changes, Reload, changes, of_disk};
+use crate::orders::{Client, Order};
+use crate::origin::{self, Places};
 use crate::tls::{self, Tls};
+use crate::{AUDIT, ServeError};
 use crate::{ublk, vhost};
 
 /// The most clients in their handshakes at a time.
@@ -35,10 +34,19 @@ const MOST_GUESTS: usize = 256;
 /// The most questions of `blksched ctl` at a time: they have a limit of their own, so that clients cannot keep them
 /// out.
 const MOST_ASKERS: usize = 64;
+/// How many clients of each disk the metrics show: the busiest ones.
+const CLIENTS_SHOWN: usize = 32;
 /// How many are accepted at one socket before others are looked after.
 const AT_ONCE: usize = 64;
 
+mod elsewhere;
+mod questions;
+mod reload;
 mod replace;
+mod shaking;
+
+use elsewhere::{Elsewhere, Renewed};
+use shaking::Shaking;
 
 /// The state of the front thread.
 pub struct Front {
@@ -50,6 +58,16 @@ pub struct Front {
     ublk: Vec<ublk::BlockDevice>,
     guests: Slab<HandshakingClient>,
     askers: Slab<HandshakingClient>,
+    /// What is done on other threads.
+    elsewhere: Elsewhere,
+    /// TLS handshakes; `None` without TLS.
+    shaking: Option<Shaking>,
+    /// A configuration that was read, until exports that must go before it have gone; at the latest until then.
+    pending: Option<(Box<Renewed>, Instant)>,
+    /// Whether a configuration is being read, and whether another SIGHUP has come meanwhile.
+    reading: Reading,
+    /// The connections of each origin.
+    origins: Places,
     /// How many clients have ever come.
     came: vhost::Numbers,
     /// Becomes readable when a signal has arrived or the command has ended.
@@ -58,6 +76,8 @@ pub struct Front {
     tls: Option<Tls>,
     /// Becomes readable when a SIGHUP has arrived.
     reload: UnixStream,
+    /// How long disks may take to end.
+    patience: Duration,
     /// The server that has our sockets, and wants the rest.
     heir: Option<OwnedFd>,
     /// Whether it has everything.
@@ -77,11 +97,21 @@ impl Drop for Control {
     }
 }
 
+/// Whether the configuration is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Idle,
+    Once,
+    /// And again after that.
+    Again,
+}
+
 /// What is ready.
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     Wakeup,
     Reload,
+    Told,
     Door(usize),
     Control,
     Metrics(usize),
@@ -127,6 +157,8 @@ impl Front {
         let shown = captive::Shown { uris: &uris, devices: &devices, control: path };
         let captive = config.run.as_ref().map(|command| Captive::run(command, &shown, ring));
         let captive = captive.transpose().map_err(ServeError::system("running the command"))?;
+        let elsewhere = Elsewhere::new()?;
+        let shaking = tls.as_ref().map(|_| Shaking::start(&elsewhere.speaker)).transpose()?;
         let mut front = Front {
             serving,
             doors,
@@ -136,11 +168,17 @@ impl Front {
             ublk,
             guests: Slab::new(),
             askers: Slab::new(),
+            elsewhere,
+            shaking,
+            pending: None,
+            reading: Reading::Idle,
+            origins: Places::of_this_process(),
             came,
             wakeup,
             captive,
             tls,
             reload,
+            patience: config.stop_patience(),
             heir: None,
             replaced: false,
         };
@@ -159,6 +197,7 @@ impl Front {
                 match ready {
                     Ready::Wakeup => {}
                     Ready::Reload => self.reload(&mut config),
+                    Ready::Told => self.hear(&mut config),
                     Ready::Door(at) => self.open_door(at, &config),
                     Ready::Control => self.open_control(&config),
                     Ready::Metrics(at) => self.open_metrics(at, &config),
@@ -173,6 +212,9 @@ impl Front {
             let now = Instant::now();
             self.guests.retain(|_, guest| guest.by > now);
             self.askers.retain(|_, asker| asker.by > now);
+            self.answer_the_patient(now);
+            self.go_on_changing(&mut config);
+            log_limit::report();
             if let Some(exit) = self.is_over()? {
                 break exit;
             }
@@ -182,12 +224,17 @@ impl Front {
             say("stopping: requests in flight are served");
         }
         self.stop()?;
+        log_limit::report_at_last();
+        if self.replaced {
+            self.carry_on();
+        }
         Ok(exit.unwrap_or(0))
     }
 
     fn wait(&self) -> Result<Vec<Ready>, ServeError> {
-        let mut who = vec![Ready::Wakeup, Ready::Reload];
-        let mut fds = vec![PollFd::new(&self.wakeup, PollFlags::IN), PollFd::new(&self.reload, PollFlags::IN)];
+        let mut who = vec![Ready::Wakeup, Ready::Reload, Ready::Told];
+        let own = [&self.wakeup, &self.reload, &self.elsewhere.bell];
+        let mut fds: Vec<PollFd<'_>> = own.into_iter().map(|own| PollFd::new(own, PollFlags::IN)).collect();
         for (at, door) in self.doors.iter().enumerate() {
             who.push(Ready::Door(at));
             fds.push(PollFd::from_borrowed_fd(door.fd(), PollFlags::IN));
@@ -203,7 +250,12 @@ impl Front {
         let guests = self.guests.iter().map(|(at, guest)| (Ready::HandshakingClient(at), guest));
         for (ready, guest) in guests.chain(self.askers.iter().map(|(at, asker)| (Ready::Asker(at), asker))) {
             who.push(ready);
-            let events = if guest.sends() { PollFlags::OUT } else { PollFlags::IN };
+            let events = match guest.asked_at {
+                // It may have closed its sending side already: only its end matters.
+                Some(_) => PollFlags::empty(),
+                None if guest.sends() => PollFlags::OUT,
+                None => PollFlags::IN,
+            };
             fds.push(PollFd::new(&guest.socket, events));
         }
         // A failed thread wakes no other, so it is checked now and then.
@@ -257,94 +309,10 @@ impl Front {
         }
     }
 
-    /// A SIGHUP (also sent by a terminal that closes) ends nothing: the configuration is read again.
-    fn reload(&mut self, config: &mut ServerConfig) {
-        let _ = rustix::net::recv(self.reload.as_fd(), &mut [0; 64], rustix::net::RecvFlags::DONTWAIT);
-        let Some(Reload(again)) = &config.reload else {
-            tracing::info!("SIGHUP: there is no configuration file to read again");
-            return;
-        };
-        notify(ServerState::Reloading);
-        match again() {
-            Err(why) => tracing::error!(why, "reload: nothing is changed"),
-            Ok(new) => self.change(config, new),
-        }
-        notify(ServerState::Ready);
-    }
-
-    /// Changes what can be changed, and reports the rest.
-    fn change(&mut self, config: &mut ServerConfig, new: ServerConfig) {
-        let Changes { now, sizes, come, go, later } = changes(config, &new);
-        for name in &go {
-            let question = Question::Remove(name.clone(), Leave::IfUnused);
-            self.serving.change(&question, config);
-        }
-        for export in &come {
-            match self.serving.add(export.clone(), config) {
-                Ok(said) => tracing::info!(export = export.name, said, "reload: added"),
-                Err(why) => tracing::error!(export = export.name, why, "reload: not added"),
-            }
-        }
-        for disk in new.disks.iter().filter(|disk| self.serving.shards.iter().all(|shard| shard.name != disk.name)) {
-            tracing::error!(disk = disk.name, "reload: no export is on a disk of that name");
-        }
-        let mut set = 0;
-        for shard in &self.serving.shards {
-            for question in of_disk(config, &new, &shard.name) {
-                set += 1;
-                told(&question, control::of_shard(shard, question.clone()));
-            }
-        }
-        for (export, question) in &now {
-            let place = self.serving.find(export).map(|at| self.serving.places[at]);
-            let Some(shard) = place.map(|place| &self.serving.shards[place.shard]) else { continue };
-            told(question, control::of_shard(shard, question.clone()));
-        }
-        for (name, size) in &sizes {
-            // The log says what came of it.
-            self.serving.change(&Question::Resize(name.clone(), *size), config);
-        }
-        for what in &later {
-            tracing::warn!(what, "reload: takes a restart");
-        }
-        let (changed, came, went) = (now.len() + set + sizes.len(), come.len(), go.len());
-        tracing::info!(changed, came, went, after_restart = later.len(), "reload: done");
-        self.show_exports();
-        (config.elevator, config.knobs, config.depth) = (new.elevator, new.knobs, new.depth);
-        config.disks = new.disks;
-        for export in &mut config.exports {
-            if let Some(again) = new.exports.iter().find(|again| again.name == export.name) {
-                export.share = again.share;
-            }
-        }
-    }
-
     /// Exports may have been added, removed or resized.
     fn show_exports(&self) {
         self.vhost.iter().for_each(|endpoint| endpoint.show(&self.serving));
         self.ublk.iter().for_each(|device| device.show(&self.serving));
-    }
-
-    fn serve_asker(&mut self, at: usize, config: &mut ServerConfig) {
-        let Some(asker) = self.askers.get_mut(at) else { return };
-        let mut next = asker.go_on(&[], &|_| false, None);
-        if let Next::Asks(question) = &next
-            && question.trim() == hand_over::QUESTION
-        {
-            return self.hand_over_doors(at);
-        }
-        if let Next::Asks(question) = &next {
-            let serving = &mut self.serving;
-            asker.answer(&match asker.wants_figures() {
-                true => metrics::http(question, || control::figures(&serving.shards)),
-                false => control::answer(question, serving, config),
-            });
-            next = asker.go_on(&[], &|_| false, None);
-            self.show_exports();
-        }
-        if let Next::Ends(_) = next {
-            self.askers.remove(at);
-        }
     }
 
     fn serve_guest(&mut self, at: usize, config: &ServerConfig) {
@@ -352,11 +320,34 @@ impl Front {
         let (exports, open) = (&self.serving.exports, &self.serving.open);
         let (rules, uid, names) = (&config.rules, guest.uid, guest.names());
         let may = |export: usize| open[export] && may_open(rules, uid, &names, &exports[export].name);
-        match guest.go_on(exports, &may, self.tls.as_ref()) {
+        let next = guest.go_on(exports, &may, self.tls.as_ref());
+        self.proceed(at, next);
+    }
+
+    fn proceed(&mut self, at: usize, next: Next) {
+        match next {
             Next::Wait | Next::Asks(_) => {}
+            Next::Shakes => {
+                let guest = self.guests.remove(at);
+                let gone = self.shaking.as_ref().and_then(|shaking| shaking.push(guest));
+                if let Some(HandshakingClient { peer, .. }) = gone {
+                    tracing::debug!(%peer, "dropped in its TLS handshake, to make room for others");
+                }
+            }
             Next::Ends(End::Close) => drop(self.guests.remove(at)),
             Next::Ends(End::Enter(session)) => self.hand_over(at, session),
         }
+    }
+
+    /// A client's TLS handshake went on elsewhere.
+    fn shaken(&mut self, mut guest: HandshakingClient, read: Result<bool, ()>, config: &ServerConfig) {
+        make_room(&mut self.guests, MOST_GUESTS);
+        let (exports, open) = (&self.serving.exports, &self.serving.open);
+        let (rules, uid, names) = (&config.rules, guest.uid, guest.names());
+        let may = |export: usize| open[export] && may_open(rules, uid, &names, &exports[export].name);
+        let next = guest.after(read, exports, &may, self.tls.as_ref());
+        let at = self.guests.insert(guest);
+        self.proceed(at, next);
     }
 
     /// Passes a client to the shard of its export. Engines wait for sockets themselves, so these may block.
@@ -369,18 +360,26 @@ impl Front {
             None => guest.peer.clone(),
         };
         let (socket, ahead, secure) = guest.into_rest();
-        let way = if secure.is_none() { Transport::Direct } else { Transport::Within };
+        let way = if secure.is_none() { Transport::Direct } else { Transport::Carried };
         let who = Who { number, peer, way };
+        let served = self.serving.places[session.export];
+        let Some(place) = self.origins.take(origin::of(&who.peer)) else {
+            if log_limit::admits(&who.peer) {
+                let (most, peer) = (self.origins.most(), &who.peer);
+                tracing::warn!(target: AUDIT, client = number, %peer, most, "turned away: its origin has too many");
+            }
+            return;
+        };
         let socket = match secure {
             None => Ok(socket),
             Some(session) => tls::carry(*session, socket, number),
         };
-        let place = self.serving.places[session.export];
         if let Ok(socket) = socket
             && rustix::io::ioctl_fionbio(&socket, false).is_ok()
         {
-            let session = Session { export: place.tenant, ..session };
-            self.serving.shards[place.shard].control.order(Order::Attach(Client { who, socket, session, ahead }));
+            let session = Session { export: served.tenant, ..session };
+            let client = Client { who, socket, session, ahead, place: Some(place) };
+            self.serving.shards[served.shard].control.order(Order::Attach(client));
         }
     }
 
@@ -405,22 +404,16 @@ impl Front {
     }
 }
 
-/// Logs what was to be changed, and whether it was.
-fn told(question: &Question, done: Result<String, String>) {
-    match done {
-        Ok(_) => tracing::info!(?question, "reload: changed"),
-        Err(why) => tracing::error!(?question, why, "reload: not changed"),
-    }
-}
-
-/// Makes room for one more: if there are too many, a client that has said nothing goes first, and of those the one that
-/// has been here longest.
+/// Makes room for one more: see [`origin::displaced`]. At the control socket, where all are one user's, the oldest goes
+/// that has said nothing.
 fn make_room(guests: &mut Slab<HandshakingClient>, most: usize) {
     if guests.len() < most {
         return;
     }
-    let oldest = guests.iter().min_by_key(|(_, guest)| (guest.heard_at, guest.came_at)).map(|(at, _)| at);
-    if let Some(at) = oldest {
+    let silent = guests.iter().any(|(_, guest)| guest.heard_at.is_none());
+    let considered = guests.iter().filter(|(_, guest)| !guest.is_asker() || !silent || guest.heard_at.is_none());
+    let displaced = origin::displaced(considered.map(|(at, guest)| (at, guest.origin.clone(), guest.came_at)));
+    if let Some(at) = displaced {
         let HandshakingClient { peer, .. } = guests.remove(at);
         tracing::debug!(%peer, "dropped before its handshake was over, to make room for others");
     }

@@ -80,6 +80,8 @@ pub struct HandedClient {
     pub allocation: bool,
     /// Where it comes from.
     pub peer: String,
+    /// Whether a process before this one carries it through TLS.
+    pub carried: bool,
     /// Bytes that it has sent and that were not processed.
     pub ahead: Vec<u8>,
     /// Its socket.
@@ -124,10 +126,11 @@ pub fn give(socket: &OwnedFd, sockets: &[(SocketRole, String, BorrowedFd<'_>)]) 
 /// # Errors
 /// If it has gone.
 pub fn pass(socket: &OwnedFd, client: &HandedClient) -> io::Result<()> {
-    let HandedClient { export, framing, allocation, peer, ahead, socket: own } = client;
+    let HandedClient { export, framing, allocation, peer, carried, ahead, socket: own } = client;
     let framing = FRAMINGS.iter().find(|(one, _)| one == framing).map_or("", |(_, name)| name);
     let line = serde_json::json!({
         "export": export, "framing": framing, "allocation": allocation, "peer": peer, "ahead": ahead.len(),
+        "carried": carried,
     });
     send(socket, &[format!("{line}\n").as_bytes(), ahead].concat(), &[own.as_fd()])
 }
@@ -315,7 +318,9 @@ impl Hearing {
         let framing = FRAMINGS.iter().find(|(_, own)| *own == name).map(|(framing, _)| *framing)?;
         let (export, peer) = (said["export"].as_str()?.to_owned(), said["peer"].as_str()?.to_owned());
         let (allocation, socket) = (said["allocation"].as_bool()?, self.sockets.pop_front()?);
-        self.inherited.clients.push(HandedClient { export, framing, allocation, peer, ahead, socket });
+        // A server of an older version hands over none.
+        let carried = said["carried"].as_bool().unwrap_or(false);
+        self.inherited.clients.push(HandedClient { export, framing, allocation, peer, carried, ahead, socket });
         self.text.drain(..end + 1 + length);
         Some(())
     }
@@ -371,7 +376,8 @@ mod tests {
             let (export, peer) = (format!("a \"{nth}\"\n"), "unix:pid=1".to_owned());
             let ahead = vec![b'\n'; nth * 1000];
             others.push(other);
-            let client = HandedClient { export, framing, allocation: nth > 0, peer, ahead, socket: own.into() };
+            let (allocation, carried, socket) = (nth > 0, nth > 1, own.into());
+            let client = HandedClient { export, framing, allocation, peer, carried, ahead, socket };
             pass(&ours, &client).unwrap();
         }
         end(&ours).unwrap();
@@ -384,7 +390,8 @@ mod tests {
         assert!(inherited.tcp(SocketRole::Nbd, &address).is_none(), "once only");
         for (nth, (client, mut other)) in inherited.close().into_iter().zip(others).enumerate() {
             assert_eq!((client.export, client.framing), (format!("a \"{nth}\"\n"), FRAMINGS[nth].0));
-            assert_eq!((client.allocation, client.ahead.len()), (nth > 0, nth * 1000));
+            assert_eq!((client.allocation, client.carried), (nth > 0, nth > 1));
+            assert_eq!(client.ahead.len(), nth * 1000);
             UnixStream::from(client.socket).write_all(&[nth as u8]).unwrap();
             let mut byte = [9];
             io::Read::read_exact(&mut other, &mut byte).unwrap();

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use blksched_nbd::{Export, Handshake, HandshakeStep, Session};
@@ -12,11 +13,15 @@ use rustls::ServerConnection;
 
 use crate::listen::NewClient;
 use crate::tls::{self, Received, Tls};
+use crate::{AUDIT, log_limit, origin};
 
 /// How much is read at once \[bytes\].
 const CHUNK: usize = 16 << 10;
 /// The longest question \[bytes\].
 const LONGEST_QUESTION: usize = 16 << 10;
+
+/// How many there were.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 /// One client.
 pub struct HandshakingClient {
@@ -26,12 +31,18 @@ pub struct HandshakingClient {
     pub uid: Option<u32>,
     /// Where it comes from.
     pub peer: Arc<str>,
+    /// The same, as far as limits are concerned.
+    pub origin: String,
     /// When it last sent something; `None` if it has not sent anything yet.
     pub heard_at: Option<Instant>,
     /// When it connected.
     pub came_at: Instant,
     /// When its handshake must be complete.
     pub by: Instant,
+    /// Its number among all that ever had one.
+    pub number: u64,
+    /// When its question was asked, if it waits for the answer.
+    pub asked_at: Option<Instant>,
     secure: Secure,
     role: Role,
     input: Vec<u8>,
@@ -70,6 +81,8 @@ pub enum End {
 pub enum Next {
     /// It waits for its socket.
     Wait,
+    /// Its next [`read`](HandshakingClient::read) is a step of its TLS handshake, which takes long.
+    Shakes,
     /// It has asked this.
     Asks(String),
     /// It ends like this.
@@ -95,6 +108,11 @@ impl HandshakingClient {
         HandshakingClient::of(accepted, by, Role::Metrics, Vec::new())
     }
 
+    /// Whether it has a question, and is no NBD client.
+    pub fn is_asker(&self) -> bool {
+        !matches!(self.role, Role::Nbd(_))
+    }
+
     /// Whether it asks for metrics.
     pub fn wants_figures(&self) -> bool {
         matches!(self.role, Role::Metrics)
@@ -106,10 +124,13 @@ impl HandshakingClient {
         HandshakingClient {
             socket,
             uid,
+            origin: origin::of(&peer),
             peer,
             heard_at: None,
             came_at,
             by,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            asked_at: None,
             secure: Secure::Plain,
             role,
             input: Vec::new(),
@@ -152,7 +173,13 @@ impl HandshakingClient {
     /// The answer to its question.
     pub fn answer(&mut self, text: &str) {
         self.output.extend_from_slice(text.as_bytes());
+        self.asked_at = None;
         self.end = Some(End::Close);
+    }
+
+    /// Whether it is in its TLS handshake.
+    fn is_shaking(&self) -> bool {
+        matches!(&self.secure, Secure::Tls(session) if session.is_handshaking())
     }
 
     /// Its socket is ready: continues.
@@ -167,7 +194,22 @@ impl HandshakingClient {
         if self.begins_tls(tls).is_err() {
             return Next::Ends(End::Close);
         }
-        match self.read() {
+        if self.is_shaking() {
+            return Next::Shakes;
+        }
+        let read = self.read();
+        self.after(read, exports, may_open, tls)
+    }
+
+    /// Its socket was read.
+    pub fn after(
+        &mut self,
+        read: Result<bool, ()>,
+        exports: &[Export],
+        may_open: &dyn Fn(usize) -> bool,
+        tls: Option<&Tls>,
+    ) -> Next {
+        match read {
             Ok(true) => self.understand(exports, may_open, tls),
             Ok(false) => Next::Wait,
             Err(()) => Next::Ends(End::Close),
@@ -242,7 +284,10 @@ impl HandshakingClient {
     }
 
     /// Reads once; false if nothing has arrived yet.
-    fn read(&mut self) -> Result<bool, ()> {
+    ///
+    /// # Errors
+    /// If nothing comes any more.
+    pub fn read(&mut self) -> Result<bool, ()> {
         if matches!(self.secure, Secure::Tls(_)) {
             return self.read_tls();
         }
@@ -263,7 +308,9 @@ impl HandshakingClient {
     fn read_tls(&mut self) -> Result<bool, ()> {
         let Secure::Tls(session) = &mut self.secure else { return Ok(false) };
         let received = tls::receive(session, &self.socket).map_err(|error| {
-            tracing::warn!(peer = %self.peer, %error, "no TLS with this client");
+            if log_limit::admits(&self.peer) {
+                tracing::warn!(target: AUDIT, peer = %self.peer, %error, "no TLS with this client");
+            }
         })?;
         let mut chunk = [0; CHUNK];
         let before = self.input.len();

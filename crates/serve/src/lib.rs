@@ -24,6 +24,7 @@ mod control;
 mod engine;
 mod export_spec;
 mod exports;
+mod figures;
 mod front;
 mod hand_over;
 mod handshaking;
@@ -31,11 +32,14 @@ mod health;
 mod latency;
 mod layout;
 mod listen;
+mod log_limit;
 mod memory;
+mod memory_back;
 mod metrics;
 pub mod mount;
 mod notify;
 mod orders;
+mod origin;
 mod policies;
 mod record;
 mod reload;
@@ -47,11 +51,14 @@ mod tx_queue;
 mod ublk;
 mod vhost;
 
+/// The target of the events that say who came, who left, who was turned away, and who changed what.
+pub const AUDIT: &str = "blksched_serve::audit";
+
 pub use access::{AccessRule, RuleError, may_open};
 pub use caps::Limit;
 pub use config::{
     Access, Arrival, Caching, DiskConfig, ExportConfig, ExportSource, Listen, Locking, ServerConfig, Share, Shares,
-    TlsFiles,
+    TlsFiles, TotalMemory,
 };
 pub use control::{AskError, ask};
 pub use engine::EngineKind;

@@ -66,20 +66,36 @@ pub fn page(samples: &str) -> String {
     page
 }
 
-/// The answer to an HTTP request: the page, whatever the path's query, or an error.
+/// The exports that a probe should know of, from the samples: each with its state, `stuck` or `broken`.
+fn unhealthy(samples: &str) -> String {
+    let bad = |line: &&str| ["stuck", "broken"].iter().any(|state| line.ends_with(&format!("state=\"{state}\"}} 1")));
+    let lines = samples.lines().filter(|line| line.starts_with("export_health{")).filter(bad);
+    lines.map(|line| format!("{}\n", line.trim_start_matches("export_health").trim_end_matches(" 1"))).collect()
+}
+
+/// The answer to an HTTP request: the page, whatever the path's query; whether all exports are served (`/ready`); or an
+/// error.
 pub fn http(request: &str, samples: impl FnOnce() -> Result<String, String>) -> String {
+    const TEXT: &str = "text/plain; charset=utf-8";
     let mut words = request.split_whitespace();
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
+    let unavailable = |why: String| ("503 Service Unavailable", TEXT, why);
     let (status, kind, body) = match (method, path) {
-        ("GET", "/metrics") => match samples() {
+        ("GET" | "HEAD", "/metrics") => match samples() {
             Ok(samples) => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", page(&samples)),
-            Err(why) => ("503 Service Unavailable", "text/plain; charset=utf-8", format!("{why}\n")),
+            Err(why) => unavailable(format!("{why}\n")),
         },
-        ("GET", _) => ("404 Not Found", "text/plain; charset=utf-8", "expected /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "text/plain; charset=utf-8", "expected GET\n".to_owned()),
+        ("GET" | "HEAD", "/ready") => match samples().map(|samples| unhealthy(&samples)) {
+            Ok(bad) if bad.is_empty() => ("200 OK", TEXT, "ready\n".to_owned()),
+            Ok(bad) => unavailable(bad),
+            Err(why) => unavailable(format!("{why}\n")),
+        },
+        ("GET" | "HEAD", _) => ("404 Not Found", TEXT, "expected /metrics or /ready\n".to_owned()),
+        _ => ("405 Method Not Allowed", TEXT, "expected GET or HEAD\n".to_owned()),
     };
     let length = body.len();
+    let body = if method == "HEAD" { "" } else { &body };
     format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
@@ -103,5 +119,23 @@ mod tests {
         assert!(ask("GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200 OK\r\n"));
         assert!(ask("GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
         assert!(ask("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+        assert!(ask("HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
+    }
+
+    #[test]
+    fn a_probe_is_told_of_exports_that_are_stuck_or_broken_and_of_disks_that_do_not_answer() {
+        let line = |export: &str, state: &str, is: u8| {
+            format!("export_health{{disk=\"d\",export=\"{export}\",state=\"{state}\"}} {is}\n")
+        };
+        let ready = |samples: String| http("GET /ready HTTP/1.1", || Ok(samples));
+        let good = line("a", "ok", 1) + &line("a", "broken", 0) + &line("b", "slow", 1);
+        assert!(ready(good.clone()).starts_with("HTTP/1.1 200"));
+        for state in ["stuck", "broken"] {
+            let bad = ready(good.clone() + &line("c", state, 1));
+            let named = format!("{{disk=\"d\",export=\"c\",state=\"{state}\"}}\n");
+            assert!(bad.starts_with("HTTP/1.1 503") && bad.ends_with(&named), "{bad}");
+        }
+        let silent = http("GET /ready HTTP/1.1", || Err("disk d does not answer".to_owned()));
+        assert!(silent.starts_with("HTTP/1.1 503") && silent.contains("does not answer"));
     }
 }

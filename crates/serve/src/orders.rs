@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::connection::Who;
+use crate::origin::Place;
 use crate::tenant::Tenant;
 use blksched_nbd::Session;
 use rustix::event::{EventfdFlags, eventfd};
@@ -16,6 +17,8 @@ pub enum Order {
     Attach(Client),
     /// Answer this question.
     Ask(Question, Sender<Result<String, String>>),
+    /// Copy all counters.
+    Copy(Sender<Box<dyn Figures>>),
     /// Change the tenants.
     Change(Change, Sender<Result<String, String>>),
     /// Complete what is in flight, and end.
@@ -68,6 +71,24 @@ pub struct Client {
     pub session: Session,
     /// Bytes that it sent beyond the handshake.
     pub ahead: Vec<u8>,
+    /// Its place among the connections of its origin, if these are counted.
+    pub place: Option<Place>,
+}
+
+/// A copy of a disk's counters.
+pub trait Figures: Send {
+    /// The samples, a line each, of a disk with this name.
+    fn text(&self, disk: &str, shown: ClientsShown) -> String;
+}
+
+/// How clients are named, and how many of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientsShown {
+    /// All of them, as the log names them.
+    AsLogged,
+    /// This many of each disk, those that had most of it; by their slots and origins, so that a client that reconnects
+    /// makes no new series.
+    Busiest(usize),
 }
 
 /// The questions of `blksched ctl`. Names are those of sysfs.

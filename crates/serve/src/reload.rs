@@ -22,8 +22,6 @@ pub struct Changes {
     pub now: Vec<(String, Question)>,
     /// Exports to resize, by name: to this size, or to that of their file \[bytes\].
     pub sizes: Vec<(String, Option<u64>)>,
-    /// Exports to add.
-    pub come: Vec<ExportConfig>,
     /// Exports to remove, by name.
     pub go: Vec<String>,
     /// Changes that need a restart.
@@ -38,7 +36,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
     };
     for export in &new.exports {
         let Some(before) = named(old, &export.name) else {
-            changes.come.push(export.clone());
+            // It is added.
             continue;
         };
         let settings = settings(&before.share).into_iter().zip(settings(&export.share));
@@ -63,6 +61,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
         ("shares", old.shares != new.shares),
         ("io_cost_qos or io_cost_model", old.disk_files != new.disk_files),
         ("memory", old.memory != new.memory),
+        ("total_memory", old.total_memory.limit != new.total_memory.limit),
         (
             "listening",
             old.listen != new.listen
@@ -71,6 +70,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
                 || old.control != new.control
                 || old.metrics != new.metrics,
         ),
+        ("TLS", old.tls.is_some() != new.tls.is_some()),
         ("allow", old.rules != new.rules),
     ];
     changes.later.extend(others.iter().filter(|(_, differs)| *differs).map(|(what, _)| (*what).to_owned()));
@@ -78,7 +78,7 @@ pub fn changes(old: &ServerConfig, new: &ServerConfig) -> Changes {
 }
 
 /// The new size, if that is all in which the two differ: `Some(None)` for that of the file.
-fn resized(old: &ExportSource, new: &ExportSource) -> Option<Option<u64>> {
+pub fn resized(old: &ExportSource, new: &ExportSource) -> Option<Option<u64>> {
     match (old, new) {
         (ExportSource::Memory(old), ExportSource::Memory(new)) if old != new => Some(Some(*new)),
         (ExportSource::File { path, offset, size }, ExportSource::File { path: own, offset: at, size: new })

@@ -18,6 +18,7 @@ use slab::Slab;
 
 use crate::connection::{Connection, Room};
 use crate::engine::{Engine, EngineEvent, Io, TransferPart};
+use crate::memory_back;
 use crate::orders::{Client, Order};
 use crate::policies::{Setting, WrittenFiles};
 use crate::record::BlktraceFile;
@@ -100,6 +101,8 @@ pub struct Shard {
     look: Option<Instant>,
     next_submitter: u32,
     largest_piece: usize,
+    /// When to free memory that idles.
+    sweep: Option<Instant>,
     /// How much each client may have in flight.
     room: Room,
     /// The recorder of events.
@@ -118,6 +121,9 @@ pub struct Shard {
 
 /// A place that may have lost its cache, and the error's number.
 type Loss = (Place, i32);
+
+/// Memory that was not used for this long is given back.
+const IDLE: Span = Span::from_secs(2);
 
 /// The end of a shard.
 struct Ending {
@@ -222,6 +228,7 @@ impl Shard {
             starved: Vec::new(),
             held_up: Vec::new(),
             look: None,
+            sweep: None,
             next_submitter: 1,
             largest_piece,
             room: Room::default(),
@@ -269,6 +276,9 @@ impl Shard {
         self.engine.wait(timeout, &mut events)?;
         self.now = self.clock.now().max(self.now);
         self.device_time.look_up(self.now);
+        if !events.is_empty() {
+            self.sweep.get_or_insert(self.now + IDLE);
+        }
         for event in events.drain(..) {
             self.handle(event);
         }
@@ -296,7 +306,7 @@ impl Shard {
         let ending = self.ending.as_ref().map(|ending| ending.by);
         // While the device is busy, the thread looks up now and then, to know its own lateness from the device's.
         let beat = self.device_time.is_busy().then_some(self.now + device_time::BEAT);
-        let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending, beat];
+        let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending, beat, self.sweep];
         let next = wakes.into_iter().flatten().min()?;
         Some(Duration::from_nanos(next.since(self.clock.now()).as_ns()))
     }
@@ -323,6 +333,12 @@ impl Shard {
             self.queue.elapse(self.now);
         }
         self.cut_off_the_stalled();
+        if self.sweep.is_some_and(|sweep| sweep <= self.now) {
+            let freed = self.tenants.iter_mut().map(|tenant| tenant.pool.sweep()).sum();
+            let keeps = self.tenants.iter().any(|tenant| tenant.pool.keeps_some());
+            self.sweep = keeps.then_some(self.now + IDLE);
+            memory_back::freed(freed);
+        }
     }
 
     /// Returns completed requests, and lets the queue send what it wants to send.
@@ -376,6 +392,7 @@ impl Shard {
                     // The caller has gone: drop the answer.
                     let _ = answer.send(self.answer(&question));
                 }
+                Order::Copy(answer) => drop(answer.send(Box::new(self.figures()))),
                 Order::Change(change, answer) => self.change(change, answer),
                 Order::Stop => self.stop(How::Over),
                 Order::HandOver(heir) => self.stop(How::HandOver(heir)),

@@ -15,10 +15,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ConnectionCommon, RootCertStore, ServerConnection};
 
@@ -29,6 +30,30 @@ pub mod client;
 
 /// How much is transferred at once \[bytes\].
 const CHUNK: usize = 128 << 10;
+
+/// How many connections are being carried.
+static CARRIED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many connections this process carries.
+pub fn carried() -> usize {
+    CARRIED.load(Ordering::Relaxed)
+}
+
+/// One of them, as long as it exists.
+struct Counted;
+
+impl Counted {
+    fn one() -> Counted {
+        CARRIED.fetch_add(1, Ordering::Relaxed);
+        Counted
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        CARRIED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// The common configuration of every client's TLS.
 #[derive(Clone)]
@@ -55,8 +80,11 @@ impl Tls {
                 for one in certificates(path)? {
                     roots.add(one).map_err(|why| said(path, &why))?;
                 }
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-                builder.with_client_cert_verifier(verifier.map_err(|why| said(path, &why))?)
+                let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                if let Some(path) = &files.revoked {
+                    verifier = verifier.with_crls(revoked(path)?).only_check_end_entity_revocation();
+                }
+                builder.with_client_cert_verifier(verifier.build().map_err(|why| said(path, &why))?)
             }
         };
         let config = builder.with_single_cert(chain, key).map_err(|why| said(&files.certificate, &why))?;
@@ -79,6 +107,13 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError>
     if found.is_empty() { Err(said("there is no certificate in it".to_owned())) } else { Ok(found) }
 }
 
+fn revoked(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, ServeError> {
+    let said = |why: String| ServeError::Config(format!("{}: {why}", path.display()));
+    let found = CertificateRevocationListDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = found.map_err(|why| said(format!("expected revocation lists as PEM: {why}")))?;
+    if found.is_empty() { Err(said("there is no revocation list in it".to_owned())) } else { Ok(found) }
+}
+
 /// The names (DNS names of its subjectAltName) of a client's verified certificate.
 pub fn names(session: &ServerConnection) -> Vec<String> {
     let Some(shown) = session.peer_certificates().and_then(|chain| chain.first()) else { return Vec::new() };
@@ -99,7 +134,8 @@ where
 {
     let (inside, shards) = UnixStream::pair()?;
     inside.set_nonblocking(true)?;
-    let mut carrier = Carrier { session, outside, inside, inward: Vec::new(), hears: Hears::More };
+    let mut carrier =
+        Carrier { session, outside, inside, inward: Vec::new(), hears: Hears::More, _counted: Counted::one() };
     std::thread::Builder::new().name(format!("tls-{number}")).spawn(move || {
         if let Err(error) = carrier.run() {
             tracing::debug!(client = number, %error, "its TLS ended");
@@ -192,6 +228,7 @@ struct Carrier<S> {
     /// Read from the client, and not yet passed to the shard.
     inward: Vec<u8>,
     hears: Hears,
+    _counted: Counted,
 }
 
 impl<S, D> Carrier<S>

@@ -22,6 +22,7 @@ use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
 use crate::ServeError;
 use crate::assemble::Serving;
 use crate::listen::bind_unix;
+use crate::log_limit;
 use crate::orders::ControlHandle;
 
 mod ask;
@@ -142,7 +143,9 @@ fn live(listener: UnixListener, shown: &ShownTarget, numbers: &Numbers, path: &s
     let mut listener = Listener::from(listener);
     loop {
         if let Err(error) = one_guest(&mut listener, shown, numbers, path) {
-            tracing::warn!(path, error, "vhost-user: cut off");
+            if log_limit::admits(path) {
+                tracing::warn!(path, error, "vhost-user: cut off");
+            }
             // Whatever is wrong must not keep a processor busy.
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -157,14 +160,18 @@ fn one_guest(listener: &mut Listener, shown: &ShownTarget, numbers: &Numbers, pa
     daemon.start(listener).map_err(|error| error.to_string())?;
     device.begin(daemon.shutdown_handle());
     let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
-    tracing::info!(client = number, path, "vhost-user: a monitor has connected");
+    if log_limit::admits(path) {
+        tracing::info!(client = number, path, "vhost-user: a monitor has connected");
+    }
     let ended = daemon.wait();
     // What it waits for must not keep the queues' threads from ending.
     device.close();
     drop(daemon);
     // A queue may have opened its path while it was told to end.
     device.close();
-    tracing::info!(client = number, path, "vhost-user: left");
+    if log_limit::admits(path) {
+        tracing::info!(client = number, path, "vhost-user: left");
+    }
     if device.lost_its_memory() {
         return Err("its monitor took back memory that it had shared".to_owned());
     }

@@ -30,6 +30,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         caching: Caching::default(),
         engine: EngineKind::default(),
         memory: 40 << 20,
+        total_memory: blksched_serve::TotalMemory::of(1 << 30),
         model: None,
         listen: Vec::new(),
         vhost: Vec::new(),

@@ -72,6 +72,9 @@ pub(crate) struct ServeArguments {
     /// Require of TLS clients a certificate signed by one of these authorities, as PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_clients: Option<PathBuf>,
+    /// Revoked certificates of clients (CRLs), as PEM; the issuer of every client's certificate must have one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_revoked: Option<PathBuf>,
     /// Listen at the sockets that systemd passes
     #[arg(long)]
     pub(crate) systemd: bool,
@@ -104,6 +107,9 @@ pub(crate) struct ServeArguments {
     /// How much data each export may have in flight
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub(crate) memory: String,
+    /// The same for all exports together [default: half of the machine's memory]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) total_memory: Option<String>,
     /// How I/O is done
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = EngineChoice::Auto)]
     pub(crate) engine: EngineChoice,
@@ -117,6 +123,9 @@ pub(crate) struct ServeArguments {
     /// The format of the log
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
+    /// Also append who came and left, and who changed what, to this file, as JSON, whatever --log says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit: Option<PathBuf>,
 }
 
 /// What keeps the exports' shares of a disk.

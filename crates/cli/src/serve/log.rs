@@ -1,4 +1,7 @@
-//! The server's log on standard error: time, level, message, and the client concerned, one line each.
+//! The server's log on standard error: time, level, message, and the client concerned, one line each. And the audit
+//! log: who came and left, and who changed what, as JSON, whatever the level of the other.
+
+use std::fs::OpenOptions;
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
@@ -22,8 +25,14 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
         })?,
     };
     let lines = layer().with_writer(std::io::stderr).with_target(false).with_ansi(false).log_internal_errors(false);
+    let audit = arguments.audit.as_ref().map(|path| {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = file.map_err(|error| Failure::Input(format!("--audit {}: {error}", path.display())))?;
+        let lines = layer().json().flatten_event(true).with_writer(file).with_target(false).log_internal_errors(false);
+        Ok::<_, Failure>(lines.with_filter(Targets::new().with_target(blksched_serve::AUDIT, LevelFilter::INFO)))
+    });
     // An embedding program may already have a log.
-    let registry = tracing_subscriber::registry();
+    let registry = tracing_subscriber::registry().with(audit.transpose()?);
     let _ = match arguments.log_format {
         LogFormat::Text => registry.with(lines.with_filter(filter)).try_init(),
         LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).try_init(),

@@ -79,6 +79,38 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
     assert!(!ok && text.contains("of this machine"), "{text}");
 }
 
+#[test]
+fn the_series_of_clients_are_bounded_and_a_client_that_comes_back_makes_no_new_one() {
+    let folder = Folder::new();
+    let socket = folder.text("metrics");
+    let server = Server::start(&["--export", "a=mem:1M", "--metrics", &socket]);
+    let clients = |count: usize| -> Vec<_> {
+        let mut clients: Vec<_> = (0..count).map(|_| server.open("a")).collect();
+        clients.iter_mut().for_each(|client| drop(client.read(0, 512).unwrap()));
+        clients
+    };
+    let series = || {
+        let page = http(UnixStream::connect(&socket).unwrap());
+        let of_clients = page.lines().filter(|line| line.starts_with("blksched_client_"));
+        of_clients.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let leave = |clients: Vec<crate::kit::Client>| {
+        clients.into_iter().for_each(crate::kit::Client::leave);
+        while !server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients=0 ") {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let few = clients(20);
+    let before = series();
+    leave(few);
+    assert!(series().is_empty(), "they end with their clients");
+    let few = clients(20);
+    assert_eq!(series(), before, "the same clients again");
+    let many = clients(40);
+    assert_eq!(series().len() * 20, before.len() * 32, "of sixty the 32 busiest");
+    leave(few.into_iter().chain(many).collect());
+}
+
 /// Checks the page with Debian's promtool.
 fn promtool(page: &str) {
     let mut promtool = Command::new("promtool");
@@ -381,4 +413,31 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
     {
         assert!(log.contains(line), "{line} is not in\n{log}");
     }
+}
+
+#[test]
+fn the_audit_log_has_who_came_and_left_and_what_was_changed_and_nothing_else() {
+    let folder = Folder::new();
+    let audit = folder.text("audit");
+    std::fs::write(&audit, "{\"an earlier line\": true}\n").unwrap();
+    // The other log is silent.
+    let exports = ["--export", "a=mem:1M", "--export", "b=mem:1M"];
+    let mut server = Server::start(&[&exports[..], &["--audit", &audit, "--log", "off"]].concat());
+    server.open("a").leave();
+    while !server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients=0 ") {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    server.ctl(&["set", "tenants/b/weight", "300"]).unwrap();
+    server.ctl(&["set", "tenants/b/weight", "0"]).unwrap_err();
+    server.ctl(&["export", "remove", "b"]).unwrap();
+    server.signal("TERM");
+    assert!(server.child.end().success());
+    let text = std::fs::read_to_string(&audit).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: Vec<&str> = lines.iter().skip(1).map(|line| line["message"].as_str().unwrap()).collect();
+    assert_eq!(said, ["connected", "left", "ctl: changed", "ctl: not changed", "exports: changed"], "{text}");
+    assert!(lines[1]["peer"].as_str().unwrap().contains("uid=") && lines[1]["export"] == "a", "{text}");
+    assert!(lines[3]["question"].as_str().unwrap().contains("tenants/b/weight"), "{text}");
+    let (good, text) = captive(&["--export", "a=mem:1M", "--audit", &folder.text("nowhere/audit")], "true");
+    assert!(!good && text.contains("--audit") && text.contains("No such file"), "{text}");
 }

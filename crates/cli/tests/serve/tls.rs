@@ -1,12 +1,14 @@
 //! TLS from outside: Debian's clients with certificates that are right, expired, foreign or absent.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use blksched_testkit::port::Port;
 use blksched_testkit::program;
 
-use crate::kit::{BLKSCHED, ENGINES, Folder, Server, output, works};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, Server, output, works};
+use crate::restart::connect;
 
 /// Runs it in a directory; returns whether it succeeded, and its output.
 fn run(folder: &Path, command: &str) -> (bool, String) {
@@ -247,4 +249,138 @@ fn a_file_is_an_export_of_a_server_with_tls() {
     }
     assert!(text.contains("alike"), "{text} {said}");
     assert_eq!(server.open("a").read(0, 4096).unwrap(), std::fs::read(folder.path("data")).unwrap()[..4096]);
+}
+
+#[test]
+fn who_is_revoked_stays_out_from_the_next_reload_on() {
+    if !have_all() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.path("");
+    certificates(&place);
+    must(&place, "touch index.txt && echo 01 > crlnumber");
+    let lines = ["[ca]", "default_ca=d", "[d]", "database=index.txt", "crlnumber=crlnumber", "default_md=sha256"];
+    std::fs::write(folder.path("ca.cnf"), lines.join("\n") + "\ndefault_crl_days=30\n").unwrap();
+    let ca = "openssl ca -config ca.cnf -keyfile ca.key -cert ca.crt";
+    must(&place, &format!("{ca} -gencrl -out revoked.pem"));
+    let port = Port::reserve();
+    let path = |key: &str, name: &str| format!("{key} = {:?}\n", folder.text(name));
+    let tls = [
+        path("tls_cert", "server.crt"),
+        path("tls_key", "server.key"),
+        path("tls_clients", "ca.crt"),
+        path("tls_revoked", "revoked.pem"),
+    ];
+    let config = format!("tcp = [\"127.0.0.1:{port}\"]\n{}[[export]]\nname = \"a\"\npath = \"mem:1M\"\n", tls.concat());
+    std::fs::write(folder.path("c.toml"), config).unwrap();
+    let mut serve = Command::new(BLKSCHED);
+    serve.args(["serve", "--config", &folder.text("c.toml")]).stdout(Stdio::null());
+    let child = Process::spawn(&mut serve);
+    let comes_in = |who: &str| {
+        let uri = format!("'nbds://127.0.0.1:{port}/a?tls-certificates={who}'");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        run(&place, &format!("timeout 20 nbdinfo {uri}")).0
+    };
+    assert!((0..1000).any(|_| comes_in("alice")), "the server starts, and nobody is revoked");
+    must(&place, &format!("{ca} -revoke alice/client-cert.pem && {ca} -gencrl -out revoked.pem"));
+    assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    assert!((0..1000).any(|_| !comes_in("alice")), "alice is revoked");
+    assert!(comes_in("bob"), "and bob is not");
+}
+
+/// A qemu-io with TLS that is told what to do one thing after the other.
+struct Talker {
+    child: Process,
+    said: BufReader<std::process::ChildStdout>,
+}
+
+impl Talker {
+    fn start(place: &Path, port: &Port) -> Talker {
+        let image = format!(
+            "driver=raw,file.driver=nbd,file.server.type=inet,file.server.host=localhost,file.server.port={port},\
+             file.export=a,file.tls-creds=t"
+        );
+        let mut qemu = Command::new("qemu-io");
+        qemu.args(["--object", "tls-creds-x509,id=t,endpoint=client,dir=alice", "--image-opts", &image]);
+        qemu.current_dir(place).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Process::spawn(&mut qemu);
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Talker { child, said }
+    }
+
+    fn does(&mut self, command: &str, answer: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{command}").unwrap();
+        let mut line = String::new();
+        while !line.contains(answer) {
+            line.clear();
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "{command}: no answer");
+            assert!(!line.contains("failed") && !line.contains("rror"), "{command}: {line}");
+        }
+    }
+}
+
+#[test]
+fn clients_with_tls_go_on_when_their_server_is_replaced_and_it_says_how_many() {
+    if !have_all() || program("qemu-io").is_none() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.path("");
+    certificates(&place);
+    let (port, image) = (Port::reserve(), format!("a={}", folder.file("image", 1 << 20)));
+    let start = |more: &[&str]| {
+        let mut serve = Command::new(BLKSCHED);
+        serve.args(["serve", "--export", &image, "--unix", &folder.text("s"), "--control", &folder.text("c")]);
+        serve.args(["--tcp", &format!("127.0.0.1:{port}"), "--log", "info"]).args(more);
+        for (option, file) in [("--tls-cert", "server.crt"), ("--tls-key", "server.key"), ("--tls-clients", "ca.crt")] {
+            serve.arg(option).arg(folder.path(file));
+        }
+        // Alice may open it, before and after: her certificate goes with her connection.
+        serve.args(["--allow", "cert=alice.example:a", "--allow", &format!("{}:a", own_user())]);
+        let mut child = Process::spawn(serve.stdout(Stdio::null()).stderr(Stdio::piped()));
+        let log = BufReader::new(child.stderr.take().unwrap());
+        (child, log)
+    };
+    let until = |log: &mut BufReader<std::process::ChildStderr>, said: &str| {
+        let mut line = String::new();
+        while !line.contains(said) {
+            line.clear();
+            assert!(log.read_line(&mut line).unwrap() > 0, "the log ends without {said}");
+        }
+        line
+    };
+    let (mut first, mut of_first) = start(&[]);
+    while connect(&folder.path("s")).is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let mut alice = Talker::start(&place, &port);
+    alice.does("write -P 1 0 64k", "wrote 65536");
+    let (mut second, mut of_second) = start(&["--take-over"]);
+    let line = until(&mut of_first, "clients with TLS go on through this process");
+    assert!(line.contains("clients=1"), "{line}");
+    alice.does("read -P 1 0 64k", "read 65536");
+    alice.does("write -P 2 64k 64k", "wrote 65536");
+    assert!(first.try_wait().unwrap().is_none(), "it carries her bytes");
+    // To a third server both go on, hers through the first one still.
+    let mut other = Talker::start(&place, &port);
+    other.does("read -P 2 64k 64k", "read 65536");
+    let (_third, _of_third) = start(&["--take-over"]);
+    until(&mut of_second, "clients with TLS go on through this process");
+    for talker in [&mut alice, &mut other] {
+        talker.does("read -P 2 64k 64k", "read 65536");
+    }
+    let mut client = Client::open(connect(&folder.path("s")).unwrap(), blksched_nbd::ClientWish::open("a")).unwrap();
+    assert_eq!(client.read(64 << 10, 4096).unwrap(), [2; 4096]);
+    // When she leaves, the first has nothing left to do; the second is told to end.
+    writeln!(alice.child.stdin.as_mut().unwrap(), "quit").unwrap();
+    assert!(first.end().success());
+    assert!(second.try_wait().unwrap().is_none());
+    assert!(Command::new("kill").args(["-TERM", &second.id().to_string()]).status().unwrap().success());
+    assert!(second.end().success());
+}
+
+/// This process's user.
+fn own_user() -> u32 {
+    std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap())
 }

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use blksched_nbd::Session;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Control, Front};
-use crate::ServeError;
 use crate::access::may_open;
 use crate::assemble::{Running, ServedAt};
 use crate::config::ServerConfig;
@@ -17,27 +17,38 @@ use crate::hand_over::{self, HandedClient, SocketRole};
 use crate::handshaking::HandshakingClient;
 use crate::listen::Door;
 use crate::orders::{Client, Order};
+use crate::origin;
+use crate::tls;
+use crate::{AUDIT, ServeError};
 
 /// How long the next server may take to open what it needs. Clients wait meanwhile.
 const BEGINS: Duration = Duration::from_secs(20);
+/// How long clients with TLS may go on through a server that was replaced.
+const CARRIES: Duration = Duration::from_secs(3600);
 /// How often it is checked.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Front {
     /// Resumes a client of the previous server, with the export as it was described then.
     pub(super) fn go_on_with(&mut self, handed: HandedClient, config: &ServerConfig) {
-        let HandedClient { export, framing, allocation, peer, ahead, socket } = handed;
-        let uid = rustix::net::sockopt::socket_peercred(&socket).ok().map(|peer| peer.uid.as_raw());
-        let found = self.serving.find(&export).filter(|_| may_open(&config.rules, uid, &[], &export));
+        let HandedClient { export, framing, allocation, peer, carried, ahead, socket } = handed;
+        // The other end of the socket of one that is carried is a server's, and its user says nothing.
+        let uid = rustix::net::sockopt::socket_peercred(&socket).ok().filter(|_| !carried);
+        let (uid, names) = (uid.map(|peer| peer.uid.as_raw()), origin::certificate(&peer));
+        let found = self.serving.find(&export).filter(|_| may_open(&config.rules, uid, &names, &export));
         let Some(at) = found else {
-            tracing::warn!(peer, export, "turned away: this server has no such export for it");
+            tracing::warn!(target: AUDIT, peer, export, "turned away: this server has no such export for it");
             return;
         };
         let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
-        let who = Who { number, peer: peer.into(), way: Transport::Direct };
-        let place = self.serving.places[at];
-        let session = Session { export: place.tenant, framing, allocation };
-        self.serving.shards[place.shard].control.order(Order::Attach(Client { who, socket, session, ahead }));
+        let way = if carried { Transport::Carried } else { Transport::Direct };
+        let who = Who { number, peer: peer.into(), way };
+        let served = self.serving.places[at];
+        let session = Session { export: served.tenant, framing, allocation };
+        // It was admitted by the previous server, so it is counted even if there are too many.
+        let place = self.origins.take(origin::of(&who.peer));
+        let client = Client { who, socket, session, ahead, place };
+        self.serving.shards[served.shard].control.order(Order::Attach(client));
     }
 
     /// Another server wants to take this one's place: it gets the sockets.
@@ -62,7 +73,7 @@ impl Front {
             tracing::warn!(%peer, %error, "the sockets could not be handed over: this server continues");
             return;
         }
-        tracing::info!(%peer, sockets = lent.len(), "another server takes over");
+        tracing::info!(target: AUDIT, %peer, sockets = lent.len(), "another server takes over");
         self.heir = Some(socket);
     }
 
@@ -119,18 +130,42 @@ impl Front {
     fn pass_on(&self, heir: &OwnedFd, clients: Vec<Vec<Client>>) -> bool {
         let all =
             clients.into_iter().enumerate().flat_map(|(shard, those)| those.into_iter().map(move |one| (shard, one)));
-        for (shard, Client { who, socket, session, ahead }) in all {
+        for (shard, Client { who, socket, session, ahead, .. }) in all {
             let here = |place: &ServedAt| place.shard == shard && place.tenant == session.export;
             let Some(export) = self.serving.places.iter().position(here) else { continue };
             let export = self.serving.exports[export].name.clone();
             let (framing, allocation, peer) = (session.framing, session.allocation, who.peer.to_string());
-            let handed = HandedClient { export, framing, allocation, peer, ahead, socket };
+            let carried = who.way == Transport::Carried;
+            let handed = HandedClient { export, framing, allocation, peer, carried, ahead, socket };
             if let Err(error) = hand_over::pass(heir, &handed) {
                 tracing::warn!(client = who.number, peer = %who.peer, %error, "could not be handed over");
                 return false;
             }
         }
         hand_over::end(heir).is_ok()
+    }
+
+    /// Clients with TLS go on at the next server through this process, which does nothing else any more: until they
+    /// leave, it is told to end, or [`CARRIES`] has passed.
+    pub(super) fn carry_on(&self) {
+        let until = Instant::now() + CARRIES;
+        let clients = tls::carried();
+        if clients > 0 {
+            let at_most_s = CARRIES.as_secs();
+            tracing::info!(clients, at_most_s, "clients with TLS go on through this process until they leave");
+        }
+        while tls::carried() > 0 {
+            if Instant::now() >= until {
+                tracing::warn!(clients = tls::carried(), "clients with TLS are cut off: they must reconnect");
+                return;
+            }
+            let mut wakeup = [PollFd::new(&self.wakeup, PollFlags::IN)];
+            let look = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+            if poll(&mut wakeup, Some(&look)).is_ok_and(|ready| ready > 0) {
+                tracing::info!(clients = tls::carried(), "told to end: clients with TLS must reconnect");
+                return;
+            }
+        }
     }
 
     /// The server that was to get our files releases them when it ends, or is told that it was too late.
@@ -157,7 +192,15 @@ impl Front {
         self.vhost.clear();
         self.guests.clear();
         self.askers.clear();
+        let until = Instant::now() + self.patience;
         for Running { name, thread, .. } in self.serving.shards.drain(..) {
+            while !thread.is_finished() {
+                if Instant::now() >= until {
+                    let why = format!("disk {name}: a command in it does not end: the server ends without it");
+                    return Err(ServeError::Config(why));
+                }
+                std::thread::sleep(LOOK);
+            }
             let ended = thread.join();
             ended.unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))?;
         }

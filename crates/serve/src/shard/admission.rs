@@ -22,11 +22,11 @@ impl Shard {
         let Tenant { pool, line, .. } = &mut self.tenants[tenant];
         let its_turn = line.front().is_none_or(|&first| first == at);
         let leaves_enough = held == 0 || held + needed <= pool.free() as u64;
-        let fits = match needed as usize {
-            length if length <= self.largest_piece => pool.can_take(length, 1),
-            length => pool.can_take(self.largest_piece, length.div_ceil(self.largest_piece)),
+        let (length, count) = match needed as usize {
+            length if length <= self.largest_piece => (length, 1),
+            length => (self.largest_piece, length.div_ceil(self.largest_piece)),
         };
-        if its_turn && leaves_enough && fits {
+        if its_turn && leaves_enough && pool.may_take(length, count) {
             line.pop_front();
             self.connections[at].waits_since = None;
             return true;

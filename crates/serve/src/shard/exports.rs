@@ -16,7 +16,7 @@ use crate::memory::Memory;
 use crate::orders::{Change, Leave};
 use crate::tenant::{Tenant, TenantLife};
 
-/// Receives the result of what was asked.
+/// Receives the result of what was asked; of a removal that was made, what was lost.
 type ExportAnswer = Sender<Result<String, String>>;
 
 impl Shard {
@@ -116,7 +116,7 @@ impl Shard {
                     let _ = rustix::io::write(&wakeup, &1u64.to_ne_bytes());
                 }
                 let lost = |error| format!("it is removed, but what it had written may be lost: {error}");
-                let _ = answer.send(synced.map(|()| String::new()).map_err(lost));
+                let _ = answer.send(Ok(synced.err().map(lost).unwrap_or_default()));
             });
         }
     }

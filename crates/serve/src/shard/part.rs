@@ -5,15 +5,16 @@
 //! client is quiet: bytes after that are not parsed, and nothing more is received. When all are quiet, their writes are
 //! made stable, and they are reported to the front end. From then on the shard serves no client, until the front end
 //! says which server continues. If it is the other one ([`Order::Leave`](crate::orders::Order)), this one forgets the
-//! clients, with their sockets open; if it is this one, each client continues where it was. A client whose bytes pass
-//! through this process (TLS, a guest's rings) becomes quiet too, and must reconnect if the other server continues.
+//! clients, with their sockets open; if it is this one, each client continues where it was. A client with TLS is handed
+//! over as the socket between the shard and the thread that carries its bytes, which goes on in this process. A guest
+//! becomes quiet too, and must reconnect if the other server continues.
 
 use std::sync::mpsc::Sender;
 
 use blksched_nbd::Session;
 
 use super::{Ending, How, Shard, Token};
-use crate::connection::{Connection, ConnectionPhase, NextBytes, Transport};
+use crate::connection::{Connection, ConnectionPhase, NextBytes};
 use crate::orders::Client;
 
 impl Shard {
@@ -54,13 +55,13 @@ impl Shard {
             }
         }
         let here = self.connections.iter().map(|(_, connection)| connection);
-        let quiet = here.filter(|one| one.phase == ConnectionPhase::Parted && one.who.way == Transport::Direct);
+        let quiet = here.filter(|one| one.phase == ConnectionPhase::Parted && one.who.way.can_be_handed_over());
         let clients = quiet.filter_map(|connection| {
             let Connection { who, reader, inbox, tenant, .. } = connection;
             let session = Session { export: *tenant, framing: reader.framing(), allocation: reader.allocation() };
             // The same socket under another number.
             let socket = connection.socket.try_clone().ok()?;
-            Some(Client { who: who.clone(), socket, session, ahead: inbox.unread().to_vec() })
+            Some(Client { who: who.clone(), socket, session, ahead: inbox.unread().to_vec(), place: None })
         });
         let clients = clients.collect();
         self.lent = true;
@@ -88,7 +89,7 @@ impl Shard {
     pub(super) fn leave_them(&mut self) {
         for at in self.connection_numbers() {
             let connection = &self.connections[at];
-            if connection.phase == ConnectionPhase::Parted && connection.who.way == Transport::Direct {
+            if connection.phase == ConnectionPhase::Parted && connection.who.way.can_be_handed_over() {
                 let gone = self.connections.remove(at);
                 self.tenants[gone.tenant].connections -= 1;
                 self.queue.forget(self.now, gone.submitter);

@@ -16,6 +16,7 @@ use crate::engine::{EngineEvent, Fill, HURRIED, Io, Until};
 use crate::orders::Client;
 use crate::tenant::{Tenant, TenantLife, TenantUse};
 use crate::tx_queue::TxQueue;
+use crate::{AUDIT, log_limit};
 
 /// From this much on, a piece's data is received directly into its buffer, without a copy \[bytes\].
 const STRAIGHT: usize = 16 << 10;
@@ -25,7 +26,7 @@ const INBOXES: usize = 4;
 impl Shard {
     /// A new client.
     pub(super) fn attach(&mut self, client: Client) {
-        let Client { who, socket, session, ahead } = client;
+        let Client { who, socket, session, ahead, place } = client;
         let submitter = self.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
         // What is lent must not be used.
@@ -37,7 +38,10 @@ impl Shard {
             // Its socket closes; the client may reconnect.
             let Who { number, peer, .. } = who;
             let (export, most) = (&tenant.export.name, tenant.pool.ceiling() / INBOXES / INBOX);
-            tracing::warn!(client = number, %peer, export, most, "turned away: the export has no room for more");
+            if log_limit::admits(&peer) {
+                let why = "turned away: the export has no room for more";
+                tracing::warn!(target: AUDIT, client = number, %peer, export, most, "{why}");
+            }
             return;
         }
         tenant.connections += 1;
@@ -48,7 +52,9 @@ impl Shard {
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
         let (export, clients) = (&tenant.export.name, tenant.connections);
-        tracing::info!(client = who.number, peer = %who.peer, export, clients, "connected");
+        if log_limit::admits(&who.peer) {
+            tracing::info!(target: AUDIT, client = who.number, peer = %who.peer, export, clients, "connected");
+        }
         let at = self.connections.insert(Connection {
             who,
             socket: Arc::new(socket),
@@ -74,6 +80,7 @@ impl Shard {
             phase: ConnectionPhase::Open,
             heard_at: self.now,
             attention: Attention::None,
+            _place: place,
         });
         self.watch_socket(at);
         self.attend(at);
@@ -391,7 +398,9 @@ impl Shard {
     pub(super) fn lose(&mut self, at: usize, why: &str) {
         let Connection { who, tenant, .. } = &self.connections[at];
         let export = &self.tenants[*tenant].export.name;
-        tracing::warn!(client = who.number, peer = %who.peer, export, why, "cut off");
+        if log_limit::admits(&who.peer) {
+            tracing::warn!(target: AUDIT, client = who.number, peer = %who.peer, export, why, "cut off");
+        }
         self.hang_up(at);
     }
 

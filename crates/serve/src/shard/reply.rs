@@ -9,6 +9,7 @@ use super::{Shard, Token};
 use crate::connection::{Attention, Connection, ConnectionPhase, Watch};
 use crate::engine::{EngineEvent, Io};
 use crate::tx_queue::TxQueue;
+use crate::{AUDIT, log_limit};
 
 impl Shard {
     /// Answers, processes and receives wherever there is reason to.
@@ -178,7 +179,9 @@ impl Shard {
         let Connection { tenant, submitter, who, .. } = self.connections.remove(at);
         self.tenants[tenant].connections -= 1;
         let (export, clients) = (&self.tenants[tenant].export.name, self.tenants[tenant].connections);
-        tracing::info!(client = who.number, peer = %who.peer, export, clients, "left");
+        if log_limit::admits(&who.peer) {
+            tracing::info!(target: AUDIT, client = who.number, peer = %who.peer, export, clients, "left");
+        }
         self.queue.forget(self.now, submitter);
     }
 }

@@ -239,7 +239,13 @@ impl UblkQueue {
         let peer = format!("ublk:{},queue={}", self.begin.id, self.begin.queue).into();
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
         let who = Who { number, peer, way: Transport::Within };
-        target.control.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
+        target.control.order(Order::Attach(Client {
+            who,
+            socket: shards.into(),
+            session,
+            ahead: Vec::new(),
+            place: None,
+        }));
         let lane = ShardConnection { socket: Arc::new(inside.into()), answers: Answers::new(Framing::Extended) };
         self.tags.ring.receive(&lane.socket);
         self.lane = Some(lane);

@@ -100,7 +100,13 @@ impl QueueLane {
         });
         let number = who.number;
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
-        target.control.order(Order::Attach(Client { who, socket: shards.into(), session, ahead: Vec::new() }));
+        target.control.order(Order::Attach(Client {
+            who,
+            socket: shards.into(),
+            session,
+            ahead: Vec::new(),
+            place: None,
+        }));
         let own = lane.clone();
         std::thread::Builder::new().name(format!("vhost-answers-{number}")).spawn(move || {
             own.hear(&ring);

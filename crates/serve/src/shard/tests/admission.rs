@@ -130,3 +130,37 @@ fn a_client_that_writes_steadily_is_heard_of_while_its_data_come_straight_in() {
     rig.let_disk_work();
     assert_eq!(rig.told(client), [(1, None)]);
 }
+
+#[test]
+fn memory_that_idles_for_some_seconds_is_given_back() {
+    let mut rig = Rig::with_memory("noop", 8, 40 << 20);
+    let client = rig.client(0);
+    rig.ask(client, 1, Command::Read, 0, 32 << 20);
+    rig.let_disk_work();
+    assert_eq!(rig.told(client), [(1, None)]);
+    assert!(rig.shard.tenants[0].pool.keeps_some(), "for its next request");
+    for _ in 0..2 {
+        pass(&mut rig, Duration::from_millis(2010));
+    }
+    assert!(!rig.shard.tenants[0].pool.keeps_some());
+    assert!(rig.shard.sweep.is_none(), "and nothing wakes the idle shard any more");
+}
+
+#[test]
+fn tenants_that_share_a_limit_all_get_through_with_requests_larger_than_it() {
+    let mut rig = Rig::of("noop", 8, 3, 64 << 20, false);
+    let budget = std::sync::Arc::new(crate::buffer::Budget::new(4 << 20));
+    rig.shard.tenants.iter_mut().for_each(|tenant| tenant.pool.share(budget.clone()));
+    let clients = [0, 1, 2].map(|tenant| rig.client(tenant));
+    for (client, length) in clients.into_iter().zip([4, 8, 8]) {
+        rig.ask(client, 1, Command::Read, 0, length << 20);
+    }
+    let taken = |rig: &Rig| [0, 1, 2].map(|at: usize| rig.shard.tenants[at].pool.taken() >> 20);
+    assert_eq!(taken(&rig), [4, 8, 0], "the second exceeds the limit, and the third waits until it no longer does");
+    rig.let_disk_work();
+    assert_eq!([0, 1, 2].map(|at| rig.told(clients[at])), [vec![(1, None)], vec![(1, None)], vec![]]);
+    // Nothing of its own wakes the third: it looks now and then.
+    pass(&mut rig, Duration::from_secs(1));
+    rig.let_disk_work();
+    assert_eq!((rig.told(clients[2]), taken(&rig)), (vec![(1, None)], [0; 3]));
+}
