@@ -87,14 +87,40 @@ pub fn main_with(own: &[Entry]) -> ExitCode {
 /// width, without a process of their own.
 #[doc(hidden)]
 pub fn printed(words: &[&str], columns: u16) -> (u8, String, String) {
+    printed_by(words, columns, |verb, catalogue| {
+        #[cfg(all(feature = "serve", target_os = "linux"))]
+        if let Verb::Serve(arguments) = verb {
+            // The process's signals are its own.
+            let never = blksched_serve::StopSwitch::new().map_err(Failure::input)?;
+            return serve::run(arguments, catalogue, blksched_serve::Ending::Caller(never));
+        }
+        run(verb, catalogue)
+    })
+}
+
+/// The same of `serve`, until it is stopped by this switch.
+#[cfg(all(feature = "serve", target_os = "linux"))]
+#[doc(hidden)]
+pub fn served(words: &[&str], switch: std::sync::Arc<blksched_serve::StopSwitch>) -> (u8, String, String) {
+    printed_by(words, 1000, move |verb, catalogue| match verb {
+        Verb::Serve(arguments) => serve::run(arguments, catalogue, blksched_serve::Ending::Caller(switch)),
+        other => run(other, catalogue),
+    })
+}
+
+fn printed_by(
+    words: &[&str],
+    columns: u16,
+    work: impl FnOnce(&Verb, &Catalogue) -> Result<(), Failure>,
+) -> (u8, String, String) {
     let words = std::iter::once("blksched").chain(words.iter().copied()).map(OsString::from);
     let (rest, typed) = typed::split(words);
     let arguments = match Arguments::try_parse_from(rest) {
-        Ok(arguments) => arguments,
+        Ok(arguments) => arguments.with(typed),
         Err(error) if error.use_stderr() => return (2, String::new(), error.render().to_string()),
         Err(help) => return (0, help.render().to_string(), String::new()),
     };
-    let (code, kept) = output::kept_for_test(columns, || match run_arguments(arguments, typed, &[]) {
+    let (code, kept) = output::kept_for_test(columns, || match work(&arguments.verb, &Catalogue::builtin()) {
         Ok(()) => 0,
         Err(failure) => failure.print(),
     });
@@ -103,19 +129,8 @@ pub fn printed(words: &[&str], columns: u16) -> (u8, String, String) {
 
 /// Runs these words as a command line.
 fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
-    let arguments = Arguments::of(rest);
+    let arguments = Arguments::of(rest).with(typed);
     arguments.everywhere.color.apply();
-    run_arguments(arguments, typed, own)
-}
-
-fn run_arguments(mut arguments: Arguments, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
-    let typed = typed::job_file(typed);
-    match &mut arguments.verb {
-        Verb::Compare(compare) => compare.scene.typed = typed,
-        Verb::Simulate(simulate) => simulate.scene.typed = typed,
-        Verb::Explain(explain) => explain.scene.typed = typed,
-        _ => {}
-    }
     run(&arguments.verb, &Catalogue::builtin().with(own))
 }
 
@@ -136,7 +151,7 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         #[cfg(target_os = "linux")]
         Verb::Record(arguments) => record::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
-        Verb::Serve(arguments) => serve::run(arguments, catalogue),
+        Verb::Serve(arguments) => serve::run(arguments, catalogue, blksched_serve::Ending::Signals),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Ctl(arguments) => serve::ctl(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use blksched::Catalogue;
 use blksched_serve::{
-    Arrival, AskError, Caching, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
+    Arrival, AskError, Caching, Ending, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
     TlsFiles, TotalMemory, UblkConfig, WrittenFiles, check_exports, check_policies, check_tls, serve,
 };
 use blksched_text::did_you_mean;
@@ -26,8 +26,8 @@ use blksched_lab::scene::contenders;
 const LEAST_MEMORY: u64 = 40 << 20;
 
 /// Serves; the exit code is that of the captive command, if there is one.
-pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(), Failure> {
-    let Some(path) = arguments.config.clone() else { return start(arguments, None, catalogue) };
+pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue, ending: Ending) -> Result<(), Failure> {
+    let Some(path) = arguments.config.clone() else { return start(arguments, None, catalogue, ending) };
     let mut all = file::read(&path)?;
     all.check = arguments.check;
     all.run = arguments.run.clone().or(all.run);
@@ -41,12 +41,17 @@ pub(crate) fn run(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(
             Failure::Command(_) | Failure::NobodyReads => String::new(),
         })
     }));
-    start(&all, Some(reload), catalogue)
+    start(&all, Some(reload), catalogue, ending)
 }
 
-fn start(arguments: &ServeArguments, reload: Option<Reload>, catalogue: &Catalogue) -> Result<(), Failure> {
+fn start(
+    arguments: &ServeArguments,
+    reload: Option<Reload>,
+    catalogue: &Catalogue,
+    ending: Ending,
+) -> Result<(), Failure> {
     let (mut config, private) = config(arguments, catalogue)?;
-    config.reload = reload;
+    (config.reload, config.ending) = (reload, ending);
     if arguments.check {
         private.map(std::fs::remove_dir_all);
         check_exports(&config).map_err(|error| Failure::Input(error.to_string()))?;
@@ -130,6 +135,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
         arrival: arrival(arguments)?,
         reload: None,
         run: arguments.run.clone(),
+        ending: Ending::default(),
     };
     check_policies(&config).map_err(Failure::Input)?;
     Ok((config, private))

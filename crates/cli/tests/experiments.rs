@@ -3,15 +3,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+mod printed;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs the command.
+/// What the command prints into a pipe.
 fn blksched(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blksched")).current_dir(root()).args(arguments).output().expect("it runs")
+    printed::printed(arguments, 120)
 }
 
 fn experiments() -> Vec<String> {
@@ -99,8 +101,7 @@ fn what_is_claimed_holds_with_seven_disjoint_groups_of_seeds() {
 
 #[test]
 fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim() {
-    let list = Command::new(env!("CARGO_BIN_EXE_blksched")).arg("experiment").output().unwrap();
-    let list = String::from_utf8(list.stdout).unwrap();
+    let list = String::from_utf8(blksched(&["experiment"]).stdout).unwrap();
     for name in experiments() {
         assert!(list.contains(&format!(" {name} ")), "{name} is not listed:\n{list}");
         let readme = fs::read_to_string(root().join("experiments").join(&name).join("README.md")).unwrap_or_default();

@@ -11,6 +11,7 @@ use blksched_disks::DiskSpec;
 use crate::access::AccessRule;
 use crate::buffer::Budget;
 use crate::caps::Limit;
+use crate::ending::Ending;
 use crate::engine::EngineKind;
 use crate::policies::WrittenFiles;
 use crate::reload::Reload;
@@ -71,6 +72,8 @@ pub struct ServerConfig {
     pub reload: Option<Reload>,
     /// A command to run; the server ends with it.
     pub run: Option<String>,
+    /// What else ends it.
+    pub ending: Ending,
 }
 
 impl ServerConfig {

@@ -18,6 +18,7 @@ use crate::assemble::Serving;
 use crate::captive::{self, Captive};
 use crate::config::ServerConfig;
 use crate::connection::{Transport, Who};
+use crate::ending::Wakeups;
 use crate::hand_over::{Inherited, SocketRole};
 use crate::handshaking::{End, HandshakingClient, Next};
 use crate::listen::{Door, NewClient, bind_unix};
@@ -78,6 +79,8 @@ pub struct Front {
     reload: UnixStream,
     /// How long disks may take to end.
     patience: Duration,
+    /// Its other end, where signals are not ours.
+    _quiet: Option<UnixStream>,
     /// The server that has our sockets, and wants the rest.
     heir: Option<OwnedFd>,
     /// Whether it has everything.
@@ -130,14 +133,8 @@ impl Front {
         serving: Serving,
         say: &mut dyn FnMut(&str),
     ) -> Result<Front, ServeError> {
-        let (wakeup, ring) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
-        let heard = ServeError::system("listening for signals");
-        let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
-        let register = |signal| ring.try_clone().and_then(|end| signal_hook::low_level::pipe::register(signal, end));
-        signals.iter().try_for_each(|&signal| register(signal).map(drop)).map_err(heard)?;
-        let (reload, hangs_up) = UnixStream::pair().map_err(ServeError::system("making a pair of sockets"))?;
-        signal_hook::low_level::pipe::register(signal_hook::consts::SIGHUP, hangs_up)
-            .map_err(ServeError::system("listening for signals"))?;
+        let heard = ServeError::system("listening for what ends the server");
+        let Wakeups { end: wakeup, ring, reload, quiet } = config.ending.wakeups().map_err(heard)?;
         let came = vhost::Numbers::default();
         let OpenedDoors { doors, metrics, control, tls, mut vhost, mut ublk } =
             OpenedDoors::open(config, &mut inherited, &serving)?;
@@ -179,6 +176,7 @@ impl Front {
             tls,
             reload,
             patience: config.stop_patience(),
+            _quiet: quiet,
             heir: None,
             replaced: false,
         };

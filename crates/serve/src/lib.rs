@@ -21,6 +21,7 @@ pub mod client;
 mod config;
 mod connection;
 mod control;
+mod ending;
 mod engine;
 mod export_spec;
 mod exports;
@@ -61,6 +62,7 @@ pub use config::{
     TlsFiles, TotalMemory,
 };
 pub use control::{AskError, ask};
+pub use ending::{Ending, StopSwitch};
 pub use engine::EngineKind;
 pub use export_spec::SpecError;
 pub use orders::{Leave, Question};
@@ -111,8 +113,8 @@ pub fn check_tls(files: &TlsFiles) -> Result<(), ServeError> {
     tls::Tls::open(files).map(drop)
 }
 
-/// Serves until told to stop (SIGTERM, SIGINT, the end of the captive command); returns the exit code. Messages for a
-/// person are passed to `say`, a line at a time.
+/// Serves until told to stop ([`ServerConfig::ending`], the end of the captive command); returns the exit code.
+/// Messages for a person are passed to `say`, a line at a time.
 ///
 /// # Errors
 /// If the server cannot start, or a disk's thread fails.

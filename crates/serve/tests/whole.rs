@@ -6,12 +6,13 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use blksched::{Catalogue, Span};
 use blksched_nbd::{ClientHandshake, ClientStep, ClientWish, Command, Export, Framing, Persist, Request};
-use blksched_serve::{Caching, EngineKind, Listen, Question, ServerConfig, Shares, ask, serve};
+use blksched_serve::{Caching, Ending, EngineKind, Listen, Question, ServerConfig, Shares, StopSwitch, ask, serve};
 
 /// The export's size \[bytes\].
 const SIZE: u64 = 80 << 20;
@@ -44,12 +45,14 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         reload: None,
         patience: Span::from_secs(10),
         run: Some("exit 0".to_owned()),
+        ending: Ending::Signals,
     }
 }
 
-/// A server in a directory of its own; it ends when its `running` file does.
+/// A server in a directory of its own, until it is dropped.
 struct Server {
     folder: PathBuf,
+    switch: Arc<StopSwitch>,
     thread: Option<JoinHandle<u8>>,
 }
 
@@ -58,20 +61,20 @@ impl Server {
         let folder = std::env::temp_dir().join(format!("blksched-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        File::create(folder.join("running")).unwrap();
         File::create(folder.join("disk")).unwrap().set_len(SIZE).unwrap();
-        let catalogue = Catalogue::builtin();
+        let (catalogue, switch) = (Catalogue::builtin(), StopSwitch::new().unwrap());
         let export = format!("disk={}", folder.join("disk").display());
         let config = ServerConfig {
             caching,
             engine,
             listen: vec![Listen::Unix(folder.join("socket"))],
             control: Some(folder.join("control")),
-            run: Some(format!("while [ -e '{}' ]; do sleep 0.05; done", folder.join("running").display())),
+            run: None,
+            ending: Ending::Caller(switch.clone()),
             ..config(&export, &catalogue)
         };
         let thread = thread::spawn(move || serve(config, &catalogue, &mut |_| {}).unwrap());
-        Server { folder, thread: Some(thread) }
+        Server { folder, switch, thread: Some(thread) }
     }
 
     /// A number of `queue/engine_stat`; `None` if this engine does not count it.
@@ -84,7 +87,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.folder.join("running"));
+        // It may have ended of itself.
+        let _ = self.switch.stop();
         let thread = self.thread.take();
         let ends = || thread.as_ref().is_none_or(JoinHandle::is_finished);
         // One that does not end is left until this process ends.

@@ -14,6 +14,7 @@
 //! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
 //! | circles | `circles.rs` | no circular dependencies between files of a crate |
+//! | programs | `programs.rs` | few tests start our program as a process |
 //! | outside | `outside.rs` | the crate that answers prints nothing, opens no file, reads no words |
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
@@ -29,6 +30,7 @@ mod maps;
 mod markdown;
 mod names;
 mod outside;
+mod programs;
 mod size;
 mod tokens;
 mod tree;
@@ -75,7 +77,8 @@ struct Outcome {
 /// If a file cannot be read.
 fn check() -> Result<Outcome> {
     let tree = Tree::read(&shell::root())?;
-    Ok(Outcome { findings: findings(&tree), figures: format!("{}\n{}", size::figures(&tree), names::figures(&tree)) })
+    let figures = [size::figures(&tree), names::figures(&tree), programs::figures(&tree)].join("\n");
+    Ok(Outcome { findings: findings(&tree), figures })
 }
 
 fn main() -> ExitCode {
@@ -108,6 +111,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(words::check(tree));
     findings.extend(names::check(tree));
     findings.extend(outside::check(tree));
+    findings.extend(programs::check(tree));
     findings.extend(markdown::check(tree));
     findings.extend(layers::check(tree));
     findings.extend(links::check(tree));

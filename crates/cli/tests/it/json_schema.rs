@@ -4,8 +4,6 @@
 #[path = "../schemas/mod.rs"]
 mod schemas;
 
-use std::process::Command;
-
 use schemas::{root, validated};
 use serde_json::Value;
 
@@ -33,22 +31,35 @@ const COMMANDS: [&str; 18] = [
 ];
 
 fn printed(words: &str) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let output = command.args(words.split(' ')).current_dir(root()).output().expect("the binary runs");
-    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words}: {error}"))
+    let recorded = format!("{}/testdata", root().display());
+    let words: Vec<String> = words.split(' ').map(|word| word.replace("testdata", &recorded)).collect();
+    answered(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn answered(words: &[&str]) -> Value {
+    let output = crate::printed::printed(words, 120);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"))
 }
 
 /// A load on our server.
 #[cfg(all(feature = "serve", target_os = "linux"))]
 fn loaded() -> Option<Value> {
-    let binary = env!("CARGO_BIN_EXE_blksched");
-    let load = format!("exec {binary} load \"$uri\" --time 200ms --clients 1 --depth 2 --json");
-    let mut command = Command::new(binary);
-    let output = command.args(["serve", "--export", "a=mem:4M", "--run", &load]).output().expect("the binary runs");
-    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}", said());
-    Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said())))
+    let folder = blksched_testkit::Folder::new();
+    let (socket, switch) = (folder.text("s"), blksched_serve::StopSwitch::new().expect("a switch"));
+    std::thread::scope(|scope| {
+        let (serve, stopped) = (["serve", "--export", "a=mem:4M", "--unix", &socket], switch.clone());
+        let server = scope.spawn(move || blksched_cli::served(&serve, stopped));
+        while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+            assert!(!server.is_finished(), "the server has ended");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let uri = format!("nbd+unix:///a?socket={socket}");
+        let load = ["load", &uri, "--time", "200ms", "--clients", "1", "--depth", "2", "--json"];
+        let loaded = std::panic::catch_unwind(|| answered(&load));
+        switch.stop().expect("it runs");
+        Some(loaded.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 #[cfg(not(all(feature = "serve", target_os = "linux")))]

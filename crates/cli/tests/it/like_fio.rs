@@ -50,8 +50,12 @@ fn theirs(folder: &Path, text: &str) -> Value {
 }
 
 fn ours(folder: &Path, text: &str) -> Value {
-    let arguments = ["simulate", "job.fio", "--output-format", "json", "--disk", "null"];
-    serde_json::from_str(&run(folder, env!("CARGO_BIN_EXE_blksched"), &arguments, text)).expect("JSON")
+    let job = folder.join("job.fio");
+    std::fs::write(&job, text).expect("a job file");
+    let job = job.to_str().expect("a plain path");
+    let output = crate::printed::printed(&["simulate", job, "--output-format", "json", "--disk", "null"], 120);
+    assert!(output.status.success(), "{}\n{text}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 /// Every key with its place and the kind of its value. Keys of an object are sorted by `serde_json`; the measures' own
@@ -177,7 +181,10 @@ fn logs_have_the_same_names_and_columns() {
             found
         };
         let theirs = list(&|folder| drop(theirs(folder, &text.replace("ENGINE", "null"))));
-        let ours = list(&|folder| drop(ours(folder, &text.replace("ENGINE", "psync"))));
+        // Logs are written where a program is started.
+        let words = ["simulate", "job.fio", "--disk", "null"];
+        let program = env!("CARGO_BIN_EXE_blksched");
+        let ours = list(&|folder| drop(run(folder, program, &words, &text.replace("ENGINE", "psync"))));
         let names = |logs: &[(String, Option<usize>)]| logs.iter().map(|log| log.0.clone()).collect::<Vec<_>>();
         assert_eq!(names(&ours), names(&theirs), "{options}");
         // Whether a short run of fio fills a window depends on the machine.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use blksched_testkit::Folder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -99,9 +99,8 @@ fn one_file_has_the_first_table_and_a_folder_that_cannot_be_made_is_said() {
     assert_eq!(names(&folder), ["one.parquet".to_owned()].into());
     assert!(rows(&file).iter().any(|row| text(row, "figure") == "p50"));
     let said = |place: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
         let words = ["simulate", "--time", "1", "--disk", "ide-2002", "--parquet", place];
-        let output = command.args(words).output().expect("the binary runs");
+        let output = crate::printed::printed(&words, 120);
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, text) = said("/proc/no/such");

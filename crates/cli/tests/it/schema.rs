@@ -1,7 +1,6 @@
 //! What programs read is what docs/schema.md says: every key is there with its type, and every key that is there comes.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::Value;
 
@@ -112,8 +111,7 @@ fn hold(section: &str, documents: &[Value]) {
 }
 
 fn json(arguments: &str) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let output = command.args(arguments.split_whitespace()).output().expect("the binary runs");
+    let output = crate::printed::printed(&arguments.split_whitespace().collect::<Vec<_>>(), 120);
     assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }

@@ -37,14 +37,20 @@ fn planned(folder: &Path, text: &str) -> PathBuf {
     plan
 }
 
-fn sweep(plan: &Path, out: &Path, more: &[&str]) -> Command {
+/// As a process of its own, to be killed, or for its environment.
+fn started(plan: &Path, out: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    command.arg("sweep").arg(plan).arg("--out").arg(out).args(more).current_dir(plan.parent().unwrap());
+    command.arg("sweep").arg(plan).arg("--out").arg(out).args(more);
     command
 }
 
+fn sweep(plan: &Path, out: &Path, more: &[&str]) -> Output {
+    let words = ["sweep", plan.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    crate::printed::printed(&[&words, more].concat(), 120)
+}
+
 fn run(plan: &Path, out: &Path, more: &[&str]) -> Output {
-    let output = sweep(plan, out, more).output().unwrap();
+    let output = sweep(plan, out, more);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output
 }
@@ -95,7 +101,7 @@ fn who_is_killed_goes_on_where_it_was() {
     run(&plan, &whole, &[]);
     let mut kills = 0;
     for _ in 0..4 {
-        let mut child = sweep(&plan, &out, &["--threads", "1"]).spawn().unwrap();
+        let mut child = started(&plan, &out, &["--threads", "1"]).spawn().unwrap();
         let journal = out.join(".1-of-1.journal");
         // A few runs further than before.
         let before = fs::metadata(&journal).map_or(0, |file| file.len());
@@ -144,15 +150,16 @@ fn a_trace_that_cannot_be_read_marks_its_rows_and_the_rest_goes_on() {
     let folder = folder("broken");
     fs::write(folder.join("a.csv"), "128166372003061629,host,0,Read,8192,4096,1000\n".repeat(50)).unwrap();
     fs::write(folder.join("b.csv"), "128166372003061629,host,0,Read,81x2,4096,1000\n".repeat(50)).unwrap();
-    let text = "loads = [\"*.csv:format=msr\"]\ndisks = [\"hdd-7200\"]\nschedulers = [\"none\"]\nseeds = 2\ntime = 1\n";
-    let plan = planned(&folder, text);
+    let loads = format!("loads = [\"{}/*.csv:format=msr\"]\n", folder.display());
+    let text = loads + "disks = [\"hdd-7200\"]\nschedulers = [\"none\"]\nseeds = 2\ntime = 1\n";
+    let plan = planned(&folder, &text);
     let said = String::from_utf8(run(&plan, &folder.join("out"), &[]).stdout).unwrap();
     assert!(said.contains("4 new runs") && said.contains("2 of them failed"), "{said}");
     let rows = rows(&folder.join("out"));
     let failed: Vec<_> = rows.iter().filter(|row| row.contains("81x2")).collect();
     assert_eq!((failed.len(), rows.len()), (2, 4), "{rows:#?}");
     assert!(failed.iter().all(|row| row.contains("b.csv") && row.contains(":1")), "file and line: {failed:?}");
-    let refused = sweep(&plan, &folder.join("out"), &["--max-memory", "much"]).output().unwrap();
+    let refused = sweep(&plan, &folder.join("out"), &["--max-memory", "much"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("expected a size, as in 512m or 4g"));
 }
 
@@ -163,9 +170,9 @@ fn a_trace_beyond_the_memory_that_is_left_to_it_gives_the_same_rows_from_a_file(
     let row =
         |nth: u64| format!("{},host,0,Read,{},4096,1000\n", 128166372003061629 + 200 * nth, nth * 7919 % 65536 * 4096);
     fs::write(folder.join("a.csv"), (0..20_000).map(row).collect::<String>()).unwrap();
-    let text = "loads = [\"a.csv:format=msr\"]\ndisks = [\"nvme-ssd\"]\nschedulers = [\"none\", \"kyber\"]\n\
-                seeds = 1\ntime = 1\n";
-    let plan = planned(&folder, text);
+    let loads = format!("loads = [\"{}/a.csv:format=msr\"]\n", folder.display());
+    let rest = "disks = [\"nvme-ssd\"]\nschedulers = [\"none\", \"kyber\"]\nseeds = 1\ntime = 1\n";
+    let plan = planned(&folder, &(loads + rest));
     let rows_with = |out: &str, further: &[&str]| {
         run(&plan, &folder.join(out), further);
         rows(&folder.join(out))
@@ -175,7 +182,7 @@ fn a_trace_beyond_the_memory_that_is_left_to_it_gives_the_same_rows_from_a_file(
     assert!(in_memory == rows_with("spooled", &["--max-memory", "1k"]));
     // Nowhere to put it: the rows say so. Below the limit nothing is asked of the folder.
     let nowhere = |out: &str, memory: &str| {
-        let mut command = sweep(&plan, &folder.join(out), &["--max-memory", memory]);
+        let mut command = started(&plan, &folder.join(out), &["--max-memory", memory]);
         assert!(command.env("TMPDIR", folder.join("no-such-folder")).output().unwrap().status.success());
         rows(&folder.join(out))
     };
@@ -206,7 +213,7 @@ fn what_is_wrong_with_a_plan_has_its_place() {
         ("loads = [".to_owned(), "plan.toml:1:"),
     ] {
         let plan = planned(&folder, &text);
-        let output = sweep(&plan, &folder.join("out"), &[]).output().unwrap();
+        let output = sweep(&plan, &folder.join("out"), &[]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{text}{said}");
         assert!(said.contains(expected), "{text}expected: {expected}\n{said}");

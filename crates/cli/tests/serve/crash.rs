@@ -24,7 +24,7 @@ fn data(number: u64) -> Vec<u8> {
 fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers) {
     let mut client = server.open("f");
     let after = Duration::from_micros(500 + numbers.below(30_000));
-    let pid = server.child.id();
+    let pid = server.child().id();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(after);
         std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
@@ -51,7 +51,7 @@ fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers
         load.acknowledged[slot] = load.attempted[slot];
     }
     killer.join().unwrap();
-    server.child.end();
+    server.child().end();
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn no_acknowledged_write_is_lost_when_the_server_is_killed() {
     while kills < 15 || (between == 0 && kills < 200) {
         let engine = ["io_uring", "threads"][kills % 2];
         let engine = if crate::kit::works(engine) { engine } else { "auto" };
-        let server = Server::start(&["--export", &export, "--model", "nvme-ssd", "--engine", engine]);
+        let server = Server::process(&["--export", &export, "--model", "nvme-ssd", "--engine", engine]);
         write_until_killed(server, &mut load, &mut numbers);
         kills += 1;
         between += u32::from(verify(&file, &mut load));

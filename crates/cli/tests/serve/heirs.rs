@@ -11,7 +11,7 @@ use std::time::Duration;
 use blksched_nbd::ClientWish;
 
 use crate::guest::{Guest, READ, WRITE, slot_at};
-use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Numbers, Process, Server, captive, output, works};
+use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Numbers, Process, Server, output, tried, works};
 use crate::restart::{Line, connect};
 
 /// A hand-written heir that asks to take over and reads up to this line.
@@ -41,7 +41,7 @@ fn goes_on(line: &mut Line, clients: &mut [Client], round: u8) {
     open(line).leave();
     line.await_server();
     assert!(connect(&line.folder.path("m")).is_ok(), "round {round}: figures are there still");
-    let (good, text) = captive(&["--export", &line.export], "true");
+    let (good, text) = tried(&["--export", &line.export]);
     assert!(!good && text.contains("another program has it open"), "round {round}: {text}");
     assert!(line.now.try_wait().unwrap().is_none(), "round {round}: it has ended");
 }

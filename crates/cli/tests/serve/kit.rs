@@ -1,17 +1,21 @@
-//! A server as a process, and a plain client of it.
+//! A server, in this process or in one of its own, and a plain client of it.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use blksched_cli::{printed, served};
 use blksched_nbd::{
     Chunk, ClientHandshake, ClientStep, ClientWish, Command as Asked, Errno, Framing, Opened, Persist, ReplyReader,
     Request,
 };
+use blksched_serve::StopSwitch;
 
 pub use blksched_testkit::process::{Process, output, status};
 pub use blksched_testkit::{Folder, Random as Numbers};
@@ -23,10 +27,18 @@ pub const ENGINES: [&str; 2] = ["io_uring", "threads"];
 
 /// A running server.
 pub struct Server {
-    pub child: Process,
+    runs: Runs,
     socket: PathBuf,
     pub control: PathBuf,
     _folder: Folder,
+}
+
+/// Where it runs.
+enum Runs {
+    /// In this process; the code and the output of what `serve` would have been.
+    Here { switch: Arc<StopSwitch>, thread: Option<JoinHandle<(u8, String, String)>> },
+    /// In a process of its own: for signals, for its end in the middle of work, for what it prints.
+    Alone(Process),
 }
 
 /// The file of a disk that takes this long for every request, one after the other.
@@ -39,35 +51,96 @@ pub fn slow_disk(folder: &Folder, service: &str) -> String {
 
 /// Whether this engine works here: io_uring may be forbidden.
 pub fn works(engine: &str) -> bool {
-    let mut serve = Command::new(BLKSCHED);
-    serve.args(["serve", "--export", "m=mem:1M", "--engine", engine, "--run", "true"]).stderr(Stdio::null());
-    let works = status(&mut serve).unwrap().success();
+    let (works, why) = tried(&["--export", "m=mem:1M", "--engine", engine]);
     if !works {
-        println!("skipped: the engine {engine} does not work here");
+        println!("skipped: the engine {engine} does not work here: {why}");
     }
     works
 }
 
+/// Whether a server begins with these arguments, and what it says; it ends at once.
+pub fn tried(arguments: &[&str]) -> (bool, String) {
+    let (code, text, errors) = printed(&[&["serve"], arguments, &["--run", "true"]].concat(), 1000);
+    (code == 0, text + &errors)
+}
+
+/// Until when a server must answer, and must have ended.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 impl Server {
+    /// One in this process.
     pub fn start(arguments: &[&str]) -> Server {
+        Server::begun(arguments, |words| {
+            let switch = StopSwitch::new().unwrap();
+            let stopped = switch.clone();
+            let serve = move || served(&words.iter().map(String::as_str).collect::<Vec<_>>(), stopped);
+            Runs::Here { switch, thread: Some(std::thread::spawn(serve)) }
+        })
+    }
+
+    /// One in a process of its own.
+    pub fn process(arguments: &[&str]) -> Server {
         Server::logged(arguments, Stdio::inherit())
     }
 
-    /// One whose log goes there.
+    /// The same, with its log there.
     pub fn logged(arguments: &[&str], log: Stdio) -> Server {
+        Server::begun(arguments, |words| {
+            Runs::Alone(Process::spawn(Command::new(BLKSCHED).args(words).stdout(Stdio::null()).stderr(log)))
+        })
+    }
+
+    /// Waits until it answers.
+    fn begun(arguments: &[&str], begin: impl FnOnce(Vec<String>) -> Runs) -> Server {
         let folder = Folder::new();
         let (socket, control) = (folder.path("s"), folder.path("c"));
-        let mut serve = Command::new(BLKSCHED);
-        serve.arg("serve").args(arguments).arg("--unix").arg(&socket).arg("--control").arg(&control);
-        let child = Process::spawn(serve.stdout(Stdio::null()).stderr(log));
-        let server = Server { child, socket, control, _folder: folder };
-        for _ in 0..3000 {
-            if UnixStream::connect(&server.socket).is_ok() {
-                return server;
+        let own = ["--unix", socket.to_str().unwrap(), "--control", control.to_str().unwrap()];
+        let words = [&["serve"], arguments, &own].concat().into_iter().map(str::to_owned).collect();
+        let mut server = Server { runs: begin(words), socket, control, _folder: folder };
+        let until = Instant::now() + PATIENCE;
+        while UnixStream::connect(&server.socket).is_err() {
+            if let Runs::Here { thread, .. } = &mut server.runs
+                && thread.as_ref().is_some_and(JoinHandle::is_finished)
+            {
+                panic!("the server has ended: {:?}", thread.take().unwrap().join());
             }
+            assert!(Instant::now() < until, "the server does not start");
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("the server does not start");
+        server
+    }
+
+    /// Stops it, and returns whether it ended well.
+    pub fn stop(mut self) -> bool {
+        match &mut self.runs {
+            Runs::Here { .. } => self.stop_here() == Some(0),
+            Runs::Alone(process) => {
+                terminate(process, "TERM");
+                process.end().success()
+            }
+        }
+    }
+
+    /// The exit code of one that runs here; `None` if it has ended before.
+    fn stop_here(&mut self) -> Option<u8> {
+        let Runs::Here { switch, thread } = &mut self.runs else { return None };
+        let thread = thread.take()?;
+        // It may have ended of itself.
+        let _ = switch.stop();
+        let until = Instant::now() + PATIENCE;
+        while !thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(std::thread::panicking() || thread.is_finished(), "the server does not stop");
+        thread.is_finished().then(|| thread.join().map_or(101, |(code, ..)| code))
+    }
+
+    /// Its process.
+    pub fn child(&mut self) -> &mut Process {
+        match &mut self.runs {
+            Runs::Alone(process) => process,
+            Runs::Here { .. } => panic!("it has no process of its own: see `Server::process`"),
+        }
     }
 
     pub fn raw(&self) -> UnixStream {
@@ -89,15 +162,36 @@ impl Server {
     }
 
     pub fn ctl(&self, words: &[&str]) -> Result<String, String> {
-        let output = output(Command::new(BLKSCHED).arg("ctl").arg(&self.control).args(words)).unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
-        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+        let (code, text, errors) = printed(&[&["ctl", self.control.to_str().unwrap()], words].concat(), 1000);
+        if code == 0 { Ok(text.trim().to_owned()) } else { Err(errors.trim().to_owned()) }
     }
 
-    pub fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([format!("-{name}"), pid]).status().unwrap().success());
+    pub fn signal(&mut self, name: &str) {
+        terminate(self.child(), name);
     }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop_here();
+    }
+}
+
+fn terminate(process: &Process, signal: &str) {
+    let pid = process.id().to_string();
+    assert!(Command::new("kill").args([format!("-{signal}"), pid]).status().unwrap().success());
+}
+
+/// Runs a client's command with `$uri` of a server's first export, `$uri_NAME` of the others and `$control`; returns
+/// whether it succeeded, and its output.
+pub fn visited(arguments: &[&str], exports: &[&str], command: &str) -> (bool, String) {
+    let server = Server::start(arguments);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).env("uri", server.uri(exports[0])).env("control", &server.control);
+    shell.envs(exports.iter().map(|name| (format!("uri_{name}"), server.uri(name))));
+    let output = output(&mut shell).unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (output.status.success(), text)
 }
 
 /// Runs a captive command; returns whether it succeeded, and its output.

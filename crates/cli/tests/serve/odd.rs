@@ -138,6 +138,6 @@ fn libnbd_and_qemu_write_single_bytes() {
     std::fs::write(folder.path("bytes.py"), script).unwrap();
     let export = format!("a={}", folder.file("a", 10_001));
     let command = format!("{} {} $uri", crate::interop::PYTHON, folder.text("bytes.py"));
-    let (good, text) = crate::kit::captive(&["--export", &export], &command);
+    let (good, text) = crate::kit::visited(&["--export", &export], &["a"], &command);
     assert!(good && text.contains("all is well"), "{text}");
 }

@@ -6,7 +6,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::kit::{BLKSCHED, Folder, Process, Server, captive, output, slow_disk};
+use crate::kit::{BLKSCHED, Folder, Process, Server, output, slow_disk, tried};
 
 fn http(mut stream: impl Read + Write) -> String {
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n").unwrap();
@@ -75,7 +75,7 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
     let server = Server::start(&["--export", "m=mem:1M", "--metrics", "127.0.0.1:19559"]);
     check_format(http(TcpStream::connect("127.0.0.1:19559").unwrap()).split_once("\r\n\r\n").unwrap().1);
     drop(server);
-    let (ok, text) = captive(&["--export", "m=mem:1M", "--metrics", "0.0.0.0:9559"], "true");
+    let (ok, text) = tried(&["--export", "m=mem:1M", "--metrics", "0.0.0.0:9559"]);
     assert!(!ok && text.contains("of this machine"), "{text}");
 }
 
@@ -227,19 +227,19 @@ fn top_shows_each_export_with_what_it_gets_and_waits_for() {
     for at in 0..100 {
         client.send(blksched_nbd::Command::Read, at * 512, 512, &[]).unwrap();
     }
-    for columns in ["80", "160"] {
-        let mut top = Command::new(BLKSCHED);
-        top.arg("top").arg(&server.control).args(["--interval", "300ms", "--count", "2"]);
-        let said = output(top.env("COLUMNS", columns)).unwrap();
-        let text = String::from_utf8(said.stdout).unwrap();
-        assert!(said.status.success() && text.contains("reads/s") && text.contains("caps ("), "{text}");
+    let control = server.control.to_str().unwrap();
+    let printed = |more: &[&str], columns| {
+        let (code, text, errors) = blksched_cli::printed(&[&["top", control], more].concat(), columns);
+        assert_eq!(code, 0, "{errors}");
+        text
+    };
+    for columns in [80, 160] {
+        let text = printed(&["--interval", "300ms", "--count", "2"], columns);
+        assert!(text.contains("reads/s") && text.contains("caps ("), "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(columns == "80" || widest <= 160, "{widest} columns");
-        let mut top = Command::new(BLKSCHED);
-        top.arg("top").arg(&server.control).args(["--clients", "--interval", "300ms", "--count", "1"]);
-        let said = output(top.env("COLUMNS", columns)).unwrap();
-        let text = String::from_utf8(said.stdout).unwrap();
-        assert!(said.status.success() && text.contains("peer") && text.contains("caps ("), "{text}");
+        assert!(columns == 80 || widest <= 160, "{widest} columns");
+        let text = printed(&["--clients", "--interval", "300ms", "--count", "1"], columns);
+        assert!(text.contains("peer") && text.contains("caps ("), "{text}");
     }
 }
 
@@ -288,12 +288,11 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
     let folder = Folder::new();
     let check = |text: &str| {
         std::fs::write(folder.path("c.toml"), text).unwrap();
-        let mut serve = Command::new(BLKSCHED);
-        let output = output(serve.args(["serve", "--check", "--config", &folder.text("c.toml")])).unwrap();
-        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
-        (output.status.code(), text)
+        let (code, text, errors) =
+            blksched_cli::printed(&["serve", "--check", "--config", &folder.text("c.toml")], 1000);
+        (code, text + &errors)
     };
-    assert_eq!(check(CONFIG), (Some(0), "2 exports: understood\n".to_owned()));
+    assert_eq!(check(CONFIG), (0, "2 exports: understood\n".to_owned()));
     for (from, to, why) in [
         ("depth = 4", "depht = 4", "c.toml:1:1: unknown key `depht`; did you mean `depth`?"),
         ("depth = 4", "depth = 5000", "c.toml:1:9: invalid value '5000'"),
@@ -314,7 +313,7 @@ fn a_configuration_file_is_checked_and_what_is_wrong_is_named_with_its_line() {
         ("[[export]]", "[[disk]]\nname = \"x\"\nelevator = \"bqf\"\n[[export]]", "did you mean `bfq`?"),
     ] {
         let (code, text) = check(&CONFIG.replace(from, to));
-        assert!(code == Some(2) && text.contains(why), "{to}: {text}");
+        assert!(code == 2 && text.contains(why), "{to}: {text}");
     }
 }
 

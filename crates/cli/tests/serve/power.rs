@@ -222,9 +222,9 @@ fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
     let (mut acknowledged, mut unanswered) = (0, 0);
     let export = format!("f={}", mounted.folder.text("disk"));
     for nth in 0..cuts {
-        let server = Server::start(&["--export", &export, "--engine", ["auto", "threads"][nth as usize % 2]]);
+        let mut server = Server::process(&["--export", &export, "--engine", ["auto", "threads"][nth as usize % 2]]);
         let client = server.open("f");
-        let (pid, after) = (server.child.id().to_string(), Duration::from_millis(20 + numbers.below(300)));
+        let (pid, after) = (server.child().id().to_string(), Duration::from_millis(20 + numbers.below(300)));
         let killer = std::thread::spawn(move || {
             std::thread::sleep(after);
             Program::new("kill").args(["-9", &pid]).status().unwrap();

@@ -2,7 +2,7 @@
 
 use blksched_nbd::{ClientWish, Command, Errno, Framing, Holes, Persist, Speed};
 
-use crate::kit::{ENGINES, Folder, Numbers, Server, captive, output, works};
+use crate::kit::{ENGINES, Folder, Numbers, Server, captive, output, tried, works};
 
 #[test]
 fn what_is_written_reads_back_on_every_engine_store_and_framing() {
@@ -114,7 +114,7 @@ fn faulty() -> String {
 fn a_stop_by_signal_serves_what_is_in_flight() {
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         // A disk so slow that requests are certainly in flight.
-        let mut server = Server::start(&["--export", "m=mem:1M", "--model", "ide-2002", "--engine", engine]);
+        let mut server = Server::process(&["--export", "m=mem:1M", "--model", "ide-2002", "--engine", engine]);
         let mut client = server.open("m");
         let sent: Vec<u64> = (0..8).map(|n| client.send(Command::Read, n * 65536, 4096, &[]).unwrap()).collect();
         // They have certainly been read once the first is answered.
@@ -128,7 +128,7 @@ fn a_stop_by_signal_serves_what_is_in_flight() {
         told.sort_unstable();
         assert_eq!(told, sent);
         assert!(client.receive().is_err(), "then the connection ends");
-        assert!(server.child.end().success());
+        assert!(server.child().end().success());
     }
 }
 
@@ -146,10 +146,10 @@ fn a_captive_command_is_not_left_behind() {
             }
         })
     };
-    let mut server = Server::start(&["--export", "m=mem:1M", "--run", &command]);
+    let mut server = Server::process(&["--export", "m=mem:1M", "--run", &command]);
     assert!(appears(&begun));
     server.signal("TERM");
-    assert!(server.child.end().success());
+    assert!(server.child().end().success());
     assert!(appears(&ended), "it runs on");
 }
 
@@ -212,7 +212,7 @@ fn what_one_server_writes_nobody_else_opens() {
     let (writer, linked) = (export("f", &file, ""), folder.text("link"));
     let server = Server::start(&["--export", &writer]);
     for (rest, works) in [("", false), (",ro", false), (",lock=off", true)] {
-        let (ok, text) = captive(&["--export", &export("g", &linked, rest)], "true");
+        let (ok, text) = tried(&["--export", &export("g", &linked, rest)]);
         assert_eq!(ok, works, "{rest}: {text}");
         assert!(works || text.contains("lock=off"), "{text}");
     }
@@ -222,28 +222,28 @@ fn what_one_server_writes_nobody_else_opens() {
     }
     drop(server);
     let reader = Server::start(&["--export", &export("f", &file, ",ro")]);
-    assert!(captive(&["--export", &export("g", &linked, ",ro")], "true").0, "who only reads shares");
-    assert!(!captive(&["--export", &export("g", &linked, "")], "true").0);
+    assert!(tried(&["--export", &export("g", &linked, ",ro")]).0, "who only reads shares");
+    assert!(!tried(&["--export", &export("g", &linked, "")]).0);
     drop(reader);
     for (second, rest) in [(&file, ",disk=x"), (&linked, "")] {
-        let (ok, text) = captive(&["--export", &writer, "--export", &export("g", second, rest)], "true");
+        let (ok, text) = tried(&["--export", &writer, "--export", &export("g", second, rest)]);
         assert!(!ok && text.contains("export f"), "twice in one server: {text}");
     }
 }
 
 #[test]
 fn a_terminal_that_closes_does_not_end_the_server_and_what_cannot_be_served_is_said() {
-    let server = Server::start(&["--export", "m=mem:1M"]);
+    let mut server = Server::process(&["--export", "m=mem:1M"]);
     let mut client = server.open("m");
     server.signal("HUP");
     client.write(0, &[1; 512]).unwrap();
     server.signal("HUP");
     assert_eq!(client.read(0, 512).unwrap(), [1; 512]);
     for (export, why) in [("m=mem:100T", "256G"), ("z=/dev/zero", "neither a file nor a block device")] {
-        let (ok, text) = captive(&["--export", export], "true");
+        let (ok, text) = tried(&["--export", export]);
         assert!(!ok && text.contains(why), "{text}");
     }
-    let (ok, text) = captive(&["--export", "m=mem:1M", "--max-sectors-kb", "640", "--memory", "40M"], "true");
+    let (ok, text) = tried(&["--export", "m=mem:1M", "--max-sectors-kb", "640", "--memory", "40M"]);
     assert!(!ok && text.contains("--memory 52M"), "{text}");
 }
 
@@ -264,6 +264,6 @@ fn the_log_says_who_came_and_who_left_with_the_time_as_text_or_json() {
             assert!(value["client"] == 1 && value["level"] == "INFO" && value["timestamp"].is_string(), "{line}");
         }
     }
-    let (ok, text) = captive(&["--export", "m=mem:1M", "--log", "loud"], "true");
+    let (ok, text) = tried(&["--export", "m=mem:1M", "--log", "loud"]);
     assert!(!ok && text.contains("--log loud: expected error, warn"), "{text}");
 }

@@ -1,13 +1,12 @@
 //! Recording: what a real run decided replays decision for decision.
 
 use std::path::Path;
-use std::process::Command;
 
 use blksched::Catalogue;
 use blksched_nbd::{Command as Asked, Persist};
 use blksched_traces::blktrace::{self, Action, Categories};
 
-use crate::kit::{BLKSCHED, Folder, Numbers, Server, output};
+use crate::kit::{Folder, Numbers, Server};
 
 #[test]
 fn a_recorded_run_replays_decision_for_decision() {
@@ -16,14 +15,13 @@ fn a_recorded_run_replays_decision_for_decision() {
         let exports = ["--export", "a=mem:4M,weight=200,iops=2000", "--export", "b=mem:4M,level=1"];
         let others = ["--model", "nvme-ssd", "--elevator", elevator, "--record"];
         let record = folder.text("record");
-        let mut server = Server::start(&[&exports[..], &others[..], &[&record]].concat());
+        let server = Server::start(&[&exports[..], &others[..], &[&record]].concat());
         work(&server);
         server.ctl(&["set", "queue/scheduler", "mq-deadline"]).unwrap();
         server.ctl(&["set", "queue/iosched/fifo_batch", "2"]).unwrap();
         server.ctl(&["set", "tenants/a/weight", "50"]).unwrap();
         work(&server);
-        server.signal("TERM");
-        assert!(server.child.end().success());
+        assert!(server.stop());
         trace(&Path::new(&record).join("memory.blktrace.0"));
         replay(&Path::new(&record).join("memory.calls.jsonl"), elevator);
         if elevator == "bfq" {
@@ -35,11 +33,10 @@ fn a_recorded_run_replays_decision_for_decision() {
 /// A recording can be the input of a report and of a table.
 fn report(folder: &Folder, log: &Path) {
     let (page, rows) = (folder.text("served.html"), folder.text("rows"));
-    let mut command = Command::new(BLKSCHED);
-    command.arg("explain").arg(log).args(["--report", &page, "--parquet", &rows, "--json"]);
-    let output = output(&mut command).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let words = ["explain", log.to_str().unwrap(), "--report", &page, "--parquet", &rows, "--json"];
+    let (code, text, errors) = blksched_cli::printed(&words, 120);
+    assert_eq!(code, 0, "{errors}");
+    let said: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(said["disk"].is_null() && said["stories"][0]["latency_ns"].as_u64() > Some(0), "{said}");
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.contains("what a server's queue did, under bfq"));

@@ -126,22 +126,19 @@ fn files_that_are_no_certificates_or_keys_are_named() {
     let check = |certificate: &str, key: &str, clients: &str| {
         let files = [certificate, key, clients].map(|name| folder.text(name));
         let tls = ["--tls-cert", &files[0], "--tls-key", &files[1], "--tls-clients", &files[2]];
-        let mut serve = Command::new(BLKSCHED);
-        let output = output(serve.args(["serve", "--check", "--export", "a=mem:1M"]).args(tls)).unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let (code, _, errors) = checked(&[&["--export", "a=mem:1M"], &tls[..]].concat());
+        (code, errors)
     };
-    assert_eq!(check("ca.crt", "ca.key", "ca.crt").0, Some(0));
-    let mut alone = Command::new(BLKSCHED);
-    let alone = output(alone.args(["serve", "--check", "--export", "a=mem:1M", "--tls-key", "k"])).unwrap();
-    assert!(!alone.status.success() && String::from_utf8_lossy(&alone.stderr).contains("expected --tls-cert"));
+    assert_eq!(check("ca.crt", "ca.key", "ca.crt").0, 0);
+    let (code, _, errors) = checked(&["--export", "a=mem:1M", "--tls-key", "k"]);
+    assert!(code == 2 && errors.contains("expected --tls-cert"), "{errors}");
     // The same in a configuration file.
     let [certificate, key, clients] = ["ca.crt", "ca.key", "ca.crt"].map(|name| folder.text(name));
     let keys = format!("tls_cert = {certificate:?}\ntls_key = {key:?}\ntls_clients = {clients:?}\n");
     let export = "[[export]]\nname = \"a\"\npath = \"mem:1M\"\n";
     std::fs::write(folder.path("c.toml"), keys + export).unwrap();
-    let mut file = Command::new(BLKSCHED);
-    let file = output(file.args(["serve", "--check", "--config", &folder.text("c.toml")])).unwrap();
-    assert!(file.status.success(), "{}", String::from_utf8_lossy(&file.stderr));
+    let (code, _, errors) = checked(&["--config", &folder.text("c.toml")]);
+    assert_eq!(code, 0, "{errors}");
     for (certificate, key, clients, named) in [
         ("empty", "ca.key", "ca.crt", "empty: there is no certificate"),
         ("absent", "ca.key", "ca.crt", "absent: expected certificates"),
@@ -150,8 +147,13 @@ fn files_that_are_no_certificates_or_keys_are_named() {
         ("ca.crt", "ca.key", "empty", "empty: there is no certificate"),
     ] {
         let (code, text) = check(certificate, key, clients);
-        assert!(code == Some(2) && text.contains(named), "{named}: {text}");
+        assert!(code == 2 && text.contains(named), "{named}: {text}");
     }
+}
+
+/// What `serve --check` says.
+fn checked(arguments: &[&str]) -> (u8, String, String) {
+    blksched_cli::printed(&[&["serve", "--check"], arguments].concat(), 1000)
 }
 
 /// The result of our own client: the export's size is read once, and a little is written.
