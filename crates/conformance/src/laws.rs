@@ -13,7 +13,6 @@
 //! | the same script is the same trace, listener or not | here |
 
 use core::cell::Cell;
-use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use blksched::author::{Bound, Elevator, Entry};
@@ -28,61 +27,19 @@ mod checker;
 mod court_tests;
 mod data;
 mod knobs;
+mod law;
 mod once;
 mod reasons;
 mod steady;
+mod violation;
 mod waiting;
 mod watched;
 
 pub use knobs::check as check_knobs;
 pub use steady::check as check_steady;
+pub use violation::{BreachPlace, Violation};
 
 use checker::Checker;
-
-/// A broken law.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} is broken{}: {what}", self.law, self.place)]
-pub struct Violation {
-    /// The name of the law.
-    pub law: &'static str,
-    /// The run and the place in it, as far as known.
-    pub place: BreachPlace,
-    /// What happened, and what should have happened.
-    pub what: String,
-}
-
-/// Where a law was broken.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BreachPlace {
-    /// The elevator's name, as a user would type it.
-    pub elevator: Option<String>,
-    /// The seed of [`Script::from_seed`].
-    pub seed: Option<u64>,
-    /// The step of the script; the number of steps stands for the final phase, in which everything completes.
-    pub step: Option<usize>,
-}
-
-impl fmt::Display for BreachPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(elevator) = &self.elevator {
-            write!(f, " by {elevator}")?;
-        }
-        if let Some(seed) = self.seed {
-            write!(f, " with seed {seed}")?;
-        }
-        if let Some(step) = self.step {
-            write!(f, " at step {step}")?;
-        }
-        Ok(())
-    }
-}
-
-impl Violation {
-    /// Creates a violation of `law`: `what` happened.
-    pub fn new(law: &'static str, what: String) -> Violation {
-        Violation { law, place: BreachPlace::default(), what }
-    }
-}
 
 /// Checks an elevator against every law for one script. `make` makes a new one each time; `bound` is the catalogue's.
 ///

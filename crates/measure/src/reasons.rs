@@ -14,6 +14,7 @@ mod decisions;
 mod disk;
 mod effort;
 mod entered;
+mod kept;
 mod report;
 mod shared;
 mod submitters;
@@ -39,6 +40,7 @@ use blksched::{Dir, Instant, Listener, Reason, Sector, Span, SubmitterId};
 
 use decisions::Decisions;
 use disk::Disk;
+use kept::Kept;
 use submitters::{Flushes, Submitters};
 use waiting::{RequestPlace, Tables, WaitingRequest};
 use work::Working;
@@ -60,17 +62,6 @@ pub struct Reasons {
     /// `None` unless they are asked for.
     decisions: Option<Box<Decisions>>,
     kept: Kept,
-}
-
-/// Which statistics are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kept {
-    #[default]
-    All,
-    /// How busy the disk was, and submitters' times.
-    Shares,
-    /// What is counted: what entered, the effort of searches, slices.
-    Counts,
 }
 
 /// What `Inserted`, `Issued` and `Completed` tell about a request.

@@ -11,7 +11,7 @@ use blksched::author::{Bound, Cx, Dispatch, Insert, RequestId};
 use blksched::reasons::End;
 use blksched::tunables::Tunables;
 
-use super::checker::SharedState;
+use super::law::SharedState;
 use super::waiting::Waiting;
 
 /// How often a deadline may elapse at one moment, since an elevator may have several timers.

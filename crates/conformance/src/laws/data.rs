@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use blksched::author::RequestId;
 use blksched::{Bio, Command, Delivery, Durability, Instant, Op, Outcome, Tag};
 
-use super::checker::Law;
+use super::law::Law;
 use crate::driver::Seen;
 
 /// A point in the order of events \[events\].

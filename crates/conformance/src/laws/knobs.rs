@@ -3,7 +3,7 @@
 use blksched::author::Elevator;
 use blksched::tunables::{Knob, KnobError, Tunables};
 
-use super::Violation;
+use super::violation::Violation;
 
 const LAW: &str = "knobs keep what they are set to";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use blksched::author::RequestId;
 use blksched::{Command, Delivery, Instant, Op, Reason, SubmitterId, Tag};
 
-use super::checker::Law;
+use super::law::Law;
 use crate::driver::Seen;
 
 /// Where a request is.

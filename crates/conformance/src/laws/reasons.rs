@@ -4,7 +4,7 @@ use blksched::author::RequestId;
 use blksched::reasons::IdleFor;
 use blksched::{Instant, Reason, Submitted, SubmitterId};
 
-use super::checker::Law;
+use super::law::Law;
 use crate::driver::Seen;
 
 /// A reason that must be reported before this call is over.

@@ -6,7 +6,7 @@ use blksched::{
     Submitted, SubmitterId,
 };
 
-use super::Violation;
+use super::violation::Violation;
 
 /// The number of rounds before counting begins, and of rounds counted.
 const ROUNDS: u64 = 3_000;

@@ -11,8 +11,8 @@
 
 use blksched::{Instant, Span};
 
-use super::Kept;
 use super::cause::{Cause, Serving};
+use super::kept::Kept;
 use super::shared::Shared;
 use super::submitters::Asker;
 use super::work::{PendingStints, StintEdge, Working};

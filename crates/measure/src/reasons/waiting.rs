@@ -3,9 +3,9 @@
 use blksched::author::{PerDir, RequestId};
 use blksched::{Dir, Instant, Span};
 
-use super::Kept;
 use super::cause::{Cause, Serving};
 use super::disk::Integrals;
+use super::kept::Kept;
 use super::submitters::Asker;
 use crate::histogram::Histogram;
 
